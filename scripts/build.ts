@@ -1,0 +1,29 @@
+/** Bundles src/main.ts and every dependency into one file that runs with nothing but Node. */
+import { chmod } from "node:fs/promises";
+import { build } from "esbuild";
+
+await build({
+  entryPoints: ["src/main.ts"],
+  outfile: "dist/mooring.mjs",
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  // Old syntax on purpose: an older Node must get far enough to say which Node is needed.
+  target: "node18",
+  minifySyntax: true,
+  minifyWhitespace: true,
+  keepNames: true,
+  sourcemap: "linked",
+  legalComments: "linked",
+  banner: {
+    js: [
+      "#!/usr/bin/env node",
+      'import { createRequire as __createRequire } from "node:module";',
+      "const require = __createRequire(import.meta.url);",
+      'import { fileURLToPath as __fileURLToPath } from "node:url";',
+      "const __filename = __fileURLToPath(import.meta.url);",
+      'const __dirname = __fileURLToPath(new URL(".", import.meta.url));',
+    ].join("\n"),
+  },
+});
+await chmod("dist/mooring.mjs", 0o755);

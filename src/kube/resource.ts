@@ -1,0 +1,24 @@
+/** Where a kind lives in the API: enough to build every request path. */
+export type Resource = {
+  /** "" for the core group. */
+  group: string;
+  version: string;
+  plural: string;
+  kind: string;
+  namespaced: boolean;
+};
+
+export type Place = { namespace?: string | undefined; name?: string | undefined; subresource?: string | undefined };
+
+/** The request path of a collection, an object or a subresource: `/apis/GROUP/VERSION[/namespaces/NS]/PLURAL[/NAME[/SUB]]`. */
+export function resourcePath(resource: Resource, place: Place = {}): string {
+  const root = resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
+  const namespace = place.namespace === undefined ? "" : `/namespaces/${encodeURIComponent(place.namespace)}`;
+  const name = place.name === undefined ? "" : `/${encodeURIComponent(place.name)}`;
+  const subresource = place.subresource === undefined ? "" : `/${place.subresource}`;
+  return `${root}${namespace}/${resource.plural}${name}${subresource}`;
+}
+
+export function apiVersionOf(resource: Resource): string {
+  return resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
+}

@@ -1,0 +1,63 @@
+/** The shapes of the Kubernetes API that every object shares (apimachinery meta/v1). */
+
+export type OwnerReference = {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+};
+
+export type ObjectMeta = {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  finalizers?: string[];
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: OwnerReference[];
+  managedFields?: unknown[];
+};
+
+/** metav1.Condition: `lastTransitionTime` moves only when `status` moves. */
+export type Condition = {
+  type: string;
+  status: "True" | "False" | "Unknown";
+  reason: string;
+  message: string;
+  lastTransitionTime: string;
+  observedGeneration?: number;
+};
+
+export type KubeObject<Spec = unknown, Status = unknown> = {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+  spec: Spec;
+  status?: Status;
+};
+
+export type ObjectList<T> = {
+  metadata: { resourceVersion?: string; continue?: string; remainingItemCount?: number };
+  items: T[];
+};
+
+/** One line of a watch stream. An ERROR event carries a `KubeStatus`. */
+export type WatchEvent<T> =
+  | { type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK"; object: T }
+  | { type: "ERROR"; object: KubeStatus };
+
+/** metav1.Status: what the API server answers instead of an object. */
+export type KubeStatus = {
+  kind?: "Status";
+  status?: string;
+  code?: number;
+  reason?: string;
+  message?: string;
+  details?: { retryAfterSeconds?: number; causes?: { reason?: string; message?: string; field?: string }[] };
+};

@@ -1,0 +1,4 @@
+import { Command } from "commander";
+
+const program = new Command("mooring");
+await program.parseAsync();

@@ -1,0 +1,21 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: "unit", include: ["test/unit/**/*.test.ts"], environment: "node" } },
+      {
+        test: {
+          name: "integration",
+          include: ["test/integration/**/*.test.ts", "test/faults/**/*.test.ts"],
+          environment: "node",
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          // One control plane serves every file; two files at once already fill two cores.
+          maxWorkers: 2,
+          globalSetup: ["test/support/control-plane-setup.ts"],
+        },
+      },
+    ],
+  },
+});
