@@ -1,0 +1,34 @@
+/** Time, as an argument: tests pass a clock that stands still until told. */
+export type Clock = {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Runs `fn` once after `ms`; the returned function cancels it. */
+  setTimeout(fn: () => void, ms: number): () => void;
+};
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  setTimeout: (fn, ms) => {
+    const timer = setTimeout(fn, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal. */
+export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const finish = () => {
+      cancel();
+      signal?.removeEventListener("abort", finish);
+      resolve();
+    };
+    const cancel = clock.setTimeout(finish, ms);
+    signal?.addEventListener("abort", finish, { once: true });
+  });
+}
+
+/** RFC 3339 in UTC to the second, as Kubernetes writes times. */
+export function rfc3339(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, "Z");
+}

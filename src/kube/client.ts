@@ -1,0 +1,150 @@
+import { type Dispatcher, Pool } from "undici";
+import type { Credentials } from "./credentials.ts";
+import { errorFromAnswer, KubeError } from "./errors.ts";
+import { type Place, type Resource, resourcePath } from "./resource.ts";
+import type { KubeObject, ObjectList } from "./types.ts";
+
+export type Query = Record<string, string | number | boolean | undefined>;
+export type RequestOptions = { signal?: AbortSignal | undefined; query?: Query };
+
+export type KubeClient = {
+  /** Namespace of the context or the pod; undefined when neither names one. */
+  readonly defaultNamespace: string | undefined;
+  get<T extends KubeObject>(resource: Resource, place: Place, options?: RequestOptions): Promise<T>;
+  list<T extends KubeObject>(resource: Resource, place: Place, options?: RequestOptions): Promise<ObjectList<T>>;
+  create<T extends KubeObject>(resource: Resource, place: Place, body: T, options?: RequestOptions): Promise<T>;
+  /** PUT: fails with 409 unless `metadata.resourceVersion` is the newest. */
+  update<T extends KubeObject>(resource: Resource, place: Place, body: T, options?: RequestOptions): Promise<T>;
+  /** RFC 7396 merge patch; `metadata.resourceVersion` in it makes it an optimistic lock. */
+  mergePatch<T extends KubeObject>(
+    resource: Resource,
+    place: Place,
+    patch: object,
+    options?: RequestOptions,
+  ): Promise<T>;
+  delete(resource: Resource, place: Place, options?: RequestOptions & { body?: object }): Promise<void>;
+  /** Lines of a watch as they arrive, unparsed; ends when the server ends it. `inactivityMs` without a byte is an error. */
+  watch(resource: Resource, place: Place, options: RequestOptions & { inactivityMs: number }): AsyncIterable<string>;
+  close(): Promise<void>;
+};
+
+export type KubeRequest = { verb: string; resource: string; status: number; durationMs: number };
+
+/**
+ * A client over two connection pools: one for requests, one for watches, so that long watches never hold up a write.
+ * Nothing is retried here: the caller's queue decides.
+ * @param options.onRequest called once per request, for `rest_client_requests_total`
+ */
+export function createKubeClient(
+  credentials: Credentials,
+  options: { connections?: number; requestTimeoutMs?: number; onRequest?: (request: KubeRequest) => void } = {},
+): KubeClient {
+  const origin = new URL(credentials.server);
+  const base = origin.pathname === "/" ? "" : origin.pathname;
+  const requestTimeoutMs = options.requestTimeoutMs ?? 30_000;
+  const connect = { ...credentials.tls, timeout: 10_000 };
+  const requests = new Pool(origin.origin, {
+    connections: options.connections ?? 64,
+    connect,
+    headersTimeout: requestTimeoutMs,
+    bodyTimeout: requestTimeoutMs,
+    keepAliveTimeout: 30_000,
+  });
+  // One connection per watch: HTTP/1.1 cannot share one.
+  const watches = new Pool(origin.origin, { connect, headersTimeout: requestTimeoutMs });
+
+  async function send(
+    pool: Pool,
+    verb: string,
+    method: Dispatcher.HttpMethod,
+    resource: Resource,
+    place: Place,
+    extra: RequestOptions & { body?: object; contentType?: string; bodyTimeout?: number },
+  ): Promise<Dispatcher.ResponseData> {
+    const what = `${verb} ${resource.plural}${place.namespace ? ` ${place.namespace}/` : " "}${place.name ?? ""}`;
+    const started = performance.now();
+    let status = 0;
+    try {
+      const headers: Record<string, string> = { accept: "application/json", ...(await credentials.headers()) };
+      if (extra.body !== undefined) headers["content-type"] = extra.contentType ?? "application/json";
+      const answer = await pool.request({
+        method,
+        path: `${base}${resourcePath(resource, place)}${queryString(extra.query)}`,
+        headers,
+        body: extra.body === undefined ? null : JSON.stringify(extra.body),
+        signal: extra.signal ?? null,
+        ...(extra.bodyTimeout === undefined ? {} : { bodyTimeout: extra.bodyTimeout }),
+      });
+      status = answer.statusCode;
+      if (status < 300) return answer;
+      const retryAfter = answer.headers["retry-after"];
+      throw errorFromAnswer(what, status, await answer.body.text(), typeof retryAfter === "string" ? retryAfter : null);
+    } catch (error) {
+      if (error instanceof KubeError || extra.signal?.aborted) throw error;
+      throw new KubeError(`${what}: ${messageOf(error)}`, { status: 0, cause: error });
+    } finally {
+      options.onRequest?.({ verb, resource: resource.plural, status, durationMs: performance.now() - started });
+    }
+  }
+
+  async function json<T>(
+    verb: string,
+    method: Dispatcher.HttpMethod,
+    resource: Resource,
+    place: Place,
+    extra: RequestOptions & { body?: object; contentType?: string },
+  ): Promise<T> {
+    const answer = await send(requests, verb, method, resource, place, extra);
+    return (await answer.body.json()) as T;
+  }
+
+  return {
+    defaultNamespace: credentials.namespace,
+    get: (resource, place, extra = {}) => json("get", "GET", resource, place, extra),
+    list: (resource, place, extra = {}) => json("list", "GET", resource, place, extra),
+    create: (resource, place, body, extra = {}) => json("create", "POST", resource, place, { ...extra, body }),
+    update: (resource, place, body, extra = {}) => json("update", "PUT", resource, place, { ...extra, body }),
+    mergePatch: (resource, place, body, extra = {}) =>
+      json("patch", "PATCH", resource, place, { ...extra, body, contentType: "application/merge-patch+json" }),
+    delete: async (resource, place, extra = {}) => {
+      await json("delete", "DELETE", resource, place, extra);
+    },
+    async *watch(resource, place, extra) {
+      const query = { ...extra.query, watch: true };
+      const answer = await send(watches, "watch", "GET", resource, place, {
+        ...extra,
+        query,
+        bodyTimeout: extra.inactivityMs,
+      });
+      yield* lines(answer.body);
+    },
+    close: async () => {
+      await Promise.all([requests.close(), watches.destroy()]);
+    },
+  };
+}
+
+function queryString(query: Query | undefined): string {
+  const parameters = new URLSearchParams();
+  for (const [key, value] of Object.entries(query ?? {})) {
+    if (value !== undefined) parameters.set(key, String(value));
+  }
+  return parameters.size === 0 ? "" : `?${parameters}`;
+}
+
+/** Splits a byte stream into lines. A last line without its newline was cut off and is dropped. */
+export async function* lines(body: AsyncIterable<Uint8Array>): AsyncIterable<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of body) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = parts.pop() ?? "";
+    for (const line of parts) if (line !== "") yield line;
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = "code" in error && typeof error.code === "string" ? `${error.code}: ` : "";
+  return `${code}${error.message}`;
+}

@@ -1,0 +1,225 @@
+import TinyQueue from "tinyqueue";
+import type { Clock } from "../clock.ts";
+import { type BackoffOptions, backoffDelay } from "./backoff.ts";
+
+/** `low` is for keys of an initial list: real changes overtake them. */
+export type Priority = "high" | "low";
+export type AddOptions = { afterMs?: number; priority?: Priority };
+
+/**
+ * A deduplicating, delaying work queue of keys (client-go's workqueue with controller-runtime's priorities).
+ *
+ * Guarantees: a key is handed to one worker at a time; a key added while it runs runs once more; adding a waiting key
+ * keeps the earlier time and the higher priority; low-priority keys get at least one turn in eight; groups
+ * (namespaces) of one priority take turns, so one group's thousands never hold up another's single key.
+ */
+export type WorkQueue = {
+  add(key: string, options?: AddOptions): void;
+  /** Adds after the key's own backoff, which grows with each call until `forget`. */
+  addRateLimited(key: string, priority?: Priority): void;
+  forget(key: string): void;
+  /** The next key to work on; undefined once the queue is shut down. */
+  next(): Promise<string | undefined>;
+  done(key: string): void;
+  /** Keys ready to run. */
+  depth(): number;
+  retries(): number;
+  shutDown(): void;
+};
+
+export type WorkQueueOptions = {
+  clock: Clock;
+  backoff: BackoffOptions;
+  groupOf?: (key: string) => string;
+  onAdd?: () => void;
+  onRetry?: () => void;
+  /** Seconds a key stood ready before a worker took it. */
+  onWait?: (seconds: number) => void;
+};
+
+const LOW_SHARE = 8;
+
+type Waiting = { key: string; due: number };
+type Entry = { priority: Priority; due: number; ready: boolean; readyAt: number };
+
+export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
+  const { clock } = options;
+  const groupOf = options.groupOf ?? namespaceOf;
+  const entries = new Map<string, Entry>();
+  const running = new Set<string>();
+  const again = new Map<string, Entry>();
+  const failures = new Map<string, number>();
+  const waiting = new TinyQueue<Waiting>([], (a, b) => a.due - b.due);
+  const ready = { high: createFairLine(groupOf), low: createFairLine(groupOf) };
+  const takers: ((key: string | undefined) => void)[] = [];
+  let highInARow = 0;
+  let cancelTimer: (() => void) | undefined;
+  let timerDue = Number.POSITIVE_INFINITY;
+  let closed = false;
+
+  function add(key: string, { afterMs = 0, priority = "high" }: AddOptions = {}): void {
+    if (closed) return;
+    options.onAdd?.();
+    const due = clock.now() + Math.max(0, afterMs);
+    if (running.has(key)) {
+      const earlier = again.get(key);
+      again.set(key, {
+        due: Math.min(due, earlier?.due ?? due),
+        priority: higher(priority, earlier?.priority),
+        ready: false,
+        readyAt: 0,
+      });
+      return;
+    }
+    place(key, due, priority);
+    hand();
+  }
+
+  function place(key: string, due: number, priority: Priority): void {
+    const present = entries.get(key);
+    const entry: Entry = present ?? { priority, due, ready: false, readyAt: 0 };
+    const raised = higher(priority, entry.priority);
+    if (entry.ready) {
+      if (raised !== entry.priority) {
+        ready[entry.priority].remove(key);
+        ready[raised].push(key);
+        entry.priority = raised;
+      }
+      return;
+    }
+    entry.priority = raised;
+    if (present === undefined || due < entry.due) {
+      entry.due = Math.min(due, entry.due);
+      if (entry.due > clock.now()) {
+        waiting.push({ key, due: entry.due });
+        arm();
+      }
+    }
+    entries.set(key, entry);
+    if (entry.due <= clock.now()) makeReady(key, entry);
+  }
+
+  function makeReady(key: string, entry: Entry): void {
+    entry.ready = true;
+    entry.readyAt = clock.now();
+    ready[entry.priority].push(key);
+  }
+
+  function arm(): void {
+    const first = waiting.peek();
+    if (first === undefined || first.due >= timerDue) return;
+    cancelTimer?.();
+    timerDue = first.due;
+    cancelTimer = clock.setTimeout(wake, Math.max(0, first.due - clock.now()));
+  }
+
+  function wake(): void {
+    timerDue = Number.POSITIVE_INFINITY;
+    cancelTimer = undefined;
+    for (let first = waiting.peek(); first !== undefined && first.due <= clock.now(); first = waiting.peek()) {
+      waiting.pop();
+      const entry = entries.get(first.key);
+      // An entry that was brought forward leaves its old place behind: it is stale.
+      if (entry !== undefined && !entry.ready && entry.due === first.due) makeReady(first.key, entry);
+    }
+    arm();
+    hand();
+  }
+
+  function take(): string | undefined {
+    const lowTurn = highInARow >= LOW_SHARE - 1 && ready.low.size() > 0;
+    const from = lowTurn || ready.high.size() === 0 ? ready.low : ready.high;
+    const key = from.shift();
+    if (key === undefined) return undefined;
+    highInARow = from === ready.high ? highInARow + 1 : 0;
+    const entry = entries.get(key);
+    entries.delete(key);
+    running.add(key);
+    if (entry !== undefined) options.onWait?.((clock.now() - entry.readyAt) / 1000);
+    return key;
+  }
+
+  function hand(): void {
+    while (takers.length > 0 && !closed) {
+      const key = take();
+      if (key === undefined) return;
+      takers.shift()?.(key);
+    }
+  }
+
+  return {
+    add,
+    addRateLimited(key, priority = "high") {
+      const count = (failures.get(key) ?? 0) + 1;
+      failures.set(key, count);
+      options.onRetry?.();
+      add(key, { afterMs: backoffDelay(count, options.backoff), priority });
+    },
+    forget: (key) => void failures.delete(key),
+    next() {
+      if (closed) return Promise.resolve(undefined);
+      const key = takers.length === 0 ? take() : undefined;
+      if (key !== undefined) return Promise.resolve(key);
+      return new Promise((resolve) => takers.push(resolve));
+    },
+    done(key) {
+      running.delete(key);
+      const next = again.get(key);
+      again.delete(key);
+      if (next === undefined || closed) return;
+      place(key, next.due, next.priority);
+      hand();
+    },
+    depth: () => ready.high.size() + ready.low.size(),
+    retries: () => failures.size,
+    shutDown() {
+      closed = true;
+      cancelTimer?.();
+      for (const taker of takers.splice(0)) taker(undefined);
+    },
+  };
+}
+
+function higher(a: Priority, b: Priority | undefined): Priority {
+  return a === "high" || b === "high" ? "high" : "low";
+}
+
+/** `namespace` of `namespace/name`; "" for a cluster-scoped key. */
+function namespaceOf(key: string): string {
+  const slash = key.indexOf("/");
+  return slash < 0 ? "" : key.slice(0, slash);
+}
+
+/** First in, first out within a group; groups take turns. Sets keep insertion order, so removal is cheap. */
+function createFairLine(groupOf: (key: string) => string) {
+  const groups = new Map<string, Set<string>>();
+  let count = 0;
+  return {
+    size: () => count,
+    push(key: string): void {
+      const group = groupOf(key);
+      const line = groups.get(group) ?? new Set<string>();
+      groups.set(group, line);
+      if (!line.has(key)) count++;
+      line.add(key);
+    },
+    remove(key: string): void {
+      const group = groupOf(key);
+      const line = groups.get(group);
+      if (line?.delete(key)) count--;
+      if (line?.size === 0) groups.delete(group);
+    },
+    shift(): string | undefined {
+      for (const [group, line] of groups) {
+        for (const key of line) {
+          line.delete(key);
+          count--;
+          groups.delete(group);
+          if (line.size > 0) groups.set(group, line); // to the end: the next group's turn
+          return key;
+        }
+      }
+      return undefined;
+    },
+  };
+}
