@@ -1,0 +1,163 @@
+import { randomUUID } from "node:crypto";
+import type { Logger } from "pino";
+import type { Clock } from "../clock.ts";
+import { isConflict } from "../kube/errors.ts";
+import type { Metrics } from "./metrics.ts";
+import { type AddOptions, createWorkQueue } from "./queue.ts";
+import { splitKey } from "./store.ts";
+
+export type Request = { key: string; namespace: string | undefined; name: string };
+
+/** Nothing: done until something changes. `requeueAfterMs`: look again then, without counting as a failure. */
+export type Result = { requeueAfterMs?: number } | undefined;
+
+export type ReconcileContext = {
+  /** Aborts at the reconcile's deadline and when the manager's stop deadline has passed. */
+  signal: AbortSignal;
+  /** Carries controller, object and reconcileID. */
+  log: Logger;
+};
+
+/** Brings one object closer to its spec. Level-triggered: it is given a key, never an event. */
+export type Reconcile = (request: Request, context: ReconcileContext) => Promise<Result>;
+
+/** Retrying at once cannot help: the key waits for a change of its object, or `reprobeMs`. */
+export class TerminalError extends Error {
+  override readonly name = "TerminalError";
+}
+
+export type ControllerOptions = {
+  name: string;
+  reconcile: Reconcile;
+  maxConcurrentReconciles: number;
+  /** Longest time of one reconcile, ms. */
+  deadlineMs: number;
+  /** When a terminal error is looked at again, ms. */
+  reprobeMs?: number;
+  clock: Clock;
+  random: () => number;
+  log: Logger;
+  metrics: Metrics;
+};
+
+export type Controller = {
+  readonly name: string;
+  enqueue(key: string, options?: AddOptions): void;
+  /** Works until `stop`. */
+  start(): void;
+  /** Takes no new key, lets running reconciles end, and aborts them when `deadline` aborts. */
+  stop(deadline: AbortSignal): Promise<void>;
+};
+
+const REPROBE_MS = 30 * 60_000;
+const BACKOFF = { baseMs: 500, capMs: 5 * 60_000, jitter: 0.4 };
+
+/**
+ * Workers over a queue. Success forgets the backoff; an error backs off and beats a requeue-after; a lost optimistic
+ * lock is a retry, not an error; anything thrown is counted and logged once, and never ends a worker.
+ */
+export function createController(options: ControllerOptions): Controller {
+  const { name, clock, metrics } = options;
+  const labels = { controller: name };
+  const log = options.log.child(labels);
+  const queue = createWorkQueue({
+    clock,
+    backoff: { ...BACKOFF, random: options.random },
+    onAdd: () => metrics.queueAdds.inc({ name }),
+    onRetry: () => metrics.queueRetries.inc({ name }),
+    onWait: (seconds) => metrics.queueDuration.observe({ name }, seconds),
+  });
+  const stopNow = new AbortController();
+  let workers: Promise<void>[] = [];
+
+  metrics.maxConcurrentReconciles.set(labels, options.maxConcurrentReconciles);
+  metrics.activeWorkers.set(labels, 0);
+  metrics.queueAdds.inc({ name }, 0);
+  metrics.queueRetries.inc({ name }, 0);
+  metrics.reconcileErrors.inc(labels, 0);
+  metrics.terminalErrors.inc(labels, 0);
+  metrics.reconcilePanics.inc(labels, 0);
+  for (const result of ["success", "error", "requeue", "requeue_after"]) {
+    metrics.reconcileTotal.inc({ controller: name, result }, 0);
+  }
+
+  async function work(): Promise<void> {
+    for (let key = await queue.next(); key !== undefined; key = await queue.next()) {
+      metrics.activeWorkers.inc(labels);
+      metrics.queueDepth.set({ name }, queue.depth());
+      const started = performance.now();
+      try {
+        await reconcileOnce(key);
+      } finally {
+        const seconds = (performance.now() - started) / 1000;
+        metrics.reconcileTime.observe(labels, seconds);
+        metrics.workDuration.observe({ name }, seconds);
+        metrics.activeWorkers.dec(labels);
+        queue.done(key);
+      }
+    }
+  }
+
+  async function reconcileOnce(key: string): Promise<void> {
+    const request = { key, ...splitKey(key) };
+    const context: ReconcileContext = {
+      signal: AbortSignal.any([stopNow.signal, AbortSignal.timeout(options.deadlineMs)]),
+      log: log.child({ namespace: request.namespace, object: request.name, reconcileID: randomUUID() }),
+    };
+    try {
+      const result = await options.reconcile(request, context);
+      queue.forget(key);
+      if (result?.requeueAfterMs !== undefined) {
+        queue.add(key, { afterMs: result.requeueAfterMs });
+        metrics.reconcileTotal.inc({ controller: name, result: "requeue_after" });
+      } else metrics.reconcileTotal.inc({ controller: name, result: "success" });
+    } catch (error) {
+      settleError(key, error, context.log);
+    }
+  }
+
+  function settleError(key: string, error: unknown, keyLog: Logger): void {
+    if (isConflict(error)) {
+      metrics.reconcileTotal.inc({ controller: name, result: "requeue" });
+      keyLog.debug({ reason: messageOf(error) }, "the object changed meanwhile; reconciling again");
+      queue.addRateLimited(key);
+      return;
+    }
+    metrics.reconcileTotal.inc({ controller: name, result: "error" });
+    metrics.reconcileErrors.inc(labels);
+    if (error instanceof TerminalError) {
+      metrics.terminalErrors.inc(labels);
+      keyLog.error({ reason: error.message }, "reconcile failed; waiting for a change of the object");
+      queue.forget(key);
+      queue.add(key, { afterMs: options.reprobeMs ?? REPROBE_MS, priority: "low" });
+      return;
+    }
+    if (!(error instanceof Error) || error instanceof TypeError || error instanceof ReferenceError) {
+      metrics.reconcilePanics.inc(labels);
+      keyLog.error({ err: error }, "reconcile threw");
+    } else keyLog.error({ reason: messageOf(error) }, "reconcile failed; retrying with backoff");
+    queue.addRateLimited(key);
+  }
+
+  return {
+    name,
+    enqueue(key, addOptions) {
+      queue.add(key, addOptions);
+      metrics.queueDepth.set({ name }, queue.depth());
+    },
+    start() {
+      workers = Array.from({ length: options.maxConcurrentReconciles }, work);
+    },
+    async stop(deadline) {
+      queue.shutDown();
+      const abort = () => stopNow.abort(new Error("the operator is stopping"));
+      if (deadline.aborted) abort();
+      else deadline.addEventListener("abort", abort, { once: true });
+      await Promise.all(workers);
+    },
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,130 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/** The metrics of the engine, under controller-runtime's names, so that existing dashboards and alerts work. */
+export type Metrics = {
+  readonly registry: Registry;
+  reconcileTotal: Counter<"controller" | "result">;
+  reconcileErrors: Counter<"controller">;
+  terminalErrors: Counter<"controller">;
+  reconcilePanics: Counter<"controller">;
+  reconcileTime: Histogram<"controller">;
+  maxConcurrentReconciles: Gauge<"controller">;
+  activeWorkers: Gauge<"controller">;
+  queueDepth: Gauge<"name">;
+  queueAdds: Counter<"name">;
+  queueRetries: Counter<"name">;
+  queueDuration: Histogram<"name">;
+  workDuration: Histogram<"name">;
+  restRequests: Counter<"code" | "method" | "host">;
+  leader: Gauge<"name">;
+  journalCommits: Counter;
+  journalIntents: Gauge;
+};
+
+const SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    reconcileTotal: new Counter({
+      name: "controller_runtime_reconcile_total",
+      help: "Total number of reconciliations per controller",
+      labelNames: ["controller", "result"],
+      registers,
+    }),
+    reconcileErrors: new Counter({
+      name: "controller_runtime_reconcile_errors_total",
+      help: "Total number of reconciliation errors per controller",
+      labelNames: ["controller"],
+      registers,
+    }),
+    terminalErrors: new Counter({
+      name: "controller_runtime_terminal_reconcile_errors_total",
+      help: "Total number of terminal reconciliation errors per controller",
+      labelNames: ["controller"],
+      registers,
+    }),
+    reconcilePanics: new Counter({
+      name: "controller_runtime_reconcile_panics_total",
+      help: "Total number of reconciliation panics (errors that are not typed) per controller",
+      labelNames: ["controller"],
+      registers,
+    }),
+    reconcileTime: new Histogram({
+      name: "controller_runtime_reconcile_time_seconds",
+      help: "Length of time per reconciliation per controller",
+      labelNames: ["controller"],
+      buckets: SECONDS,
+      registers,
+    }),
+    maxConcurrentReconciles: new Gauge({
+      name: "controller_runtime_max_concurrent_reconciles",
+      help: "Maximum number of concurrent reconciles per controller",
+      labelNames: ["controller"],
+      registers,
+    }),
+    activeWorkers: new Gauge({
+      name: "controller_runtime_active_workers",
+      help: "Number of currently used workers per controller",
+      labelNames: ["controller"],
+      registers,
+    }),
+    queueDepth: new Gauge({
+      name: "workqueue_depth",
+      help: "Current depth of workqueue",
+      labelNames: ["name"],
+      registers,
+    }),
+    queueAdds: new Counter({
+      name: "workqueue_adds_total",
+      help: "Total number of adds handled by workqueue",
+      labelNames: ["name"],
+      registers,
+    }),
+    queueRetries: new Counter({
+      name: "workqueue_retries_total",
+      help: "Total number of retries handled by workqueue",
+      labelNames: ["name"],
+      registers,
+    }),
+    queueDuration: new Histogram({
+      name: "workqueue_queue_duration_seconds",
+      help: "How long in seconds an item stays in workqueue before being requested",
+      labelNames: ["name"],
+      buckets: SECONDS,
+      registers,
+    }),
+    workDuration: new Histogram({
+      name: "workqueue_work_duration_seconds",
+      help: "How long in seconds processing an item from workqueue takes",
+      labelNames: ["name"],
+      buckets: SECONDS,
+      registers,
+    }),
+    restRequests: new Counter({
+      name: "rest_client_requests_total",
+      help: "Number of HTTP requests to the API server, partitioned by status code, method, and host",
+      labelNames: ["code", "method", "host"],
+      registers,
+    }),
+    leader: new Gauge({
+      name: "leader_election_master_status",
+      help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master",
+      labelNames: ["name"],
+      registers,
+    }),
+    journalCommits: new Counter({
+      name: "mooring_journal_commits_total",
+      help: "Writes of the submission journal",
+      registers,
+    }),
+    journalIntents: new Gauge({
+      name: "mooring_journal_intents",
+      help: "Intents in the submission journal whose outcome is not yet in a status",
+      registers,
+    }),
+  };
+}
