@@ -2,12 +2,15 @@
 export type Clock = {
   /** Milliseconds since the epoch. */
   now(): number;
+  /** Milliseconds that never jump: for durations, deadlines and leases. */
+  monotonic(): number;
   /** Runs `fn` once after `ms`; the returned function cancels it. */
   setTimeout(fn: () => void, ms: number): () => void;
 };
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   setTimeout: (fn, ms) => {
     const timer = setTimeout(fn, ms);
     return () => clearTimeout(timer);

@@ -60,7 +60,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   function add(key: string, { afterMs = 0, priority = "high" }: AddOptions = {}): void {
     if (closed) return;
     options.onAdd?.();
-    const due = clock.now() + Math.max(0, afterMs);
+    const due = clock.monotonic() + Math.max(0, afterMs);
     if (running.has(key)) {
       const earlier = again.get(key);
       again.set(key, {
@@ -90,18 +90,18 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     entry.priority = raised;
     if (present === undefined || due < entry.due) {
       entry.due = Math.min(due, entry.due);
-      if (entry.due > clock.now()) {
+      if (entry.due > clock.monotonic()) {
         waiting.push({ key, due: entry.due });
         arm();
       }
     }
     entries.set(key, entry);
-    if (entry.due <= clock.now()) makeReady(key, entry);
+    if (entry.due <= clock.monotonic()) makeReady(key, entry);
   }
 
   function makeReady(key: string, entry: Entry): void {
     entry.ready = true;
-    entry.readyAt = clock.now();
+    entry.readyAt = clock.monotonic();
     ready[entry.priority].push(key);
   }
 
@@ -110,13 +110,13 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     if (first === undefined || first.due >= timerDue) return;
     cancelTimer?.();
     timerDue = first.due;
-    cancelTimer = clock.setTimeout(wake, Math.max(0, first.due - clock.now()));
+    cancelTimer = clock.setTimeout(wake, Math.max(0, first.due - clock.monotonic()));
   }
 
   function wake(): void {
     timerDue = Number.POSITIVE_INFINITY;
     cancelTimer = undefined;
-    for (let first = waiting.peek(); first !== undefined && first.due <= clock.now(); first = waiting.peek()) {
+    for (let first = waiting.peek(); first !== undefined && first.due <= clock.monotonic(); first = waiting.peek()) {
       waiting.pop();
       const entry = entries.get(first.key);
       // An entry that was brought forward leaves its old place behind: it is stale.
@@ -135,7 +135,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     const entry = entries.get(key);
     entries.delete(key);
     running.add(key);
-    if (entry !== undefined) options.onWait?.((clock.now() - entry.readyAt) / 1000);
+    if (entry !== undefined) options.onWait?.((clock.monotonic() - entry.readyAt) / 1000);
     return key;
   }
 

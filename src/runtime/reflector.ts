@@ -53,9 +53,9 @@ export async function runReflector<T extends KubeObject>(
   const { clock, log, resource } = options;
   let state: ReflectorState = { phase: "List" };
   let failures = 0;
-  let healthySince = clock.now();
+  let healthySince = clock.monotonic();
   while (!signal.aborted) {
-    const started = clock.now();
+    const started = clock.monotonic();
     try {
       if (state.phase === "List") {
         options.onRelist?.();
@@ -65,16 +65,16 @@ export async function runReflector<T extends KubeObject>(
       const watched: Watched = await watchOnce(options, state.resourceVersion, signal);
       state = { phase: "Watch", resourceVersion: watched.resourceVersion };
       if (watched.error !== undefined) throw watched.error;
-      const short = clock.now() - started < SHORT_WATCH_MS && watched.events === 0;
+      const short = clock.monotonic() - started < SHORT_WATCH_MS && watched.events === 0;
       if (!short) {
-        if (clock.now() - healthySince >= HEALTHY_MS) failures = 0;
+        if (clock.monotonic() - healthySince >= HEALTHY_MS) failures = 0;
         continue;
       }
       failures++;
     } catch (error) {
       if (signal.aborted) return;
       state = afterError(state, error);
-      if (isGone(error) && clock.now() - started >= SHORT_WATCH_MS) continue;
+      if (isGone(error) && clock.monotonic() - started >= SHORT_WATCH_MS) continue;
       failures++;
       log.warn({ resource: resource.plural, phase: state.phase, failures, reason: String(error) }, "watch interrupted");
       if (error instanceof KubeError && error.retryAfterMs !== undefined) {
@@ -82,7 +82,7 @@ export async function runReflector<T extends KubeObject>(
       }
     }
     await delay(clock, backoffDelay(failures, { ...BACKOFF, random: options.random }), signal);
-    healthySince = clock.now();
+    healthySince = clock.monotonic();
   }
 }
 

@@ -1,0 +1,160 @@
+import type { Logger } from "pino";
+import { type Clock, delay } from "../clock.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeObject } from "../kube/types.ts";
+
+const leaseResource: Resource = {
+  group: "coordination.k8s.io",
+  version: "v1",
+  plural: "leases",
+  kind: "Lease",
+  namespaced: true,
+};
+
+type LeaseSpec = {
+  holderIdentity?: string;
+  leaseDurationSeconds?: number;
+  acquireTime?: string;
+  renewTime?: string;
+  leaseTransitions?: number;
+};
+type Lease = KubeObject<LeaseSpec>;
+
+export type LeaderElector = {
+  /** Resolves when this process holds the lease; keeps renewing it until `release` or loss. */
+  acquire(signal: AbortSignal): Promise<void>;
+  /** Aborts when the lease could not be renewed within its renew deadline. */
+  readonly lost: AbortSignal;
+  /** True while no other process can hold the lease, by our own monotonic clock. Look right before a write. */
+  surelyHeld(): boolean;
+  /** Gives the lease up, so that another replica takes over at once. */
+  release(): Promise<void>;
+};
+
+export type LeaderElectorOptions = {
+  client: KubeClient;
+  namespace: string;
+  name: string;
+  identity: string;
+  clock: Clock;
+  log: Logger;
+  onLeading?: (leading: boolean) => void;
+};
+
+/** client-go's defaults: others may take the lease after this long without a renewal. */
+const LEASE_MS = 15_000;
+/** The holder stops when it has not renewed for this long. */
+const RENEW_DEADLINE_MS = 10_000;
+const RETRY_MS = 2_000;
+
+/** Leader election over a coordination.k8s.io Lease; expiry is judged by when *we* saw the lease change, never by another's clock. */
+export function createLeaderElector(options: LeaderElectorOptions): LeaderElector {
+  const { client, clock, identity, log } = options;
+  const place = { namespace: options.namespace, name: options.name };
+  const lost = new AbortController();
+  const ended = new AbortController();
+  let lease: Lease | undefined;
+  let seen: { version: string | undefined; at: number } = { version: undefined, at: 0 };
+  let renewedAt = Number.NEGATIVE_INFINITY;
+  let renewing: Promise<void> | undefined;
+
+  async function tryOnce(): Promise<boolean> {
+    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(RENEW_DEADLINE_MS / 2)]);
+    const asked = clock.monotonic();
+    lease = await read(signal);
+    if (lease?.metadata.resourceVersion !== seen.version) {
+      seen = { version: lease?.metadata.resourceVersion, at: clock.monotonic() };
+    }
+    const holder = lease?.spec.holderIdentity ?? "";
+    if (holder !== "" && holder !== identity && clock.monotonic() < seen.at + LEASE_MS) return false;
+    const now = new Date(clock.now()).toISOString().replace("Z", "000Z");
+    const ours = holder === identity;
+    const spec: LeaseSpec = {
+      holderIdentity: identity,
+      leaseDurationSeconds: LEASE_MS / 1000,
+      acquireTime: (ours ? lease?.spec.acquireTime : undefined) ?? now,
+      renewTime: now,
+      leaseTransitions: (lease?.spec.leaseTransitions ?? 0) + (ours || lease === undefined ? 0 : 1),
+    };
+    lease = await write({ ...lease, metadata: lease?.metadata ?? place, spec }, signal);
+    renewedAt = asked; // counted from before the request: never longer than what the server granted
+    return true;
+  }
+
+  async function read(signal: AbortSignal): Promise<Lease | undefined> {
+    try {
+      return await client.get<Lease>(leaseResource, place, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  function write(next: Lease, signal: AbortSignal): Promise<Lease> {
+    const body: Lease = { ...next, apiVersion: "coordination.k8s.io/v1", kind: "Lease" };
+    return next.metadata.resourceVersion === undefined
+      ? client.create(leaseResource, { namespace: place.namespace }, body, { signal })
+      : client.update(leaseResource, place, body, { signal });
+  }
+
+  async function attempt(): Promise<boolean> {
+    try {
+      return await tryOnce();
+    } catch (error) {
+      const raced = isConflict(error) || isAlreadyExists(error);
+      if (!ended.signal.aborted) log[raced ? "debug" : "warn"]({ reason: String(error) }, "lease not written");
+      return false;
+    }
+  }
+
+  async function renew(): Promise<void> {
+    while (!ended.signal.aborted) {
+      await delay(clock, RETRY_MS, ended.signal);
+      if (ended.signal.aborted || (await attempt())) continue;
+      const other = lease?.spec.holderIdentity;
+      const taken = other !== undefined && other !== "" && other !== identity;
+      if (taken || clock.monotonic() >= renewedAt + RENEW_DEADLINE_MS) {
+        options.onLeading?.(false);
+        lost.abort(
+          new Error(
+            `lease ${place.namespace}/${place.name} lost${taken ? ` to ${other}` : ": it could not be renewed"}`,
+          ),
+        );
+        return;
+      }
+    }
+  }
+
+  return {
+    lost: lost.signal,
+    surelyHeld: () => !lost.signal.aborted && clock.monotonic() < renewedAt + RENEW_DEADLINE_MS,
+    async acquire(signal) {
+      let told = false;
+      while (!(await attempt())) {
+        if (!told) {
+          log.info({ holder: lease?.spec.holderIdentity }, "waiting for the lease");
+          told = true;
+        }
+        await delay(clock, RETRY_MS, signal);
+        signal.throwIfAborted();
+      }
+      options.onLeading?.(true);
+      log.info({ lease: `${place.namespace}/${place.name}`, identity }, "leading");
+      renewing = renew();
+    },
+    async release() {
+      ended.abort(new Error("the lease is released"));
+      await renewing;
+      if (lease === undefined || lost.signal.aborted || renewedAt === Number.NEGATIVE_INFINITY) return;
+      options.onLeading?.(false);
+      const spec: LeaseSpec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 };
+      try {
+        await write({ ...lease, spec }, AbortSignal.timeout(RETRY_MS));
+      } catch (error) {
+        log.warn({ reason: String(error) }, "lease not released; it runs out by itself");
+      }
+    },
+  };
+}
