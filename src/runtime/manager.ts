@@ -1,0 +1,98 @@
+import type { Logger } from "pino";
+import type { Controller } from "./controller.ts";
+import type { Informer } from "./informer.ts";
+import type { Journal, JournalEntry } from "./journal.ts";
+import type { LeaderElector } from "./leader.ts";
+
+/** Something that runs beside the controllers (a poller, a sweep) and ends when told. */
+export type Runnable = { name: string; start(): void | Promise<void>; stop(): void | Promise<void> };
+
+export type ManagerOptions = {
+  /** Undefined: this process is the only one. */
+  elector: LeaderElector | undefined;
+  journal: Journal;
+  // biome-ignore lint/suspicious/noExplicitAny: informers of different kinds stand side by side
+  informers: readonly Informer<any>[];
+  controllers: readonly Controller[];
+  runnables: readonly Runnable[];
+  /** Called after the caches hold a consistent list and before any controller works. */
+  onTakeover: (left: JournalEntry[]) => void;
+  log: Logger;
+  /** How long running reconciles may take to end, ms. */
+  stopDeadlineMs: number;
+};
+
+export type Manager = {
+  /** Runs until `stop` aborts or leadership is lost (then it rejects: the process must end). */
+  run(stop: AbortSignal): Promise<void>;
+  /** Throws with the reason while not ready: standing by counts as ready, half-filled caches do not. */
+  ready(): void;
+  leading(): boolean;
+};
+
+/**
+ * Ordered start, reverse stop. The takeover order is the safety argument and nothing may move in it: lease; read the
+ * journal and bump its epoch (from now on the previous leader can commit nothing); a consistent list of every kind;
+ * judge what the previous leader left; only then act.
+ */
+export function createManager(options: ManagerOptions): Manager {
+  const { elector, journal, log } = options;
+  let leading = false;
+
+  async function start(stop: AbortSignal, watches: AbortSignal): Promise<void> {
+    await elector?.acquire(stop);
+    const left = await journal.open(stop);
+    leading = true;
+    log.info({ epoch: journal.epoch(), intents: left.length }, "journal opened");
+    await Promise.all(options.informers.map((informer) => informer.start(watches)));
+    stop.throwIfAborted();
+    options.onTakeover(left);
+    for (const runnable of options.runnables) await runnable.start();
+    for (const controller of options.controllers) controller.start();
+    log.info({ controllers: options.controllers.map((controller) => controller.name) }, "controllers started");
+  }
+
+  async function finish(watches: AbortController): Promise<void> {
+    const deadline = AbortSignal.timeout(options.stopDeadlineMs);
+    await Promise.all(options.controllers.map((controller) => controller.stop(deadline)));
+    for (const runnable of [...options.runnables].reverse()) await runnable.stop();
+    watches.abort(new Error("the operator is stopping"));
+    await Promise.all(options.informers.map((informer) => informer.stopped()));
+    try {
+      await journal.close(AbortSignal.timeout(2_000));
+    } catch (error) {
+      log.warn({ reason: String(error) }, "journal not closed");
+    }
+    await elector?.release();
+  }
+
+  return {
+    leading: () => leading,
+    ready() {
+      if (!leading) return;
+      const waiting = options.informers.filter((informer) => !informer.synced());
+      if (waiting.length > 0) {
+        throw new Error(
+          `waiting for the first list of ${waiting.map((informer) => informer.resource.plural).join(", ")}`,
+        );
+      }
+    },
+    async run(stop) {
+      const watches = new AbortController();
+      const ended = elector === undefined ? stop : AbortSignal.any([stop, elector.lost]);
+      try {
+        await start(stop, watches.signal);
+        await new Promise<void>((resolve) => {
+          if (ended.aborted) resolve();
+          else ended.addEventListener("abort", () => resolve(), { once: true });
+        });
+      } catch (error) {
+        if (!stop.aborted) throw error;
+      } finally {
+        log.info("stopping");
+        await finish(watches);
+      }
+      if (elector?.lost.aborted && !stop.aborted) throw elector.lost.reason;
+    },
+  };
+}

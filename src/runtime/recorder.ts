@@ -1,0 +1,142 @@
+import type { Logger } from "pino";
+import type { Clock } from "../clock.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { apiVersionOf, type Resource } from "../kube/resource.ts";
+import type { KubeObject } from "../kube/types.ts";
+
+const eventResource: Resource = {
+  group: "events.k8s.io",
+  version: "v1",
+  plural: "events",
+  kind: "Event",
+  namespaced: true,
+};
+
+export type EventType = "Normal" | "Warning";
+
+/** Tells the people who look at an object what happened. Never waits, never fails the caller. */
+export type EventRecorder = {
+  /** `action` is what was being done (events.k8s.io/v1), `reason` why this is told; `note` at most 1,024 bytes. */
+  event(object: KubeObject, type: EventType, reason: string, action: string, note: string): void;
+  /** Sends what is queued, until `signal` aborts. */
+  flush(signal: AbortSignal): Promise<void>;
+};
+
+export type RecorderOptions = {
+  client: KubeClient;
+  clock: Clock;
+  log: Logger;
+  /** Shown as reportingController. */
+  controller: string;
+  /** Shown as reportingInstance. */
+  instance: string;
+  resourceOf: (object: KubeObject) => Resource;
+};
+
+type KubeEvent = KubeObject & Record<string, unknown>;
+type Series = { name: string; namespace: string; count: number; lastSeen: number };
+type Bucket = { tokens: number; at: number };
+
+/** The same event again within this time counts up a series instead of making an object. */
+const SERIES_MS = 6 * 60_000;
+/** client-go's spam filter: 25 at once an object, then one in five minutes. */
+const BURST = 25;
+const REFILL_MS = 5 * 60_000;
+const QUEUE_LENGTH = 1_000;
+const NOTE_LENGTH = 1_000;
+
+export function createEventRecorder(options: RecorderOptions): EventRecorder {
+  const { client, clock, log } = options;
+  const series = new Map<string, Series>();
+  const buckets = new Map<string, Bucket>();
+  const queue: (() => Promise<unknown>)[] = [];
+  let draining: Promise<void> | undefined;
+  let sequence = 0;
+
+  function allowed(uid: string): boolean {
+    const now = clock.monotonic();
+    const bucket = buckets.get(uid) ?? { tokens: BURST, at: now };
+    bucket.tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MS);
+    bucket.at = now;
+    buckets.set(uid, bucket);
+    if (bucket.tokens < 1) return false;
+    bucket.tokens -= 1;
+    return true;
+  }
+
+  function forgetOld(): void {
+    const now = clock.monotonic();
+    for (const [key, one] of series) if (now - one.lastSeen > SERIES_MS) series.delete(key);
+    for (const [uid, bucket] of buckets) if (now - bucket.at > BURST * REFILL_MS) buckets.delete(uid);
+  }
+
+  async function drain(): Promise<void> {
+    for (let send = queue.shift(); send !== undefined; send = queue.shift()) {
+      try {
+        await send();
+      } catch (error) {
+        log.debug({ reason: String(error) }, "event not written");
+      }
+    }
+    forgetOld();
+  }
+
+  function push(send: () => Promise<unknown>): void {
+    if (queue.length >= QUEUE_LENGTH) queue.shift();
+    queue.push(send);
+    draining ??= drain().finally(() => {
+      draining = undefined;
+    });
+  }
+
+  return {
+    event(object, type, reason, action, note) {
+      const { uid = "", name, namespace = "default" } = object.metadata;
+      const text = note.length > NOTE_LENGTH ? `${note.slice(0, NOTE_LENGTH - 1)}…` : note;
+      const key = [uid, type, reason, action, text].join("\n");
+      const microTime = new Date(clock.now()).toISOString().replace("Z", "000Z");
+      const known = series.get(key);
+      if (known !== undefined && clock.monotonic() - known.lastSeen <= SERIES_MS) {
+        known.count++;
+        known.lastSeen = clock.monotonic();
+        const { count } = known;
+        push(() => client.mergePatch(eventResource, known, { series: { count, lastObservedTime: microTime } }));
+        return;
+      }
+      if (!allowed(uid)) return;
+      const resource = options.resourceOf(object);
+      const eventName = `${name.slice(0, 200)}.${Math.trunc(clock.now()).toString(16)}${(sequence++).toString(16)}`;
+      series.set(key, { name: eventName, namespace, count: 1, lastSeen: clock.monotonic() });
+      const body: KubeEvent = {
+        apiVersion: apiVersionOf(eventResource),
+        kind: "Event",
+        metadata: { name: eventName, namespace },
+        spec: undefined,
+        eventTime: microTime,
+        reportingController: options.controller,
+        reportingInstance: options.instance.slice(0, 128),
+        type,
+        reason,
+        action,
+        note: text,
+        regarding: {
+          apiVersion: apiVersionOf(resource),
+          kind: resource.kind,
+          name,
+          ...(object.metadata.namespace === undefined ? {} : { namespace }),
+          uid,
+          resourceVersion: object.metadata.resourceVersion,
+        },
+      };
+      push(() => client.create(eventResource, { namespace }, body));
+    },
+    async flush(signal) {
+      while (draining !== undefined && !signal.aborted) {
+        await Promise.race([
+          draining,
+          new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true })),
+        ]);
+      }
+    },
+  };
+}
