@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { KubeObject } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
 import type { Informer } from "./informer.ts";
 import type { Journal, JournalEntry } from "./journal.ts";
@@ -7,12 +8,13 @@ import type { LeaderElector } from "./leader.ts";
 /** Something that runs beside the controllers (a poller, a sweep) and ends when told. */
 export type Runnable = { name: string; start(): void | Promise<void>; stop(): void | Promise<void> };
 
+type StartedInformer = Pick<Informer<KubeObject>, "resource" | "start" | "synced" | "stopped">;
+
 export type ManagerOptions = {
   /** Undefined: this process is the only one. */
   elector: LeaderElector | undefined;
   journal: Journal;
-  // biome-ignore lint/suspicious/noExplicitAny: informers of different kinds stand side by side
-  informers: readonly Informer<any>[];
+  informers: readonly StartedInformer[];
   controllers: readonly Controller[];
   runnables: readonly Runnable[];
   /** Called after the caches hold a consistent list and before any controller works. */
