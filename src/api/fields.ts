@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { ruled } from "./rule.ts";
+
+const DURATION = "^([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h))+$";
+const MONEY = "^[0-9]{1,15}([.][0-9]{1,4})?$";
+const INT32_MAX = 2_147_483_647;
+
+/** A string of `min` to `max` characters. */
+export function text(max: number, description: string, min = 1): z.ZodString {
+  return (min === 0 ? z.string() : z.string().min(min)).max(max).describe(description);
+}
+
+/** A string that matches an RE2 and JavaScript regular expression; the message says what is allowed instead of showing it. */
+export function matching(pattern: string, max: number, description: string, message: string): z.ZodString {
+  const regex = new RegExp(pattern, "u");
+  return ruled(z.string().max(max), [
+    { cel: `self.matches(${celString(pattern)})`, message, holds: (value) => regex.test(value) },
+  ]).describe(description);
+}
+
+/** A list of at most `max` items. `key`: the API server refuses two items that agree in it, and server-side apply merges by it. */
+export function listOf<T extends z.ZodType>(item: T, max: number, description: string, key?: string): z.ZodArray<T> {
+  const list = z.array(item).max(max).describe(description);
+  return key === undefined
+    ? list
+    : list.meta({ description, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] });
+}
+
+/** An integer that fits in 32 bits. */
+export function int(min: number, description: string, max = INT32_MAX): z.ZodInt {
+  return z.int().min(min).max(max).describe(description);
+}
+
+export function flag(description: string): z.ZodBoolean {
+  return z.boolean().describe(description);
+}
+
+/** A Go duration such as 30s or 24h. */
+export function duration(description: string): z.ZodString {
+  return matching(DURATION, 32, description, "must be a Go duration such as 500ms, 30s, 5m or 24h");
+}
+
+/** An amount of money in yuan as a decimal string; the service counts in 1/10000 yuan. */
+export function yuan(description: string): z.ZodString {
+  return matching(
+    MONEY,
+    20,
+    `${description} In yuan, a decimal string with at most four decimals.`,
+    'must be an amount in yuan as a decimal string with at most four decimals, such as "100" or "12.5"',
+  );
+}
+
+/** Yuan in a status: as computed, negative when overdrawn. */
+export function yuanStatus(description: string): z.ZodString {
+  return text(32, `${description} In yuan, a decimal string.`, 0);
+}
+
+/** RFC 3339 in UTC. */
+export function time(description: string): z.ZodString {
+  return z.string().max(64).describe(description).meta({ description, format: "date-time" });
+}
+
+export function httpUrl(description: string, name: string): z.ZodString {
+  return matching(
+    "^https?://[^\\s/]+",
+    2048,
+    description,
+    `${name} must be an http:// or https:// URL without white space; give the full address`,
+  );
+}
+
+/** The name of a Kubernetes object. */
+export function objectName(description: string): z.ZodString {
+  return matching(
+    "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+    253,
+    description,
+    "must be the name of a Kubernetes object: lower-case letters, digits, '-' and '.', at most 253 characters",
+  );
+}
+
+/** A namespace, or another DNS label. */
+export function dnsLabel(description: string, name: string): z.ZodString {
+  return matching(
+    "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+    63,
+    description,
+    `${name} must be a DNS label: lower-case letters, digits and '-', at most 63 characters, a letter or digit first and last`,
+  );
+}
+
+/** A key of a Secret or ConfigMap. */
+export function dataKey(description: string): z.ZodString {
+  return matching(
+    "^[-._a-zA-Z0-9]+$",
+    253,
+    description,
+    "must be a key of a Secret or ConfigMap: letters, digits, '-', '_' and '.', at most 253 characters",
+  );
+}
+
+/** A place inside a bucket or directory: relative and without `..`. */
+export function relativePrefix(description: string, name: string): z.ZodString {
+  const message = `${name} must be a relative path without '..': no '/' first, for example results/2026`;
+  return ruled(z.string().min(1).max(512), [
+    {
+      cel: "!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)')",
+      message,
+      holds: (value) => !value.startsWith("/") && !/(^|\/)\.\.(\/|$)/u.test(value),
+    },
+  ]).describe(description);
+}
+
+/** A string literal of CEL. */
+export function celString(value: string): string {
+  return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}
+
+/** A list literal of CEL. */
+export function celList(values: readonly string[]): string {
+  return `[${values.map(celString).join(", ")}]`;
+}

@@ -1,0 +1,145 @@
+/**
+ * The closed list of reasons: of every condition and, where one is sent, of the event beside it. The documentation is made from the
+ * comments here.
+ */
+export const REASONS = {
+  // Waiting and progress
+  /** Nothing was done yet. */
+  Pending: "Pending",
+  /** Work is under way. */
+  Progressing: "Progressing",
+  /** The remote endpoint is being created. */
+  Creating: "Creating",
+  /** A change is on its way to the remote. */
+  Updating: "Updating",
+  /** The remote is being cleaned up before the object goes. */
+  Deleting: "Deleting",
+  /** A paid request is being sent. */
+  Submitting: "Submitting",
+  /** The remote task waits for its turn. */
+  Queued: "Queued",
+  /** The remote task runs. */
+  Running: "Running",
+  /** Results are being copied to the store. */
+  Storing: "Storing",
+  /** A request waits for the account's rate limit, or the service asked to wait; goes on by itself. */
+  RateLimited: "RateLimited",
+  /** The account has as many tasks in flight as `maxConcurrentTasks` allows; goes on by itself. */
+  ConcurrencyLimited: "ConcurrencyLimited",
+  /** A request failed in a way that may pass; it is repeated with growing pauses. */
+  Retrying: "Retrying",
+
+  // All is well
+  /** The account can be used. */
+  Ready: "Ready",
+  /** The remote endpoint serves. */
+  Serving: "Serving",
+  /** The remote equals the spec. */
+  InSync: "InSync",
+  /** The job finished and its results are known. */
+  Completed: "Completed",
+  /** The results can be fetched. */
+  Available: "Available",
+  /** The results are copied to the store. */
+  Stored: "Stored",
+  /** The service takes the key. */
+  Authenticated: "Authenticated",
+  /** The service answers. */
+  Reachable: "Reachable",
+  /** Enough of the budget is left. */
+  WithinBudget: "WithinBudget",
+  /** The job is no longer suspended. */
+  Resumed: "Resumed",
+
+  // Held on purpose
+  /** `spec.suspend` is true. */
+  Suspended: "Suspended",
+  /** The endpoint is suspended and no worker runs. */
+  Stopped: "Stopped",
+  /** The annotation mooring.dev/paused is "true". */
+  Paused: "Paused",
+  /** `managementPolicy` is Observe: the remote is read, never written. */
+  Observing: "Observing",
+  /** `spec.suspend` came after the submission; the remote cannot be stopped. */
+  AlreadySubmitted: "AlreadySubmitted",
+
+  // The remote endpoint
+  /** The endpoint is not in a serving state. */
+  NotServing: "NotServing",
+  /** The remote reports a state that is not known here; it is shown as it is. */
+  RemoteStateUnknown: "RemoteStateUnknown",
+  /** The remote reports an error, in its words. */
+  RemoteError: "RemoteError",
+  /** The endpoint is gone from the remote: absent in two complete reads. */
+  RemoteMissing: "RemoteMissing",
+  /** The service refused the request for good, in its words. */
+  RemoteRefused: "RemoteRefused",
+  /** The remote differs from the spec. */
+  Drifted: "Drifted",
+  /** Something keeps undoing our change at the remote. */
+  DriftFight: "DriftFight",
+  /** Another endpoint has this app name, and it is not ours. */
+  AppNameTaken: "AppNameTaken",
+  /** The endpoint to adopt differs from the spec, and `adoption.mode` is Match. */
+  AdoptionMismatch: "AdoptionMismatch",
+  /** The endpoint to adopt does not exist. */
+  AdoptionNotFound: "AdoptionNotFound",
+  /** `deletionPolicy` is Delete, and the account has no `endpoints.deleteOperation`. */
+  DeleteNotConfigured: "DeleteNotConfigured",
+  /** `exportTo` names an object that is not the endpoint's. */
+  ExportConflict: "ExportConflict",
+
+  // The spec
+  /** The spec says something that cannot be sent; the message names field, value and what is allowed. */
+  InvalidSpec: "InvalidSpec",
+  /** A value lies outside the account's limits; the message lists field, value and range. */
+  OutOfRange: "OutOfRange",
+  /** A Secret or ConfigMap that the spec refers to lacks the key. */
+  SecretKeyMissing: "SecretKeyMissing",
+  /** A Secret that is referred to does not exist. */
+  SecretNotFound: "SecretNotFound",
+  /** A ConfigMap that is referred to does not exist. */
+  ConfigMapNotFound: "ConfigMapNotFound",
+  /** The ArtifactStore that `output` refers to does not exist or does not work. */
+  StoreNotReady: "StoreNotReady",
+
+  // Jobs
+  /** It cannot be known whether the service took the request; a person, or onSubmissionUnknown, decides. */
+  SubmissionUnknown: "SubmissionUnknown",
+  /** The service opens this operation to verified accounts only. */
+  NotEntitled: "NotEntitled",
+  /** The account's balance or quota does not suffice. */
+  InsufficientBalance: "InsufficientBalance",
+  /** The remote task failed, in the service's words. */
+  RemoteTaskFailed: "RemoteTaskFailed",
+  /** The remote task failed as often as `backoffLimit` allows. */
+  BackoffLimitExceeded: "BackoffLimitExceeded",
+  /** `activeDeadlineSeconds` passed. */
+  DeadlineExceeded: "DeadlineExceeded",
+  /** The remote task succeeded without any result. */
+  NoResult: "NoResult",
+  /** The URLs of the results ran out and no copy was kept. */
+  Expired: "Expired",
+
+  // Accounts
+  /** No account of that name, or none that is called default. */
+  AccountNotFound: "AccountNotFound",
+  /** The account cannot be used now; see its conditions. */
+  AccountNotReady: "AccountNotReady",
+  /** The account now has another base URL than the one this object is bound to. */
+  AccountMismatch: "AccountMismatch",
+  /** The ClusterAccount does not allow this namespace. */
+  NamespaceNotAllowed: "NamespaceNotAllowed",
+  /** The service refuses the key (401 or 403). */
+  Unauthorized: "Unauthorized",
+  /** The service does not answer. */
+  Unreachable: "Unreachable",
+  /** A namespaced Account points at a private address. */
+  AddressNotAllowed: "AddressNotAllowed",
+  /** Less is left than the budget asks for; new paid work waits. */
+  BudgetExceeded: "BudgetExceeded",
+  /** The object is to be deleted and is still in use. */
+  InUse: "InUse",
+} as const;
+
+export type Reason = keyof typeof REASONS;
