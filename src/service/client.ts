@@ -1,0 +1,166 @@
+import type { z } from "zod";
+import { type CallEvent, type CallOptions, createCaller } from "./call.ts";
+import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoint-record.ts";
+import type { Limiter } from "./limiter.ts";
+import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money-records.ts";
+import type { PathOverrides } from "./operations.ts";
+import { billList, keyBudgetList, keyBudgetsQuery, listBillsQuery } from "./schema/billing.ts";
+import {
+  createdEndpointV1,
+  type createEndpointParameters,
+  createEndpointRequest,
+  endpointDetailV1,
+  endpointEarlierQuery,
+  endpointListV1,
+  listEndpointsEarlierQuery,
+  updateEndpointRequest,
+} from "./schema/endpoints-v1.ts";
+import { endpointIDPath, endpointPageV2, endpointV2, listEndpointsQuery } from "./schema/endpoints-v2.ts";
+import { type EndpointLimits, endpointLimits } from "./schema/limits.ts";
+import { speechAnswer, submitSpeechRequest, synthesizeSpeechRequest } from "./schema/speech.ts";
+import { submittedTask, taskResult, taskResultQuery } from "./schema/tasks.ts";
+import { imageToVideoRequest, videoToVideoRequest } from "./schema/video.ts";
+import { type AudioChunk, readSpeechStream } from "./speech-stream.ts";
+import { type TaskResult, taskResultFrom } from "./task-result.ts";
+import type { Transport } from "./transport.ts";
+
+/** Parameters of a create, in the service's own spelling. Ports may be integers; they are sent as strings. */
+export type EndpointBody = z.input<typeof createEndpointParameters>;
+/** Parameters of an update: all of them in full, with the id; the fields that only a create has are not among them. */
+export type EndpointUpdateBody = z.input<typeof updateEndpointRequest>;
+export type SynthesizeSpeechBody = z.input<typeof synthesizeSpeechRequest>;
+export type SubmitSpeechBody = z.input<ReturnType<typeof submitSpeechRequest>>;
+export type ImageToVideoBody = z.input<typeof imageToVideoRequest>;
+export type VideoToVideoBody = z.input<typeof videoToVideoRequest>;
+
+/** A page of the current generation's list. `nextCursor` is "" on the last one. */
+export type EndpointPage = { data: EndpointRecord[]; nextCursor: string; hasMore: boolean };
+/** A page of the earlier generation's list; `total` is undefined where the service does not say. */
+export type EarlierEndpointPage = { data: EndpointRecord[]; total: number | undefined };
+
+export type ListEndpointsInput = {
+  /** Most records on the page, >= 0. */
+  limit?: number;
+  cursor?: string;
+  keyword?: string;
+  memberIDs?: string[];
+};
+export type ListBillsInput = z.input<typeof listBillsQuery>;
+
+/**
+ * One typed function per operation of the interface. Each checks its input against the interface's rules
+ * (`InvalidRequest`, `NotSent`), waits for the account's limiter, awaits `beforeSend`, sends once, and reads the answer
+ * leniently. Everything that fails is a `ServiceError`, except what `beforeSend` itself throws.
+ */
+export type ServiceClient = {
+  listEndpoints(input: ListEndpointsInput, options?: CallOptions): Promise<EndpointPage>;
+  getEndpoint(input: { endpointID: string }, options?: CallOptions): Promise<EndpointRecord>;
+  /** `pageNum` may start at 0 or at 1: the interface does not say. */
+  listEndpointsEarlier(
+    input: { pageSize: number; pageNum: number },
+    options?: CallOptions,
+  ): Promise<EarlierEndpointPage>;
+  getEndpointEarlier(input: { id: string }, options?: CallOptions): Promise<EndpointRecord>;
+  createEndpoint(input: EndpointBody, options?: CallOptions): Promise<{ id: string }>;
+  updateEndpoint(input: EndpointUpdateBody, options?: CallOptions): Promise<void>;
+  getEndpointLimits(input?: Record<string, never>, options?: CallOptions): Promise<EndpointLimits>;
+  getTaskResult(input: { taskID: string }, options?: CallOptions): Promise<TaskResult>;
+  /** `audio` is hex in the format asked for, or a URL when `output_format` is `url`. Always sent with stream false. */
+  synthesizeSpeech(input: Omit<SynthesizeSpeechBody, "stream">, options?: CallOptions): Promise<{ audio: string }>;
+  /** Sent when iteration starts, with stream true. Ends normally only when the service says that it has finished. */
+  streamSpeech(input: Omit<SynthesizeSpeechBody, "stream">, options?: CallOptions): AsyncIterable<AudioChunk>;
+  submitSpeech(input: SubmitSpeechBody, options?: CallOptions): Promise<{ taskID: string }>;
+  submitImageToVideo(input: ImageToVideoBody, options?: CallOptions): Promise<{ taskID: string }>;
+  submitVideoToVideo(input: VideoToVideoBody, options?: CallOptions): Promise<{ taskID: string }>;
+  listBills(input: ListBillsInput, options?: CallOptions): Promise<Bill[]>;
+  listKeyBudgets(input: { memberID: string }, options?: CallOptions): Promise<KeyBudget[]>;
+};
+
+export type ServiceClientOptions = {
+  transport: Transport;
+  limiter: Limiter;
+  /** Account.spec.paths. */
+  paths?: PathOverrides;
+  /** Told of every call that ended, for metrics. */
+  onCall?: (event: CallEvent) => void;
+};
+
+export function createServiceClient(options: ServiceClientOptions): ServiceClient {
+  const { call, stream } = createCaller(options);
+  const speechHD = submitSpeechRequest();
+
+  return {
+    listEndpoints: async ({ limit, cursor, keyword, memberIDs }, callOptions) => {
+      const query = {
+        limit,
+        cursor: cursor || undefined,
+        keyword: keyword || undefined,
+        member_ids: memberIDs?.join(",") || undefined,
+      };
+      const page = await call(
+        "listEndpoints",
+        { query, rules: listEndpointsQuery, answer: endpointPageV2 },
+        callOptions,
+      );
+      const nextCursor = page.next_cursor;
+      return { data: page.data.map(fromCurrent), nextCursor, hasMore: page.has_more ?? nextCursor !== "" };
+    },
+    getEndpoint: async ({ endpointID }, callOptions) => {
+      const path = { endpoint_id: endpointID };
+      return fromCurrent(await call("getEndpoint", { path, rules: endpointIDPath, answer: endpointV2 }, callOptions));
+    },
+    listEndpointsEarlier: async (query, callOptions) => {
+      const request = { query, rules: listEndpointsEarlierQuery, answer: endpointListV1 };
+      const page = await call("listEndpointsEarlier", request, callOptions);
+      return { data: page.endpoints.map(fromEarlier), total: page.total };
+    },
+    getEndpointEarlier: async (query, callOptions) => {
+      const request = { query, rules: endpointEarlierQuery, answer: endpointDetailV1 };
+      return fromEarlier((await call("getEndpointEarlier", request, callOptions)).endpoint);
+    },
+    createEndpoint: async (endpoint, callOptions) => {
+      const request = { body: { endpoint }, rules: createEndpointRequest, answer: createdEndpointV1 };
+      return { id: (await call("createEndpoint", request, callOptions)).id };
+    },
+    updateEndpoint: async (body, callOptions) => {
+      // The answer's body is not shown, so any 2xx is a success.
+      await call("updateEndpoint", { body, rules: updateEndpointRequest }, callOptions);
+    },
+    getEndpointLimits: (_input, callOptions) => call("getEndpointLimits", { answer: endpointLimits }, callOptions),
+    getTaskResult: async ({ taskID }, callOptions) => {
+      const request = { query: { task_id: taskID }, rules: taskResultQuery, answer: taskResult };
+      return taskResultFrom(await call("getTaskResult", request, callOptions));
+    },
+    synthesizeSpeech: async (input, callOptions) => {
+      const request = { body: { ...input, stream: false }, rules: synthesizeSpeechRequest, answer: speechAnswer };
+      return { audio: (await call("synthesizeSpeech", request, callOptions)).audio };
+    },
+    streamSpeech: (input, callOptions) =>
+      stream(
+        "streamSpeech",
+        { body: { ...input, stream: true }, rules: synthesizeSpeechRequest },
+        callOptions,
+        readSpeechStream,
+      ),
+    submitSpeech: async (body, callOptions) => {
+      const answer = await call("submitSpeech", { body, rules: speechHD, answer: submittedTask }, callOptions);
+      return { taskID: answer.task_id };
+    },
+    submitImageToVideo: async (body, callOptions) => {
+      const request = { body, rules: imageToVideoRequest, answer: submittedTask };
+      return { taskID: (await call("submitImageToVideo", request, callOptions)).task_id };
+    },
+    submitVideoToVideo: async (body, callOptions) => {
+      const request = { body, rules: videoToVideoRequest, answer: submittedTask };
+      return { taskID: (await call("submitVideoToVideo", request, callOptions)).task_id };
+    },
+    listBills: async (query, callOptions) => {
+      const answer = await call("listBills", { query, rules: listBillsQuery, answer: billList }, callOptions);
+      return answer.bills.map(billFrom);
+    },
+    listKeyBudgets: async ({ memberID }, callOptions) => {
+      const request = { query: { member_id: memberID }, rules: keyBudgetsQuery, answer: keyBudgetList };
+      return (await call("listKeyBudgets", request, callOptions)).key_budgets.map(keyBudgetFrom);
+    },
+  };
+}

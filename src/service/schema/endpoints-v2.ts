@@ -1,0 +1,78 @@
+import { z } from "zod";
+import {
+  lenientBoolean,
+  lenientList,
+  lenientNumber,
+  lenientObject,
+  lenientText,
+  lenientValues,
+  pageList,
+  requiredText,
+} from "./lenient.ts";
+
+/** Endpoints, current generation (interface: paths under /gpus/v2). */
+
+export const statusV2 = z.looseObject({ status: lenientText, error: lenientText, message: lenientText });
+
+export const endpointV2 = z.looseObject({
+  id: requiredText,
+  type: lenientText,
+  name: lenientText,
+  app_name: lenientText,
+  status: lenientObject(statusV2),
+  url: lenientText,
+  product_id: lenientText,
+  worker_config: lenientObject(
+    z.looseObject({
+      max_replicas: lenientNumber,
+      min_replicas: lenientNumber,
+      idle_timeout: lenientNumber,
+      max_concurrent_per_worker: lenientNumber,
+      gpu_num: lenientNumber,
+      rootfs_size_gb: lenientNumber,
+      min_cuda_version: lenientText,
+      request_timeout: lenientNumber,
+    }),
+  ),
+  policy: lenientObject(z.looseObject({ type: lenientText, value: lenientNumber })),
+  image: lenientText,
+  registry_auth_id: lenientText,
+  entrypoint: lenientText,
+  command: lenientText,
+  volumes: lenientList(
+    z.looseObject({ id: lenientText, type: lenientText, size: lenientNumber, mount_point: lenientText }),
+  ),
+  envs: lenientList(z.looseObject({ key: lenientText, value: lenientText })),
+  ports: lenientValues(lenientNumber),
+  workers: lenientList(
+    z.looseObject({
+      id: lenientText,
+      status: lenientObject(statusV2),
+      log: lenientText,
+      health: lenientBoolean,
+      drain: lenientBoolean,
+    }),
+  ),
+  health_check: lenientObject(z.looseObject({ path: lenientText, port: lenientNumber })),
+  region_id: lenientText,
+  member_id: lenientText,
+  owner_id: lenientText,
+  created_at: lenientNumber,
+});
+export type EndpointV2 = z.output<typeof endpointV2>;
+
+export const endpointPageV2 = z.looseObject({
+  data: pageList(endpointV2),
+  next_cursor: lenientText,
+  has_more: lenientBoolean,
+});
+
+/** Query of the list: limit >= 0, cursor 0-1024 characters, member_ids separated by commas. */
+export const listEndpointsQuery = z.strictObject({
+  limit: z.int().min(0).optional(),
+  cursor: z.string().max(1024).optional(),
+  keyword: z.string().optional(),
+  member_ids: z.string().optional(),
+});
+
+export const endpointIDPath = z.strictObject({ endpoint_id: z.string().min(1).max(255) });

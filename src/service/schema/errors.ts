@@ -1,0 +1,32 @@
+import { isRecord, toNumber, toText } from "./lenient.ts";
+
+/**
+ * The body of a refusal. The interface does not show it; elsewhere the service is known to answer
+ * `{code, reason, message, metadata}`. `code` is the HTTP status again or a code of the service's own, as text.
+ */
+export type ServiceErrorBody = { code: string; reason: string; message: string };
+
+/** Reads an error body, also when it is wrapped in `error`; undefined when it is not a JSON object. */
+export function readErrorBody(text: string): ServiceErrorBody | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(value)) return undefined;
+  const body = isRecord(value["error"]) ? value["error"] : value;
+  return {
+    code: toText(body["code"]),
+    reason: toText(body["reason"]),
+    message: toText(body["message"]) || toText(value["error"]) || toText(body["msg"]),
+  };
+}
+
+/**
+ * Whether a 5xx body is the service's own: only what carries its `reason`, or its `code` together with a `message`.
+ * Gateways also answer JSON (`{"message": "Endpoint request timed out"}`) and say nothing about the effect.
+ */
+export function isServicesOwn(body: ServiceErrorBody): boolean {
+  return body.reason !== "" || (body.code !== "" && body.message !== "" && toNumber(body.message) === undefined);
+}

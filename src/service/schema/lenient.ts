@@ -1,0 +1,78 @@
+import { z } from "zod";
+
+/**
+ * Readers for what the service answers. The interface shows the same value as a string in one place and as an integer in
+ * another (ports, timeouts, money), so every scalar is read by the same few rules here and nowhere else:
+ * a value that cannot be read counts as absent, an absent string is empty, an absent or null list is empty, unknown
+ * fields are kept, and values of an enumeration are plain strings.
+ */
+
+const read = <T>(convert: (value: unknown) => T) => z.unknown().optional().transform(convert);
+
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
+const INTEGER = /^[+-]?\d+$/;
+
+/** 60, "60" and " 60 " are 60; anything else is undefined. */
+export function toNumber(value: unknown): number | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
+  if (typeof value !== "string" || !NUMBER.test(value.trim())) return undefined;
+  const number = Number(value.trim());
+  return Number.isFinite(number) ? number : undefined;
+}
+
+/** An exact integer of any size: 5, "5" and "9223372036854775807"; anything else is undefined. */
+export function toBigInt(value: unknown): bigint | undefined {
+  if (typeof value === "number") return Number.isInteger(value) ? BigInt(value) : undefined;
+  if (typeof value !== "string" || !INTEGER.test(value.trim()) || value.length > 64) return undefined;
+  return BigInt(value.trim().replace(/^\+/, ""));
+}
+
+/** A string as it is; numbers and booleans spelled out; anything else is "". */
+export function toText(value: unknown): string {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
+}
+
+/** true, "true" and 1 are true; false, "false" and 0 are false; anything else is undefined. */
+export function toBoolean(value: unknown): boolean | undefined {
+  if (typeof value === "boolean") return value;
+  if (value === "true" || value === 1) return true;
+  return value === "false" || value === 0 ? false : undefined;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export const lenientNumber = read(toNumber);
+export const lenientBigInt = read(toBigInt);
+export const lenientText = read(toText);
+export const lenientBoolean = read(toBoolean);
+/** An object as it is; anything else is undefined. */
+export const lenientRecord = read((value) => (isRecord(value) ? value : undefined));
+
+/** An identifier without which the answer is useless: a string that is not empty (an integer is spelled out). */
+export const requiredText = z.unknown().transform(toText).pipe(z.string().min(1, "must be a string that is not empty"));
+
+/** A nested object; when it is absent or of another type, every field of it is absent. */
+export const lenientObject = <S extends z.ZodType<unknown, Record<string, unknown>>>(schema: S) =>
+  read((value) => (isRecord(value) ? value : {})).pipe(schema);
+
+/** A list of objects; absent, null or of another type is empty, and entries that are not objects are dropped. */
+export const lenientList = <S extends z.ZodType<unknown, Record<string, unknown>>>(item: S) =>
+  read((value) => (Array.isArray(value) ? value.filter(isRecord) : [])).pipe(z.array(item));
+
+/** A list of anything; absent, null or of another type is empty. */
+export const lenientValues = <S extends z.ZodType>(item: S) =>
+  read((value) => (Array.isArray(value) ? value : [])).pipe(z.array(item));
+
+/**
+ * The list of a page. Unlike a nested list it must be there (null is an empty one): a page that does not show its list
+ * proves nothing, and must not be read as "there is no such object".
+ */
+export const pageList = <S extends z.ZodType>(item: S) =>
+  z
+    .unknown()
+    .refine((value) => value === null || Array.isArray(value), "must be a list")
+    .transform((value) => (Array.isArray(value) ? value.filter((entry) => entry !== null) : []))
+    .pipe(z.array(item));

@@ -1,0 +1,54 @@
+import { z } from "zod";
+import {
+  isRecord,
+  lenientList,
+  lenientNumber,
+  lenientRecord,
+  lenientText,
+  lenientValues,
+  requiredText,
+  toText,
+} from "./lenient.ts";
+
+/** Results of asynchronous tasks (interface: Async task result). */
+
+export const taskResultQuery = z.strictObject({ task_id: z.string().min(1) });
+
+/** What every asynchronous operation answers. */
+export const submittedTask = z.looseObject({ task_id: requiredText });
+
+export const taskRecord = z.looseObject({
+  task_id: lenientText,
+  task_type: lenientText,
+  status: requiredText,
+  reason: lenientText,
+  eta: lenientNumber,
+  progress_percent: lenientNumber,
+});
+
+/** The shape of an image item is not shown: a bare URL or an object in the manner of the other two is read. */
+const imageItem = z.unknown().transform((value) =>
+  isRecord(value)
+    ? {
+        image_url: toText(value["image_url"]),
+        image_url_ttl: toText(value["image_url_ttl"]),
+        image_type: toText(value["image_type"]),
+      }
+    : { image_url: toText(value), image_url_ttl: "", image_type: "" },
+);
+
+export const taskResult = z.looseObject({
+  extra: lenientRecord,
+  task: taskRecord,
+  images: lenientValues(imageItem),
+  videos: lenientList(z.looseObject({ video_url: lenientText, video_url_ttl: lenientText, video_type: lenientText })),
+  audios: lenientList(
+    z.looseObject({
+      audio_url: lenientText,
+      audio_url_ttl: lenientText,
+      audio_type: lenientText,
+      audio_metadata: lenientRecord,
+    }),
+  ),
+});
+export type TaskResultWire = z.output<typeof taskResult>;
