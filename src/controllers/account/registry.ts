@@ -1,0 +1,119 @@
+import type { AccountLimits } from "../../api/account-limits.ts";
+import type { AccountRef } from "../../api/meta.ts";
+import type { ServiceClient } from "../../service/client.ts";
+import type { EndpointSweep } from "../gpu-endpoint/sweep.ts";
+import type { TaskPoller } from "../jobs/poller.ts";
+
+/** `Account/NAMESPACE/NAME` or `ClusterAccount/NAME`. */
+export type AccountKey = string;
+
+export type AccountState =
+  /** Not asked yet since the operator started or the key changed. */
+  | { kind: "Checking" }
+  | { kind: "Ready" }
+  /** Nothing may be sent; `message` is shown on every dependant. */
+  | { kind: "Held"; reason: string; message: string };
+
+/** One account as its dependants use it. Replaced as a whole when its spec changes. */
+export type AccountHandle = {
+  readonly key: AccountKey;
+  readonly baseURL: string;
+  readonly client: ServiceClient;
+  readonly endpoints: EndpointSweep;
+  readonly tasks: TaskPoller;
+  readonly maxSpeechCharacters: number;
+  limits(): AccountLimits | undefined;
+};
+
+export type Resolved =
+  | { kind: "Usable"; account: AccountHandle; ref: AccountRef }
+  /** Nothing may be sent now. `account` is there when its settings are known, so that what is running can be named. */
+  | { kind: "Held"; reason: string; message: string; ref: AccountRef | undefined };
+
+/** What accounts exist, which may be used, and who wants to hear when that changes. */
+export type AccountRegistry = {
+  /** The account that an object in `namespace` means (api.md: accountRef). */
+  resolve(ref: AccountRef | undefined, namespace: string): Resolved;
+  /** A call met 401 or 403: holds the account at once and has it checked. */
+  unauthorized(key: AccountKey, message: string): void;
+  set(key: AccountKey, entry: AccountEntry): void;
+  get(key: AccountKey): AccountEntry | undefined;
+  remove(key: AccountKey): AccountEntry | undefined;
+  entries(): Iterable<[AccountKey, AccountEntry]>;
+  /** Called when an account becomes usable, is held, or is replaced. */
+  onChange(listener: (key: AccountKey) => void): void;
+};
+
+export type AccountEntry = { state: AccountState; handle: AccountHandle | undefined };
+
+export function accountKey(kind: AccountRef["kind"], name: string, namespace: string | undefined): AccountKey {
+  return kind === "Account" ? `Account/${namespace}/${name}` : `ClusterAccount/${name}`;
+}
+
+/** Every account key that a reference may come to mean; the index by which dependants are found. */
+export function possibleAccounts(ref: AccountRef | undefined, namespace: string): AccountKey[] {
+  if (ref !== undefined) return [accountKey(ref.kind, ref.name, namespace)];
+  return [accountKey("Account", "default", namespace), accountKey("ClusterAccount", "default", undefined)];
+}
+
+/** @param exists whether an account object of this key is in the cluster */
+export function createAccountRegistry(
+  exists: (key: AccountKey) => boolean,
+  requestCheck: (key: AccountKey) => void,
+): AccountRegistry {
+  const entries = new Map<AccountKey, AccountEntry>();
+  const listeners: ((key: AccountKey) => void)[] = [];
+
+  function set(key: AccountKey, entry: AccountEntry): void {
+    const previous = entries.get(key);
+    entries.set(key, entry);
+    const same = previous !== undefined && previous.handle === entry.handle && sameState(previous.state, entry.state);
+    if (!same) for (const listener of listeners) listener(key);
+  }
+
+  return {
+    set,
+    get: (key) => entries.get(key),
+    entries: () => entries,
+    onChange: (listener) => void listeners.push(listener),
+    remove(key) {
+      const entry = entries.get(key);
+      if (entries.delete(key)) for (const listener of listeners) listener(key);
+      return entry;
+    },
+    unauthorized(key, message) {
+      const entry = entries.get(key);
+      if (entry === undefined || entry.state.kind === "Held") return;
+      set(key, { ...entry, state: { kind: "Held", reason: "Unauthorized", message } });
+      requestCheck(key);
+    },
+    resolve(ref, namespace) {
+      const key = possibleAccounts(ref, namespace).find(exists);
+      if (key === undefined) {
+        return { kind: "Held", reason: "AccountNotFound", message: notFound(ref, namespace), ref: undefined };
+      }
+      const [kind, ...rest] = key.split("/");
+      const resolved: AccountRef = { kind: kind === "Account" ? "Account" : "ClusterAccount", name: rest.at(-1) ?? "" };
+      const entry = entries.get(key);
+      if (entry?.handle !== undefined && entry.state.kind === "Ready") {
+        return { kind: "Usable", account: entry.handle, ref: resolved };
+      }
+      const message =
+        entry?.state.kind === "Held"
+          ? `${resolved.kind} ${resolved.name} is not ready: ${entry.state.message}`
+          : `${resolved.kind} ${resolved.name} is being checked`;
+      return { kind: "Held", reason: "AccountNotReady", message, ref: resolved };
+    },
+  };
+}
+
+function sameState(a: AccountState, b: AccountState): boolean {
+  if (a.kind !== b.kind) return false;
+  return a.kind !== "Held" || b.kind !== "Held" || (a.reason === b.reason && a.message === b.message);
+}
+
+function notFound(ref: AccountRef | undefined, namespace: string): string {
+  return ref === undefined
+    ? `no Account "default" in namespace ${namespace} and no ClusterAccount "default": create one, or set spec.accountRef`
+    : `${ref.kind} ${ref.kind === "Account" ? `${namespace}/` : ""}${ref.name} does not exist: create it, or change spec.accountRef`;
+}

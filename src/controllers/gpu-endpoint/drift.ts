@@ -1,0 +1,262 @@
+import {
+  DEFAULT_LOCAL_VOLUME_GB,
+  type DriftField,
+  type EndpointDrift,
+  type EndpointVolume,
+} from "../../api/gpu-endpoint.ts";
+import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import type { DesiredEndpoint } from "./desired.ts";
+
+export type Difference = EndpointDrift & {
+  field: DriftField;
+  /** Whether the update operation can change it. */
+  remediable: boolean;
+};
+
+type Value = string | number | undefined;
+type FieldRule = {
+  field: DriftField;
+  remediable: boolean;
+  desired: (desired: DesiredEndpoint) => Value;
+  /** undefined: the service does not show it, so it cannot differ. */
+  observed: (record: EndpointRecord) => Value;
+};
+
+const rule = (
+  field: DriftField,
+  desired: FieldRule["desired"],
+  observed: FieldRule["observed"],
+  remediable = true,
+): FieldRule => ({ field, desired, observed, remediable });
+
+/** One line per row of the field table in the API's documentation; lists are compared below. */
+const FIELDS: readonly FieldRule[] = [
+  rule(
+    "name",
+    (d) => d.name,
+    (r) => r.name,
+  ),
+  rule(
+    "appName",
+    (d) => d.appName,
+    (r) => r.appName || undefined,
+    false,
+  ),
+  rule(
+    "image",
+    (d) => d.image,
+    (r) => r.image,
+  ),
+  rule(
+    "command",
+    (d) => d.command,
+    (r) => r.command,
+  ),
+  rule(
+    "registryAuthID",
+    (d) => d.registryAuthID,
+    (r) => r.registryAuthID,
+  ),
+  rule(
+    "port",
+    (d) => d.port,
+    (r) => r.ports[0],
+  ),
+  rule(
+    "workers.min",
+    (d) => d.workers.min,
+    (r) => r.workerConfig.min,
+  ),
+  rule(
+    "workers.max",
+    (d) => d.workers.max,
+    (r) => r.workerConfig.max,
+  ),
+  rule(
+    "workers.idleTimeoutSeconds",
+    (d) => d.workers.idleTimeoutSeconds,
+    (r) => r.workerConfig.idleTimeout,
+  ),
+  rule(
+    "workers.maxConcurrency",
+    (d) => d.workers.maxConcurrency,
+    (r) => r.workerConfig.maxConcurrency,
+  ),
+  rule(
+    "workers.gpus",
+    (d) => d.workers.gpus,
+    (r) => r.workerConfig.gpus,
+  ),
+  rule(
+    "workers.requestTimeoutSeconds",
+    (d) => d.workers.requestTimeoutSeconds,
+    (r) => r.workerConfig.requestTimeout,
+  ),
+  rule(
+    "policy.type",
+    (d) => d.policy.type,
+    (r) => r.policy.type,
+  ),
+  rule(
+    "policy.value",
+    (d) => d.policy.value,
+    (r) => r.policy.value,
+  ),
+  rule(
+    "rootfsSizeGB",
+    (d) => d.rootfsSizeGB,
+    (r) => r.rootfsSizeGB,
+    false,
+  ),
+  rule(
+    "clusterID",
+    (d) => d.clusterID,
+    (r) => r.earlier?.clusterID,
+  ),
+  rule(
+    "healthCheck.path",
+    (d) => d.healthPath,
+    (r) => r.healthCheck.path,
+  ),
+];
+
+/**
+ * Where the remote differs from the spec, after normalising: absent is empty, order matters only where it has a
+ * meaning. A field whose path, or whose parent's path, is in `ignored` belongs to another party.
+ */
+export function differences(
+  desired: DesiredEndpoint,
+  record: EndpointRecord,
+  ignored: readonly DriftField[] = [],
+): Difference[] {
+  const found: Difference[] = [];
+  for (const { field, remediable, desired: want, observed: have } of FIELDS) {
+    const wanted = want(desired);
+    const observed = have(record);
+    if (observed === undefined || wanted === observed) continue;
+    found.push({ field, desired: String(wanted), observed: String(observed), remediable });
+  }
+  if (record.productID !== "" && !desired.products.includes(record.productID)) {
+    found.push({
+      field: "products",
+      desired: desired.products.join(", "),
+      observed: record.productID,
+      remediable: false,
+    });
+  }
+  const volumes = {
+    wanted: desired.volumes.map(volumeText).sort(),
+    observed: record.volumes.map(recordVolumeText).sort(),
+  };
+  if (volumes.wanted.join("\n") !== volumes.observed.join("\n")) {
+    found.push({
+      field: "volumes",
+      desired: volumes.wanted.join("; "),
+      observed: volumes.observed.join("; "),
+      remediable: true,
+    });
+  }
+  const env = envDifference(desired, record);
+  if (env !== undefined) found.push(env);
+  return found.filter(({ field }) => !ignored.some((path) => field === path || field.startsWith(`${path}.`)));
+}
+
+/**
+ * The desired endpoint with the fields of another party taken from the remote: an update names every parameter, and
+ * must not overwrite theirs.
+ */
+export function withIgnored(
+  desired: DesiredEndpoint,
+  record: EndpointRecord,
+  ignored: readonly DriftField[],
+): DesiredEndpoint {
+  const owns = (field: DriftField) => ignored.some((path) => field === path || field.startsWith(`${path}.`));
+  const { workerConfig: observed } = record;
+  const keep = <T>(field: DriftField, wanted: T, theirs: T | undefined): T =>
+    owns(field) && theirs !== undefined ? theirs : wanted;
+  return {
+    ...desired,
+    name: keep("name", desired.name, record.name),
+    image: keep("image", desired.image, record.image),
+    command: keep("command", desired.command, record.command),
+    registryAuthID: keep("registryAuthID", desired.registryAuthID, record.registryAuthID),
+    port: keep("port", desired.port, record.ports[0]),
+    workers: {
+      min: keep("workers.min", desired.workers.min, observed.min),
+      max: keep("workers.max", desired.workers.max, observed.max),
+      idleTimeoutSeconds: keep("workers.idleTimeoutSeconds", desired.workers.idleTimeoutSeconds, observed.idleTimeout),
+      maxConcurrency: keep("workers.maxConcurrency", desired.workers.maxConcurrency, observed.maxConcurrency),
+      gpus: keep("workers.gpus", desired.workers.gpus, observed.gpus),
+      requestTimeoutSeconds: keep(
+        "workers.requestTimeoutSeconds",
+        desired.workers.requestTimeoutSeconds,
+        observed.requestTimeout,
+      ),
+    },
+    policy: {
+      type: owns("policy.type") ? policyType(record.policy.type, desired.policy.type) : desired.policy.type,
+      value: keep("policy.value", desired.policy.value, record.policy.value),
+    },
+    clusterID: keep("clusterID", desired.clusterID, record.earlier?.clusterID),
+    env: owns("env") ? record.envs.map(({ key, value }) => ({ name: key, value, secret: true })) : desired.env,
+    volumes: owns("volumes") ? record.volumes.flatMap(volumeOf) : desired.volumes,
+    healthPath: keep("healthCheck.path", desired.healthPath, record.healthCheck.path),
+  };
+}
+
+function policyType(observed: string, wanted: DesiredEndpoint["policy"]["type"]): DesiredEndpoint["policy"]["type"] {
+  return observed === "queue" || observed === "concurrency" ? observed : wanted;
+}
+
+function volumeOf(volume: EndpointRecord["volumes"][number]): EndpointVolume[] {
+  if (volume.type === "network") return [{ type: "network", id: volume.id, mountPath: volume.mountPath }];
+  if (volume.type !== "local") return [];
+  return [
+    {
+      type: "local",
+      mountPath: volume.mountPath,
+      ...(volume.sizeGB === undefined ? {} : { sizeGB: volume.sizeGB }),
+    },
+  ];
+}
+
+function volumeText(volume: EndpointVolume): string {
+  return volume.type === "network"
+    ? `network ${volume.id} at ${volume.mountPath}`
+    : `local at ${volume.mountPath}${(volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB) === DEFAULT_LOCAL_VOLUME_GB ? "" : ` ${volume.sizeGB} GB`}`;
+}
+
+/** The size is shown for local volumes of lists only, so the usual size is not spelled out. */
+function recordVolumeText(volume: EndpointRecord["volumes"][number]): string {
+  if (volume.type === "network") return `network ${volume.id} at ${volume.mountPath}`;
+  const size = volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB;
+  return `${volume.type} at ${volume.mountPath}${size === DEFAULT_LOCAL_VOLUME_GB ? "" : ` ${size} GB`}`;
+}
+
+/** Names the variables that differ; values only where none came from a Secret. */
+function envDifference(desired: DesiredEndpoint, record: EndpointRecord): Difference | undefined {
+  const wanted = new Map(desired.env.map((one) => [one.name, one]));
+  const observed = new Map(record.envs.map(({ key, value }) => [key, value]));
+  const names = [...new Set([...wanted.keys(), ...observed.keys()])].sort();
+  const differing = names.filter((name) => wanted.get(name)?.value !== observed.get(name));
+  if (differing.length === 0) return undefined;
+  // What the remote has under a name that is not in the spec may be anybody's secret.
+  const show = (name: string, value: string | undefined) =>
+    value === undefined
+      ? `${name} absent`
+      : wanted.get(name)?.secret === false
+        ? `${name}=${value}`
+        : `${name}=(hidden)`;
+  return {
+    field: "env",
+    desired: differing
+      .map((name) => show(name, wanted.get(name)?.value))
+      .join(", ")
+      .slice(0, 4096),
+    observed: differing
+      .map((name) => show(name, observed.get(name)))
+      .join(", ")
+      .slice(0, 4096),
+    remediable: true,
+  };
+}

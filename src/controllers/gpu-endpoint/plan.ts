@@ -1,0 +1,171 @@
+import type { DriftField, GpuEndpointSpec } from "../../api/gpu-endpoint.ts";
+import type { Reason } from "../../api/reasons.ts";
+import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import type { EndpointLimits } from "../../service/schema/limits.ts";
+import { outOfRange } from "./checks.ts";
+import type { DesiredEndpoint } from "./desired.ts";
+import { type Difference, differences } from "./drift.ts";
+
+/** What is known of the endpoint that this object stands for. */
+export type Binding =
+  /** Never created, as far as the status and the journal know. `candidate`: a remote endpoint with our app name. */
+  | { kind: "Unbound"; candidate: EndpointRecord | undefined; adopt: EndpointRecord | "NotFound" | undefined }
+  /** A create was sent and nobody knows whether it took effect. */
+  | { kind: "CreateUnknown"; candidate: EndpointRecord | undefined; sentAt: number }
+  /** Ours. `record` undefined: the remote did not show it this time. */
+  | { kind: "Bound"; endpointID: string; record: EndpointRecord | undefined; provenGone: boolean };
+
+export type Facts = {
+  spec: GpuEndpointSpec;
+  desired: DesiredEndpoint;
+  binding: Binding;
+  limits: EndpointLimits | undefined;
+  /** The remote was given this generation already. */
+  applied: boolean;
+  /** Updates in a row, with the same body, after which the remote still differed. */
+  rounds: number;
+  /** Milliseconds since the epoch. */
+  now: number;
+};
+
+export type Plan =
+  | { action: "Create" }
+  /** Look the app name up again: a create may still show. */
+  | { action: "LookAgain" }
+  | { action: "Bind"; record: EndpointRecord }
+  | { action: "Update"; differences: Difference[] }
+  /** Nothing to write. `fighting`: something keeps undoing our change. */
+  | { action: "None"; differences: Difference[]; fighting: boolean }
+  /** The remote does not show the endpoint, which proves nothing yet. */
+  | { action: "AwaitProofOfAbsence" }
+  /** A person must act. */
+  | { action: "Stall"; reason: Reason; message: string; differences: Difference[] };
+
+/** A create that was sent shows in the list within this time, or never happened. */
+export const LOOKUP_MS = 60_000;
+/** Updates without a lasting effect before we stop. */
+export const MAX_ROUNDS = 3;
+/** The remote's clock may be behind ours by this much when an endpoint's age is judged. */
+const CLOCK_SKEW_MS = 5_000;
+
+/** What to do next. Pure: every fact comes in, nothing is asked. */
+export function planEndpoint(facts: Facts): Plan {
+  const { binding } = facts;
+  if (binding.kind === "CreateUnknown") return planUnknown(facts, binding);
+  if (binding.kind === "Unbound") return planUnbound(facts, binding);
+  return planBound(facts, binding);
+}
+
+function planUnknown(facts: Facts, binding: Extract<Binding, { kind: "CreateUnknown" }>): Plan {
+  const { candidate, sentAt } = binding;
+  if (candidate !== undefined) {
+    if (facts.spec.appName === undefined || isOurCreate(facts, candidate, sentAt)) {
+      return { action: "Bind", record: candidate };
+    }
+    return appNameTaken(facts, candidate);
+  }
+  return facts.now < sentAt + LOOKUP_MS ? { action: "LookAgain" } : planCreate(facts);
+}
+
+/** An app name chosen by a person proves nothing: name and spec must match too, and it must be younger than our request. */
+function isOurCreate(facts: Facts, candidate: EndpointRecord, sentAt: number): boolean {
+  if (candidate.name !== facts.desired.name) return false;
+  if (differences(facts.desired, candidate).length > 0) return false;
+  return candidate.createdAt === undefined || candidate.createdAt * 1000 >= sentAt - CLOCK_SKEW_MS;
+}
+
+function planUnbound(facts: Facts, binding: Extract<Binding, { kind: "Unbound" }>): Plan {
+  const { spec } = facts;
+  if (spec.adoption !== undefined) return planAdoption(facts, binding.adopt);
+  const { candidate } = binding;
+  if (candidate !== undefined) {
+    // A generated app name holds a hash of our UID; under Observe nothing is written, so nothing can be seized.
+    if (spec.appName === undefined || spec.managementPolicy === "Observe") return { action: "Bind", record: candidate };
+    return appNameTaken(facts, candidate);
+  }
+  if (spec.managementPolicy === "Observe") {
+    return stall(
+      "AdoptionNotFound",
+      "managementPolicy is Observe and no endpoint has this appName: set adoption.endpointID or appName to an existing one, or managementPolicy to Full",
+    );
+  }
+  return planCreate(facts);
+}
+
+function planAdoption(facts: Facts, adopt: EndpointRecord | "NotFound" | undefined): Plan {
+  const { adoption, managementPolicy, ignoreDrift } = facts.spec;
+  if (adopt === undefined || adopt === "NotFound") {
+    return stall(
+      "AdoptionNotFound",
+      `adoption.endpointID ${adoption?.endpointID} does not exist in this account: adoption is immutable, so delete this object and create it with the right id`,
+    );
+  }
+  const differing = adoptionDifferences(facts.desired, adopt, ignoreDrift);
+  if (adoption?.mode === "Match" && managementPolicy === "Full" && differing.length > 0) {
+    return stall(
+      "AdoptionMismatch",
+      `adoption.mode is Match and endpoint ${adopt.id} differs in ${list(differing)}: change the spec to match, or recreate this object with mode Override`,
+      differing,
+    );
+  }
+  return { action: "Bind", record: adopt };
+}
+
+/** An adopted endpoint keeps its own app name. */
+function adoptionDifferences(desired: DesiredEndpoint, record: EndpointRecord, ignored?: readonly DriftField[]) {
+  return differences(desired, record, [...(ignored ?? []), "appName"]);
+}
+
+function planCreate(facts: Facts): Plan {
+  return rangeStall(facts) ?? { action: "Create" };
+}
+
+function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): Plan {
+  const { spec, desired } = facts;
+  if (binding.record === undefined) {
+    if (!binding.provenGone) return { action: "AwaitProofOfAbsence" };
+    if (spec.managementPolicy === "Full" && spec.driftPolicy === "Remediate" && spec.adoption === undefined) {
+      return planCreate(facts);
+    }
+    return stall(
+      "RemoteMissing",
+      `endpoint ${binding.endpointID} is gone from the service: delete this object, or set driftPolicy Remediate and managementPolicy Full to have it created again`,
+    );
+  }
+  const ignored: DriftField[] = [
+    ...(spec.ignoreDrift ?? []),
+    ...(spec.adoption === undefined ? [] : (["appName"] as const)),
+  ];
+  const differing = differences(desired, binding.record, ignored);
+  const remediable = differing.filter((difference) => difference.remediable);
+  if (remediable.length === 0 || spec.managementPolicy === "Observe") {
+    return { action: "None", differences: differing, fighting: false };
+  }
+  // A change of the spec is the user's wish; drift is only remedied where the policy says so.
+  if (facts.applied && spec.driftPolicy === "Report")
+    return { action: "None", differences: differing, fighting: false };
+  if (facts.rounds >= MAX_ROUNDS) return { action: "None", differences: differing, fighting: true };
+  return rangeStall(facts, differing) ?? { action: "Update", differences: differing };
+}
+
+function rangeStall(facts: Facts, differing: Difference[] = []): Plan | undefined {
+  if (facts.limits === undefined) return undefined;
+  const problems = outOfRange(facts.desired, facts.limits, facts.spec.suspend);
+  if (problems.length === 0) return undefined;
+  return stall("OutOfRange", `outside the limits of the account: ${problems.join("; ")}: change the spec`, differing);
+}
+
+function appNameTaken(facts: Facts, candidate: EndpointRecord): Plan {
+  return stall(
+    "AppNameTaken",
+    `appName ${facts.desired.appName} belongs to endpoint ${candidate.id}, which this object did not create: choose another appName, or adopt it with adoption.endpointID`,
+  );
+}
+
+function stall(reason: Reason, message: string, differing: Difference[] = []): Plan {
+  return { action: "Stall", reason, message, differences: differing };
+}
+
+function list(differing: Difference[]): string {
+  return differing.map(({ field, desired, observed }) => `${field} (spec ${desired}, remote ${observed})`).join(", ");
+}

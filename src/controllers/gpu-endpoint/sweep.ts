@@ -1,0 +1,174 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Logger } from "pino";
+import { type Clock, delay } from "../../clock.ts";
+import type { ServiceClient } from "../../service/client.ts";
+import type { EndpointRecord } from "../../service/endpoint-record.ts";
+
+/**
+ * Everything an account's endpoint list shows, observed by one paged list each `intervalMs` however many endpoints
+ * there are. An endpoint that a sweep does not show is gone only after the next one does not show it either: a list
+ * that changes while it is paged proves nothing by itself.
+ */
+export type EndpointSweep = {
+  get(id: string): EndpointRecord | undefined;
+  byAppName(appName: string): EndpointRecord | undefined;
+  /** True when two complete sweeps in a row did not show it. */
+  gone(id: string): boolean;
+  /** Resolves when a sweep has been completed since the start; rejects with the sweep's error or the signal's reason. */
+  first(signal: AbortSignal): Promise<void>;
+  /** Takes over a record that was read alone. */
+  observe(record: EndpointRecord): void;
+  total(): number;
+  start(): void;
+  stop(): Promise<void>;
+};
+
+export type EndpointSweepOptions = {
+  client: Pick<ServiceClient, "listEndpoints" | "listEndpointsEarlier">;
+  generation: "Current" | "Earlier";
+  pageSize: number;
+  intervalMs: number;
+  clock: Clock;
+  log: Logger;
+  /** No object depends on the account's endpoints: no call is made. */
+  wanted: () => boolean;
+  /** A record is new, different or gone. */
+  onChange: (id: string, appName: string) => void;
+  onError: (error: unknown) => void;
+};
+
+const RETRY_MS = 10_000;
+const IDLE_MS = 1_000;
+
+export function createEndpointSweep(options: EndpointSweepOptions): EndpointSweep {
+  const { clock, log } = options;
+  const records = new Map<string, EndpointRecord>();
+  const idsByAppName = new Map<string, string>();
+  const missed = new Map<string, number>();
+  const ended = new AbortController();
+  let waiters: { resolve: () => void; reject: (error: unknown) => void }[] = [];
+  let completed = 0;
+  let running: Promise<void> | undefined;
+
+  function observe(record: EndpointRecord): void {
+    const previous = records.get(record.id);
+    missed.delete(record.id);
+    if (previous !== undefined && isDeepStrictEqual(previous, record)) return;
+    records.set(record.id, record);
+    if (record.appName !== "") idsByAppName.set(record.appName, record.id);
+  }
+
+  async function sweepOnce(): Promise<void> {
+    const seen = new Set<string>();
+    for await (const record of pages(options, ended.signal)) {
+      seen.add(record.id);
+      const previous = records.get(record.id);
+      observe(record);
+      if (records.get(record.id) !== previous) options.onChange(record.id, record.appName);
+    }
+    for (const [id, record] of records) {
+      if (seen.has(id)) continue;
+      const times = (missed.get(id) ?? 0) + 1;
+      missed.set(id, times);
+      if (times >= 2) {
+        records.delete(id);
+        if (idsByAppName.get(record.appName) === id) idsByAppName.delete(record.appName);
+        options.onChange(id, record.appName);
+      }
+    }
+    completed++;
+  }
+
+  async function run(): Promise<void> {
+    while (!ended.signal.aborted) {
+      if (!options.wanted() && waiters.length === 0) {
+        await delay(clock, IDLE_MS, ended.signal);
+        continue;
+      }
+      const group = waiters;
+      waiters = [];
+      try {
+        await sweepOnce();
+        for (const waiter of group) waiter.resolve();
+        await pause(options.intervalMs);
+      } catch (error) {
+        if (ended.signal.aborted) return;
+        for (const waiter of group) waiter.reject(error);
+        log.warn({ reason: String(error) }, "endpoints could not be listed");
+        options.onError(error);
+        await delay(clock, RETRY_MS, ended.signal);
+      }
+    }
+  }
+
+  /** Ends early when someone waits for the first sweep. */
+  async function pause(ms: number): Promise<void> {
+    const until = clock.monotonic() + ms;
+    while (clock.monotonic() < until && waiters.length === 0 && !ended.signal.aborted) {
+      await delay(clock, Math.min(IDLE_MS, until - clock.monotonic()), ended.signal);
+    }
+  }
+
+  return {
+    get: (id) => records.get(id),
+    byAppName(appName) {
+      const id = idsByAppName.get(appName);
+      return id === undefined ? undefined : records.get(id);
+    },
+    gone: (id) => (missed.get(id) ?? 0) >= 2,
+    total: () => records.size,
+    observe,
+    async first(signal) {
+      if (completed > 0) return;
+      await new Promise<void>((resolve, reject) => {
+        waiters.push({ resolve, reject });
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+        ended.signal.addEventListener("abort", () => reject(ended.signal.reason), { once: true });
+      });
+    },
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      ended.abort(new Error("the account's endpoints are not followed any more"));
+      await running;
+    },
+  };
+}
+
+async function* pages(options: EndpointSweepOptions, signal: AbortSignal): AsyncIterable<EndpointRecord> {
+  if (options.generation === "Earlier") {
+    yield* earlierPages(options, signal);
+    return;
+  }
+  let cursor: string | undefined;
+  do {
+    const page = await options.client.listEndpoints(
+      { limit: options.pageSize, ...(cursor === undefined ? {} : { cursor }) },
+      { signal },
+    );
+    yield* page.data;
+    const next = page.hasMore && page.nextCursor !== "" ? page.nextCursor : undefined;
+    cursor = next === cursor ? undefined : next; // a cursor that stands still would be asked for ever
+  } while (cursor !== undefined);
+}
+
+/** The first page may be number 0 or 1 (not shown): ends on the total, or on a page that shows nothing new. */
+async function* earlierPages(options: EndpointSweepOptions, signal: AbortSignal): AsyncIterable<EndpointRecord> {
+  const seen = new Set<string>();
+  for (let pageNum = 1; ; pageNum++) {
+    const page = await options.client.listEndpointsEarlier({ pageSize: options.pageSize, pageNum }, { signal });
+    const fresh = page.data.filter((record) => !seen.has(record.id));
+    for (const record of fresh) seen.add(record.id);
+    yield* fresh;
+    if (
+      page.data.length < options.pageSize ||
+      fresh.length === 0 ||
+      seen.size >= (page.total ?? Number.POSITIVE_INFINITY)
+    )
+      break;
+  }
+  if (seen.size > 0) return;
+  const page = await options.client.listEndpointsEarlier({ pageSize: options.pageSize, pageNum: 0 }, { signal });
+  yield* page.data;
+}

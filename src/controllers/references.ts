@@ -1,0 +1,118 @@
+import type { EndpointEnv } from "../api/gpu-endpoint.ts";
+import type { Reason } from "../api/reasons.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isForbidden, isNotFound } from "../kube/errors.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeObject } from "../kube/types.ts";
+import { configMapResource } from "../runtime/journal.ts";
+
+export const secretResource: Resource = {
+  group: "",
+  version: "v1",
+  plural: "secrets",
+  kind: "Secret",
+  namespaced: true,
+};
+
+type Data = KubeObject & { data?: Record<string, string> };
+
+/** A reference of a spec that does not lead to a value; a person must act. */
+export class MissingReferenceError extends Error {
+  override readonly name = "MissingReferenceError";
+  readonly reason: Reason;
+  constructor(reason: Reason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+export type ValueReader = {
+  /** @throws MissingReferenceError when the Secret or its key is missing or may not be read */
+  secretKey(namespace: string, ref: { name: string; key: string }): Promise<string>;
+  configMapKey(namespace: string, ref: { name: string; key: string }): Promise<string>;
+};
+
+/** Reads values by `get` only; each object once for the life of the reader (one reconcile). */
+export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueReader {
+  const read = new Map<string, Promise<Data | undefined>>();
+
+  function object(resource: Resource, namespace: string, name: string): Promise<Data | undefined> {
+    const key = `${resource.kind}/${namespace}/${name}`;
+    const known = read.get(key) ?? fetchData(resource, namespace, name);
+    read.set(key, known);
+    return known;
+  }
+
+  async function fetchData(resource: Resource, namespace: string, name: string): Promise<Data | undefined> {
+    try {
+      return await kube.get<Data>(resource, { namespace, name }, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      if (!isForbidden(error)) throw error;
+      throw new MissingReferenceError(
+        "SecretNotFound",
+        `${resource.kind} ${namespace}/${name} may not be read by the operator: grant it "get" on ${resource.plural}`,
+      );
+    }
+  }
+
+  return {
+    async secretKey(namespace, { name, key }) {
+      const secret = await object(secretResource, namespace, name);
+      if (secret === undefined) {
+        throw new MissingReferenceError("SecretNotFound", `Secret ${namespace}/${name} does not exist: create it`);
+      }
+      const value = secret.data?.[key];
+      if (value === undefined) {
+        throw new MissingReferenceError("SecretKeyMissing", `Secret ${namespace}/${name} has no key "${key}": add it`);
+      }
+      return Buffer.from(value, "base64").toString("utf8");
+    },
+    async configMapKey(namespace, { name, key }) {
+      const configMap = await object(configMapResource, namespace, name);
+      if (configMap === undefined) {
+        throw new MissingReferenceError(
+          "ConfigMapNotFound",
+          `ConfigMap ${namespace}/${name} does not exist: create it`,
+        );
+      }
+      const value = configMap.data?.[key];
+      if (value === undefined) {
+        throw new MissingReferenceError(
+          "SecretKeyMissing",
+          `ConfigMap ${namespace}/${name} has no key "${key}": add it`,
+        );
+      }
+      return value;
+    },
+  };
+}
+
+const VALUE_LENGTH = 4095;
+
+/** The environment with every reference replaced by its value. @throws MissingReferenceError */
+export async function resolveEnv(
+  reader: ValueReader,
+  namespace: string,
+  env: readonly EndpointEnv[],
+): Promise<{ name: string; value: string; secret: boolean }[]> {
+  return Promise.all(
+    env.map(async ({ name, value, valueFrom }) => {
+      if (valueFrom === undefined) return { name, value: value ?? "", secret: false };
+      const { secretKeyRef, configMapKeyRef } = valueFrom;
+      const found =
+        secretKeyRef !== undefined
+          ? await reader.secretKey(namespace, secretKeyRef)
+          : configMapKeyRef === undefined
+            ? ""
+            : await reader.configMapKey(namespace, configMapKeyRef);
+      if (found.length > VALUE_LENGTH) {
+        throw new MissingReferenceError(
+          "InvalidSpec",
+          `env ${name}: the value has ${found.length} characters, allowed are ${VALUE_LENGTH}: shorten it`,
+        );
+      }
+      return { name, value: found, secret: secretKeyRef !== undefined };
+    }),
+  );
+}
