@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { homedir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Binaries, binariesIn } from "./binaries.ts";
+
+/** The Go module of the control plane. */
+export const moduleFolder = fileURLToPath(new URL("./controlplane", import.meta.url));
+
+/** Where what was built or downloaded is kept between runs: `mooring/controlplane` in the user's cache folder. */
+export function cacheFolder(env: Readonly<Record<string, string | undefined>>): string {
+  const base = env.XDG_CACHE_HOME || join(homedir(), ".cache");
+  return join(base, "mooring", "controlplane");
+}
+
+/** Names what the Go module builds here: it changes with the module's files and with the machine's kind. */
+export async function buildKey(folder: string = moduleFolder): Promise<string> {
+  const hash = createHash("sha256").update(`${process.platform} ${process.arch}`);
+  for (const name of ["go.mod", "go.sum", "main.go"]) {
+    hash.update(`\0${name}\0`).update(await readFile(join(folder, name)));
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+/**
+ * Makes `folder` by letting `fill` write into an empty folder beside it, which then takes its name: `folder` is complete or not there,
+ * also when two processes do this at once. Returns the programs in it.
+ */
+export async function fillFolder(folder: string, fill: (empty: string) => Promise<void>): Promise<Binaries> {
+  await mkdir(dirname(folder), { recursive: true });
+  const partial = await mkdtemp(join(dirname(folder), `.${basename(folder)}-`));
+  try {
+    await fill(partial);
+    await rename(partial, folder).catch(async (error: unknown) => {
+      // Another process was faster: its folder is as good as ours.
+      if ((await binariesIn(folder)) === undefined) {
+        throw error;
+      }
+    });
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
+  const binaries = await binariesIn(folder);
+  if (binaries === undefined) {
+    throw new Error(`${folder}: no etcd or no kube-apiserver in it after it was made`);
+  }
+  return binaries;
+}
