@@ -1,6 +1,6 @@
-import type { AccountLimits } from "../../api/account-limits.ts";
 import type { AccountRef } from "../../api/meta.ts";
 import type { ServiceClient } from "../../service/client.ts";
+import type { EndpointLimits } from "../../service/schema/limits.ts";
 import type { EndpointSweep } from "../gpu-endpoint/sweep.ts";
 import type { TaskPoller } from "../jobs/poller.ts";
 
@@ -22,7 +22,7 @@ export type AccountHandle = {
   readonly endpoints: EndpointSweep;
   readonly tasks: TaskPoller;
   readonly maxSpeechCharacters: number;
-  limits(): AccountLimits | undefined;
+  limits(): EndpointLimits | undefined;
 };
 
 export type Resolved =

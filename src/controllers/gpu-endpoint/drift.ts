@@ -3,6 +3,7 @@ import {
   type DriftField,
   type EndpointDrift,
   type EndpointVolume,
+  type GpuEndpointSpec,
 } from "../../api/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../service/endpoint-record.ts";
 import type { DesiredEndpoint } from "./desired.ts";
@@ -119,6 +120,11 @@ const FIELDS: readonly FieldRule[] = [
     (r) => r.healthCheck.path,
   ),
 ];
+
+/** Fields that another party owns. An adopted endpoint keeps its own app name. */
+export function ignoredFields(spec: GpuEndpointSpec): DriftField[] {
+  return [...(spec.ignoreDrift ?? []), ...(spec.adoption === undefined ? [] : (["appName"] as const))];
+}
 
 /**
  * Where the remote differs from the spec, after normalising: absent is empty, order matters only where it has a

@@ -1,10 +1,10 @@
-import type { DriftField, GpuEndpointSpec } from "../../api/gpu-endpoint.ts";
+import type { GpuEndpointSpec } from "../../api/gpu-endpoint.ts";
 import type { Reason } from "../../api/reasons.ts";
 import type { EndpointRecord } from "../../service/endpoint-record.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
 import { outOfRange } from "./checks.ts";
 import type { DesiredEndpoint } from "./desired.ts";
-import { type Difference, differences } from "./drift.ts";
+import { type Difference, differences, ignoredFields } from "./drift.ts";
 
 /** What is known of the endpoint that this object stands for. */
 export type Binding =
@@ -93,14 +93,14 @@ function planUnbound(facts: Facts, binding: Extract<Binding, { kind: "Unbound" }
 }
 
 function planAdoption(facts: Facts, adopt: EndpointRecord | "NotFound" | undefined): Plan {
-  const { adoption, managementPolicy, ignoreDrift } = facts.spec;
+  const { adoption, managementPolicy } = facts.spec;
   if (adopt === undefined || adopt === "NotFound") {
     return stall(
       "AdoptionNotFound",
       `adoption.endpointID ${adoption?.endpointID} does not exist in this account: adoption is immutable, so delete this object and create it with the right id`,
     );
   }
-  const differing = adoptionDifferences(facts.desired, adopt, ignoreDrift);
+  const differing = differences(facts.desired, adopt, ignoredFields(facts.spec));
   if (adoption?.mode === "Match" && managementPolicy === "Full" && differing.length > 0) {
     return stall(
       "AdoptionMismatch",
@@ -109,11 +109,6 @@ function planAdoption(facts: Facts, adopt: EndpointRecord | "NotFound" | undefin
     );
   }
   return { action: "Bind", record: adopt };
-}
-
-/** An adopted endpoint keeps its own app name. */
-function adoptionDifferences(desired: DesiredEndpoint, record: EndpointRecord, ignored?: readonly DriftField[]) {
-  return differences(desired, record, [...(ignored ?? []), "appName"]);
 }
 
 function planCreate(facts: Facts): Plan {
@@ -132,11 +127,7 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
       `endpoint ${binding.endpointID} is gone from the service: delete this object, or set driftPolicy Remediate and managementPolicy Full to have it created again`,
     );
   }
-  const ignored: DriftField[] = [
-    ...(spec.ignoreDrift ?? []),
-    ...(spec.adoption === undefined ? [] : (["appName"] as const)),
-  ];
-  const differing = differences(desired, binding.record, ignored);
+  const differing = differences(desired, binding.record, ignoredFields(spec));
   const remediable = differing.filter((difference) => difference.remediable);
   if (remediable.length === 0 || spec.managementPolicy === "Observe") {
     return { action: "None", differences: differing, fighting: false };

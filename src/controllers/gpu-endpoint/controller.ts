@@ -1,0 +1,89 @@
+import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
+import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
+import type { Reconcile } from "../../runtime/controller.ts";
+import type { JournalEntry } from "../../runtime/journal.ts";
+import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
+import { type Converged, converge } from "./converge.ts";
+import { warnOfLocalVolumes } from "./events.ts";
+import { finalizeEndpoint, needsFinalizer } from "./finalize.ts";
+import { reconcileRequest } from "./observe.ts";
+import { createUpdateRounds } from "./rounds.ts";
+import { statusOf } from "./status.ts";
+
+/** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
+export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoint>): Reconcile {
+  const rounds = createUpdateRounds();
+
+  return async ({ key }, context) => {
+    let endpoint = kind.store.get(key);
+    if (endpoint === undefined) return undefined;
+    const { uid = "", namespace = "", annotations, deletionTimestamp } = endpoint.metadata;
+    const entry = unsettled(shared, endpoint);
+    if (deletionTimestamp !== undefined) {
+      rounds.forget(uid);
+      return finalizeEndpoint(shared, kind, endpoint, entry, context);
+    }
+    if (annotations?.[ANNOTATIONS.paused] === "true") return undefined;
+
+    const request = reconcileRequest(endpoint);
+    const resolved = shared.accounts.resolve(endpoint.spec.accountRef, namespace);
+    let converged: Converged;
+    if (resolved.kind === "Held") converged = held(resolved.reason, resolved.message);
+    else if (boundElsewhere(endpoint, resolved.account.baseURL))
+      converged = mismatch(endpoint, resolved.account.baseURL);
+    else {
+      // Before the first remote write, so that nothing is left behind unseen.
+      endpoint = await setFinalizer(shared, kind, endpoint, FINALIZER, needsFinalizer(endpoint), context.signal);
+      const { account, ref } = resolved;
+      converged = await converge({ shared, endpoint, account, ref, entry, rounds, context });
+    }
+
+    const { outcome, written } = converged;
+    const status = statusOf(endpoint, written, outcome, request, shared.clock.now());
+    warnOfLocalVolumes(shared.recorder, endpoint);
+    await patchStatus(shared, kind, endpoint, status, context.signal);
+    const settled = written.submission?.id ?? (written.endpointID === undefined ? undefined : entry?.id);
+    if (settled !== undefined) shared.journal.settle(settled);
+    if (converged.error !== undefined) throw converged.error;
+    return converged.requeueAfterMs === undefined ? undefined : { requeueAfterMs: converged.requeueAfterMs };
+  };
+}
+
+/** The journal's entry, unless the status shows its outcome already (the operator ended in between). */
+function unsettled(shared: Shared, endpoint: GpuEndpoint): JournalEntry | undefined {
+  const entry = shared.journal.find(endpoint.metadata.uid ?? "");
+  if (entry === undefined || entry.id !== endpoint.status?.submission?.id) return entry;
+  shared.journal.settle(entry.id);
+  return undefined;
+}
+
+function held(reason: "AccountNotFound" | "AccountNotReady" | string, message: string): Converged {
+  const known = reason === "AccountNotFound" ? "AccountNotFound" : "AccountNotReady";
+  return {
+    outcome: {
+      record: undefined,
+      differences: [],
+      fighting: false,
+      waiting: { reason: known, message, lostSight: true },
+    },
+    written: {},
+  };
+}
+
+function boundElsewhere(endpoint: GpuEndpoint, baseURL: string): boolean {
+  const { account, endpointID } = endpoint.status ?? {};
+  return endpointID !== undefined && account !== undefined && account.baseURL !== baseURL;
+}
+
+function mismatch(endpoint: GpuEndpoint, baseURL: string): Converged {
+  const message = `bound to ${endpoint.status?.account?.baseURL}, but the account now has base URL ${baseURL}: nothing is sent; restore the account's baseURL, or recreate this object`;
+  return {
+    outcome: {
+      record: undefined,
+      differences: [],
+      fighting: false,
+      stalled: { reason: "AccountMismatch", message },
+    },
+    written: {},
+  };
+}

@@ -1,0 +1,255 @@
+import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
+import type { AccountRef } from "../../api/meta.ts";
+import { rfc3339 } from "../../clock.ts";
+import type { ReconcileContext } from "../../runtime/controller.ts";
+import type { JournalEntry } from "../../runtime/journal.ts";
+import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import { ServiceError } from "../../service/errors.ts";
+import type { AccountHandle } from "../account/registry.ts";
+import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
+import { failureOf, isUnknownDelivery } from "../service-failure.ts";
+import type { Shared } from "../shared.ts";
+import { createEndpoint, updateEndpoint } from "./apply.ts";
+import { appNameOf, type DesiredEndpoint, desiredEndpoint, hashOf, updateBody } from "./desired.ts";
+import { type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
+import { isApplied, isServing, isSettling, observeBinding, read } from "./observe.ts";
+import { type Binding, planEndpoint } from "./plan.ts";
+import type { UpdateRounds } from "./rounds.ts";
+import { boundAccount, type Outcome, type Written } from "./status.ts";
+
+export type Converged = {
+  outcome: Outcome;
+  written: Partial<Written>;
+  requeueAfterMs?: number;
+  /** To be thrown once the status is written, for the backoff. */
+  error?: unknown;
+};
+
+const LOOK_AGAIN_MS = 2_000;
+/** A remote that does not show an update yet is looked at again this soon. */
+const RECHECK_MS = 5_000;
+const FAST_SETTLE_MS = 30_000;
+/** A changed Secret reaches the remote within a minute. */
+const REFERENCE_POLL_MS = 45_000;
+const STALLED_REFERENCE_MS = 15_000;
+const REMOTE_REFUSAL_MS = 10 * 60_000;
+
+export type ConvergeInput = {
+  shared: Shared;
+  endpoint: GpuEndpoint;
+  account: AccountHandle;
+  ref: AccountRef;
+  entry: JournalEntry | undefined;
+  rounds: UpdateRounds;
+  context: ReconcileContext;
+};
+
+/** Observe, plan, apply: one step closer to the spec. Failures of the service come back as outcomes, not as throws. */
+export async function converge(input: ConvergeInput): Promise<Converged> {
+  const { shared, endpoint, account, ref, context } = input;
+  const appName = appNameOf(endpoint, shared.clusterUID);
+  const written: Partial<Written> = { appName, account: boundAccount(ref, account.baseURL) };
+  const accepted = input.entry?.outcome?.endpointID;
+  if (input.entry !== undefined && accepted !== undefined) {
+    Object.assign(written, { endpointID: accepted, submission: acceptedBy(input.entry, shared.clock.now()) });
+  }
+  try {
+    const reader = createValueReader(shared.kube, context.signal);
+    const env = await resolveEnv(reader, endpoint.metadata.namespace ?? "", endpoint.spec.env ?? []);
+    const desired = desiredEndpoint(endpoint, shared.clusterUID, env);
+    const binding = await observeBinding({
+      endpoint,
+      account,
+      entry: input.entry,
+      appName,
+      now: shared.clock.now(),
+      signal: context.signal,
+    });
+    return await act(input, desired, binding, written);
+  } catch (error) {
+    if (error instanceof MissingReferenceError) {
+      return {
+        outcome: blank({ stalled: { reason: error.reason, message: error.message } }),
+        written,
+        requeueAfterMs: STALLED_REFERENCE_MS,
+      };
+    }
+    if (error instanceof ServiceError) return failed(input, error, written);
+    throw error;
+  }
+}
+
+async function act(
+  input: ConvergeInput,
+  desired: DesiredEndpoint,
+  binding: Binding,
+  written: Partial<Written>,
+): Promise<Converged> {
+  const { shared, endpoint, account, entry, rounds, context } = input;
+  const { spec, metadata } = endpoint;
+  const now = shared.clock.now();
+  const record = binding.kind === "Bound" ? binding.record : undefined;
+  const sent = record === undefined ? desired : withIgnored(desired, record, ignoredFields(spec));
+  const bodyHash = hashOf(updateBody("", sent));
+  const plan = planEndpoint({
+    spec,
+    desired,
+    binding,
+    limits: account.limits(),
+    applied: isApplied(endpoint),
+    rounds: rounds.count(metadata.uid ?? "", bodyHash, now),
+    now,
+  });
+  const generation = metadata.generation === undefined ? {} : { appliedGeneration: metadata.generation };
+  switch (plan.action) {
+    case "Create": {
+      if (entry !== undefined) shared.journal.settle(entry.id); // looked for long enough: it never took effect
+      const created = await createEndpoint(shared, account, endpoint, desired, context);
+      Object.assign(written, created, generation, { lastAppliedTime: rfc3339(now) });
+      return seen(input, desired, await readAfterWrite(account, created.endpointID, context), written);
+    }
+    case "Bind": {
+      Object.assign(written, { endpointID: plan.record.id });
+      if (entry !== undefined) written.submission = acceptedBy(entry, now);
+      // The next step compares and converges it.
+      return { ...seen(input, desired, plan.record, written), requeueAfterMs: 0 };
+    }
+    case "Update": {
+      const endpointID = binding.kind === "Bound" ? binding.endpointID : "";
+      rounds.note(metadata.uid ?? "", bodyHash, now);
+      await updateEndpoint(shared, account, endpointID, sent, context);
+      Object.assign(written, generation, { lastAppliedTime: rfc3339(now) });
+      shared.recorder.event(
+        endpoint,
+        "Normal",
+        isApplied(endpoint) ? "DriftRemedied" : "Updated",
+        "Update",
+        `Updated endpoint ${endpointID}: ${plan.differences.map(({ field }) => field).join(", ")}`,
+      );
+      const after = seen(input, desired, await readAfterWrite(account, endpointID, context), written);
+      return after.outcome.differences.length > 0 ? { ...after, requeueAfterMs: RECHECK_MS } : after;
+    }
+    case "LookAgain":
+      return {
+        outcome: blank({
+          waiting: {
+            reason: "Creating",
+            message: `The answer to the create was lost; looking for app name ${desired.appName}`,
+            lostSight: false,
+          },
+        }),
+        written,
+        requeueAfterMs: LOOK_AGAIN_MS,
+      };
+    case "AwaitProofOfAbsence":
+      return {
+        outcome: blank({
+          waiting: {
+            reason: "RemoteMissing",
+            message: `The service does not show endpoint ${endpoint.status?.endpointID}; it counts as gone when two complete lists lack it`,
+            lostSight: true,
+          },
+        }),
+        written,
+        requeueAfterMs: STALLED_REFERENCE_MS,
+      };
+    case "Stall":
+      return {
+        outcome: {
+          record,
+          differences: plan.differences,
+          fighting: false,
+          stalled: { reason: plan.reason, message: plan.message },
+        },
+        written,
+        requeueAfterMs: REMOTE_REFUSAL_MS,
+      };
+    case "None":
+      return {
+        ...seen(input, desired, record, record === undefined ? written : { ...written, ...generation }),
+        outcome: { record, differences: plan.differences, fighting: plan.fighting },
+      };
+  }
+}
+
+/** What the remote shows after a step, and when to look again. */
+function seen(
+  { shared, endpoint }: ConvergeInput,
+  desired: DesiredEndpoint,
+  record: EndpointRecord | undefined,
+  written: Partial<Written>,
+): Converged {
+  const { spec, status } = endpoint;
+  const now = shared.clock.now();
+  const differing: Difference[] = record === undefined ? [] : differences(desired, record, ignoredFields(spec));
+  const lastApplied = written.lastAppliedTime ?? status?.lastAppliedTime;
+  const base = { conditions: [], ...status, ...(lastApplied === undefined ? {} : { lastAppliedTime: lastApplied }) };
+  const settling = isSettling({ ...endpoint, status: base }, now) && (record === undefined || !isServing(record));
+  const references = spec.env?.some(({ valueFrom }) => valueFrom !== undefined) ?? false;
+  const age = lastApplied === undefined ? 0 : now - Date.parse(lastApplied);
+  const requeueAfterMs = settling
+    ? age < FAST_SETTLE_MS
+      ? LOOK_AGAIN_MS
+      : 2.5 * LOOK_AGAIN_MS
+    : references
+      ? REFERENCE_POLL_MS
+      : undefined;
+  return {
+    outcome: { record, differences: differing, fighting: false },
+    written,
+    ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
+  };
+}
+
+/** The write stands whether or not this read succeeds: the next reconcile reads again. */
+async function readAfterWrite(
+  account: AccountHandle,
+  endpointID: string,
+  { signal, log }: ReconcileContext,
+): Promise<EndpointRecord | undefined> {
+  try {
+    return await read(account, endpointID, signal);
+  } catch (error) {
+    log.info({ endpointID, reason: String(error) }, "not readable right after the write");
+    return undefined;
+  }
+}
+
+function failed(input: ConvergeInput, error: ServiceError, written: Partial<Written>): Converged {
+  if (isUnknownDelivery(error) && error.operation === "createEndpoint") {
+    const message = `The answer to the create was lost (${error.message}); looking for app name ${written.appName}`;
+    return {
+      outcome: blank({ waiting: { reason: "Creating", message, lostSight: false } }),
+      written,
+      requeueAfterMs: LOOK_AGAIN_MS,
+    };
+  }
+  const failure = failureOf(error);
+  switch (failure.kind) {
+    case "AccountHeld":
+      input.shared.accounts.unauthorized(input.account.key, failure.message);
+      return {
+        outcome: blank({ waiting: { reason: "AccountNotReady", message: failure.message, lostSight: true } }),
+        written,
+      };
+    case "Stalled":
+      return { outcome: blank({ stalled: failure }), written, requeueAfterMs: REMOTE_REFUSAL_MS };
+    case "Wait":
+      return {
+        outcome: blank({ waiting: { ...failure, lostSight: true } }),
+        written,
+        requeueAfterMs: failure.retryAfterMs,
+      };
+    case "Retry":
+      return { outcome: blank({ waiting: { ...failure, lostSight: true } }), written, error };
+  }
+}
+
+function acceptedBy(entry: JournalEntry, now: number): Written["submission"] {
+  const { id, specHash, attempt } = entry;
+  return { id, specHash, attempt, state: "Accepted", time: rfc3339(now) };
+}
+
+function blank(part: Partial<Outcome>): Outcome {
+  return { record: undefined, differences: [], fighting: false, ...part };
+}

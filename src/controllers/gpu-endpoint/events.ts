@@ -1,0 +1,17 @@
+import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
+import type { EventRecorder } from "../../runtime/recorder.ts";
+
+/** Said once for each generation (interface: "The local type is to be retired"). */
+export function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoint): void {
+  if (endpoint.status?.observedGeneration === endpoint.metadata.generation) return;
+  const local = endpoint.spec.volumes?.filter((volume) => volume.type === "local") ?? [];
+  if (local.length === 0) return;
+  const paths = local.map((volume) => volume.mountPath).join(", ");
+  recorder.event(
+    endpoint,
+    "Warning",
+    "LocalVolume",
+    "Validate",
+    `Volumes of type local (${paths}) are to be retired by the service: move to network volumes`,
+  );
+}

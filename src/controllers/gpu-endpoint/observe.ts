@@ -1,0 +1,131 @@
+import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
+import { ANNOTATIONS } from "../../api/meta.ts";
+import type { JournalEntry } from "../../runtime/journal.ts";
+import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import { ServiceError } from "../../service/errors.ts";
+import type { AccountHandle } from "../account/registry.ts";
+import type { Binding } from "./plan.ts";
+
+/** After a write the endpoint is read alone until it serves, this long at most; then the sweep suffices. */
+export const SETTLE_MS = 5 * 60_000;
+
+export type BindingFacts = {
+  endpoint: GpuEndpoint;
+  account: AccountHandle;
+  /** The journal's entry for this object, if it has one. */
+  entry: JournalEntry | undefined;
+  appName: string;
+  now: number;
+  signal: AbortSignal;
+};
+
+/** Finds out what remote endpoint this object stands for. @throws ServiceError when the service cannot be asked */
+export async function observeBinding(facts: BindingFacts): Promise<Binding> {
+  const { endpoint, account, entry, appName, signal } = facts;
+  const endpointID = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
+  const unresolved = entry !== undefined && entry.outcome === undefined;
+  if (unresolved) {
+    return { kind: "CreateUnknown", candidate: await lookUp(account, appName, signal), sentAt: Date.parse(entry.time) };
+  }
+  if (endpointID === undefined || endpointID === "") return observeUnbound(facts);
+  return observeBound(facts, endpointID);
+}
+
+async function observeUnbound({ endpoint, account, appName, signal }: BindingFacts): Promise<Binding> {
+  const { adoption } = endpoint.spec;
+  if (adoption !== undefined) {
+    const adopt = (await read(account, adoption.endpointID, signal)) ?? "NotFound";
+    return { kind: "Unbound", candidate: undefined, adopt };
+  }
+  // One sweep shows every app name of the account, so 2,000 new objects cost pages, not 2,000 searches. A name that a
+  // person chose may have been taken a moment ago by somebody else: it is searched for.
+  await account.endpoints.first(signal);
+  const known = account.endpoints.byAppName(appName);
+  const candidate = known ?? (endpoint.spec.appName === undefined ? undefined : await lookUp(account, appName, signal));
+  return { kind: "Unbound", candidate, adopt: undefined };
+}
+
+async function observeBound(facts: BindingFacts, endpointID: string): Promise<Binding> {
+  const { endpoint, account, now, signal } = facts;
+  const swept = account.endpoints.get(endpointID);
+  const earlierNeeded = endpoint.spec.clusterID !== undefined && !isApplied(endpoint);
+  if (swept !== undefined && !earlierNeeded && !needsFreshRead(endpoint, swept, now)) {
+    return { kind: "Bound", endpointID, record: swept, provenGone: false };
+  }
+  const record = await read(account, endpointID, signal);
+  if (record === undefined) {
+    return { kind: "Bound", endpointID, record: undefined, provenGone: account.endpoints.gone(endpointID) };
+  }
+  if (!earlierNeeded) return { kind: "Bound", endpointID, record, provenGone: false };
+  // Only the earlier generation shows the cluster of the storage.
+  const { earlier } = await account.client.getEndpointEarlier({ id: endpointID }, { signal });
+  return {
+    kind: "Bound",
+    endpointID,
+    record: earlier === undefined ? record : { ...record, earlier },
+    provenGone: false,
+  };
+}
+
+export function isApplied(endpoint: GpuEndpoint): boolean {
+  return endpoint.status?.appliedGeneration === endpoint.metadata.generation;
+}
+
+export function isServing(record: EndpointRecord): boolean {
+  return record.status.error === "" && (record.status.status === "running" || record.status.status === "serving");
+}
+
+/** The annotation that asks for a reconcile now, when it was not acted upon yet. */
+export function reconcileRequest(endpoint: GpuEndpoint): string | undefined {
+  const { annotations } = endpoint.metadata;
+  const asked = annotations?.[ANNOTATIONS.reconcileRequestedAt] ?? annotations?.[ANNOTATIONS.fluxRequestedAt];
+  return asked === endpoint.status?.lastHandledReconcileAt ? undefined : asked;
+}
+
+export function isSettling(endpoint: GpuEndpoint, now: number): boolean {
+  const { lastAppliedTime } = endpoint.status ?? {};
+  return lastAppliedTime !== undefined && now - Date.parse(lastAppliedTime) < SETTLE_MS;
+}
+
+function needsFreshRead(endpoint: GpuEndpoint, swept: EndpointRecord, now: number): boolean {
+  if (!isApplied(endpoint) || reconcileRequest(endpoint) !== undefined) return true;
+  return isSettling(endpoint, now) && !isServing(swept);
+}
+
+/** The record, fresh and shared with the sweep; undefined when the service does not know the id. */
+export async function read(
+  account: AccountHandle,
+  endpointID: string,
+  signal: AbortSignal,
+): Promise<EndpointRecord | undefined> {
+  try {
+    const record = await account.client.getEndpoint({ endpointID }, { signal });
+    account.endpoints.observe(record);
+    return record;
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === "NotFound") return undefined;
+    throw error;
+  }
+}
+
+/** Searches the list for exactly this app name; `keyword` only narrows it (what it matches is not shown). */
+async function lookUp(
+  account: AccountHandle,
+  appName: string,
+  signal: AbortSignal,
+): Promise<EndpointRecord | undefined> {
+  let cursor: string | undefined;
+  do {
+    const page = await account.client.listEndpoints(
+      { keyword: appName, limit: 100, ...(cursor === undefined ? {} : { cursor }) },
+      { signal },
+    );
+    const found = page.data.find((record) => record.appName === appName);
+    if (found !== undefined) {
+      account.endpoints.observe(found);
+      return found;
+    }
+    cursor = page.hasMore && page.nextCursor !== "" && page.nextCursor !== cursor ? page.nextCursor : undefined;
+  } while (cursor !== undefined);
+  return undefined;
+}

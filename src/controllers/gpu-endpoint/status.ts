@@ -1,0 +1,175 @@
+import { type ConditionUpdate, removeCondition, setConditions } from "../../api/conditions.ts";
+import type { GpuEndpoint, GpuEndpointStatus } from "../../api/gpu-endpoint.ts";
+import type { AccountRef } from "../../api/meta.ts";
+import type { Reason } from "../../api/reasons.ts";
+import { rfc3339 } from "../../clock.ts";
+import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import type { Difference } from "./drift.ts";
+import { isServing, isSettling } from "./observe.ts";
+
+/** What a reconcile came to: all that the status is computed from. */
+export type Outcome = {
+  /** The remote as last seen; undefined when it was not seen this time. */
+  record: EndpointRecord | undefined;
+  differences: Difference[];
+  fighting: boolean;
+  /** A person must act. */
+  stalled?: { reason: Reason; message: string };
+  /** Nothing can be done now; goes on by itself. `lostSight`: what is known of the remote may be old. */
+  waiting?: { reason: Reason; message: string; lostSight: boolean };
+};
+
+export type Written = Pick<
+  GpuEndpointStatus,
+  "endpointID" | "appName" | "submission" | "appliedGeneration" | "lastAppliedTime"
+> & { account?: GpuEndpointStatus["account"] };
+
+/** The whole status after a reconcile. Pure. */
+export function statusOf(
+  endpoint: GpuEndpoint,
+  written: Partial<Written>,
+  outcome: Outcome,
+  handledRequest: string | undefined,
+  now: number,
+): GpuEndpointStatus {
+  const previous: GpuEndpointStatus = { ...(endpoint.status ?? { conditions: [] }), ...written };
+  const { record } = outcome;
+  const observedGeneration = endpoint.metadata.generation;
+  const status: GpuEndpointStatus = {
+    ...previous,
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    ...(handledRequest === undefined ? {} : { lastHandledReconcileAt: handledRequest }),
+    ...(record === undefined ? {} : remoteStatus(record)),
+  };
+  if (record !== undefined) {
+    const drift = outcome.differences.map(({ field, desired, observed }) => ({ field, desired, observed }));
+    if (drift.length > 0) status.drift = drift;
+    else delete status.drift;
+  }
+  const updates = conditions(endpoint, status, outcome, now).map((update) => ({ ...update, observedGeneration }));
+  const fresh = updates.some(({ type }) => type === "Reconciling" || type === "Stalled");
+  const kept = fresh
+    ? previous.conditions
+    : removeCondition(removeCondition(previous.conditions, "Reconciling"), "Stalled");
+  status.conditions = setConditions(kept, updates, rfc3339(now));
+  return status;
+}
+
+function remoteStatus(record: EndpointRecord): Partial<GpuEndpointStatus> {
+  const text = (key: "type" | "url" | "regionID" | "memberID" | "ownerID") =>
+    record[key] === "" ? {} : { [key]: record[key] };
+  return {
+    endpointID: record.id,
+    remote: {
+      status: record.status.status,
+      ...(record.status.error === "" ? {} : { error: record.status.error }),
+      ...(record.status.message === "" ? {} : { message: record.status.message }),
+    },
+    workers: {
+      total: record.workers.length,
+      ready: record.workers.filter((worker) => ["ready", "running"].includes(worker.status.status)).length,
+      healthy: record.workers.filter((worker) => worker.healthy === true).length,
+      draining: record.workers.filter((worker) => worker.draining === true).length,
+    },
+    ...text("type"),
+    ...text("url"),
+    ...text("regionID"),
+    ...text("memberID"),
+    ...text("ownerID"),
+    ...(record.createdAt === undefined ? {} : { createdAt: rfc3339(record.createdAt * 1000) }),
+  };
+}
+
+function conditions(
+  endpoint: GpuEndpoint,
+  status: GpuEndpointStatus,
+  outcome: Outcome,
+  now: number,
+): ConditionUpdate[] {
+  const { record, stalled, waiting } = outcome;
+  const updates: ConditionUpdate[] = [];
+  const ready = record === undefined ? undefined : readiness(record);
+  if (ready !== undefined) updates.push(ready);
+  if (record !== undefined) updates.push(synced(outcome));
+  updates.push(...stopped(endpoint, record));
+  if (stalled !== undefined) {
+    updates.push({ type: "Stalled", status: "True", ...stalled });
+  } else if (waiting !== undefined) {
+    if (ready === undefined) {
+      const known = waiting.lostSight && status.endpointID !== undefined;
+      updates.push({
+        type: "Ready",
+        status: known ? "Unknown" : "False",
+        reason: waiting.reason,
+        message: waiting.message,
+      });
+    }
+    updates.push({ type: "Reconciling", status: "True", reason: waiting.reason, message: waiting.message });
+  } else if (ready?.status !== "True" && isSettling({ ...endpoint, status }, now)) {
+    updates.push({
+      type: "Reconciling",
+      status: "True",
+      reason: "Progressing",
+      message: "Waiting for the remote endpoint to serve",
+    });
+  }
+  return updates;
+}
+
+/** Ready follows the remote's own word; an empty worker list is normal when no worker is asked for. */
+function readiness(record: EndpointRecord): ConditionUpdate {
+  const { status, error, message } = record.status;
+  if (error !== "") {
+    return {
+      type: "Ready",
+      status: "False",
+      reason: "RemoteError",
+      message: `The service reports ${error}${message === "" ? "" : `: ${message}`}`,
+    };
+  }
+  if (isServing(record)) {
+    return { type: "Ready", status: "True", reason: "Serving", message: `The remote endpoint is ${status}` };
+  }
+  return {
+    type: "Ready",
+    status: "Unknown",
+    reason: "RemoteStateUnknown",
+    message: `The remote endpoint is "${status}"${message === "" ? "" : `: ${message}`}`,
+  };
+}
+
+function synced({ differences, fighting }: Outcome): ConditionUpdate {
+  if (differences.length === 0) {
+    return { type: "Synced", status: "True", reason: "InSync", message: "The remote equals the spec" };
+  }
+  const fields = differences.map(({ field }) => field).join(", ");
+  return fighting
+    ? {
+        type: "Synced",
+        status: "False",
+        reason: "DriftFight",
+        message: `Something keeps undoing our change of ${fields}: find it, or add the fields to ignoreDrift`,
+      }
+    : { type: "Synced", status: "False", reason: "Drifted", message: `The remote differs in ${fields}` };
+}
+
+function stopped(endpoint: GpuEndpoint, record: EndpointRecord | undefined): ConditionUpdate[] {
+  if (!endpoint.spec.suspend) {
+    return endpoint.status?.conditions.some(({ type }) => type === "Stopped")
+      ? [{ type: "Stopped", status: "False", reason: "Resumed", message: "spec.suspend is false" }]
+      : [];
+  }
+  if (record === undefined) return [];
+  const { workers, workerConfig } = record;
+  const done = workerConfig.min === 0 && workerConfig.max === 0 && workers.length === 0;
+  return [
+    done
+      ? { type: "Stopped", status: "True", reason: "Stopped", message: "No worker runs" }
+      : { type: "Stopped", status: "False", reason: "Suspended", message: `${workers.length} workers still run` },
+  ];
+}
+
+/** `status.account`: what the object is bound to. */
+export function boundAccount(ref: AccountRef, baseURL: string): NonNullable<GpuEndpointStatus["account"]> {
+  return { kind: ref.kind, name: ref.name, baseURL };
+}

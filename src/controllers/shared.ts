@@ -1,0 +1,87 @@
+import type { Logger } from "pino";
+import type { Clock } from "../clock.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { mergePatchOf } from "../kube/patch.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeObject } from "../kube/types.ts";
+import { compact } from "../runtime/informer.ts";
+import type { Journal } from "../runtime/journal.ts";
+import type { EventRecorder } from "../runtime/recorder.ts";
+import type { Store } from "../runtime/store.ts";
+import type { AccountRegistry } from "./account/registry.ts";
+
+/** What every controller of ours works with. */
+export type Shared = {
+  kube: KubeClient;
+  clock: Clock;
+  random: () => number;
+  log: Logger;
+  journal: Journal;
+  recorder: EventRecorder;
+  accounts: AccountRegistry;
+  /** UID of the namespace kube-system: tells clusters apart that share an account. */
+  clusterUID: string;
+  /** Throws unless this process surely leads. Called right before whatever must not be sent twice. */
+  assertLeading: () => void;
+};
+
+export type Kind<T extends KubeObject> = { resource: Resource; store: Store<T> };
+
+/**
+ * Writes the status as a merge patch with the object's resourceVersion as the lock; nothing is sent when nothing
+ * changed. The store has the answer before this resolves.
+ * @throws KubeError 409 when the object changed meanwhile: reconcile again
+ */
+export async function patchStatus<T extends KubeObject>(
+  shared: Pick<Shared, "kube">,
+  kind: Kind<T>,
+  object: T,
+  status: T["status"],
+  signal: AbortSignal,
+): Promise<T> {
+  const patch = mergePatchOf(record(object.status), record(status) ?? {});
+  if (patch === undefined) return object;
+  const { name, namespace, resourceVersion } = object.metadata;
+  return written(
+    kind,
+    await shared.kube.mergePatch<T>(
+      kind.resource,
+      { namespace, name, subresource: "status" },
+      { metadata: { resourceVersion }, status: patch },
+      { signal },
+    ),
+  );
+}
+
+/** Adds or removes a finalizer. Returns the object as it is then. */
+export async function setFinalizer<T extends KubeObject>(
+  shared: Pick<Shared, "kube">,
+  kind: Kind<T>,
+  object: T,
+  finalizer: string,
+  wanted: boolean,
+  signal: AbortSignal,
+): Promise<T> {
+  const { name, namespace, resourceVersion, finalizers = [] } = object.metadata;
+  if (finalizers.includes(finalizer) === wanted) return object;
+  const next = wanted ? [...finalizers, finalizer] : finalizers.filter((one) => one !== finalizer);
+  return written(
+    kind,
+    await shared.kube.mergePatch<T>(
+      kind.resource,
+      { namespace, name },
+      { metadata: { resourceVersion, finalizers: next } },
+      { signal },
+    ),
+  );
+}
+
+function written<T extends KubeObject>(kind: Kind<T>, object: T): T {
+  compact(object);
+  kind.store.observeWrite(object);
+  return object;
+}
+
+function record(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+}
