@@ -18,12 +18,25 @@ export function matching(pattern: string, max: number, description: string, mess
   ]).describe(description);
 }
 
-/** A list of at most `max` items. `key`: the API server refuses two items that agree in it, and server-side apply merges by it. */
+/** A list of at most `max` items. `key`: no two items may agree in it, and server-side apply merges by it. */
 export function listOf<T extends z.ZodType>(item: T, max: number, description: string, key?: string): z.ZodArray<T> {
   const list = z.array(item).max(max).describe(description);
-  return key === undefined
-    ? list
-    : list.meta({ description, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] });
+  if (key === undefined) return list;
+  const distinct = list.superRefine((items, context) => {
+    const seen = new Set<unknown>();
+    for (const [index, value] of items.entries()) {
+      const id = keyOf(value, key);
+      if (seen.has(id)) {
+        context.addIssue({ code: "custom", message: `Duplicate value: ${key} ${String(id)}`, path: [index, key] });
+      }
+      seen.add(id);
+    }
+  });
+  return distinct.meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] });
+}
+
+function keyOf(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }
 
 /** An integer that fits in 32 bits. */

@@ -12,6 +12,15 @@ const loraSchema = z.object({
   scale: z.number().min(0).max(4).describe("Strength, 0 to 4."),
 });
 
+// By a rule, not by maxItems alone: the API server answers a rule with one line of ours.
+const lorasSchema = ruled(listOf(loraSchema, 8, "LoRA weights, at most 3."), [
+  {
+    cel: "self.size() <= 3",
+    message: "loras must have at most 3 items: remove some",
+    holds: (loras) => loras.length <= 3,
+  },
+]);
+
 const imageToVideoSchema = ruled(
   z.object({
     prompt: text(2000, "What the video shows, 1 to 2000 characters."),
@@ -19,7 +28,7 @@ const imageToVideoSchema = ruled(
     negativePrompt: text(2000, "What the video must not show, at most 2000 characters.", 0).optional(),
     width: int(1, "Pixels; only with height, as one of 480x832, 832x480, 720x1280, 1280x720. Default 832.").optional(),
     height: int(1, "Pixels; only with width. Default 480.").optional(),
-    loras: listOf(loraSchema, 3, "LoRA weights, at most 3.").optional(),
+    loras: lorasSchema.optional(),
     seed: z.int().min(-1).max(9_999_999_999).describe("-1 (random) to 9999999999. Default -1.").optional(),
     steps: int(1, "Inference steps, 1 to 40. Default 30.", 40).optional(),
     guidanceScale: z.number().min(0).max(10).describe("Adherence to the prompt, 0 to 10. Default 5.").optional(),

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
 import { crdFileName, crdYaml, customResourceDefinition } from "../../../src/api/crd.ts";
 import { KINDS } from "../../../src/api/kinds.ts";
 
@@ -84,8 +83,16 @@ describe.each(KINDS.map((kind) => [kind.resource.kind, kind] as const))("the sch
   });
 });
 
-it("marks conditions as a map by type, env by name and volumes by mountPath", () => {
-  const text = KINDS.map(crdYaml).join("---\n");
-  expect(text.match(/x-kubernetes-list-type: map/g)?.length).toBeGreaterThanOrEqual(KINDS.length + 2);
-  expect(parse(crdYaml(KINDS[0] ?? (undefined as never)))).toMatchObject({ kind: "CustomResourceDefinition" });
+describe("server-side apply merges lists by key", () => {
+  it.each([
+    ["GpuEndpoint", ".spec.env", "name"],
+    ["GpuEndpoint", ".spec.volumes", "mountPath"],
+    ["GpuEndpoint", ".status.conditions", "type"],
+    ["SpeechJob", ".status.conditions", "type"],
+    ["Account", ".spec.operations", "operation"],
+  ])("%s%s by %s", (name, path, key) => {
+    const kind = KINDS.find(({ resource }) => resource.kind === name);
+    const node = kind && [...nodes(schemaOf(kind), "")].find(([at]) => at === path)?.[1];
+    expect(node).toMatchObject({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] });
+  });
 });

@@ -1,0 +1,130 @@
+import type { Change } from "../manifests.ts";
+import { type Refusal, refusal } from "./refusal.ts";
+
+const account = (what: string, bad: Change, good: Change, message: string): Refusal =>
+  refusal(what, "account", bad, good, message);
+const badBaseURL =
+  "baseURL must be http(s)://host[:port][/path] without user, query or fragment: the key goes into apiKeySecretRef";
+const badDuration = "must be a Go duration such as 500ms, 30s, 5m or 24h";
+const badMoney = "must be an amount in yuan as a decimal string with at most four decimals";
+const deleteWith = (operation: Change) => ({ endpoints: { deleteOperation: { method: "DELETE", ...operation } } });
+const namedOnce = "deleteOperation needs exactly one of {id} in path and idField: the endpoint must be named once";
+
+export const accountRefusals: readonly Refusal[] = [
+  ...[
+    "ftp://api.example.com",
+    "api.example.com",
+    "https://user:key@api.example.com",
+    "https://a.example.com/?k=v",
+    "https://",
+  ].map((baseURL) => account(`baseURL ${baseURL}`, { baseURL }, { baseURL: "http://127.0.0.1:8080/v1" }, badBaseURL)),
+  ...["60", "1 minute", "5d", "-5s", ""].map((requestTimeout) =>
+    account(`requestTimeout "${requestTimeout}"`, { requestTimeout }, { requestTimeout: "1m30s" }, badDuration),
+  ),
+  account(
+    "syncInterval without a unit",
+    { endpoints: { syncInterval: "60" } },
+    { endpoints: { syncInterval: "1.5h" } },
+    badDuration,
+  ),
+  account(
+    "0 requests a second",
+    { rateLimit: { requestsPerSecond: 0 } },
+    { rateLimit: { requestsPerSecond: 0.5 } },
+    "spec.rateLimit.requestsPerSecond in body should be greater than 0",
+  ),
+  account(
+    "a burst of 0",
+    { rateLimit: { burst: 0 } },
+    { rateLimit: { burst: 1 } },
+    "spec.rateLimit.burst in body should be greater than or equal to 1",
+  ),
+  account(
+    "a path for no operation",
+    { paths: { deleteEndpoint: "/v1/x" } },
+    { paths: { submitSpeech: "/v3/async/vendor-speech-3" } },
+    "paths is keyed by operation: use listEndpoints, getEndpoint",
+  ),
+  account(
+    "a path that is not absolute",
+    { paths: { submitSpeech: "v3/x" } },
+    { paths: { submitSpeech: "/v3/x" } },
+    "a path must start with '/' and hold no white space, '?' or '#'",
+  ),
+  account(
+    "a limit for no operation",
+    { operations: [{ operation: "deleteEndpoint", requestsPerMinute: 5 }] },
+    { operations: [{ operation: "createEndpoint", requestsPerMinute: 5 }] },
+    'spec.operations[0].operation: Unsupported value: "deleteEndpoint": supported values: "listEndpoints"',
+  ),
+  account(
+    "an operation at 0 requests a minute",
+    { operations: [{ operation: "createEndpoint", requestsPerMinute: 0 }] },
+    { operations: [{ operation: "createEndpoint", requestsPerMinute: 1 }] },
+    "requestsPerMinute in body should be greater than 0",
+  ),
+  account(
+    "one operation twice",
+    {
+      operations: [
+        { operation: "createEndpoint", requestsPerMinute: 1 },
+        { operation: "createEndpoint", requestsPerMinute: 2 },
+      ],
+    },
+    { operations: [{ operation: "createEndpoint", requestsPerMinute: 1 }] },
+    "spec.operations[1]: Duplicate value",
+  ),
+  account(
+    "a delete operation that names no endpoint",
+    deleteWith({ path: "/v1/endpoint" }),
+    deleteWith({ path: "/v1/endpoint/{id}" }),
+    namedOnce,
+  ),
+  account(
+    "a delete operation that names the endpoint twice",
+    deleteWith({ path: "/v1/endpoint/{id}", idField: "id" }),
+    deleteWith({ method: "POST", path: "/v1/endpoint/delete", idField: "id" }),
+    namedOnce,
+  ),
+  account(
+    "a delete operation by GET",
+    deleteWith({ method: "GET", path: "/v1/{id}" }),
+    deleteWith({ path: "/v1/{id}" }),
+    'method: Unsupported value: "GET": supported values: "DELETE", "POST", "PUT", "PATCH"',
+  ),
+  ...["1.23456", "-1", "1e3", "¥5", "1,000"].map((monthlyLimit) =>
+    account(
+      `monthlyLimit ${monthlyLimit}`,
+      { budget: { monthlyLimit } },
+      { budget: { monthlyLimit: "1000.5" } },
+      badMoney,
+    ),
+  ),
+  account(
+    "minRemaining without a member",
+    { budget: { minRemaining: "5" } },
+    { budget: { minRemaining: "5", memberID: "m-1" } },
+    "budget.keyID and budget.minRemaining need budget.memberID: set it, budgets are read by member",
+  ),
+  account(
+    "maxCharacters above a million",
+    { speech: { maxCharacters: 1_000_001 } },
+    { speech: { maxCharacters: 1_000_000 } },
+    "spec.speech.maxCharacters in body should be less than or equal to 1000000",
+  ),
+  account("no key", { apiKeySecretRef: null }, {}, "spec.apiKeySecretRef: Required value"),
+  refusal(
+    "a key without a namespace",
+    "clusterAccount",
+    { apiKeySecretRef: { namespace: null } },
+    {},
+    "spec.apiKeySecretRef.namespace: Required value",
+  ),
+  refusal(
+    "a selector with In and no values",
+    "clusterAccount",
+    { allowedNamespaces: { matchExpressions: [{ key: "team", operator: "In" }] } },
+    { allowedNamespaces: { matchLabels: { team: "a" }, matchExpressions: [{ key: "team", operator: "Exists" }] } },
+    "values is required with In and NotIn, and not allowed with Exists and DoesNotExist",
+  ),
+];
