@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readFile, rename } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Binaries, binariesIn } from "./binaries.ts";
+import { type Guarded, startGuarded } from "./guarded.ts";
 
 /** The Go module of the control plane. */
 export const moduleFolder = fileURLToPath(new URL("./controlplane", import.meta.url));
@@ -12,6 +13,11 @@ export const moduleFolder = fileURLToPath(new URL("./controlplane", import.meta.
 export function cacheFolder(env: Readonly<Record<string, string | undefined>>): string {
   const base = env.XDG_CACHE_HOME || join(homedir(), ".cache");
   return join(base, "mooring", "controlplane");
+}
+
+/** Names what envtest's release `version` ("v1.36.2") is unpacked to on this kind of machine. */
+export function envtestKey(version: string): string {
+  return `envtest-${version}-${process.platform}-${process.arch}`;
 }
 
 /** Names what the Go module builds here: it changes with the module's files and with the machine's kind. */
@@ -25,13 +31,19 @@ export async function buildKey(folder: string = moduleFolder): Promise<string> {
 
 /**
  * Makes `folder` by letting `fill` write into an empty folder beside it, which then takes its name: `folder` is complete or not there,
- * also when two processes do this at once. Returns the programs in it.
+ * also when two processes do this at once or one is killed. Programs that take long run guarded. Returns the programs in it.
  */
-export async function fillFolder(folder: string, fill: (empty: string) => Promise<void>): Promise<Binaries> {
+export async function fillFolder(
+  folder: string,
+  fill: (empty: string, guarded: Guarded) => Promise<void>,
+): Promise<Binaries> {
   await mkdir(dirname(folder), { recursive: true });
-  const partial = await mkdtemp(join(dirname(folder), `.${basename(folder)}-`));
+  const guarded = await startGuarded();
+  const partial = `${dirname(folder)}/.${basename(folder)}-${basename(guarded.dir)}`;
   try {
-    await fill(partial);
+    guarded.atEnd("rm", ["-rf", partial]);
+    await mkdir(partial);
+    await fill(partial, guarded);
     await rename(partial, folder).catch(async (error: unknown) => {
       // Another process was faster: its folder is as good as ours.
       if ((await binariesIn(folder)) === undefined) {
@@ -39,7 +51,7 @@ export async function fillFolder(folder: string, fill: (empty: string) => Promis
       }
     });
   } finally {
-    await rm(partial, { recursive: true, force: true });
+    await guarded.stop();
   }
   const binaries = await binariesIn(folder);
   if (binaries === undefined) {

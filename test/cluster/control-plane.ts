@@ -6,7 +6,9 @@ import type { Provider, ProviderContext } from "./provider.ts";
 import { assets } from "./providers/assets.ts";
 import { build } from "./providers/build.ts";
 import { cached } from "./providers/cached.ts";
+import { envtest } from "./providers/envtest.ts";
 import { existing } from "./providers/existing.ts";
+import { kind } from "./providers/kind.ts";
 import { type Running, runBinaries } from "./run-binaries.ts";
 import { runProgram } from "./run-program.ts";
 
@@ -25,7 +27,7 @@ export type ControlPlane = {
 };
 
 /** Where a control plane may come from; the first that works is used. */
-export const providers: readonly Provider[] = [existing, assets, cached, build];
+export const providers: readonly Provider[] = [existing, assets, cached, envtest(), build, kind];
 
 export type StartOptions = { log?: (line: string) => void; signal?: AbortSignal };
 
@@ -58,6 +60,9 @@ async function startFirst(candidates: readonly Provider[], context: ProviderCont
   let partial: { binaries: Binaries; provider: string } | undefined;
   for (const provider of candidates) {
     context.signal?.throwIfAborted();
+    if (partial !== undefined && provider.lastResort === true) {
+      continue;
+    }
     const found = await provider.find(context);
     if (found.kind === "nothing") {
       reasons.push(`${provider.name}: ${found.reason}`);

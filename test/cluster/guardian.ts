@@ -9,16 +9,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** `start` runs a program with its output in `<dir>/<name>.log`; `cleanup` is run once at the end. */
+/**
+ * `start` runs a program with its output in `<dir>/<name>.log`, `env` over our environment, by default in `dir`; `cleanup` is run once at
+ * the end, when all programs are gone.
+ */
 export type Request =
-  | { type: "start"; name: string; file: string; args: readonly string[] }
+  | { type: "start"; name: string; file: string; args: readonly string[]; cwd?: string; env?: Record<string, string> }
   | { type: "cleanup"; file: string; args: readonly string[] };
 
 /** The first report is always `ready`. `pid` is also the id of the process group. */
 export type Report =
   | { type: "ready"; dir: string }
   | { type: "started"; name: string; pid: number }
-  | { type: "exited"; name: string; reason: string };
+  | { type: "exited"; name: string; ok: boolean; reason: string };
 
 /** Runs until standard input ends. */
 function guard(): void {
@@ -52,23 +55,28 @@ function guard(): void {
     }
   };
 
-  const start = (name: string, file: string, args: readonly string[]): void => {
+  const start = ({ name, file, args, cwd = dir, env }: Extract<Request, { type: "start" }>): void => {
     const log = openSync(join(dir, `${name}.log`), "a");
-    const child = spawn(file, args, { cwd: dir, detached: true, stdio: ["ignore", log, log] });
+    const child = spawn(file, args, {
+      cwd,
+      detached: true,
+      env: { ...process.env, ...env },
+      stdio: ["ignore", log, log],
+    });
     closeSync(log);
     running.add(child);
-    const gone = (reason: string): void => {
+    const gone = (ok: boolean, reason: string): void => {
       if (!running.delete(child)) {
         return;
       }
-      report({ type: "exited", name, reason });
+      report({ type: "exited", name, ok, reason });
       if (ending && running.size === 0) {
         finish();
       }
     };
     child.once("spawn", () => report({ type: "started", name, pid: child.pid ?? 0 }));
-    child.once("error", (error) => gone(error.message));
-    child.once("exit", (code, signal) => gone(signal === null ? `exit code ${code}` : `signal ${signal}`));
+    child.once("error", (error) => gone(false, error.message));
+    child.once("exit", (code, signal) => gone(code === 0, signal === null ? `exit code ${code}` : `signal ${signal}`));
   };
 
   // Nobody reads the reports of an orphan: that must not keep it from cleaning up.
@@ -83,7 +91,7 @@ function guard(): void {
       return;
     }
     if (request.type === "start") {
-      start(request.name, request.file, request.args);
+      start(request);
     } else {
       cleanups.push({ file: request.file, args: request.args });
     }

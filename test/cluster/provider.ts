@@ -25,7 +25,12 @@ export type Finding =
  * One place where a control plane may come from. `find` rejects only when going on would be wrong: the user asked for exactly this
  * place and it does not work.
  */
-export type Provider = { name: string; find(context: ProviderContext): Promise<Finding> };
+export type Provider = {
+  name: string;
+  /** Asked only when no other provider has any programs. */
+  lastResort?: true;
+  find(context: ProviderContext): Promise<Finding>;
+};
 
 export function nothing(reason: string): Finding {
   return { kind: "nothing", reason };

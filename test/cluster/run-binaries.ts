@@ -72,6 +72,7 @@ async function start(binaries: Binaries, guarded: Guarded, signal?: AbortSignal)
   });
   const found = access ?? { port: apiserverPort, ca: "", token };
   await writeFile(kubeconfig, stringify(kubeconfigOf(found)), { mode: 0o600 });
+  // A controller manager that is started earlier backs off for longer than it gains.
   await wait("kube-apiserver is ready", async () => (await probe(found, "/readyz")) === 200);
   if (binaries.controllerManager !== undefined) {
     await guarded.start("kube-controller-manager", binaries.controllerManager, controllerManagerArguments(layout));
