@@ -1,15 +1,7 @@
 import { celList, celString } from "./fields.ts";
 import type { Rule } from "./rule.ts";
 import { turboLanguages } from "./speech-languages.ts";
-import {
-  characters,
-  MARKERS_IN_A_ROW,
-  MARKERS_WELL_FORMED,
-  markersApart,
-  markersWellFormed,
-  messages,
-  TURBO_TEXT_LIMIT,
-} from "./speech-text.ts";
+import { CEL_MARKER_LIMIT, characters, markerRules, TURBO_TEXT_LIMIT } from "./speech-text.ts";
 
 /** The part of a SpeechJob's spec that the rules look at. */
 type SpeechFields = {
@@ -29,6 +21,7 @@ type SpeechFields = {
 };
 
 const HD = "self.model == 'speech-2.6-hd'";
+const NOT_LOOKED_AT = `!has(self.text) || size(self.text) > ${CEL_MARKER_LIMIT}`;
 const streaming = "(has(self.stream) && self.stream)";
 const isTurbo = (spec: SpeechFields) => spec.model === "speech-2.6-turbo";
 const turboOnly: readonly string[] = turboLanguages;
@@ -56,18 +49,12 @@ export const speechRules: readonly Rule<SpeechFields>[] = [
     fieldPath: ".text",
     holds: (spec) => !isTurbo(spec) || spec.text === undefined || characters(spec.text) < TURBO_TEXT_LIMIT,
   },
-  {
-    cel: `!has(self.text) || self.text.matches(${celString(MARKERS_WELL_FORMED)})`,
-    message: messages.malformed,
+  ...markerRules.map(({ matches, wanted, message, holds }) => ({
+    cel: `${NOT_LOOKED_AT} || ${wanted ? "" : "!"}self.text.matches(${celString(matches)})`,
+    message,
     fieldPath: ".text",
-    holds: (spec) => spec.text === undefined || markersWellFormed(spec.text),
-  },
-  {
-    cel: `!has(self.text) || !self.text.matches(${celString(MARKERS_IN_A_ROW)})`,
-    message: messages.inARow,
-    fieldPath: ".text",
-    holds: (spec) => spec.text === undefined || markersApart(spec.text),
-  },
+    holds: (spec: SpeechFields) => spec.text === undefined || holds(spec.text),
+  })),
   {
     cel: `${HD} || has(self.voiceSetting.voiceID) != has(self.timbreWeights)`,
     message: "exactly one of voiceSetting.voiceID and timbreWeights is required: set one, remove the other",

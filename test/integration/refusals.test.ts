@@ -204,6 +204,16 @@ describe("a field that cannot be changed", () => {
   });
 });
 
+it("a text of a million characters is taken, and its job can be changed", async () => {
+  const long = manifest("hd", { text: "ahoy ".repeat(200_000) }, "long");
+  const { stderr } = await kubectl(["create", "-f", "-"], JSON.stringify(long));
+  expect(stderr).toBe("");
+  const suspend = await kubectl(["patch", "speech", "long", "--type=merge", "-p", '{"spec":{"suspend":true}}']);
+  expect(suspend.stderr).toBe("");
+  const change = await kubectl(["patch", "speech", "long", "--type=merge", "-p", '{"spec":{"text":"short"}}']);
+  expect(change.stderr).toContain(`text ${newJob("SpeechJob")}`);
+});
+
 describe("what the API server adds", () => {
   const pending = [
     {

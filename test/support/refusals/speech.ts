@@ -59,6 +59,15 @@ export const speechRefusals: readonly Refusal[] = [
     { text: "a<#1#> b <#2#>c" },
     "text has two pause markers in a row: put words between them, or add them up into one",
   ),
+  ...["<#1#>a", " \n<#1#>a", "a<#1#>", "a<#1#>\n"].map((text) =>
+    refusal(
+      `the text ${JSON.stringify(text)}`,
+      "hd",
+      { text },
+      { text: "\na<#1#>b\n" },
+      "text has a pause marker first or last: a pause stands between words, remove it or put words on both sides",
+    ),
+  ),
   refusal(
     "hex without output",
     "turbo",

@@ -22,6 +22,10 @@ describe("pause markers", () => {
     expect(pauseMarkerProblem(text)).toContain("two pause markers in a row"),
   );
 
+  it.each(["<#1#>", " <#1#> a", "a <#1#>", "a<#1#>\n"])("%j has one first or last", (text) =>
+    expect(pauseMarkerProblem(text)).toContain("a pause marker first or last"),
+  );
+
   it("the scanner and the expression of the CRD agree", () => {
     const piece = fc.constantFrom(
       "<",
