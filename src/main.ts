@@ -1,4 +1,13 @@
-import { Command } from "commander";
+/** The `mooring` command. This file loads nothing else before it has looked at the Node version. */
+const NEEDED = [22, 19] as const;
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
-const program = new Command("mooring");
-await program.parseAsync();
+if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
+  process.stderr.write(
+    `mooring needs Node ${NEEDED.join(".")} or newer; this is Node ${process.versions.node}. Install a newer Node, or run it with: npx -y node@24 ${process.argv[1] ?? "mooring.mjs"}\n`,
+  );
+  process.exit(1);
+}
+
+const { run } = await import("./commands/program.ts");
+await run(process.argv);

@@ -1,4 +1,5 @@
 import type { AccountRef } from "../../api/meta.ts";
+import type { Reason } from "../../api/reasons.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
 import type { EndpointSweep } from "../gpu-endpoint/sweep.ts";
@@ -12,7 +13,7 @@ export type AccountState =
   | { kind: "Checking" }
   | { kind: "Ready" }
   /** Nothing may be sent; `message` is shown on every dependant. */
-  | { kind: "Held"; reason: string; message: string };
+  | { kind: "Held"; reason: Reason; message: string };
 
 /** One account as its dependants use it. Replaced as a whole when its spec changes. */
 export type AccountHandle = {
@@ -23,17 +24,21 @@ export type AccountHandle = {
   readonly tasks: TaskPoller;
   readonly maxSpeechCharacters: number;
   limits(): EndpointLimits | undefined;
+  /** Whether objects of a namespace may use the account (ClusterAccount.spec.allowedNamespaces). */
+  allows(namespace: string): Promise<boolean>;
+  /** Ends what runs for the account; calls under way fail. */
+  dispose(): Promise<void>;
 };
 
 export type Resolved =
   | { kind: "Usable"; account: AccountHandle; ref: AccountRef }
-  /** Nothing may be sent now. `account` is there when its settings are known, so that what is running can be named. */
-  | { kind: "Held"; reason: string; message: string; ref: AccountRef | undefined };
+  /** Nothing may be sent now. */
+  | { kind: "Held"; reason: Reason; message: string; ref: AccountRef | undefined };
 
 /** What accounts exist, which may be used, and who wants to hear when that changes. */
 export type AccountRegistry = {
   /** The account that an object in `namespace` means (api.md: accountRef). */
-  resolve(ref: AccountRef | undefined, namespace: string): Resolved;
+  resolve(ref: AccountRef | undefined, namespace: string): Promise<Resolved>;
   /** A call met 401 or 403: holds the account at once and has it checked. */
   unauthorized(key: AccountKey, message: string): void;
   set(key: AccountKey, entry: AccountEntry): void;
@@ -87,7 +92,7 @@ export function createAccountRegistry(
       set(key, { ...entry, state: { kind: "Held", reason: "Unauthorized", message } });
       requestCheck(key);
     },
-    resolve(ref, namespace) {
+    async resolve(ref, namespace) {
       const key = possibleAccounts(ref, namespace).find(exists);
       if (key === undefined) {
         return { kind: "Held", reason: "AccountNotFound", message: notFound(ref, namespace), ref: undefined };
@@ -96,6 +101,10 @@ export function createAccountRegistry(
       const resolved: AccountRef = { kind: kind === "Account" ? "Account" : "ClusterAccount", name: rest.at(-1) ?? "" };
       const entry = entries.get(key);
       if (entry?.handle !== undefined && entry.state.kind === "Ready") {
+        if (!(await entry.handle.allows(namespace))) {
+          const message = `ClusterAccount ${resolved.name} does not allow namespace ${namespace}: label the namespace as spec.allowedNamespaces asks, or use another account`;
+          return { kind: "Held", reason: "NamespaceNotAllowed", message, ref: resolved };
+        }
         return { kind: "Usable", account: entry.handle, ref: resolved };
       }
       const message =

@@ -5,8 +5,9 @@ import { rfc3339 } from "../../clock.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import { ServiceError } from "../../service/errors.ts";
 import type { AccountHandle } from "../account/registry.ts";
+import { hashOf } from "../hash.ts";
 import type { Shared } from "../shared.ts";
-import { createBody, type DesiredEndpoint, hashOf, updateBody } from "./desired.ts";
+import { createBody, type DesiredEndpoint, updateBody } from "./desired.ts";
 
 export type Created = { endpointID: string; submission: Submission };
 

@@ -1,5 +1,6 @@
 import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
 import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
+import type { Reason } from "../../api/reasons.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
@@ -26,7 +27,7 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
     if (annotations?.[ANNOTATIONS.paused] === "true") return undefined;
 
     const request = reconcileRequest(endpoint);
-    const resolved = shared.accounts.resolve(endpoint.spec.accountRef, namespace);
+    const resolved = await shared.accounts.resolve(endpoint.spec.accountRef, namespace);
     let converged: Converged;
     if (resolved.kind === "Held") converged = held(resolved.reason, resolved.message);
     else if (boundElsewhere(endpoint, resolved.account.baseURL))
@@ -57,14 +58,13 @@ function unsettled(shared: Shared, endpoint: GpuEndpoint): JournalEntry | undefi
   return undefined;
 }
 
-function held(reason: "AccountNotFound" | "AccountNotReady" | string, message: string): Converged {
-  const known = reason === "AccountNotFound" ? "AccountNotFound" : "AccountNotReady";
+function held(reason: Reason, message: string): Converged {
   return {
     outcome: {
       record: undefined,
       differences: [],
       fighting: false,
-      waiting: { reason: known, message, lostSight: true },
+      waiting: { reason, message, lostSight: true },
     },
     written: {},
   };

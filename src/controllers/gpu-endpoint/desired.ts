@@ -116,8 +116,3 @@ export function createBody(desired: DesiredEndpoint) {
 export function updateBody(endpointID: string, desired: DesiredEndpoint) {
   return { id: endpointID, ...parameters(desired) };
 }
-
-/** Identifies a request body without showing it: 16 hex digits. */
-export function hashOf(body: unknown): string {
-  return createHash("sha256").update(JSON.stringify(body)).digest("hex").slice(0, 16);
-}

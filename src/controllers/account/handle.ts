@@ -1,0 +1,82 @@
+import type { LookupFunction } from "node:net";
+import type { Logger } from "pino";
+import type { AccountSpec, ClusterAccountSpec } from "../../api/account.ts";
+import { parseDuration } from "../../api/duration.ts";
+import type { Clock } from "../../clock.ts";
+import type { CallEvent } from "../../service/call.ts";
+import { createServiceClient } from "../../service/client.ts";
+import { createLimiter } from "../../service/limiter.ts";
+import type { PathOverrides } from "../../service/operations.ts";
+import type { EndpointLimits } from "../../service/schema/limits.ts";
+import { createTransport } from "../../service/transport.ts";
+import { createEndpointSweep } from "../gpu-endpoint/sweep.ts";
+import { createTaskPoller } from "../jobs/poller.ts";
+import type { AccountHandle, AccountKey } from "./registry.ts";
+
+export type HandleOptions = {
+  key: AccountKey;
+  spec: AccountSpec | ClusterAccountSpec;
+  apiKey: () => string;
+  limits: () => EndpointLimits | undefined;
+  allows: (namespace: string) => Promise<boolean>;
+  /** Refuses addresses; undefined allows all. */
+  lookup: LookupFunction | undefined;
+  clock: Clock;
+  random: () => number;
+  log: Logger;
+  endpointsWanted: () => boolean;
+  onEndpoint: (id: string, appName: string) => void;
+  onTask: (taskID: string) => void;
+  onCallError: (error: unknown) => void;
+  onCall: (event: CallEvent) => void;
+};
+
+/** Everything that runs for one account: one pool, one limiter, one sweep, one poller. */
+export function createAccountHandle(options: HandleOptions): AccountHandle {
+  const { spec, clock, random } = options;
+  const transport = createTransport({
+    baseURL: spec.baseURL,
+    apiKey: options.apiKey,
+    requestTimeoutMs: parseDuration(spec.requestTimeout),
+    ...(options.lookup === undefined ? {} : { connect: { lookup: options.lookup } }),
+    clock,
+  });
+  const limiter = createLimiter({
+    clock,
+    random,
+    ...spec.rateLimit,
+    requestsPerMinute: Object.fromEntries(
+      (spec.operations ?? []).map(({ operation, requestsPerMinute }) => [operation, requestsPerMinute]),
+    ),
+  });
+  const paths: PathOverrides = Object.fromEntries(
+    Object.entries(spec.paths ?? {}).filter(([, path]) => path !== undefined),
+  );
+  const client = createServiceClient({ transport, limiter, paths, onCall: options.onCall });
+  const endpoints = createEndpointSweep({
+    client,
+    generation: spec.endpoints.generation,
+    pageSize: spec.endpoints.pageSize,
+    intervalMs: parseDuration(spec.endpoints.syncInterval),
+    clock,
+    log: options.log,
+    wanted: options.endpointsWanted,
+    onChange: options.onEndpoint,
+    onError: options.onCallError,
+  });
+  const tasks = createTaskPoller({ client, clock, random, onChange: options.onTask, onError: options.onCallError });
+  return {
+    key: options.key,
+    baseURL: spec.baseURL,
+    client,
+    endpoints,
+    tasks,
+    maxSpeechCharacters: spec.speech.maxCharacters,
+    limits: options.limits,
+    allows: options.allows,
+    async dispose() {
+      await Promise.all([endpoints.stop(), tasks.stop()]);
+      await transport.close();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { ClusterAccountSpec } from "../../api/account.ts";
+import type { Clock } from "../../clock.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isNotFound } from "../../kube/errors.ts";
+import type { Resource } from "../../kube/resource.ts";
+import type { KubeObject } from "../../kube/types.ts";
+
+export const namespaceResource: Resource = {
+  group: "",
+  version: "v1",
+  plural: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
+};
+
+/** metav1.LabelSelector. */
+export type LabelSelector = NonNullable<ClusterAccountSpec["allowedNamespaces"]>;
+
+/** Whether labels match a selector; an empty selector matches everything (metav1.LabelSelector). */
+export function matchesLabels(selector: LabelSelector, labels: Record<string, string>): boolean {
+  const exact = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
+  return (
+    exact &&
+    (selector.matchExpressions ?? []).every(({ key, operator, values = [] }) => {
+      const value = labels[key];
+      switch (operator) {
+        case "In":
+          return value !== undefined && values.includes(value);
+        case "NotIn":
+          return value === undefined || !values.includes(value);
+        case "Exists":
+          return value !== undefined;
+        case "DoesNotExist":
+          return value === undefined;
+      }
+      return false;
+    })
+  );
+}
+
+/** Reads a namespace's labels by `get`, at most once in 30 s each: there is no watch of namespaces to keep up. */
+export function createNamespaceLabels(
+  kube: KubeClient,
+  clock: Clock,
+): (namespace: string) => Promise<Record<string, string>> {
+  const known = new Map<string, { at: number; labels: Promise<Record<string, string>> }>();
+  return (namespace) => {
+    const cached = known.get(namespace);
+    if (cached !== undefined && clock.monotonic() - cached.at < LABELS_MS) return cached.labels;
+    const labels = readLabels(kube, namespace);
+    known.set(namespace, { at: clock.monotonic(), labels });
+    labels.catch(() => known.delete(namespace));
+    return labels;
+  };
+}
+
+const LABELS_MS = 30_000;
+
+async function readLabels(kube: KubeClient, name: string): Promise<Record<string, string>> {
+  try {
+    const namespace = await kube.get<KubeObject>(namespaceResource, { name });
+    return namespace.metadata.labels ?? {};
+  } catch (error) {
+    if (isNotFound(error)) return {};
+    throw error;
+  }
+}

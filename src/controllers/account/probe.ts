@@ -1,0 +1,76 @@
+import type { ServiceClient } from "../../service/client.ts";
+import { ServiceError } from "../../service/errors.ts";
+import type { EndpointLimits } from "../../service/schema/limits.ts";
+import type { AccountState } from "./registry.ts";
+
+/** What one free call told about the account. */
+export type Probe = {
+  state: AccountState;
+  authenticated: "True" | "False" | "Unknown";
+  reachable: "True" | "False";
+  /** For the conditions. */
+  message: string;
+  limits: EndpointLimits | undefined;
+  /** When to ask again, ms. */
+  againMs: number;
+};
+
+const LIMITS_MS = 10 * 60_000;
+const UNAUTHORIZED_MS = 30_000;
+const UNREACHABLE_MS = 10_000;
+const OTHER_MS = 30_000;
+
+/** Reads the endpoint limits: the call that costs nothing and shows whether the service answers and takes the key. */
+export async function probeAccount(client: ServiceClient, signal: AbortSignal): Promise<Probe> {
+  try {
+    const limits = await client.getEndpointLimits({}, { signal, priority: 1 });
+    return {
+      state: { kind: "Ready" },
+      authenticated: "True",
+      reachable: "True",
+      message: "The service takes the key",
+      limits,
+      againMs: LIMITS_MS,
+    };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return probeFailure(error);
+  }
+}
+
+function probeFailure(error: ServiceError): Probe {
+  const { message } = error;
+  switch (error.kind) {
+    case "Unauthorized":
+      return {
+        state: { kind: "Held", reason: "Unauthorized", message: `the service refuses the key: ${message}` },
+        authenticated: "False",
+        reachable: "True",
+        message: `${message}: put a valid key into the Secret of apiKeySecretRef`,
+        limits: undefined,
+        againMs: UNAUTHORIZED_MS,
+      };
+    case "Misconfigured":
+    case "Unreachable":
+    case "Timeout":
+    case "ConnectionLost":
+      return {
+        state: { kind: "Held", reason: "Unreachable", message: `the service does not answer: ${message}` },
+        authenticated: "Unknown",
+        reachable: "False",
+        message,
+        limits: undefined,
+        againMs: UNREACHABLE_MS,
+      };
+    default:
+      // It answers, and not about the key: one failing operation must not hold everything else.
+      return {
+        state: { kind: "Ready" },
+        authenticated: "Unknown",
+        reachable: "True",
+        message: `The endpoint limits could not be read: ${message}`,
+        limits: undefined,
+        againMs: error.retryAfterMs ?? OTHER_MS,
+      };
+  }
+}

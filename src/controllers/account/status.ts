@@ -1,0 +1,82 @@
+import type { AccountStatus } from "../../api/account.ts";
+import { type ConditionUpdate, removeCondition, setConditions } from "../../api/conditions.ts";
+import type { Reason } from "../../api/reasons.ts";
+import { rfc3339 } from "../../clock.ts";
+import type { Probe } from "./probe.ts";
+
+export type AccountOutcome =
+  | { kind: "Probed"; probe: Probe }
+  /** The key could not be read; nothing was asked of the service. */
+  | { kind: "NoKey"; reason: Reason; message: string };
+
+export type AccountCounts = { total: number | undefined; managed: number; inFlight: number };
+
+export function accountStatus(
+  previous: AccountStatus | undefined,
+  generation: number | undefined,
+  outcome: AccountOutcome,
+  counts: AccountCounts,
+  handledRequest: string | undefined,
+  now: number,
+): AccountStatus {
+  const base: AccountStatus = previous ?? { conditions: [] };
+  const limits = outcome.kind === "Probed" ? (outcome.probe.limits ?? base.limits) : base.limits;
+  const updates = updatesOf(outcome).map((update) => ({ ...update, observedGeneration: generation }));
+  const stalled = updates.some(({ type }) => type === "Stalled");
+  return {
+    ...base,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...(handledRequest === undefined ? {} : { lastHandledReconcileAt: handledRequest }),
+    ...(limits === undefined ? {} : { limits }),
+    endpoints: {
+      ...base.endpoints,
+      managed: counts.managed,
+      ...(counts.total === undefined ? {} : { total: counts.total }),
+    },
+    tasks: { inFlight: counts.inFlight },
+    conditions: setConditions(
+      stalled ? base.conditions : removeCondition(base.conditions, "Stalled"),
+      updates,
+      rfc3339(now),
+    ),
+  };
+}
+
+function updatesOf(outcome: AccountOutcome): ConditionUpdate[] {
+  if (outcome.kind === "NoKey") {
+    const { reason, message } = outcome;
+    return [
+      { type: "Authenticated", status: "Unknown", reason, message },
+      { type: "Stalled", status: "True", reason, message },
+    ];
+  }
+  const { probe } = outcome;
+  const reachable: ConditionUpdate = {
+    type: "Reachable",
+    status: probe.reachable,
+    reason: probe.reachable === "True" ? "Reachable" : "Unreachable",
+    message: probe.reachable === "True" ? "The service answers" : probe.message,
+  };
+  const authenticated: ConditionUpdate = {
+    type: "Authenticated",
+    status: probe.authenticated,
+    reason:
+      probe.authenticated === "True" ? "Authenticated" : probe.authenticated === "False" ? "Unauthorized" : "Pending",
+    message: probe.message,
+  };
+  if (probe.state.kind === "Ready") {
+    return [
+      reachable,
+      authenticated,
+      { type: "Ready", status: "True", reason: "Ready", message: "The account can be used" },
+    ];
+  }
+  if (probe.authenticated === "False") {
+    return [
+      reachable,
+      authenticated,
+      { type: "Stalled", status: "True", reason: "Unauthorized", message: probe.message },
+    ];
+  }
+  return [reachable, authenticated, { type: "Ready", status: "False", reason: "Unreachable", message: probe.message }];
+}

@@ -1,0 +1,234 @@
+import type { Logger } from "pino";
+import type { Account, ClusterAccount } from "../api/account.ts";
+import type { GpuEndpoint } from "../api/gpu-endpoint.ts";
+import {
+  accountResource,
+  clusterAccountResource,
+  gpuEndpointResource,
+  KINDS,
+  speechJobResource,
+  videoJobResource,
+} from "../api/kinds.ts";
+import type { SpeechJob } from "../api/speech-job.ts";
+import type { VideoJob } from "../api/video-job.ts";
+import type { Clock } from "../clock.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeObject } from "../kube/types.ts";
+import { publicLookup } from "../net/address-guard.ts";
+import { type Controller, createController, type Reconcile } from "../runtime/controller.ts";
+import { createInformer, type Informer } from "../runtime/informer.ts";
+import type { Journal, JournalEntry } from "../runtime/journal.ts";
+import type { LeaderElector } from "../runtime/leader.ts";
+import { createManager, type Manager } from "../runtime/manager.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
+import { type Indexer, keyOf } from "../runtime/store.ts";
+import { createAccountReconciler } from "./account/controller.ts";
+import { createNamespaceLabels } from "./account/namespaces.ts";
+import { type AccountKey, accountKey, createAccountRegistry, possibleAccounts } from "./account/registry.ts";
+import { createGpuEndpointReconciler } from "./gpu-endpoint/controller.ts";
+import { createJobReconciler } from "./jobs/controller.ts";
+import { createServiceMetrics } from "./service-metrics.ts";
+import type { Kind, Shared } from "./shared.ts";
+import { speechJobAdapter } from "./speech-job/adapter.ts";
+import { videoJobAdapter } from "./video-job/adapter.ts";
+
+export type AssembleOptions = {
+  kube: KubeClient;
+  clock: Clock;
+  random: () => number;
+  log: Logger;
+  metrics: Metrics;
+  journal: Journal;
+  elector: LeaderElector | undefined;
+  identity: string;
+  clusterUID: string;
+  watchNamespaces: readonly string[];
+  maxConcurrentReconciles: number;
+  allowPrivateNetworks: boolean;
+};
+
+/** Reconciles wait for the account's limiter, so a deadline is generous; a paid synchronous call takes up to a minute. */
+const DEADLINE_MS = 5 * 60_000;
+const ACCOUNT_WORKERS = 4;
+const STOP_DEADLINE_MS = 25_000;
+
+type Dependant = KubeObject<{ accountRef?: Parameters<typeof possibleAccounts>[0] }>;
+const byAccount: Indexer<Dependant> = (object) =>
+  possibleAccounts(object.spec.accountRef, object.metadata.namespace ?? "");
+
+/** The operator: informers, accounts, controllers and what leads from one to the other. Starts nothing. */
+export function assembleOperator(options: AssembleOptions): { manager: Manager; recorder: EventRecorder } {
+  const { kube, clock, random, log, metrics, journal } = options;
+
+  const informer = <T extends KubeObject>(resource: Resource, indexers: Record<string, Indexer<T>> = {}): Informer<T> =>
+    createInformer<T>({ client: kube, resource, namespaces: options.watchNamespaces, indexers, clock, random, log });
+  const endpoints = informer<GpuEndpoint>(gpuEndpointResource, {
+    account: byAccount,
+    endpointID: (endpoint) => (endpoint.status?.endpointID === undefined ? [] : [endpoint.status.endpointID]),
+    appName: (endpoint) => (endpoint.status?.appName === undefined ? [] : [endpoint.status.appName]),
+  });
+  const taskIndex = (job: SpeechJob | VideoJob) => (job.status?.taskID === undefined ? [] : [job.status.taskID]);
+  const speechJobs = informer<SpeechJob>(speechJobResource, { account: byAccount, task: taskIndex });
+  const videoJobs = informer<VideoJob>(videoJobResource, { account: byAccount, task: taskIndex });
+  const accountObjects = informer<Account>(accountResource);
+  const clusterAccounts = informer<ClusterAccount>(clusterAccountResource);
+
+  const accountObject = (key: AccountKey): Account | ClusterAccount | undefined => {
+    const [kind, ...rest] = key.split("/");
+    return kind === "Account" ? accountObjects.store.get(rest.join("/")) : clusterAccounts.store.get(rest.join("/"));
+  };
+  const controllers = new Map<string, Controller>();
+  const enqueue = (resource: Resource, key: string) => controllers.get(resource.plural)?.enqueue(key);
+
+  const accounts = createAccountRegistry(
+    (key) => accountObject(key) !== undefined,
+    (key) => {
+      const object = accountObject(key);
+      if (object !== undefined) {
+        enqueue(key.startsWith("Account/") ? accountResource : clusterAccountResource, keyOf(object));
+      }
+    },
+  );
+  const recorder = createEventRecorder({
+    client: kube,
+    clock,
+    log,
+    controller: "mooring.dev/operator",
+    instance: options.identity,
+    resourceOf: (object) =>
+      KINDS.find(({ resource }) => resource.kind === object.kind)?.resource ?? gpuEndpointResource,
+  });
+  const shared: Shared = {
+    kube,
+    clock,
+    random,
+    log,
+    journal,
+    recorder,
+    accounts,
+    clusterUID: options.clusterUID,
+    assertLeading: () => {
+      if (options.elector?.surelyHeld() === false) throw new Error("the lease is not surely held: nothing is sent");
+    },
+  };
+
+  const dependants = [endpoints, speechJobs, videoJobs] as const;
+  accounts.onChange((key) => {
+    for (const { store, resource } of dependants) {
+      for (const object of store.byIndex("account", key)) enqueue(resource, keyOf(object));
+    }
+  });
+  // A new or deleted account changes what a reference without a name means.
+  for (const kind of [accountObjects, clusterAccounts]) {
+    kind.onChange((change) => {
+      if (change.type === "Modified") return;
+      const { name, namespace } = change.object.metadata;
+      const key = accountKey(kind === accountObjects ? "Account" : "ClusterAccount", name, namespace);
+      for (const { store, resource } of dependants) {
+        for (const object of store.byIndex("account", key)) enqueue(resource, keyOf(object));
+      }
+    });
+  }
+
+  const serviceMetrics = createServiceMetrics(metrics.registry, () => accounts);
+  const wiring = {
+    namespaceLabels: createNamespaceLabels(kube, clock),
+    endpointsOf: (key: AccountKey) => {
+      const objects = endpoints.store.byIndex("account", key);
+      return {
+        dependants: objects.length,
+        managed: objects.filter((endpoint) => endpoint.status?.endpointID !== undefined).length,
+      };
+    },
+    onEndpoint: (_account: AccountKey, id: string, appName: string) => {
+      const found = [...endpoints.store.byIndex("endpointID", id), ...endpoints.store.byIndex("appName", appName)];
+      for (const endpoint of found) enqueue(gpuEndpointResource, keyOf(endpoint));
+    },
+    onTask: (_account: AccountKey, taskID: string) => {
+      for (const { store, resource } of [speechJobs, videoJobs]) {
+        for (const job of store.byIndex("task", taskID)) enqueue(resource, keyOf(job));
+      }
+    },
+    onCall: serviceMetrics.onCall,
+  };
+
+  function add<T extends KubeObject>(
+    kind: Informer<T>,
+    reconcile: Reconcile,
+    maxConcurrentReconciles = options.maxConcurrentReconciles,
+  ): void {
+    const controller = createController({
+      name: kind.resource.kind.toLowerCase(),
+      reconcile,
+      maxConcurrentReconciles,
+      deadlineMs: DEADLINE_MS,
+      clock,
+      random,
+      log,
+      metrics,
+    });
+    kind.onChange((change) => {
+      const initial = change.type === "Added" && change.initial;
+      controller.enqueue(keyOf(change.object), { priority: initial ? "low" : "high" });
+    });
+    controllers.set(kind.resource.plural, controller);
+  }
+  const kindOf = <T extends KubeObject>({ resource, store }: Informer<T>): Kind<T> => ({ resource, store });
+  add(
+    accountObjects,
+    createAccountReconciler(shared, kindOf(accountObjects), {
+      ...wiring,
+      accountKind: "Account",
+      lookup: options.allowPrivateNetworks ? undefined : publicLookup,
+    }),
+    ACCOUNT_WORKERS,
+  );
+  add(
+    clusterAccounts,
+    createAccountReconciler(shared, kindOf(clusterAccounts), {
+      ...wiring,
+      accountKind: "ClusterAccount",
+      lookup: undefined,
+    }),
+    ACCOUNT_WORKERS,
+  );
+  add(endpoints, createGpuEndpointReconciler(shared, kindOf(endpoints)));
+  add(speechJobs, createJobReconciler(shared, speechJobAdapter(kindOf(speechJobs))));
+  add(videoJobs, createJobReconciler(shared, videoJobAdapter(kindOf(videoJobs))));
+
+  const manager = createManager({
+    elector: options.elector,
+    journal,
+    informers: [accountObjects, clusterAccounts, endpoints, speechJobs, videoJobs],
+    controllers: [...controllers.values()],
+    runnables: [
+      {
+        name: "accounts",
+        start: () => undefined,
+        stop: async () => {
+          await Promise.all([...accounts.entries()].map(([, { handle }]) => handle?.dispose()));
+        },
+      },
+    ],
+    onTakeover: (left) =>
+      settleOrphans(journal, left, new Set(dependants.flatMap(({ store }) => uidsOf(store.list()))), log),
+    log,
+    stopDeadlineMs: STOP_DEADLINE_MS,
+  });
+  return { manager, recorder };
+}
+
+function uidsOf(objects: Iterable<KubeObject>): string[] {
+  return [...objects].map((object) => object.metadata.uid ?? "");
+}
+
+/** An intent whose object is gone has nobody to report to but the log: it may have been sent and be charged. */
+function settleOrphans(journal: Journal, left: JournalEntry[], uids: ReadonlySet<string>, log: Logger): void {
+  for (const entry of left) {
+    if (uids.has(entry.uid)) continue;
+    log.warn({ ...entry }, "the object of this submission is gone; it may have been sent and charged");
+    journal.settle(entry.id);
+  }
+}

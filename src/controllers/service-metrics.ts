@@ -1,0 +1,52 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { CallEvent } from "../service/call.ts";
+import type { AccountKey, AccountRegistry } from "./account/registry.ts";
+
+/** Metrics of the remote side, all `mooring_`; labels have as many values as there are accounts and operations. */
+export function createServiceMetrics(registry: Registry, accounts: () => AccountRegistry | undefined) {
+  const registers = [registry];
+  const calls = new Counter({
+    name: "mooring_service_requests_total",
+    help: "Calls of the remote service by account, operation and result (an HTTP status or the kind of error)",
+    labelNames: ["account", "operation", "result"],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: "mooring_service_request_duration_seconds",
+    help: "Length of calls of the remote service, waiting for the rate limit not included",
+    labelNames: ["operation"],
+    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    registers,
+  });
+  new Gauge({
+    name: "mooring_tasks_in_flight",
+    help: "Remote tasks that are followed, by account",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account, { handle }] of accounts()?.entries() ?? []) {
+        this.set({ account }, handle?.tasks.inFlight() ?? 0);
+      }
+    },
+  });
+  new Gauge({
+    name: "mooring_account_ready",
+    help: "1 when the account can be used, 0 when it is held",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account, { state }] of accounts()?.entries() ?? []) {
+        this.set({ account }, state.kind === "Ready" ? 1 : 0);
+      }
+    },
+  });
+  return {
+    onCall(account: AccountKey, event: CallEvent): void {
+      const result = event.errorKind ?? String(event.status ?? "");
+      calls.inc({ account, operation: event.operation, result });
+      seconds.observe({ operation: event.operation }, event.durationMs / 1000);
+    },
+  };
+}

@@ -1,0 +1,8 @@
+import type { VideoJob } from "../../api/video-job.ts";
+import type { JobAdapter } from "../jobs/types.ts";
+import type { Kind } from "../shared.ts";
+import { videoModelOf, videoRequest } from "./request.ts";
+
+export function videoJobAdapter(kind: Kind<VideoJob>): JobAdapter<VideoJob> {
+  return { kind, prepare: videoRequest, extraStatus: (job) => ({ model: videoModelOf(job) }) };
+}
