@@ -43,7 +43,6 @@ export async function startGuarded(): Promise<Guarded> {
   let stopping = false;
 
   const ended = (name: string, program: Waiting, error: Error | undefined): void => {
-    groups.delete(name);
     if (error === undefined && !program.stays) {
       program.ended.resolve();
       return;
@@ -68,6 +67,7 @@ export async function startGuarded(): Promise<Guarded> {
       groups.set(report.name, report.pid);
       program.started.resolve();
     } else {
+      groups.delete(report.name);
       ended(report.name, program, report.ok ? undefined : new Error(`${report.name} ended with ${report.reason}`));
     }
   };
@@ -139,6 +139,9 @@ export async function startGuarded(): Promise<Guarded> {
 
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason);
+    }
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
 }

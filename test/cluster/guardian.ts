@@ -4,7 +4,7 @@
 // Input, one JSON value a line: a Request. Output, one JSON value a line: a Report. Everything it manages is thrown away at the end,
 // so processes are killed, not asked: an API server with open watches takes a minute to leave on its own.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -74,7 +74,10 @@ function guard(): void {
         finish();
       }
     };
-    child.once("spawn", () => report({ type: "started", name, pid: child.pid ?? 0 }));
+    child.once("spawn", () => {
+      writePid(dir, name, child.pid);
+      report({ type: "started", name, pid: child.pid ?? 0 });
+    });
     child.once("error", (error) => gone(false, error.message));
     child.once("exit", (code, signal) => gone(code === 0, signal === null ? `exit code ${code}` : `signal ${signal}`));
   };
@@ -97,7 +100,13 @@ function guard(): void {
     }
   });
   lines.on("close", end);
+  writePid(dir, "guardian", process.pid);
   report({ type: "ready", dir });
+}
+
+/** `<dir>/<name>.pid`: for a person, or a test, who looks from outside. */
+function writePid(dir: string, name: string, pid: number | undefined): void {
+  writeFileSync(join(dir, `${name}.pid`), `${pid}\n`);
 }
 
 function killGroup(pid: number | undefined): void {

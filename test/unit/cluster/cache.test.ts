@@ -1,0 +1,27 @@
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { buildKey, cacheFolder, moduleFolder } from "../../cluster/cache.ts";
+import { kubernetesVersion } from "../../cluster/kubernetes-version.ts";
+
+test("the cache is in the user's cache folder", () => {
+  expect(cacheFolder({ XDG_CACHE_HOME: "/x" })).toBe("/x/mooring/controlplane");
+  expect(cacheFolder({ XDG_CACHE_HOME: "" })).toBe(join(homedir(), ".cache/mooring/controlplane"));
+});
+
+test.each(["go.mod", "go.sum", "main.go"])("a change of %s asks for another build", async (name) => {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(moduleFolder, folder, { recursive: true });
+  expect(await buildKey(folder)).toBe(await buildKey());
+  await writeFile(join(folder, name), "changed");
+  expect(await buildKey(folder)).not.toBe(await buildKey());
+});
+
+test("the version of Kubernetes comes from go.mod", () => {
+  expect(kubernetesVersion("require (\n\tk8s.io/component-base v0.36.3\n\tk8s.io/kubernetes v1.36.3\n)")).toBe(
+    "v1.36.3",
+  );
+  expect(() => kubernetesVersion("replace k8s.io/kubernetes => ../x")).toThrow("k8s.io/kubernetes");
+});

@@ -1,0 +1,23 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { expect, test } from "vitest";
+import { freePorts } from "../../cluster/ports.ts";
+import { isPortTaken } from "../../cluster/run-binaries.ts";
+
+test("free ports are different, and something can listen on each", async () => {
+  const ports = await freePorts(20);
+  expect(new Set(ports).size).toBe(20);
+  for (const port of ports) {
+    const server = createServer().listen(port, "127.0.0.1");
+    await once(server, "listening");
+    await once(server.close(), "close");
+  }
+});
+
+test.each([
+  ["etcd", '{"level":"fatal","error":"listen tcp 127.0.0.1:2379: bind: address already in use"}', true],
+  ["kube-apiserver", "failed to create listener: listen tcp 127.0.0.1:6443: bind: address already in use", true],
+  ["another failure", "error: no such flag", false],
+])("a taken port is recognised in the log of %s", (_, log, taken) => {
+  expect(isPortTaken(log)).toBe(taken);
+});
