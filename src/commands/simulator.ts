@@ -1,0 +1,88 @@
+import { readFile } from "node:fs/promises";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { parse } from "yaml";
+import { assumptions } from "../simulator/assumptions.ts";
+import { createSimulator } from "../simulator/server.ts";
+
+type Flags = { port: number; host: string; apiKey?: string; seed: number; timeScale?: number; config?: string };
+
+/** `mooring simulator`: the remote service, for trying things out and for tests. */
+export function registerSimulatorCommand(program: Command): void {
+  program
+    .command("simulator")
+    .description("run the remote service as a simulation")
+    .addOption(
+      new Option("--port <port>", "port to listen on, 0 for any free one")
+        .env("MOORING_PORT")
+        .default(8090)
+        .argParser(integer(0, 65_535)),
+    )
+    .addOption(new Option("--host <address>", "address to listen on").env("MOORING_HOST").default("127.0.0.1"))
+    .addOption(
+      new Option(
+        "--api-key <key>",
+        "the API key that is valid, or several separated by commas (default: simulator-key)",
+      ).env("MOORING_API_KEY"),
+    )
+    .addOption(
+      new Option("--seed <number>", "seed of identifiers, durations and faults")
+        .env("MOORING_SEED")
+        .default(1)
+        .argParser(integer(0, 0xffff_ffff)),
+    )
+    .addOption(
+      new Option("--time-scale <factor>", "multiplies every time of the service: 0.1 is ten times as fast (default: 1)")
+        .env("MOORING_TIME_SCALE")
+        .argParser(factor),
+    )
+    .addOption(
+      new Option("--config <file>", "YAML file with what the interface does not show (names as in GET /__config)").env(
+        "MOORING_CONFIG",
+      ),
+    )
+    .action(run);
+}
+
+async function run(flags: Flags): Promise<void> {
+  const fromFile: unknown = flags.config === undefined ? {} : parse(await readFile(flags.config, "utf8"));
+  const config = assumptions.parse(fromFile ?? {});
+  const keys = flags.apiKey
+    ?.split(",")
+    .map((key) => key.trim())
+    .filter((key) => key !== "");
+  const simulator = await createSimulator({
+    port: flags.port,
+    host: flags.host,
+    seed: flags.seed,
+    config: {
+      ...config,
+      ...(keys === undefined || keys.length === 0 ? {} : { apiKeys: keys }),
+      ...(flags.timeScale === undefined ? {} : { timeScale: flags.timeScale }),
+    },
+  });
+  console.log(`simulator listening on ${simulator.url}`);
+  const stop = () => {
+    simulator.close().catch((error: unknown) => {
+      console.error(error);
+      process.exitCode = 1;
+    });
+  };
+  process.once("SIGTERM", stop);
+  process.once("SIGINT", stop);
+}
+
+function integer(min: number, max: number) {
+  return (value: string) => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < min || number > max)
+      throw new InvalidArgumentError(`must be an integer, ${min} to ${max}`);
+    return number;
+  };
+}
+
+function factor(value: string): number {
+  const number = Number(value);
+  if (value.trim() === "" || !Number.isFinite(number) || number < 0)
+    throw new InvalidArgumentError("must be a number, 0 or greater");
+  return number;
+}

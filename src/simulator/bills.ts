@@ -1,0 +1,60 @@
+import type { Charge } from "./ledger.ts";
+
+type Cycle = "Day" | "Week" | "Month";
+
+const DAY_MS = 86_400_000;
+
+/** The period of a cycle that a time falls in, by a clock that is `offsetHours` ahead of UTC. Weeks begin on Monday. */
+export function periodOf(atMs: number, cycle: Cycle, offsetHours: number): { startMs: number; endMs: number } {
+  const offsetMs = offsetHours * 3_600_000;
+  const local = new Date(atMs + offsetMs);
+  const [year, month, day] = [local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate()];
+  const bounds = (start: number, end: number) => ({ startMs: start - offsetMs, endMs: end - offsetMs });
+  if (cycle === "Month") return bounds(Date.UTC(year, month, 1), Date.UTC(year, month + 1, 1));
+  const midnight = Date.UTC(year, month, day);
+  if (cycle === "Day") return bounds(midnight, midnight + DAY_MS);
+  const monday = midnight - ((local.getUTCDay() + 6) % 7) * DAY_MS;
+  return bounds(monday, monday + 7 * DAY_MS);
+}
+
+/** Bills of the charges: one per period, key and product, with every field of the interface. */
+export function billsOf(charges: readonly Charge[], cycle: Cycle, offsetHours: number) {
+  const groups = new Map<
+    string,
+    { first: Charge; startMs: number; endMs: number; usage: number; amount: number; count: number }
+  >();
+  for (const charge of charges) {
+    const { startMs, endMs } = periodOf(charge.atMs, cycle, offsetHours);
+    const id = [startMs, charge.key.id, charge.productID, charge.productName, charge.category].join("\n");
+    const group = groups.get(id) ?? { first: charge, startMs, endMs, usage: 0, amount: 0, count: 0 };
+    group.usage += charge.usage;
+    group.amount += charge.amount;
+    group.count += 1;
+    groups.set(id, group);
+  }
+  return [...groups.values()].map(({ first, startMs, endMs, usage, amount, count }) => ({
+    userId: "owner-1",
+    startTime: String(startMs / 1000),
+    endTime: String(endMs / 1000),
+    billingMethod: 1,
+    productName: first.productName,
+    category: first.category,
+    ownerID: first.key.id,
+    apikeyName: first.key.name,
+    apikeyMask: first.key.mask,
+    productId: first.productID,
+    ...numbered("billNum", [first.category === "gpu" ? first.unitPrice : usage, usage, 0, 0, 0, 0]),
+    ...numbered("basePrice", [first.unitPrice, 0, 0, 0, 0, 0]),
+    ...numbered("discountPrice", [first.unitPrice, 0, 0, 0, 0, 0]),
+    amount: String(amount),
+    voucherAmount: "0",
+    payAmount: String(amount),
+    payAmountDisplay: amount / 10_000,
+    pricePrecision: 1,
+    requestCount: String(count),
+  }));
+}
+
+function numbered(prefix: string, values: number[]): Record<string, string> {
+  return Object.fromEntries(values.map((value, i) => [`${prefix}${i}`, String(value)]));
+}

@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { breakConnection, sendCut, sendGatewayPage, sendStream } from "./answers.ts";
+import type { AuditEntry } from "./audit.ts";
+import type { Fault } from "./faults.ts";
+import { authenticate, bearerOf, hashKey, type KeyIdentity } from "./keys.ts";
+import { Refusal, refusalBody } from "./refusal.ts";
+import type { Service } from "./service.ts";
+
+/** A call as a handler sees it. */
+export type Call = {
+  query: Record<string, string>;
+  params: Record<string, string>;
+  body: unknown;
+  key: KeyIdentity;
+  /** The address for URLs of results. */
+  baseURL: string;
+};
+
+/** What a handler did: a JSON body or a stream of lines, and what it changed. */
+export type Outcome = Pick<AuditEntry, "effect" | "id"> & ({ body: unknown } | { lines: AsyncIterable<string> });
+
+export type Route = {
+  method: "GET" | "POST";
+  path: string;
+  /** The operation's name; for one path with two of them, told from the body. */
+  operation: string | ((body: unknown) => string);
+  /** Runs when the call is authenticated. Throws a Refusal; what it throws has changed nothing. */
+  handle: (call: Call) => Outcome | Promise<Outcome>;
+};
+
+/** Serves an operation of the service: key, faults, effect, audit, answer, in this order. */
+export function serve(app: FastifyInstance, service: Service, route: Route): void {
+  app.route({
+    method: route.method,
+    url: route.path,
+    handler: async (request, reply) => {
+      const operation = typeof route.operation === "string" ? route.operation : route.operation(request.body);
+      const call = { service, operation, request, reply };
+      const fault = service.faults.strike(operation);
+      if (fault?.kind === "latency" && !fault.after) await sleep(fault.latencyMs);
+      if (fault !== undefined && (await failBefore(call, fault))) return reply;
+      let outcome: Outcome;
+      try {
+        const key = authenticate(request.headers.authorization, service.config().apiKeys);
+        outcome = await route.handle({
+          query: texts(request.query),
+          params: texts(request.params),
+          body: request.body,
+          key,
+          baseURL: service.config().publicURL?.replace(/\/+$/, "") ?? `http://${request.host}`,
+        });
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        return answer(call, fault, error.status, { body: refusalBody(error.status, error.reason, error.message) });
+      }
+      return answer(call, fault, 200, outcome);
+    },
+  });
+}
+
+type InFlight = { service: Service; operation: string; request: FastifyRequest; reply: FastifyReply };
+
+/** Faults that keep the call from taking effect. True when the call is over. */
+async function failBefore(call: InFlight, fault: Fault): Promise<boolean> {
+  const { reply } = call;
+  switch (fault.kind) {
+    case "resetBefore":
+      record(call, fault, null);
+      breakConnection(reply);
+      return true;
+    case "rateLimit":
+      record(call, fault, 429);
+      if (fault.retryAfter !== undefined) reply.header("retry-after", String(fault.retryAfter));
+      await reply.code(429).send(refusalBody(429, "RATE_LIMIT_EXCEEDED", "too many requests"));
+      return true;
+    case "gatewayPage":
+      if (fault.after) return false;
+      record(call, fault, fault.status);
+      await sendGatewayPage(reply, fault.status);
+      return true;
+    case "status":
+      if (fault.after) return false;
+      record(call, fault, fault.status);
+      await sendStatus(reply, fault);
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Notes the call and answers it, unless a fault spoils the answer. The effect has happened. */
+async function answer(
+  call: InFlight,
+  fault: Fault | undefined,
+  status: number,
+  outcome: Outcome,
+): Promise<FastifyReply> {
+  const { reply } = call;
+  switch (fault?.kind) {
+    case "resetAfter":
+      record(call, fault, null, outcome);
+      breakConnection(reply);
+      return reply;
+    case "truncate":
+      record(call, fault, status, outcome);
+      await sendCut(reply, status, outcome);
+      return reply;
+    case "gatewayPage":
+      record(call, fault, fault.status, outcome);
+      return sendGatewayPage(reply, fault.status);
+    case "status":
+      record(call, fault, fault.status, outcome);
+      return sendStatus(reply, fault);
+    default:
+      record(call, fault, status, outcome);
+  }
+  if (fault?.kind === "latency" && fault.after) await sleep(fault.latencyMs);
+  if ("lines" in outcome) {
+    await sendStream(reply, outcome.lines);
+    return reply;
+  }
+  return reply.code(status).send(outcome.body);
+}
+
+function sendStatus(reply: FastifyReply, fault: Extract<Fault, { kind: "status" }>): FastifyReply {
+  reply.code(fault.status).headers(fault.headers);
+  if (typeof fault.body === "string") return reply.send(fault.body);
+  return reply.send(
+    fault.body ?? (fault.status < 300 ? {} : refusalBody(fault.status, "INJECTED", "an injected fault")),
+  );
+}
+
+/** Writes a call into the audit log. */
+export function record(
+  call: { service: Service; operation: string; request: FastifyRequest },
+  fault: Fault | undefined,
+  status: number | null,
+  outcome: Pick<AuditEntry, "effect" | "id"> = {},
+): void {
+  const { service, operation, request } = call;
+  const key = bearerOf(request.headers.authorization);
+  service.audit.add({
+    time: new Date(service.now()).toISOString(),
+    operation,
+    method: request.method,
+    path: request.url.split("?", 1)[0] ?? "",
+    query: texts(request.query),
+    body: request.body ?? null,
+    keyHash: key === "" ? "" : hashKey(key),
+    status,
+    ...(outcome.effect === undefined ? {} : { effect: outcome.effect }),
+    ...(outcome.id === undefined ? {} : { id: outcome.id }),
+    ...(fault === undefined ? {} : { fault: fault.kind }),
+  });
+}
+
+/** Query and path parameters as strings; of one given several times, the last. */
+function texts(values: unknown): Record<string, string> {
+  if (typeof values !== "object" || values === null) return {};
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, String(Array.isArray(value) ? value.at(-1) : value)]),
+  );
+}

@@ -1,0 +1,142 @@
+import type { z } from "zod";
+import type { createEndpointParameters } from "../service/schema/endpoints-v1.ts";
+import type { Assumptions } from "./assumptions.ts";
+import { checkLimits } from "./endpoint-rules.ts";
+import type { Random } from "./random.ts";
+import { refuse } from "./refusal.ts";
+
+/** The parameters of an endpoint, all of them, in the spelling of create. */
+export type Parameters = z.output<typeof createEndpointParameters>;
+
+/** What an update cannot change. */
+export type CreateOnly = "appName" | "products" | "rootfsSize";
+
+export type StoredEndpoint = {
+  id: string;
+  /** Order of creation. */
+  seq: number;
+  parameters: Parameters & { appName: string };
+  url: string;
+  regionID: string;
+  memberID: string;
+  ownerID: string;
+  createdAtMs: number;
+  /** From then on lists show it. */
+  listedAtMs: number;
+  servesAtMs: number;
+  workers: { id: string; readyAtMs: number }[];
+  /** Set by hand: stands instead of the status that would follow from the times. */
+  status?: { status: string; error: string; message: string };
+};
+
+export type Endpoints = {
+  create(parameters: Parameters, member: string): StoredEndpoint;
+  /** `parameters` in full; one that is absent is cleared. What only a create can set is kept. */
+  update(id: string, parameters: Omit<Parameters, CreateOnly>): StoredEndpoint;
+  find(id: string): StoredEndpoint | undefined;
+  /** @throws Refusal SERVERLESS_ENDPOINT_NOT_FOUND */
+  get(id: string): StoredEndpoint;
+  /** Those that lists show now, in the order of lists. */
+  listed(filter?: { keyword?: string; members?: string[] }): StoredEndpoint[];
+  all(): StoredEndpoint[];
+  delete(id: string): boolean;
+  /** Sets the parameters without asking the rules, and brings the workers in line with them. */
+  replace(endpoint: StoredEndpoint, parameters: StoredEndpoint["parameters"]): void;
+  now(): number;
+};
+
+export function createEndpoints(context: {
+  config: () => Assumptions;
+  random: Random;
+  now: () => number;
+  /** Told before an endpoint's workers or cards change, for the bill. */
+  beforeChange: (endpoint: StoredEndpoint) => void;
+}): Endpoints {
+  const { config, random, now, beforeChange } = context;
+  const byID = new Map<string, StoredEndpoint>();
+  const appNames = new Map<string, string>();
+  let seq = 0;
+
+  const bootMs = () => config().bootDelayMs * config().timeScale;
+
+  function scale(endpoint: StoredEndpoint): void {
+    const { minNum } = endpoint.parameters.workerConfig;
+    endpoint.workers.length = Math.min(endpoint.workers.length, minNum);
+    while (endpoint.workers.length < minNum) {
+      endpoint.workers.push({ id: `worker-${random.hex(12)}`, readyAtMs: now() + bootMs() });
+    }
+  }
+
+  function get(id: string): StoredEndpoint {
+    const endpoint = byID.get(id);
+    if (endpoint === undefined) throw refuse.endpointNotFound(id);
+    return endpoint;
+  }
+
+  function replace(endpoint: StoredEndpoint, parameters: StoredEndpoint["parameters"]): void {
+    beforeChange(endpoint);
+    if (appNames.get(endpoint.parameters.appName) === endpoint.id) appNames.delete(endpoint.parameters.appName);
+    appNames.set(parameters.appName, endpoint.id);
+    endpoint.parameters = parameters;
+    scale(endpoint);
+  }
+
+  return {
+    create: (parameters, member) => {
+      checkLimits(parameters, config());
+      const id = random.hex(16);
+      const appName = parameters.appName || id;
+      if (config().duplicateAppName === "Refuse" && appNames.has(appName)) throw refuse.appNameTaken(appName);
+      const created = now();
+      const endpoint: StoredEndpoint = {
+        id,
+        seq: seq++,
+        parameters: { ...parameters, appName },
+        url: `https://${appName}.endpoints.invalid`,
+        regionID: "region-1",
+        memberID: member,
+        ownerID: "owner-1",
+        createdAtMs: created,
+        listedAtMs: created + config().listDelayMs * config().timeScale,
+        servesAtMs: created + bootMs(),
+        workers: [],
+      };
+      scale(endpoint);
+      byID.set(id, endpoint);
+      appNames.set(appName, id);
+      return endpoint;
+    },
+    update: (id, parameters) => {
+      const endpoint = get(id);
+      const { appName, products, rootfsSize } = endpoint.parameters;
+      const next = { ...parameters, appName, products, rootfsSize };
+      checkLimits(next, config());
+      replace(endpoint, next);
+      return endpoint;
+    },
+    find: (id) => byID.get(id),
+    get,
+    listed: ({ keyword, members } = {}) => {
+      const found = [...byID.values()].filter(
+        (endpoint) =>
+          endpoint.listedAtMs <= now() &&
+          (members === undefined || members.includes(endpoint.memberID)) &&
+          (keyword === undefined ||
+            [endpoint.id, endpoint.parameters.name ?? "", endpoint.parameters.appName].some((text) =>
+              text.includes(keyword),
+            )),
+      );
+      return config().listOrder === "NewestFirst" ? found.reverse() : found;
+    },
+    all: () => [...byID.values()],
+    delete: (id) => {
+      const endpoint = byID.get(id);
+      if (endpoint === undefined) return false;
+      beforeChange(endpoint);
+      if (appNames.get(endpoint.parameters.appName) === id) appNames.delete(endpoint.parameters.appName);
+      return byID.delete(id);
+    },
+    replace,
+    now,
+  };
+}

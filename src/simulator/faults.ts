@@ -1,0 +1,81 @@
+import { z } from "zod";
+import type { Random } from "./random.ts";
+
+const target = {
+  /** An operation's name, or "*" for all of them. */
+  operation: z.string().default("*"),
+  /** How many calls it hits; without it and without a probability: one. */
+  times: z.int().min(1).optional(),
+  /** The share of calls that it hits; without `times`: for good. */
+  probability: z.number().min(0).max(1).optional(),
+  /** How many calls pass before it begins. */
+  skip: z.int().min(0).default(0),
+};
+
+/** A fault at the HTTP boundary. `after`: the call takes effect first, and only its answer suffers. */
+export const faultRule = z.discriminatedUnion("kind", [
+  z.strictObject({
+    ...target,
+    kind: z.literal("status"),
+    status: z.int().min(200).max(599),
+    body: z.unknown().optional(),
+    headers: z.record(z.string(), z.string()).default({}),
+    after: z.boolean().default(false),
+  }),
+  z.strictObject({
+    ...target,
+    kind: z.literal("latency"),
+    latencyMs: z.number().min(0),
+    after: z.boolean().default(false),
+  }),
+  z.strictObject({ ...target, kind: z.literal("resetBefore") }),
+  z.strictObject({ ...target, kind: z.literal("resetAfter") }),
+  z.strictObject({ ...target, kind: z.literal("truncate") }),
+  z.strictObject({ ...target, kind: z.literal("rateLimit"), retryAfter: z.union([z.number(), z.string()]).optional() }),
+  z.strictObject({
+    ...target,
+    kind: z.literal("gatewayPage"),
+    status: z.union([z.literal(502), z.literal(503), z.literal(504)]).default(502),
+    after: z.boolean().default(false),
+  }),
+]);
+export type Fault = z.output<typeof faultRule>;
+export type FaultInput = z.input<typeof faultRule>;
+
+export type Faults = {
+  add(fault: Fault): number;
+  list(): ({ id: number; hits: number } & Fault)[];
+  clear(): void;
+  /** The fault that hits this call of the operation: the first added that applies. */
+  strike(operation: string): Fault | undefined;
+};
+
+export function createFaults(random: Random): Faults {
+  let rules: { id: number; fault: Fault; seen: number; hits: number }[] = [];
+  let nextID = 1;
+  return {
+    add: (fault) => {
+      const id = nextID++;
+      rules.push({ id, fault, seen: 0, hits: 0 });
+      return id;
+    },
+    list: () => rules.map(({ id, fault, hits }) => ({ id, hits, ...fault })),
+    clear: () => {
+      rules = [];
+    },
+    strike: (operation) => {
+      for (const rule of rules) {
+        const { fault } = rule;
+        if (fault.operation !== "*" && fault.operation !== operation) continue;
+        const times = fault.times ?? (fault.probability === undefined ? 1 : Number.POSITIVE_INFINITY);
+        if (rule.hits >= times) continue;
+        rule.seen += 1;
+        if (rule.seen <= fault.skip) continue;
+        if (fault.probability !== undefined && random.next() >= fault.probability) continue;
+        rule.hits += 1;
+        return fault;
+      }
+      return undefined;
+    },
+  };
+}

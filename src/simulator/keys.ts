@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import { refuse } from "./refusal.ts";
+
+/** An API key as bills and budgets name it. */
+export type KeyIdentity = { id: string; name: string; mask: string; hash: string; memberID: string };
+
+export function hashKey(key: string): string {
+  return createHash("sha256").update(key).digest("hex").slice(0, 12);
+}
+
+/** The identity of the n-th valid key. Assumption: each key belongs to a member of its own, member-1 and so on. */
+export function identityOf(key: string, index: number): KeyIdentity {
+  const hash = hashKey(key);
+  return {
+    id: `key-${hash}`,
+    name: index === 0 ? "default" : `key ${index + 1}`,
+    mask: `${key.slice(0, 2)}****${key.slice(-2)}`,
+    hash,
+    memberID: `member-${index + 1}`,
+  };
+}
+
+/** The key of `Authorization: Bearer KEY`, or "". */
+export function bearerOf(header: string | undefined): string {
+  return /^Bearer (\S+)$/.exec(header ?? "")?.[1] ?? "";
+}
+
+/** @throws Refusal 401 where the key is missing or not among the valid ones. */
+export function authenticate(header: string | undefined, validKeys: readonly string[]): KeyIdentity {
+  const key = bearerOf(header);
+  const index = key === "" ? -1 : validKeys.indexOf(key);
+  if (index < 0) throw refuse.unauthorized();
+  return identityOf(key, index);
+}

@@ -1,0 +1,52 @@
+import type { FastifyInstance } from "fastify";
+import { BILLS_FROM_UTC, keyBudgetsQuery, listBillsQuery } from "../../service/schema/billing.ts";
+import { billsOf } from "../bills.ts";
+import { budgetsOf } from "../charging.ts";
+import { serve } from "../dispatch.ts";
+import { refuse } from "../refusal.ts";
+import type { Service } from "../service.ts";
+import { checked, integers } from "../validate.ts";
+
+/** Bills of API keys, and the budgets of a member's keys. */
+export function billingRoutes(app: FastifyInstance, service: Service): void {
+  const { config, ledger } = service;
+
+  serve(app, service, {
+    method: "GET",
+    path: "/openapi/v1/billing/apikey/bill/list",
+    operation: "listBills",
+    handle: ({ query }) => {
+      const { cycleType, category, productName, startTime, endTime } = checked(
+        listBillsQuery,
+        integers(query, ["startTime", "endTime"]),
+        config().unknownFields,
+      );
+      const { billingUtcOffsetHours } = config();
+      if (startTime < BILLS_FROM_UTC - billingUtcOffsetHours * 3600) {
+        throw refuse.invalid("startTime: must not be earlier than 2026-01-01 00:00:00");
+      }
+      service.accrueAll();
+      const wanted = ledger
+        .charges()
+        .filter(
+          (charge) =>
+            charge.atMs >= startTime * 1000 &&
+            charge.atMs < endTime * 1000 &&
+            (category === undefined || charge.category === category) &&
+            (productName === undefined || charge.productName.toLowerCase().includes(productName.toLowerCase())),
+        );
+      return { body: { bills: billsOf(wanted, cycleType, billingUtcOffsetHours) } };
+    },
+  });
+
+  serve(app, service, {
+    method: "GET",
+    path: "/openapi/v1/user/team/key-budget-list",
+    operation: "listKeyBudgets",
+    handle: ({ query }) => {
+      const { member_id } = checked(keyBudgetsQuery, query, config().unknownFields);
+      service.accrueAll();
+      return { body: { key_budgets: budgetsOf(service, member_id).map(({ exhausted: _, ...record }) => record) } };
+    },
+  });
+}

@@ -1,0 +1,65 @@
+import type { FastifyInstance } from "fastify";
+import { endpointIDPath, listEndpointsQuery } from "../../service/schema/endpoints-v2.ts";
+import { serve } from "../dispatch.ts";
+import { viewCurrent } from "../endpoint-views.ts";
+import { refuse } from "../refusal.ts";
+import type { Service } from "../service.ts";
+import { checked, integers } from "../validate.ts";
+
+/** Endpoints, current generation: list by cursor, read one. */
+export function endpointsV2Routes(app: FastifyInstance, service: Service): void {
+  const { config, endpoints, now } = service;
+
+  serve(app, service, {
+    method: "GET",
+    path: "/gpus/v2/endpoints",
+    operation: "listEndpoints",
+    handle: ({ query }) => {
+      const { limit, cursor, keyword, member_ids } = checked(
+        listEndpointsQuery,
+        integers(query, ["limit"]),
+        config().unknownFields,
+      );
+      const { defaultPageSize, maxPageSize, listOrder } = config();
+      const listed = endpoints.listed({
+        ...(keyword ? { keyword } : {}),
+        ...(member_ids ? { members: member_ids.split(",") } : {}),
+      });
+      // The cursor holds a place in the order of creation, so a page is neither doubled nor skipped by what changes meanwhile.
+      const after = cursor ? readCursor(cursor) : undefined;
+      const rest = listed.filter(
+        ({ seq }) => after === undefined || (listOrder === "NewestFirst" ? seq < after : seq > after),
+      );
+      const page = rest.slice(0, Math.min(maxPageSize, limit || defaultPageSize));
+      const last = page.at(-1);
+      const more = rest.length > page.length && last !== undefined;
+      return {
+        body: {
+          data: page.map((endpoint) => viewCurrent(endpoint, config(), now(), true)),
+          next_cursor: more ? writeCursor(last.seq) : "",
+          has_more: more,
+        },
+      };
+    },
+  });
+
+  serve(app, service, {
+    method: "GET",
+    path: "/gpus/v2/endpoints/:endpoint_id",
+    operation: "getEndpoint",
+    handle: ({ params }) => {
+      const { endpoint_id } = checked(endpointIDPath, params, "Refuse");
+      return { body: viewCurrent(endpoints.get(endpoint_id), config(), now(), false) };
+    },
+  });
+}
+
+function writeCursor(seq: number): string {
+  return Buffer.from(`after:${seq}`).toString("base64url");
+}
+
+function readCursor(cursor: string): number {
+  const seq = /^after:(\d+)$/.exec(Buffer.from(cursor, "base64url").toString("utf8"))?.[1];
+  if (seq === undefined) throw refuse.invalid("cursor: is not one that a list gave");
+  return Number(seq);
+}

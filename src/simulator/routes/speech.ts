@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FastifyInstance } from "fastify";
+import { submitSpeechRequest, synthesizeSpeechRequest } from "../../service/schema/speech.ts";
+import { synthesize } from "../audio.ts";
+import { chargeFor, checkMoney } from "../charging.ts";
+import { serve } from "../dispatch.ts";
+import type { KeyIdentity } from "../keys.ts";
+import type { Service } from "../service.ts";
+import { checked } from "../validate.ts";
+
+/** Speech: synchronous in one body or as a stream of chunks, and asynchronous. */
+export function speechRoutes(app: FastifyInstance, service: Service): void {
+  const { config, files, now, tasks } = service;
+
+  serve(app, service, {
+    method: "POST",
+    path: "/v3/vendor-speech-2.6-turbo",
+    operation: (body) => (wantsStream(body) ? "streamSpeech" : "synthesizeSpeech"),
+    handle: async ({ body, key, baseURL }) => {
+      const request = checked(synthesizeSpeechRequest, body, config().unknownFields);
+      checkMoney(service, key);
+      const { speechTurboPerThousandCharacters } = config().prices;
+      charge(service, key, "speech-2.6-turbo", request.text, speechTurboPerThousandCharacters);
+      const audio = synthesize(request.text, request.audio_setting, config());
+      const effect = "SpeechSynthesized";
+      if (request.stream === true) return { lines: chunks(audio.bytes, service), effect };
+      await sleep(config().speechLatencyMs * config().timeScale);
+      if (request.output_format !== "url") return { body: { audio: audio.bytes.toString("hex") }, effect };
+      const file = files.add({
+        name: `speech.${audio.format}`,
+        contentType: audio.contentType,
+        head: audio.bytes,
+        padding: 0,
+        expiresAtMs: now() + config().speechUrlSeconds * 1000,
+      });
+      return { body: { audio: `${baseURL}/__files/${file.id}/${file.name}` }, effect };
+    },
+  });
+
+  serve(app, service, {
+    method: "POST",
+    path: "/v3/async/vendor-speech-2.6-hd",
+    operation: "submitSpeech",
+    handle: ({ body, key }) => {
+      const { speechMaxCharacters, speechTaskMs, speechUrlSeconds, taskTypes, prices, unknownFields } = config();
+      const request = checked(submitSpeechRequest(speechMaxCharacters), body, unknownFields);
+      checkMoney(service, key);
+      const task = tasks.submit({
+        type: taskTypes.speech,
+        text: request.text,
+        durationMs: speechTaskMs,
+        urlSeconds: speechUrlSeconds,
+        make: () => {
+          const { format, contentType, bytes } = synthesize(request.text, request.audio_setting, config());
+          return { field: "audios", format, contentType, head: bytes, padding: 0 };
+        },
+        charge: () => charge(service, key, "speech-2.6-hd", request.text, prices.speechHDPerThousandCharacters),
+      });
+      return { body: { task_id: task.id }, effect: "TaskSubmitted", id: task.id };
+    },
+  });
+}
+
+function charge(service: Service, key: KeyIdentity, product: string, text: string, unitPrice: number): void {
+  const usage = [...text].length;
+  chargeFor(service, key, {
+    productID: product,
+    productName: product,
+    category: "gen_api",
+    usage,
+    unitPrice,
+    per: 1000,
+  });
+}
+
+function wantsStream(body: unknown): boolean {
+  return typeof body === "object" && body !== null && "stream" in body && body.stream === true;
+}
+
+/** The chunk stream of the interface: status 1 with hex audio, at last status 2 without. */
+async function* chunks(audio: Buffer, service: Service): AsyncGenerator<string> {
+  const { streamChunkBytes, streamChunkMs, timeScale } = service.config();
+  for (let start = 0; start < audio.length; start += streamChunkBytes) {
+    const piece = audio.subarray(start, start + streamChunkBytes);
+    yield `data: ${JSON.stringify({ audio: piece.toString("hex"), status: 1 })}\n\n`;
+    await sleep(streamChunkMs * timeScale);
+  }
+  yield `data: ${JSON.stringify({ status: 2 })}\n\n`;
+}

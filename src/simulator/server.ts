@@ -1,0 +1,79 @@
+import { fastify } from "fastify";
+import { ZodError } from "zod";
+import type { AssumptionsInput } from "./assumptions.ts";
+import { record } from "./dispatch.ts";
+import { refusalBody } from "./refusal.ts";
+import { billingRoutes } from "./routes/billing.ts";
+import { controlRoutes } from "./routes/control.ts";
+import { endpointsV1Routes } from "./routes/endpoints-v1.ts";
+import { endpointsV2Routes } from "./routes/endpoints-v2.ts";
+import { fileRoutes } from "./routes/files.ts";
+import { speechRoutes } from "./routes/speech.ts";
+import { taskRoutes } from "./routes/tasks.ts";
+import { videoRoutes } from "./routes/video.ts";
+import { createService } from "./service.ts";
+
+export type SimulatorOptions = {
+  /** Default 0: any free one. */
+  port?: number;
+  /** Default 127.0.0.1. */
+  host?: string;
+  /** What the interface does not show; every value has a default. */
+  config?: AssumptionsInput;
+  /** Default 1. */
+  seed?: number;
+  /** Milliseconds since the epoch; default the system's clock. */
+  now?: () => number;
+};
+
+export type Simulator = { url: string; port: number; close(): Promise<void> };
+
+/** Longest text, one million characters of up to four bytes, each escaped in JSON, and room for the rest. */
+const BODY_LIMIT = 16 * 1024 * 1024;
+
+/**
+ * Starts the whole remote service as an HTTP server: every operation of the interface, the results by URL, and the
+ * control paths (`/__audit`, `/__faults`, `/__state`, `/__config`).
+ *
+ * @throws ZodError for a configuration that breaks its rules; an Error of Node for an address that cannot be used.
+ */
+export async function createSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const { port = 0, host = "127.0.0.1", ...rest } = options;
+  const service = createService(rest);
+  const app = fastify({
+    bodyLimit: BODY_LIMIT,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: true },
+  });
+  for (const routes of [
+    endpointsV1Routes,
+    endpointsV2Routes,
+    taskRoutes,
+    speechRoutes,
+    videoRoutes,
+    billingRoutes,
+    fileRoutes,
+    controlRoutes,
+  ]) {
+    routes(app, service);
+  }
+  app.setNotFoundHandler((request, reply) => {
+    record({ service, operation: "unknown", request }, undefined, 404);
+    return reply.code(404).send(refusalBody(404, "NOT_FOUND", `${request.method} ${request.url} is no operation`));
+  });
+  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+    // Bodies that are no JSON, content types that are not JSON's, and control calls that break their rules.
+    const status = error instanceof ZodError ? 400 : (error.statusCode ?? 500);
+    if (!request.url.startsWith("/__")) record({ service, operation: "unknown", request }, undefined, status);
+    return reply.code(status).send(refusalBody(status, status < 500 ? "INVALID_REQUEST" : "INTERNAL", error.message));
+  });
+  await app.listen({ port, host, backlog: 4096 });
+  const address = app.server.address();
+  const bound = typeof address === "object" && address !== null ? address.port : port;
+  const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return {
+    url: `http://${shown.includes(":") ? `[${shown}]` : shown}:${bound}`,
+    port: bound,
+    close: () => app.close(),
+  };
+}

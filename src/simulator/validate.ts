@@ -1,0 +1,41 @@
+import type { z } from "zod";
+import { refuse } from "./refusal.ts";
+
+/** Checks a body against the interface's rules. Throws a Refusal that names every broken one. */
+export function checked<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  unknownFields: "Refuse" | "Ignore",
+): z.output<S> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const { issues } = result.error;
+  const unknown = issues.filter((issue) => issue.code === "unrecognized_keys");
+  if (unknownFields === "Ignore" && unknown.length > 0) {
+    const copy: unknown = structuredClone(value);
+    for (const issue of unknown) drop(copy, issue.path, issue.keys);
+    return checked(schema, copy, unknownFields);
+  }
+  throw refuse.invalid(
+    issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`.replace(/^: /, "")).join("; "),
+  );
+}
+
+function drop(root: unknown, path: PropertyKey[], keys: string[]): void {
+  const target = path.reduce<unknown>(
+    (value, key) => (typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined),
+    root,
+  );
+  if (typeof target !== "object" || target === null) return;
+  for (const key of keys) Reflect.deleteProperty(target, key);
+}
+
+/** A query as the schemas expect it: the named fields as integers. A field that is no integer stays text, and is refused. */
+export function integers(query: Record<string, string>, names: readonly string[]): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => [
+      name,
+      names.includes(name) && /^-?\d{1,15}$/.test(value) ? Number(value) : value,
+    ]),
+  );
+}
