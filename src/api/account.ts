@@ -1,21 +1,8 @@
 import { z } from "zod";
 import type { KubeObject } from "../kube/types.ts";
-import { accountLimitsSchema } from "./account-limits.ts";
-import {
-  celList,
-  dataKey,
-  dnsLabel,
-  duration,
-  int,
-  listOf,
-  matching,
-  objectName,
-  text,
-  time,
-  yuan,
-  yuanStatus,
-} from "./fields.ts";
-import { commonStatus, PENDING_STATUS, secretKeyRefSchema } from "./meta.ts";
+import type { accountStatusSchema } from "./account-status.ts";
+import { celList, dataKey, dnsLabel, duration, int, listOf, matching, objectName, text, yuan } from "./fields.ts";
+import { secretKeyRefSchema } from "./meta.ts";
 import { ruled } from "./rule.ts";
 
 /** The operations of the interface, as `paths` and `operations` name them. */
@@ -206,46 +193,6 @@ export const clusterAccountSpecSchema = z
   .describe("The service, its key, who may use it and what may be spent.");
 export type ClusterAccountSpec = z.output<typeof clusterAccountSpecSchema>;
 
-const budgetStatusSchema = z.object({
-  keyID: text(255, "API key identifier.", 0),
-  keyName: text(255, "API key name.", 0).optional(),
-  type: text(64, "Unlimited, One-time or Recurring, as the service says.", 0),
-  limit: yuanStatus("Limit.").optional(),
-  used: yuanStatus("Used.").optional(),
-  remaining: yuanStatus("Remaining; negative when overdrawn.").optional(),
-  cycle: text(64, "Reset cycle of a recurring budget.", 0).optional(),
-  periodStart: time("Start of the period of a recurring budget.").optional(),
-  periodEnd: time("End of the period of a recurring budget.").optional(),
-});
-
-export const accountStatusSchema = z
-  .object({
-    ...commonStatus,
-    limits: accountLimitsSchema.optional(),
-    endpoints: z
-      .object({
-        total: int(0, "Endpoints the account shows.").optional(),
-        managed: int(0, "Endpoints bound to a GpuEndpoint.").optional(),
-        orphaned: int(0, "Endpoints made by this operator whose GpuEndpoint is gone.").optional(),
-      })
-      .describe("How many endpoints there are.")
-      .optional(),
-    tasks: z
-      .object({ inFlight: int(0, "Remote tasks in flight.").optional() })
-      .describe("How many remote tasks there are.")
-      .optional(),
-    budgets: listOf(budgetStatusSchema, 100, "Key budgets of the member.").optional(),
-    spend: z
-      .object({
-        day: yuanStatus("Today.").optional(),
-        week: yuanStatus("This week.").optional(),
-        month: yuanStatus("This calendar month.").optional(),
-      })
-      .describe("What was spent, by the bills.")
-      .optional(),
-  })
-  .default(PENDING_STATUS)
-  .describe("Whether the account works and what it spends.");
 export type AccountStatus = z.output<typeof accountStatusSchema>;
 
 export type Account = KubeObject<AccountSpec, AccountStatus>;

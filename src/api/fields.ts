@@ -48,9 +48,16 @@ export function flag(description: string): z.ZodBoolean {
   return z.boolean().describe(description);
 }
 
-/** A Go duration such as 30s or 24h. */
+/** A Go duration such as 30s or 24h, above 0: it paces a loop or bounds a wait. */
 export function duration(description: string): z.ZodString {
-  return matching(DURATION, 32, description, "must be a Go duration such as 500ms, 30s, 5m or 24h");
+  const regex = new RegExp(DURATION, "u");
+  return ruled(z.string().max(32), [
+    {
+      cel: `self.matches(${celString(DURATION)}) && self.matches('[1-9]')`,
+      message: "must be a Go duration above 0, such as 500ms, 30s, 5m or 24h",
+      holds: (value) => regex.test(value) && /[1-9]/u.test(value),
+    },
+  ]).describe(description);
 }
 
 /** An amount of money in yuan as a decimal string; the service counts in 1/10000 yuan. */

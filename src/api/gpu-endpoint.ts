@@ -1,14 +1,8 @@
 import { z } from "zod";
 import type { KubeObject } from "../kube/types.ts";
-import { dnsLabel, flag, int, listOf, objectName, text, time } from "./fields.ts";
-import {
-  accountRefSchema,
-  boundAccountSchema,
-  commonStatus,
-  PENDING_STATUS,
-  submissionSchema,
-  valueSource,
-} from "./meta.ts";
+import { dnsLabel, flag, int, listOf, objectName, text } from "./fields.ts";
+import type { driftSchema, gpuEndpointStatusSchema } from "./gpu-endpoint-status.ts";
+import { accountRefSchema, valueSource } from "./meta.ts";
 import { immutable, ruled, type TransitionRule, unchanged } from "./rule.ts";
 
 /** Size of a local volume whose spec gives none, in GB (interface: Limits: "currently fixed at 30 GB"). */
@@ -228,49 +222,7 @@ export const gpuEndpointSpecSchema = ruled(
 ).describe("What the endpoint is to be.");
 export type GpuEndpointSpec = z.output<typeof gpuEndpointSpecSchema>;
 
-const driftSchema = z.object({
-  field: text(256, "Path in the spec."),
-  desired: text(4096, "The value of the spec; never one from a Secret.", 0).optional(),
-  observed: text(4096, "The value at the remote; never one from a Secret.", 0).optional(),
-});
 export type EndpointDrift = z.output<typeof driftSchema>;
-
-export const gpuEndpointStatusSchema = z
-  .object({
-    ...commonStatus,
-    endpointID: text(255, "Identifier at the remote.", 0).optional(),
-    appName: text(255, "Identity at the remote, as sent or to be sent.", 0).optional(),
-    account: boundAccountSchema.optional(),
-    type: text(64, "sync or async, as the remote says.", 0).optional(),
-    url: text(4096, "Where the endpoint takes requests.", 0).optional(),
-    remote: z
-      .object({
-        status: text(256, "The remote's word, verbatim, such as running or serving.", 0).optional(),
-        error: text(4096, "The remote's error code or type, verbatim.", 0).optional(),
-        message: text(8192, "The remote's description, verbatim.", 0).optional(),
-      })
-      .describe("The state the remote reports, verbatim.")
-      .optional(),
-    workers: z
-      .object({
-        total: int(0, "Workers there are.").optional(),
-        ready: int(0, "Workers that serve; what the scale subresource reports.").optional(),
-        healthy: int(0, "Workers whose health check passes.").optional(),
-        draining: int(0, "Workers that take no more requests.").optional(),
-      })
-      .describe("How many workers there are now.")
-      .optional(),
-    regionID: text(255, "Region at the remote.", 0).optional(),
-    memberID: text(255, "Member at the remote.", 0).optional(),
-    ownerID: text(255, "Owner at the remote.", 0).optional(),
-    createdAt: time("When the remote created the endpoint.").optional(),
-    drift: listOf(driftSchema, 64, "Where the remote differs from the spec.").optional(),
-    submission: submissionSchema.optional(),
-    appliedGeneration: z.int().min(0).describe("The metadata.generation that the remote was last given.").optional(),
-    lastAppliedTime: time("When the remote last took a create or update.").optional(),
-  })
-  .default(PENDING_STATUS)
-  .describe("What the endpoint is.");
 export type GpuEndpointStatus = z.output<typeof gpuEndpointStatusSchema>;
 
 export type GpuEndpoint = KubeObject<GpuEndpointSpec, GpuEndpointStatus>;

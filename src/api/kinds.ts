@@ -1,7 +1,9 @@
 import type { Resource } from "../kube/resource.ts";
-import { accountSpecSchema, accountStatusSchema, clusterAccountSpecSchema } from "./account.ts";
+import { accountSpecSchema, clusterAccountSpecSchema } from "./account.ts";
+import { accountStatusSchema } from "./account-status.ts";
 import { AGE, type Column, conditionColumn, type KindDefinition } from "./definition.ts";
-import { gpuEndpointRules, gpuEndpointSpecSchema, gpuEndpointStatusSchema } from "./gpu-endpoint.ts";
+import { gpuEndpointRules, gpuEndpointSpecSchema } from "./gpu-endpoint.ts";
+import { gpuEndpointStatusSchema } from "./gpu-endpoint-status.ts";
 import { GROUP, VERSION } from "./meta.ts";
 import { speechJobSpecSchema, speechJobStatusSchema } from "./speech-job.ts";
 import { videoJobSpecSchema, videoJobStatusSchema } from "./video-job.ts";

@@ -5,7 +5,7 @@ const account = (what: string, bad: Change, good: Change, message: string): Refu
   refusal(what, "account", bad, good, message);
 const badBaseURL =
   "baseURL must be http(s)://host[:port][/path] without user, query or fragment: the key goes into apiKeySecretRef";
-const badDuration = "must be a Go duration such as 500ms, 30s, 5m or 24h";
+const badDuration = "must be a Go duration above 0, such as 500ms, 30s, 5m or 24h";
 const badMoney = "must be an amount in yuan as a decimal string with at most four decimals";
 const deleteWith = (operation: Change) => ({ endpoints: { deleteOperation: { method: "DELETE", ...operation } } });
 const namedOnce = "deleteOperation needs exactly one of {id} in path and idField: the endpoint must be named once";
@@ -18,7 +18,7 @@ export const accountRefusals: readonly Refusal[] = [
     "https://a.example.com/?k=v",
     "https://",
   ].map((baseURL) => account(`baseURL ${baseURL}`, { baseURL }, { baseURL: "http://127.0.0.1:8080/v1" }, badBaseURL)),
-  ...["60", "1 minute", "5d", "-5s", ""].map((requestTimeout) =>
+  ...["60", "1 minute", "5d", "-5s", "0s", ""].map((requestTimeout) =>
     account(`requestTimeout "${requestTimeout}"`, { requestTimeout }, { requestTimeout: "1m30s" }, badDuration),
   ),
   account(
