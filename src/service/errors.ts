@@ -47,13 +47,13 @@ export class ServiceError extends Error {
   readonly kind: ServiceErrorKind;
   readonly delivery: Delivery;
   /** HTTP status, where there was an answer. */
-  readonly status?: number;
+  declare readonly status?: number;
   /** The service's own code. */
-  readonly code?: string;
+  declare readonly code?: string;
   /** The service's own words: at most 300 characters, without control characters. */
-  readonly reason?: string;
+  declare readonly reason?: string;
   /** How long the service asked to wait. */
-  readonly retryAfterMs?: number;
+  declare readonly retryAfterMs?: number;
 
   constructor(details: ServiceErrorDetails) {
     const { operation, kind, delivery, message, status, code, reason, retryAfterMs, cause } = details;
@@ -83,11 +83,9 @@ export type ServiceErrorDetails = {
 
 /** Makes words from outside fit for a condition or a log line: no key, no control characters, at most 300 characters. */
 export function cleanWords(words: string, apiKey: string): string {
-  const redacted = apiKey === "" ? words : words.replaceAll(apiKey, "[API key]");
-  const plain = redacted
-    .replace(/Bearer\s+[^\s"',;<>]+/gi, "Bearer [API key]")
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .trim();
+  const bare = words.replace(/Bearer\s+[^\s"',;<>]{12,}/gi, "Bearer [API key]");
+  const redacted = apiKey === "" ? bare : bare.replaceAll(apiKey, "[API key]");
+  const plain = redacted.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
   const characters = [...plain];
   return characters.length <= 300 ? plain : `${characters.slice(0, 299).join("")}…`;
 }

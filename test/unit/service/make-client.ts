@@ -1,0 +1,36 @@
+import type { CallEvent } from "../../../src/service/call.ts";
+import { createServiceClient, type ServiceClient } from "../../../src/service/client.ts";
+import { systemClock } from "../../../src/service/clock.ts";
+import { ServiceError } from "../../../src/service/errors.ts";
+import { createLimiter } from "../../../src/service/limiter.ts";
+import { createTransport, type TransportOptions } from "../../../src/service/transport.ts";
+
+export const KEY = "sk-very-secret-0123456789";
+
+export type TestClient = ServiceClient & { events: CallEvent[]; close(): Promise<void> };
+
+/** A client with a limiter that holds nothing up. */
+export function makeClient(baseURL: string, options: Partial<TransportOptions> = {}): TestClient {
+  const events: CallEvent[] = [];
+  const transport = createTransport({ baseURL, apiKey: () => KEY, requestTimeoutMs: 5000, ...options });
+  const limiter = createLimiter({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 });
+  const client = createServiceClient({ transport, limiter, onCall: (event) => events.push(event) });
+  return { ...client, events, close: () => transport.close() };
+}
+
+/** The ServiceError that the call ends with; anything else fails the test. */
+export async function failure(call: Promise<unknown>): Promise<ServiceError> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+  throw new Error("the call succeeded");
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
