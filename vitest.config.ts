@@ -13,6 +13,8 @@ export default defineConfig({
           hookTimeout: 120_000,
           // One control plane serves every file; two files at once already fill two cores.
           maxWorkers: 2,
+          // After the unit tests, which have the machine to themselves.
+          sequence: { groupOrder: 1 },
           globalSetup: ["test/support/control-plane-setup.ts"],
         },
       },
