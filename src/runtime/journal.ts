@@ -179,7 +179,9 @@ export function createJournal(options: JournalOptions): Journal {
         for (const waiter of group) waiter.resolve();
       } catch (error) {
         for (const waiter of group) waiter.reject(error);
-        if (fenced !== undefined || ending.signal.aborted) return;
+        if (fenced === undefined && !ending.signal.aborted) continue;
+        for (const waiter of waiters.splice(0)) waiter.reject(error); // what came meanwhile has no later write to wait for
+        return;
       }
     }
   }
@@ -242,7 +244,10 @@ export function createJournal(options: JournalOptions): Journal {
     },
     async close(signal) {
       cancelSweep?.();
-      await writing;
+      const giveUp = () => ending.abort(signal.reason);
+      signal.addEventListener("abort", giveUp, { once: true });
+      await writing; // it tries for as long as it is let
+      signal.removeEventListener("abort", giveUp);
       if (epoch > 0 && fenced === undefined) await write(signal);
       ending.abort(new Error("the journal is closed"));
     },

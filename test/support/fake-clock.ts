@@ -1,0 +1,69 @@
+import type { Clock } from "../../src/clock.ts";
+
+export type FakeClock = Clock & {
+  /** Moves time on by `ms`: timers that come due run in order, each with what follows from it settled. */
+  advance(ms: number): Promise<void>;
+  /** Timers that are armed. */
+  timers(): number;
+};
+
+type Timer = { at: number; fn: () => void };
+
+/** 2026-03-01T00:00:00Z. */
+export const START = Date.UTC(2026, 2, 1);
+
+/** A clock that stands still until told. Monotonic time starts at 1,000,000 so that a mix-up of the two shows. */
+export function createFakeClock(startMs = START): FakeClock {
+  let elapsed = 0;
+  const timers = new Set<Timer>();
+
+  function nextDue(until: number): Timer | undefined {
+    let first: Timer | undefined;
+    for (const timer of timers) {
+      if (timer.at <= until && (first === undefined || timer.at < first.at)) first = timer;
+    }
+    return first;
+  }
+
+  return {
+    now: () => startMs + elapsed,
+    monotonic: () => 1_000_000 + elapsed,
+    setTimeout(fn, ms) {
+      const timer = { at: elapsed + Math.max(0, ms), fn };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
+    timers: () => timers.size,
+    async advance(ms) {
+      const until = elapsed + ms;
+      await settle();
+      for (let timer = nextDue(until); timer !== undefined; timer = nextDue(until)) {
+        timers.delete(timer);
+        elapsed = Math.max(elapsed, timer.at);
+        timer.fn();
+        await settle();
+      }
+      elapsed = until;
+      await settle();
+    },
+  };
+}
+
+/** Lets everything that waits for nothing but promises go on. */
+export async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Waits in real time for what comes over a socket; with `clock`, moves it on by `stepMs` meanwhile. */
+export async function until(
+  what: () => boolean,
+  options: { clock?: FakeClock; stepMs?: number; timeoutMs?: number } = {},
+): Promise<void> {
+  const deadline = performance.now() + (options.timeoutMs ?? 4_000);
+  while (!what()) {
+    if (performance.now() > deadline) throw new Error(`still not true: ${what}`);
+    if (options.clock === undefined) await settle();
+    else await options.clock.advance(options.stepMs ?? 1);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
