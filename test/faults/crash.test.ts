@@ -1,0 +1,136 @@
+import { describe, expect, inject, it } from "vitest";
+import { loadCredentials } from "../../src/kube/credentials.ts";
+import { manifest } from "../support/manifests.ts";
+import {
+  closeWorldsAfterAll,
+  condition,
+  disposableWorld,
+  eventually,
+  type Operator,
+  plainKubeconfig,
+  waitForCondition,
+} from "../support/world.ts";
+import { startProxy, type Trap } from "./proxy.ts";
+
+closeWorldsAfterAll();
+
+type Moment = "before" | "after";
+type Step = { side: "kubernetes" | "service"; method: string; path: RegExp };
+
+const JOURNAL_COMMIT: Step = { side: "kubernetes", method: "PUT", path: /configmaps\/mooring-journal/ };
+const CREATE: Step = { side: "service", method: "POST", path: /endpoint\/create/ };
+const READ: Step = { side: "service", method: "GET", path: /gpus\/v2\/endpoints\/[^?]/ };
+const SUBMIT: Step = { side: "service", method: "POST", path: /vendor-speech/ };
+const STATUS: Record<string, Step> = {
+  endpoint: { side: "kubernetes", method: "PATCH", path: /gpuendpoints\/.*\/status/ },
+  job: { side: "kubernetes", method: "PATCH", path: /speechjobs\/.*\/status/ },
+};
+
+/** A world whose operator dies with SIGKILL at one request, between the operator and the server it is for. */
+async function crashAt(step: Step, moment: Moment) {
+  const world = await disposableWorld("crash", { account: null });
+  let operator: Operator | undefined;
+  let sprung = false;
+  let armed = false;
+  const trap =
+    (side: Step["side"]): Trap =>
+    ({ method, path }) => {
+      if (!armed || sprung || side !== step.side || method !== step.method || !step.path.test(path)) return "pass";
+      sprung = true;
+      return moment;
+    };
+  const died = Promise.withResolvers<void>();
+  const spring = () => {
+    operator?.kill().then(died.resolve, died.reject);
+  };
+  const credentials = await loadCredentials({ kubeconfig: inject("kubeconfig") });
+  const kubernetes = await startProxy(
+    { url: credentials.server, ca: credentials.tls.ca, headers: credentials.headers },
+    trap("kubernetes"),
+    spring,
+  );
+  const service = await startProxy({ url: world.simulator.url }, trap("service"), spring);
+  const kubeconfig = await plainKubeconfig(kubernetes.url);
+  await world.apply({
+    kind: "Account",
+    metadata: { name: "default" },
+    spec: { baseURL: service.url, apiKeySecretRef: { name: "key", key: "apiKey" } },
+  });
+  operator = await world.startOperator({ kubeconfig });
+  await waitForCondition(world, "Account", "default", "Ready");
+  armed = true;
+  return {
+    world,
+    died: died.promise,
+    restart: () => world.startOperator({ kubeconfig }),
+    close: () => Promise.all([kubernetes.close(), service.close()]),
+  };
+}
+
+const moments: Moment[] = ["before", "after"];
+const cases = (steps: [string, Step][]): [Moment, string, Step][] =>
+  steps.flatMap(([name, step]) => moments.map((moment): [Moment, string, Step] => [moment, name, step]));
+
+describe("kill -9 at each await between intent and record: never a second endpoint", () => {
+  it.concurrent.each(
+    cases([
+      ["the journal's commit", JOURNAL_COMMIT],
+      ["the create", CREATE],
+      ["the read after it", READ],
+      ["the status write", STATUS.endpoint as Step],
+    ]),
+  )("%s %s", { timeout: 180_000 }, async (moment, _name, step) => {
+    const { world, died, restart, close } = await crashAt(step, moment);
+    await world.apply(manifest("endpoint", {}, "only"));
+    await died;
+    await restart();
+    const ready = await waitForCondition(world, "GpuEndpoint", "only", "Ready", "True", 120_000);
+    const { endpoints } = await world.state();
+    expect(endpoints.map(({ id }) => id)).toEqual([ready.status?.endpointID]);
+    const effective = (await world.audit("createEndpoint")).filter(({ id }) => id !== undefined);
+    expect(effective).toHaveLength(1);
+    await eventually("the journal is settled", async () => {
+      const { data } = (await world.get("ConfigMap", "mooring-journal")) as unknown as { data: { intents: string } };
+      return data.intents === "[]";
+    });
+    await close();
+  });
+});
+
+describe("kill -9 at each await between intent and record: never a second task", () => {
+  it.concurrent.each(
+    cases([
+      ["the journal's commit", JOURNAL_COMMIT],
+      ["the submission", SUBMIT],
+      ["the status write", STATUS.job as Step],
+    ]),
+  )("%s %s", { timeout: 180_000 }, async (moment, _name, step) => {
+    const { world, died, restart, close } = await crashAt(step, moment);
+    await world.apply(manifest("hd", {}, "only"));
+    await died;
+    const sentBefore = (await world.audit("submitSpeech")).length;
+    await restart();
+    const settled = await eventually("the job is finished or halted", async () => {
+      const job = await world.get("SpeechJob", "only");
+      return ["Succeeded", "Halted"].includes(String(job.status?.phase)) && job;
+    });
+    expect((await world.audit("submitSpeech")).length).toBeLessThanOrEqual(Math.max(1, sentBefore));
+
+    if (settled.status?.phase === "Halted") {
+      expect(condition(settled, "Stalled")).toMatchObject({ status: "True", reason: "SubmissionUnknown" });
+      expect(condition(settled, "Ready")?.status).toBe("False");
+      // Only a person's word sends it again, and then once.
+      await world.patch("SpeechJob", "only", {
+        metadata: { annotations: { "mooring.dev/resubmit-token": "checked" } },
+      });
+      const done = await waitForCondition(world, "SpeechJob", "only", "Complete");
+      expect(done.status).toMatchObject({ attempts: 2, lastHandledResubmitToken: "checked" });
+      expect((await world.audit("submitSpeech")).length).toBe(sentBefore + 1);
+    } else {
+      // Finished by itself: then it is certain that nothing was lost, and one task was paid for.
+      expect(settled.status).toMatchObject({ attempts: 1 });
+      expect((await world.audit("submitSpeech")).length).toBe(1);
+    }
+    await close();
+  });
+});

@@ -1,0 +1,277 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, inject } from "vitest";
+import { accountResource, gpuEndpointResource, speechJobResource, videoJobResource } from "../../src/api/kinds.ts";
+import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
+import { secretResource } from "../../src/controllers/references.ts";
+import { createKubeClient, type KubeClient } from "../../src/kube/client.ts";
+import { loadCredentials } from "../../src/kube/credentials.ts";
+import type { Resource } from "../../src/kube/resource.ts";
+import type { Condition, KubeObject } from "../../src/kube/types.ts";
+import { configMapResource } from "../../src/runtime/journal.ts";
+import type { AssumptionsInput } from "../../src/simulator/assumptions.ts";
+import { createSimulator, type Simulator } from "../../src/simulator/server.ts";
+
+export const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
+export const API_KEY = "simulator-key";
+
+const RESOURCES: Record<string, Resource> = {
+  Account: accountResource,
+  GpuEndpoint: gpuEndpointResource,
+  SpeechJob: speechJobResource,
+  VideoJob: videoJobResource,
+  Secret: secretResource,
+  ConfigMap: configMapResource,
+};
+
+export type AnyStatus = { conditions?: Condition[]; [field: string]: unknown };
+export type AnyObject = KubeObject<Record<string, unknown>, AnyStatus>;
+export type AuditEntry = {
+  seq: number;
+  time: string;
+  operation: string;
+  method: string;
+  path: string;
+  query?: Record<string, string>;
+  body?: Record<string, unknown>;
+  status: number | string;
+  effect?: unknown;
+  id?: string;
+};
+
+/** One operator process, from the bundle. */
+export type Operator = {
+  pid: number;
+  log(): string;
+  exited: Promise<number | null>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** SIGTERM, and waits. */
+  stop(): Promise<number | null>;
+};
+
+export type WorldOptions = {
+  simulator?: AssumptionsInput;
+  /** Merged into the spec of Account `default`; null leaves the account out. */
+  account?: Record<string, unknown> | null;
+  apiKey?: string;
+};
+
+/**
+ * A namespace, a simulator and an operator that watches this namespace alone, for the tests of one case. The Account
+ * `default` points at the simulator.
+ */
+export type World = {
+  namespace: string;
+  kube: KubeClient;
+  simulator: Simulator;
+  startOperator(options?: { kubeconfig?: string; args?: string[] }): Promise<Operator>;
+  apply(
+    object: { kind: string; metadata: { name: string }; spec?: unknown } & Record<string, unknown>,
+  ): Promise<AnyObject>;
+  get(kind: string, name: string): Promise<AnyObject>;
+  patch(kind: string, name: string, patch: object): Promise<AnyObject>;
+  list(kind: string): Promise<AnyObject[]>;
+  remove(kind: string, name: string): Promise<void>;
+  audit(operation?: string): Promise<AuditEntry[]>;
+  state(): Promise<{ endpoints: Record<string, unknown>[]; tasks: Record<string, unknown>[] }>;
+  control(method: string, path: string, body?: unknown): Promise<unknown>;
+  close(): Promise<void>;
+};
+
+export async function createWorld(prefix: string, options: WorldOptions = {}): Promise<World> {
+  const kube = createKubeClient(await loadCredentials({ kubeconfig: inject("kubeconfig") }));
+  const namespace = `${prefix}-${randomBytes(4).toString("hex")}`;
+  await kube.create(namespaceResource, {}, { metadata: { name: namespace }, spec: {} });
+  const simulator = await createSimulator({
+    config: { bootDelayMs: 0, timeScale: 0.1, apiKeys: [API_KEY], ...options.simulator },
+  });
+  const operators = new Set<Operator>();
+
+  const resource = (kind: string): Resource => {
+    const found = RESOURCES[kind];
+    if (found === undefined) throw new Error(`the test world knows no kind ${kind}`);
+    return found;
+  };
+  const world: World = {
+    namespace,
+    kube,
+    simulator,
+    async startOperator({ kubeconfig = inject("kubeconfig"), args = [] } = {}) {
+      const operator = await spawnOperator(namespace, kubeconfig, args);
+      operators.add(operator);
+      return operator;
+    },
+    apply: (object) =>
+      kube.create<AnyObject>(resource(object.kind), { namespace }, {
+        apiVersion: "mooring.dev/v1alpha1",
+        spec: {},
+        ...object,
+        metadata: { ...object.metadata, namespace },
+      } as AnyObject),
+    get: (kind, name) => kube.get<AnyObject>(resource(kind), { namespace, name }),
+    patch: (kind, name, patch) => kube.mergePatch<AnyObject>(resource(kind), { namespace, name }, patch),
+    list: async (kind) => (await kube.list<AnyObject>(resource(kind), { namespace })).items,
+    remove: (kind, name) => kube.delete(resource(kind), { namespace, name }),
+    audit: async (operation) =>
+      (await world.control(
+        "GET",
+        `/__audit${operation === undefined ? "" : `?operation=${operation}`}`,
+      )) as AuditEntry[],
+    state: async () => (await world.control("GET", "/__state")) as Awaited<ReturnType<World["state"]>>,
+    async control(method, path, body) {
+      const answer = await fetch(`${simulator.url}${path}`, {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+      });
+      if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+      return answer.json();
+    },
+    async close() {
+      await Promise.all([...operators].map((operator) => operator.kill()));
+      await simulator.close();
+      await kube.delete(namespaceResource, { name: namespace });
+      await kube.close();
+    },
+  };
+  await world.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "key" },
+    stringData: { apiKey: options.apiKey ?? API_KEY },
+  });
+  if (options.account !== null) {
+    await world.apply({
+      kind: "Account",
+      metadata: { name: "default" },
+      spec: {
+        baseURL: simulator.url,
+        apiKeySecretRef: { name: "key", key: "apiKey" },
+        rateLimit: { requestsPerSecond: 2000, burst: 2000 },
+        ...options.account,
+      },
+    });
+  }
+  return world;
+}
+
+/** A world that is taken down after the tests of the file. Call it inside a hook or a test. */
+export async function disposableWorld(prefix: string, options: WorldOptions = {}): Promise<World> {
+  const world = await createWorld(prefix, options);
+  leftOver.add(world);
+  return world;
+}
+const leftOver = new Set<World>();
+export function closeWorldsAfterAll(): void {
+  afterAll(async () => {
+    await Promise.all([...leftOver].map((world) => world.close()));
+    leftOver.clear();
+  });
+}
+
+async function spawnOperator(namespace: string, kubeconfig: string, args: string[]): Promise<Operator> {
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [
+      BUNDLE,
+      "operator",
+      `--kubeconfig=${kubeconfig}`,
+      `--watch-namespaces=${namespace}`,
+      `--leader-election-namespace=${namespace}`,
+      "--metrics-bind-address=127.0.0.1:0",
+      "--health-probe-bind-address=127.0.0.1:0",
+      "--log-level=debug",
+      "--allow-private-networks",
+      ...args,
+    ],
+    { stdio: ["ignore", "pipe", "pipe"] },
+  );
+  let text = "";
+  child.stdout?.on("data", (chunk: Buffer) => {
+    text += chunk;
+  });
+  child.stderr?.on("data", (chunk: Buffer) => {
+    text += chunk;
+  });
+  const exited = new Promise<number | null>((resolve) => child.on("exit", (code) => resolve(code)));
+  const end = async (signal: "SIGKILL" | "SIGTERM") => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    return exited;
+  };
+  const operator: Operator = {
+    pid: child.pid ?? 0,
+    log: () => text,
+    exited,
+    kill: async () => void (await end("SIGKILL")),
+    stop: () => end("SIGTERM"),
+  };
+  return operator;
+}
+
+/** Waits until `probe` gives something, and says what it last saw when it does not. */
+export async function eventually<T>(
+  what: string,
+  probe: () => Promise<T | undefined | false>,
+  timeoutMs = 60_000,
+): Promise<T> {
+  const end = performance.now() + timeoutMs;
+  let last: unknown = "nothing";
+  for (;;) {
+    try {
+      const value = await probe();
+      if (value !== undefined && value !== false) return value;
+    } catch (error) {
+      last = error;
+    }
+    if (performance.now() > end) throw new Error(`${what}: not within ${timeoutMs / 1000} s; last: ${String(last)}`);
+    await sleep(100);
+  }
+}
+
+export function condition(object: AnyObject, type: string): Condition | undefined {
+  return object.status?.conditions?.find((one) => one.type === type);
+}
+
+/** Waits for a condition of an object, and shows the whole status when it does not come. */
+export async function waitForCondition(
+  world: World,
+  kind: string,
+  name: string,
+  type: string,
+  status = "True",
+  timeoutMs = 60_000,
+): Promise<AnyObject> {
+  let last: AnyObject | undefined;
+  try {
+    return await eventually(
+      `${kind} ${name} ${type}=${status}`,
+      async () => {
+        last = await world.get(kind, name);
+        return condition(last, type)?.status === status && last;
+      },
+      timeoutMs,
+    );
+  } catch (error) {
+    throw new Error(`${error}\n${JSON.stringify(last?.status, null, 2)}`);
+  }
+}
+
+/** A kubeconfig for an API server behind plain HTTP (a proxy of a test). */
+export async function plainKubeconfig(server: string): Promise<string> {
+  const path = join(tmpdir(), `mooring-kubeconfig-${randomBytes(6).toString("hex")}`);
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "test", cluster: { server } }],
+    users: [{ name: "test", user: {} }],
+    contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
+    "current-context": "test",
+  };
+  await writeFile(path, JSON.stringify(config));
+  return path;
+}
