@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parse } from "yaml";
-import { assumptions } from "../simulator/assumptions.ts";
+import { type Assumptions, assumptions } from "../simulator/assumptions.ts";
 import { createSimulator } from "../simulator/server.ts";
 
 type Flags = { port: number; host: string; apiKey?: string; seed: number; timeScale?: number; config?: string };
@@ -40,12 +40,18 @@ export function registerSimulatorCommand(program: Command): void {
         "MOORING_CONFIG",
       ),
     )
-    .action(run);
+    .action(async (flags: Flags, command: Command) => {
+      try {
+        await run(flags);
+      } catch (error) {
+        // A wrong file or a taken port is the user's to mend: one line, no stack.
+        command.error(`error: the simulator cannot start: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    });
 }
 
 async function run(flags: Flags): Promise<void> {
-  const fromFile: unknown = flags.config === undefined ? {} : parse(await readFile(flags.config, "utf8"));
-  const config = assumptions.parse(fromFile ?? {});
+  const config = flags.config === undefined ? {} : await readConfig(flags.config);
   const keys = flags.apiKey
     ?.split(",")
     .map((key) => key.trim())
@@ -69,6 +75,14 @@ async function run(flags: Flags): Promise<void> {
   };
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
+}
+
+async function readConfig(file: string): Promise<Assumptions> {
+  const content: unknown = parse(await readFile(file, "utf8"));
+  const parsed = assumptions.safeParse(content ?? {});
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim());
+  throw new Error(`--config ${file}: ${problems.join("; ")}`);
 }
 
 function integer(min: number, max: number) {
