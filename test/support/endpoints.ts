@@ -1,0 +1,108 @@
+import { type GpuEndpoint, type GpuEndpointStatus, gpuEndpointSpecSchema } from "../../src/api/gpu-endpoint.ts";
+import { type DesiredEndpoint, desiredEndpoint, type ResolvedEnv } from "../../src/controllers/gpu-endpoint/desired.ts";
+import type { ObjectMeta } from "../../src/kube/types.ts";
+import type { EndpointRecord } from "../../src/service/endpoint-record.ts";
+import type { EndpointLimits } from "../../src/service/schema/limits.ts";
+import { type Change, manifest } from "./manifests.ts";
+
+export const CLUSTER_UID = "11111111-2222-3333-4444-555555555555";
+
+/** A GpuEndpoint as the API server stores it, its spec with `change` merged in. */
+export function endpointOf(
+  change: Change = {},
+  { status, ...metadata }: Partial<ObjectMeta> & { status?: GpuEndpointStatus } = {},
+): GpuEndpoint {
+  return {
+    apiVersion: "mooring.dev/v1alpha1",
+    kind: "GpuEndpoint",
+    metadata: {
+      name: "echo",
+      namespace: "team",
+      uid: "aaaaaaaa-0000-0000-0000-000000000001",
+      resourceVersion: "7",
+      generation: 2,
+      ...metadata,
+    },
+    spec: gpuEndpointSpecSchema.parse(manifest("endpoint", change).spec),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+export function desiredOf(endpoint: GpuEndpoint, env: ResolvedEnv[] = []): DesiredEndpoint {
+  return desiredEndpoint(endpoint, CLUSTER_UID, env);
+}
+
+/** The remote as it shows an endpoint that equals `desired`, serving, with `change` on top. */
+export function recordOf(desired: DesiredEndpoint, change: Partial<EndpointRecord> = {}): EndpointRecord {
+  const { workers, policy } = desired;
+  return {
+    id: "ep-1",
+    type: "sync",
+    name: desired.name,
+    appName: desired.appName,
+    status: { status: "running", error: "", message: "" },
+    url: "https://ep-1.example.com",
+    productID: desired.products[0] ?? "",
+    workers: [],
+    workerConfig: {
+      min: workers.min,
+      max: workers.max,
+      idleTimeout: workers.idleTimeoutSeconds,
+      maxConcurrency: workers.maxConcurrency,
+      gpus: workers.gpus,
+      requestTimeout: workers.requestTimeoutSeconds,
+      minCudaVersion: "",
+    },
+    rootfsSizeGB: desired.rootfsSizeGB,
+    policy: { type: policy.type, value: policy.value },
+    image: desired.image,
+    registryAuthID: desired.registryAuthID,
+    entrypoint: "",
+    command: desired.command,
+    volumes: desired.volumes.map((volume) =>
+      volume.type === "network"
+        ? { type: "network", id: volume.id, sizeGB: undefined, mountPath: volume.mountPath }
+        : { type: "local", id: "", sizeGB: volume.sizeGB, mountPath: volume.mountPath },
+    ),
+    envs: desired.env.map(({ name, value }) => ({ key: name, value })),
+    ports: [desired.port],
+    healthCheck: { path: desired.healthPath, port: undefined },
+    regionID: "",
+    memberID: "",
+    ownerID: "",
+    createdAt: undefined,
+    ...change,
+  };
+}
+
+/** What the earlier generation alone shows. */
+export function earlierOf(clusterID: string): NonNullable<EndpointRecord["earlier"]> {
+  const health = { initialDelay: undefined, period: undefined, timeout: undefined };
+  return {
+    clusterID,
+    log: "",
+    health: { ...health, successThreshold: undefined, failureThreshold: undefined },
+  };
+}
+
+export const LIMITS: EndpointLimits = {
+  cudaVersionList: ["12.4"],
+  minWorkerNum: 0,
+  maxWorkerNum: 10,
+  minFreeTimeout: 1,
+  maxFreeTimeout: 600,
+  minConcurrencyNum: 1,
+  maxConcurrencyNum: 100,
+  minGPUNum: 1,
+  maxGPUNum: 8,
+  minRequestTimeout: 1,
+  maxRequestTimeout: 1800,
+  minQueueWaitTime: 1,
+  maxQueueWaitTime: 300,
+  minRequestNum: 1,
+  maxRequestNum: 50,
+  minRootfsSize: 10,
+  maxRootfsSize: 100,
+  minLocalVolumeSize: 30,
+  maxLocalVolumeSize: 30,
+};

@@ -1,0 +1,274 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { GpuEndpoint } from "../../../../src/api/gpu-endpoint.ts";
+import { withIgnored } from "../../../../src/controllers/gpu-endpoint/drift.ts";
+import { type Binding, type Facts, type Plan, planEndpoint } from "../../../../src/controllers/gpu-endpoint/plan.ts";
+import type { EndpointRecord } from "../../../../src/service/endpoint-record.ts";
+import { desiredOf, endpointOf, LIMITS, recordOf } from "../../../support/endpoints.ts";
+import { START } from "../../../support/fake-clock.ts";
+import type { Change } from "../../../support/manifests.ts";
+
+type Remote = (record: EndpointRecord) => EndpointRecord;
+const same: Remote = (record) => record;
+const otherImage: Remote = (record) => ({ ...record, image: "registry.example.com/other:2" });
+const otherRootfs: Remote = (record) => ({ ...record, rootfsSizeGB: 50 });
+
+function plan(change: Change, binding: (endpoint: GpuEndpoint) => Binding, facts: Partial<Facts> = {}): Plan {
+  const endpoint = endpointOf(change);
+  return planEndpoint({
+    spec: endpoint.spec,
+    desired: desiredOf(endpoint),
+    binding: binding(endpoint),
+    limits: LIMITS,
+    applied: true,
+    rounds: 0,
+    now: START,
+    ...facts,
+  });
+}
+
+const summary = (result: Plan): string =>
+  result.action === "Stall"
+    ? `Stall ${result.reason}`
+    : result.action === "None" && result.fighting
+      ? "None, fighting"
+      : result.action;
+
+const unbound =
+  (candidate?: Remote) =>
+  (endpoint: GpuEndpoint): Binding => ({
+    kind: "Unbound",
+    candidate: candidate?.(recordOf(desiredOf(endpoint))),
+    adopt: undefined,
+  });
+const adopting =
+  (remote: Remote | "NotFound") =>
+  (endpoint: GpuEndpoint): Binding => ({
+    kind: "Unbound",
+    candidate: undefined,
+    adopt: remote === "NotFound" ? remote : remote(recordOf(desiredOf(endpoint), { appName: "theirs" })),
+  });
+const unknown =
+  (agoMs: number, candidate?: Remote) =>
+  (endpoint: GpuEndpoint): Binding => ({
+    kind: "CreateUnknown",
+    candidate: candidate?.(recordOf(desiredOf(endpoint))),
+    sentAt: START - agoMs,
+  });
+const bound =
+  (remote: Remote) =>
+  (endpoint: GpuEndpoint): Binding => ({
+    kind: "Bound",
+    endpointID: "ep-1",
+    record: remote(recordOf(desiredOf(endpoint))),
+    provenGone: false,
+  });
+const missing = (provenGone: boolean) => (): Binding => ({
+  kind: "Bound",
+  endpointID: "ep-1",
+  record: undefined,
+  provenGone,
+});
+
+const chosen = { appName: "chosen" };
+const observe = { managementPolicy: "Observe" };
+const adopt = (mode: string, more: Change = {}) => ({ adoption: { endpointID: "ep-1", mode }, ...more });
+const tooMany = { workers: { max: 11 } };
+
+describe("an endpoint that was never created", () => {
+  it.each([
+    ["is created", {}, unbound(), "Create"],
+    ["is created under the app name that the user chose", chosen, unbound(), "Create"],
+    ["with our generated app name at the remote is bound to it", {}, unbound(same), "Bind"],
+    [
+      "with our generated app name is bound although it differs; the next step updates it",
+      {},
+      unbound(otherImage),
+      "Bind",
+    ],
+    ["with the chosen app name at the remote is somebody else's", chosen, unbound(same), "Stall AppNameTaken"],
+    ["is only looked at under Observe, so a chosen name is enough", { ...chosen, ...observe }, unbound(same), "Bind"],
+    ["is never created under Observe", observe, unbound(), "Stall AdoptionNotFound"],
+    ["outside the account's limits is not sent", tooMany, unbound(), "Stall OutOfRange"],
+    ["may start suspended whatever the limits of workers are", { ...tooMany, suspend: true }, unbound(), "Create"],
+  ])("%s", (_name, change, binding, expected) => {
+    expect(summary(plan(change, binding))).toBe(expected);
+  });
+
+  it("is created when the limits are not known", () => {
+    expect(summary(plan(tooMany, unbound(), { limits: undefined }))).toBe("Create");
+  });
+
+  it("says which field is outside which range", () => {
+    expect(plan(tooMany, unbound())).toMatchObject({
+      message: "outside the limits of the account: workers.max is 11, allowed is 0 to 10: change the spec",
+    });
+  });
+});
+
+describe("a create whose answer was lost", () => {
+  it.each([
+    ["is looked for", {}, unknown(0), "LookAgain"],
+    ["is looked for up to 60 s", {}, unknown(59_999), "LookAgain"],
+    ["did not happen when nothing shows after 60 s", {}, unknown(60_000), "Create"],
+    ["is not sent again when the limits have changed meanwhile", tooMany, unknown(60_000), "Stall OutOfRange"],
+    ["is found by its generated app name", {}, unknown(1_000, same), "Bind"],
+    ["is found long after, too", {}, unknown(600_000, same), "Bind"],
+    ["under a chosen name is ours when name, spec and age fit", chosen, unknown(1_000, same), "Bind"],
+    ["under a chosen name is not ours when the spec differs", chosen, unknown(1_000, otherImage), "Stall AppNameTaken"],
+    [
+      "under a chosen name is not ours when the name differs",
+      chosen,
+      unknown(1_000, (record) => ({ ...record, name: "theirs" })),
+      "Stall AppNameTaken",
+    ],
+    [
+      "under a chosen name is ours when it is younger than the request",
+      chosen,
+      unknown(10_000, (record) => ({ ...record, createdAt: START / 1000 - 9 })),
+      "Bind",
+    ],
+    [
+      "under a chosen name is ours although the remote's clock is 5 s behind",
+      chosen,
+      unknown(10_000, (record) => ({ ...record, createdAt: START / 1000 - 15 })),
+      "Bind",
+    ],
+    [
+      "under a chosen name is not ours when it is older than the request",
+      chosen,
+      unknown(10_000, (record) => ({ ...record, createdAt: START / 1000 - 16 })),
+      "Stall AppNameTaken",
+    ],
+  ])("%s", (_name, change, binding, expected) => {
+    expect(summary(plan(change, binding))).toBe(expected);
+  });
+});
+
+describe("an adoption", () => {
+  it.each([
+    [
+      "of an endpoint that does not exist waits for a person",
+      adopt("Match"),
+      adopting("NotFound"),
+      "Stall AdoptionNotFound",
+    ],
+    ["by Match binds what equals the spec, whatever its app name", adopt("Match"), adopting(same), "Bind"],
+    ["by Match refuses what differs", adopt("Match"), adopting(otherImage), "Stall AdoptionMismatch"],
+    [
+      "by Match binds what differs in an ignored field only",
+      adopt("Match", { ignoreDrift: ["image"] }),
+      adopting(otherImage),
+      "Bind",
+    ],
+    [
+      "by Match under Observe binds what differs: nothing is written",
+      adopt("Match", observe),
+      adopting(otherImage),
+      "Bind",
+    ],
+    ["by Override binds what differs", adopt("Override"), adopting(otherImage), "Bind"],
+  ])("%s", (_name, change, binding, expected) => {
+    expect(summary(plan(change, binding))).toBe(expected);
+  });
+
+  it("names the fields and both values when it refuses", () => {
+    expect(plan(adopt("Match"), adopting(otherImage))).toMatchObject({
+      message: expect.stringContaining(
+        "image (spec registry.example.com/models/echo:1.0, remote registry.example.com/other:2)",
+      ),
+      differences: [{ field: "image" }],
+    });
+  });
+});
+
+describe("an endpoint that exists", () => {
+  it.each<[string, Change, Remote, Partial<Facts>, string]>([
+    ["and equals the spec is left alone", {}, same, {}, "None"],
+    ["and was changed elsewhere is put back", {}, otherImage, {}, "Update"],
+    ["gets a changed spec", {}, otherImage, { applied: false }, "Update"],
+    ["and was changed elsewhere is only reported under Report", { driftPolicy: "Report" }, otherImage, {}, "None"],
+    ["gets a changed spec under Report", { driftPolicy: "Report" }, otherImage, { applied: false }, "Update"],
+    ["is never written under Observe", observe, otherImage, { applied: false }, "None"],
+    ["and differs in an ignored field only is left alone", { ignoreDrift: ["image"] }, otherImage, {}, "None"],
+    ["and differs in what no update can change is left alone", {}, otherRootfs, { applied: false }, "None"],
+    ["is updated a third time", {}, otherImage, { rounds: 2 }, "Update"],
+    ["whose updates are undone three times is not fought over", {}, otherImage, { rounds: 3 }, "None, fighting"],
+    ["is not sent what is outside the limits", tooMany, otherImage, {}, "Stall OutOfRange"],
+    ["is suspended whatever the limits of workers are", { ...tooMany, suspend: true }, otherImage, {}, "Update"],
+  ])("%s", (_name, change, remote, facts, expected) => {
+    expect(summary(plan(change, bound(remote), facts))).toBe(expected);
+  });
+
+  it("shows every difference, also those that no update can change", () => {
+    const result = plan(
+      {},
+      bound((record) => otherRootfs(otherImage(record))),
+    );
+    expect(result).toMatchObject({ action: "Update", differences: [{ field: "image" }, { field: "rootfsSizeGB" }] });
+  });
+});
+
+describe("an endpoint that the service does not show", () => {
+  it.each<[string, Change, boolean, string]>([
+    ["may be there still", {}, false, "AwaitProofOfAbsence"],
+    ["and that is surely gone is created again", {}, true, "Create"],
+    ["is not created again under Report", { driftPolicy: "Report" }, true, "Stall RemoteMissing"],
+    ["is not created under Observe", observe, true, "Stall RemoteMissing"],
+    ["and was adopted is not made anew", adopt("Override"), true, "Stall RemoteMissing"],
+    ["is not created outside the limits", tooMany, true, "Stall OutOfRange"],
+  ])("%s", (_name, change, provenGone, expected) => {
+    expect(summary(plan(change, missing(provenGone)))).toBe(expected);
+  });
+});
+
+describe("the plan as a whole", () => {
+  const changes = fc.record(
+    {
+      image: fc.constantFrom("a:1", "b:2"),
+      port: fc.constantFrom(80, 8000),
+      command: fc.constantFrom("run", "serve"),
+      suspend: fc.boolean(),
+      ignoreDrift: fc.uniqueArray(fc.constantFrom("image", "port", "workers", "workers.min", "command", "env")),
+      workers: fc.record({ min: fc.integer({ min: 0, max: 3 }), max: fc.integer({ min: 3, max: 5 }) }),
+    },
+    { requiredKeys: [] },
+  );
+
+  it("comes to rest: what an update sends leaves nothing to do when the remote takes it", () => {
+    fc.assert(
+      fc.property(changes, changes, (spec, other) => {
+        const endpoint = endpointOf(spec);
+        const remote = recordOf(desiredOf(endpointOf({ ...other, ignoreDrift: null })), {
+          name: desiredOf(endpoint).name,
+          appName: desiredOf(endpoint).appName,
+        });
+        const sent = withIgnored(desiredOf(endpoint), remote, endpoint.spec.ignoreDrift ?? []);
+        const after = plan(
+          spec,
+          bound(() => recordOf(sent)),
+        );
+        expect(summary(after)).toBe("None");
+        expect(after).toMatchObject({ differences: [] });
+      }),
+    );
+  });
+
+  it("never writes under Observe, whatever the remote shows", () => {
+    const bindings = fc.constantFrom(
+      unbound(),
+      unbound(otherImage),
+      bound(same),
+      bound(otherImage),
+      missing(true),
+      missing(false),
+    );
+    fc.assert(
+      fc.property(changes, bindings, fc.boolean(), (spec, binding, applied) => {
+        expect(["None", "Bind", "Stall", "AwaitProofOfAbsence"]).toContain(
+          plan({ ...spec, ...observe }, binding, { applied }).action,
+        );
+      }),
+    );
+  });
+});
