@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { registerCrdsCommand } from "./crds.ts";
 import { registerOperatorCommand } from "./operator.ts";
+import { registerSimulatorCommand } from "./simulator.ts";
 
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command("mooring")
@@ -8,5 +9,6 @@ export async function run(argv: readonly string[]): Promise<void> {
     .showHelpAfterError();
   registerOperatorCommand(program);
   registerCrdsCommand(program);
+  registerSimulatorCommand(program);
   await program.parseAsync(argv);
 }

@@ -1,0 +1,33 @@
+import { basename, dirname } from "node:path";
+import type { Row } from "./rows.ts";
+import type { Stack } from "./stack.ts";
+
+/** Which objects are not as their manifests say, and why. */
+export function failureLines(missing: readonly Row[], timeoutSeconds: number): string[] {
+  const reason = missing.every(({ stalled }) => stalled) ? "need a person" : `not there after ${timeoutSeconds} s`;
+  return [
+    `FAILED: ${missing.length} ${missing.length === 1 ? "object" : "objects"} ${reason}`,
+    ...missing.map(
+      (row) => `  ${row.kind}/${row.name}: ${row.state}, Ready=${row.ready}, ${row.reason}: ${row.message}`,
+    ),
+  ];
+}
+
+/** What to type in another terminal while everything runs. */
+export function lookAroundLines({ controlPlane, namespace, simulator, metrics, logs }: Stack): string[] {
+  const { kubectl, kubeconfig } = controlPlane;
+  const onPath = (process.env.PATH ?? "").split(":").includes(dirname(kubectl)) && basename(kubectl) === "kubectl";
+  const inNamespace = namespace === "default" ? "" : ` -n ${namespace}`;
+  return [
+    "Everything stays up until Ctrl-C. In another terminal:",
+    `  export KUBECONFIG=${kubeconfig}`,
+    ...(onPath ? [] : [`  alias kubectl=${kubectl}`]),
+    `  kubectl get mooring${inNamespace}`,
+    `  kubectl describe gpuep minimal${inNamespace}`,
+    `  kubectl patch gpuep minimal${inNamespace} --type=merge -p '{"spec":{"workers":{"max":5}}}'`,
+    `  kubectl delete gpuep scratch${inNamespace}`,
+    `  curl -s ${simulator}/__audit/counts    # what the remote was asked; /__state is what it has`,
+    `  curl -s ${metrics} | grep ^mooring_`,
+    `  tail -f ${logs}/operator.log`,
+  ];
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from "node:crypto";
+import { copyFile, mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { stringify } from "yaml";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+import { type Guarded, startGuarded } from "../cluster/guarded.ts";
+import { runProgram } from "../cluster/run-program.ts";
+import { waitUntil } from "../cluster/wait-until.ts";
+
+const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
+const API_KEY = "demo-key";
+const START_TIMEOUT_MS = 30_000;
+
+/** Everything the demo runs. All of it ends with this process, whichever way that ends. */
+export type Stack = {
+  controlPlane: ControlPlane;
+  /** Where the examples live: `default` of a control plane of our own, a new one in somebody else's cluster. */
+  namespace: string;
+  simulator: string;
+  /** Address of the operator's /metrics. */
+  metrics: string;
+  /** Folder of operator.log and simulator.log, while the stack runs. */
+  logs: string;
+  /** Aborts when a program ended that was to stay. */
+  failed: AbortSignal;
+  /** kubectl with the stack's kubeconfig and namespace; rejects with its last lines. */
+  kubectl(...args: string[]): Promise<string>;
+  /** Copies the logs to a folder that stays, and returns it. */
+  keepLogs(): Promise<string>;
+  stop(): Promise<void>;
+};
+
+export type StackOptions = { say: (line: string) => void; signal: AbortSignal };
+
+/** Control plane, CRDs, simulator, operator and a default account that points at the simulator. Returns when the account is Ready. */
+export async function startStack({ say, signal }: StackOptions): Promise<Stack> {
+  const controlPlane = await startControlPlane({ log: (line) => say(`control plane: ${line}`), signal });
+  let guarded: Guarded | undefined;
+  try {
+    guarded = await startGuarded();
+    return await fill(controlPlane, guarded, { say, signal });
+  } catch (error) {
+    await guarded?.stop();
+    await controlPlane.stop();
+    throw error;
+  }
+}
+
+async function fill(controlPlane: ControlPlane, guarded: Guarded, { say, signal }: StackOptions): Promise<Stack> {
+  const { dir, failed } = guarded;
+  const borrowed = controlPlane.provider === "existing";
+  const namespace = borrowed ? `mooring-demo-${randomBytes(3).toString("hex")}` : "default";
+  const either = AbortSignal.any([signal, failed]);
+  const run = (args: readonly string[]) =>
+    runProgram(controlPlane.kubectl, ["--kubeconfig", controlPlane.kubeconfig, "--namespace", namespace, ...args], {
+      signal: either,
+    });
+
+  const stack: Omit<Stack, "simulator" | "metrics"> = {
+    controlPlane,
+    namespace,
+    logs: dir,
+    failed,
+    kubectl: (...args) => run(args),
+    keepLogs: async () => {
+      const kept = await mkdtemp(join(tmpdir(), "mooring-demo-"));
+      for (const name of ["operator.log", "simulator.log"]) {
+        await copyFile(join(dir, name), join(kept, name)).catch(() => undefined);
+      }
+      return kept;
+    },
+    stop: async () => {
+      if (borrowed) await giveBack();
+      await guarded.stop();
+      await controlPlane.stop();
+    },
+  };
+
+  /** The operator still runs: it is what ends the endpoints. */
+  async function giveBack(): Promise<void> {
+    say(`deleting namespace ${namespace}; the CRDs stay in the cluster`);
+    const args = ["--kubeconfig", controlPlane.kubeconfig, "delete", "namespace", namespace, "--timeout=60s"];
+    await runProgram(controlPlane.kubectl, args).catch((error: unknown) => say(String(error)));
+  }
+
+  if (borrowed) await run(["create", "namespace", namespace]);
+  try {
+    const crds = join(dir, "crds.yaml");
+    await writeFile(crds, await runProgram(process.execPath, [BUNDLE, "crds"], { signal: either }));
+    await run(["apply", "--server-side", "--force-conflicts", "-f", crds]);
+    await run(["wait", "--for=condition=Established", "--timeout=30s", "-f", crds]);
+    say("CRDs established");
+
+    await guarded.start("simulator", process.execPath, [BUNDLE, "simulator", "--port=0", `--api-key=${API_KEY}`]);
+    const simulator = await printed("simulator", /listening on (http:\S+)/);
+    say(`simulator of the remote service at ${simulator}`);
+
+    const scope = [`--watch-namespaces=${namespace}`, "--allow-private-networks"];
+    await guarded.start("operator", process.execPath, [
+      BUNDLE,
+      "operator",
+      `--kubeconfig=${controlPlane.kubeconfig}`,
+      `--leader-election-namespace=${namespace}`,
+      "--metrics-bind-address=127.0.0.1:0",
+      "--health-probe-bind-address=127.0.0.1:0",
+      "--log-format=pretty",
+      ...(borrowed ? scope : []),
+    ]);
+    const metrics = `http://127.0.0.1:${await printed("operator", /"metrics":(\d+)/)}/metrics`;
+    say("operator running");
+
+    const account = join(dir, "account.yaml");
+    await writeFile(account, accountManifests(simulator, namespace, borrowed));
+    await run(["apply", "-f", account]);
+    const kind = borrowed ? "account" : "clusteraccount";
+    await run(["wait", "--for=condition=Ready", `${kind}/default`, "--timeout=30s"]);
+    say(`${borrowed ? "Account" : "ClusterAccount"} default is Ready: the simulator takes its key`);
+    return { ...stack, simulator, metrics };
+  } catch (error) {
+    const reason = failed.aborted && !signal.aborted ? failed.reason : error;
+    if (borrowed) await giveBack();
+    if (signal.aborted) throw reason;
+    throw new Error(`${message(reason)}\nlogs: ${await stack.keepLogs()}`, { cause: reason });
+  }
+
+  async function printed(name: string, pattern: RegExp): Promise<string> {
+    let found: string | undefined;
+    const options = { timeoutMs: START_TIMEOUT_MS, signal: either };
+    await waitUntil(
+      `${name} says that it runs`,
+      async () => {
+        found = pattern.exec(await guarded.output(name))?.[1];
+        return found !== undefined;
+      },
+      options,
+    );
+    return found ?? "";
+  }
+}
+
+function accountManifests(baseURL: string, namespace: string, borrowed: boolean): string {
+  const secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "service-api-key", namespace },
+    stringData: { apiKey: API_KEY },
+  };
+  const reference = { name: "service-api-key", key: "apiKey" };
+  const account = {
+    apiVersion: "mooring.dev/v1alpha1",
+    kind: borrowed ? "Account" : "ClusterAccount",
+    metadata: { name: "default", ...(borrowed ? { namespace } : {}) },
+    spec: { baseURL, apiKeySecretRef: borrowed ? reference : { namespace, ...reference } },
+  };
+  return [secret, account].map((object) => stringify(object)).join("---\n");
+}
+
+function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
