@@ -62,7 +62,10 @@ export function stateOf(status: JobStatus | undefined, entry: JournalEntry | und
   return { kind: "Waiting" };
 }
 
-/** One table of (state, observation) -> what to do. Pure; a terminal phase is never left. */
+/**
+ * One table of (state, observation) -> what to do. Pure. A terminal phase is never left, and nothing is submitted, for
+ * the first time or again, while `spec.suspend` is true.
+ */
 export function decide(facts: JobFacts): Decision {
   const { spec, status, state, observation } = facts;
   const attempt = (status?.submission?.attempt ?? 0) + 1;
@@ -72,11 +75,10 @@ export function decide(facts: JobFacts): Decision {
     case "Accepted":
       return { do: "Record", entry: state.entry, outcome: state.outcome };
     case "Unresolved":
-      return spec.onSubmissionUnknown === "Resubmit"
-        ? { do: "Submit", attempt: state.entry.attempt + 1 }
-        : { do: "Halt", entry: state.entry };
+      if (spec.onSubmissionUnknown === "Halt") return { do: "Halt", entry: state.entry };
+      return spec.suspend ? { do: "Suspend" } : { do: "Submit", attempt: state.entry.attempt + 1 };
     case "Halted":
-      return facts.resubmitToken === undefined ? { do: "Nothing" } : { do: "Submit", attempt };
+      return facts.resubmitToken === undefined || spec.suspend ? { do: "Nothing" } : { do: "Submit", attempt };
     case "Waiting":
       return spec.suspend ? { do: "Suspend" } : { do: "Submit", attempt };
     case "Submitted":
@@ -98,7 +100,7 @@ function decideSubmitted(
     return { do: "Fail", reason: "NoResult", message, result };
   }
   if (result?.task.status === TASK_STATUS.failed) {
-    if (attempt <= spec.backoffLimit + 1) return { do: "Submit", attempt };
+    if (attempt <= spec.backoffLimit + 1) return spec.suspend ? { do: "Suspend" } : { do: "Submit", attempt };
     const words = result.task.reason === "" ? "the service gives no reason" : result.task.reason;
     const message = `Task ${taskID} failed: ${words}: create a new job to try again`;
     return spec.backoffLimit > 0

@@ -1,0 +1,60 @@
+import { type SpeechJob, type SpeechJobStatus, speechJobSpecSchema } from "../../src/api/speech-job.ts";
+import { type VideoJob, type VideoJobStatus, videoJobSpecSchema } from "../../src/api/video-job.ts";
+import type { ObjectMeta } from "../../src/kube/types.ts";
+import type { JournalEntry } from "../../src/runtime/journal.ts";
+import type { TaskOutput, TaskResult } from "../../src/service/task-result.ts";
+import { type Change, manifest } from "./manifests.ts";
+
+const metadata: ObjectMeta = {
+  name: "sea",
+  namespace: "team",
+  uid: "bbbbbbbb-0000-0000-0000-000000000001",
+  resourceVersion: "7",
+  generation: 1,
+};
+
+/** A SpeechJob as the API server stores it, its spec with `change` merged in. */
+export function speechJobOf(variant: "turbo" | "hd", change: Change = {}, status?: SpeechJobStatus): SpeechJob {
+  return {
+    apiVersion: "mooring.dev/v1alpha1",
+    kind: "SpeechJob",
+    metadata: { ...metadata },
+    spec: speechJobSpecSchema.parse(manifest(variant, change).spec),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+export function videoJobOf(variant: "image" | "reference", change: Change = {}, status?: VideoJobStatus): VideoJob {
+  return {
+    apiVersion: "mooring.dev/v1alpha1",
+    kind: "VideoJob",
+    metadata: { ...metadata },
+    spec: videoJobSpecSchema.parse(manifest(variant, change).spec),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+export function entryOf(change: Partial<JournalEntry> = {}): JournalEntry {
+  return {
+    id: "intent-1",
+    kind: "VideoJob",
+    key: "team/sea",
+    uid: metadata.uid ?? "",
+    operation: "submitImageToVideo",
+    attempt: 1,
+    specHash: "0123456789abcdef",
+    time: "2026-03-01T00:00:00Z",
+    ...change,
+  };
+}
+
+/** A task as a poll shows it. */
+export function taskOf(
+  status: string,
+  change: Partial<TaskResult["task"]> & { videos?: TaskOutput[]; audios?: TaskOutput[]; images?: TaskOutput[] } = {},
+): TaskResult {
+  const { videos = [], audios = [], images = [], ...task } = change;
+  return { task: { taskID: "task-1", taskType: "VIDEO", status, reason: "", ...task }, videos, audios, images };
+}
+
+export const video: TaskOutput = { url: "https://files.example.com/sea.mp4", type: "mp4", ttlSeconds: 3600 };
