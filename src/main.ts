@@ -10,4 +10,10 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
 }
 
 const { run } = await import("./commands/program.ts");
-await run(process.argv);
+try {
+  await run(process.argv);
+} catch (error) {
+  // One line for a person; what was being done is in the message.
+  process.stderr.write(`mooring: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

@@ -39,6 +39,11 @@ export async function loadCredentials(options: { kubeconfig?: string | undefined
     );
   }
   const context = config.getContextObject(config.getCurrentContext());
+  const user = config.getCurrentUser();
+  if (cluster.server.startsWith("http:") && user !== null) {
+    // `kubectl proxy` and the like: there is no TLS to verify, which client-node wants to be told.
+    config.loadFromClusterAndUser({ ...cluster, skipTLSVerify: true }, user);
+  }
   const first: RequestOptions = {};
   await config.applyToHTTPSOptions(first);
   return {
