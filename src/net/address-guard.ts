@@ -1,6 +1,9 @@
 import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
+/** Code of the error that a `lookup` gives for an address that may not be used. */
+export const ADDRESS_REFUSED = "ERR_ADDRESS_REFUSED";
+
 /** Addresses that are never the public internet's (IANA special-purpose registries, RFC 6890). */
 const PRIVATE_V4 = [
   ["0.0.0.0", 8],
@@ -40,7 +43,7 @@ for (const [net, bits] of PRIVATE_V6) blocked.addSubnet(net, bits, "ipv6");
 /** A connection to this address was refused by us, before a byte was sent. */
 export class PrivateAddressError extends Error {
   override readonly name = "PrivateAddressError";
-  readonly code = "EPRIVATEADDRESS";
+  readonly code = ADDRESS_REFUSED;
 }
 
 /** Whether an IP address (IPv4-mapped ones included) lies outside the public internet. */

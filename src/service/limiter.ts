@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 import { OPERATION_NAMES, type Operation } from "./operations.ts";
 import { createWaitingLine, type Waiter } from "./waiting-line.ts";
 

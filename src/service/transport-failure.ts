@@ -1,3 +1,4 @@
+import { ADDRESS_REFUSED } from "../net/address-guard.ts";
 import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "./errors.ts";
 import type { Operation } from "./operations.ts";
 
@@ -11,9 +12,6 @@ export type SendState = {
   /** Status of the answer, once its head was read. */
   status: number | undefined;
 };
-
-/** Code of the error that a `connect.lookup` gives for an address that the account may not use. */
-export const ADDRESS_REFUSED = "ERR_ADDRESS_REFUSED";
 
 /** The error for a request that got no complete answer. A `ServiceError` passes through. */
 export function failureOf(operation: Operation, error: unknown, state: SendState, apiKey: string): ServiceError {

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
+import { type Clock, systemClock } from "../clock.ts";
 import { type RefusedAnswer, refusal } from "./classify.ts";
-import { type Clock, systemClock } from "./clock.ts";
 import { type ConnectionOptions, createPool, parseBase } from "./connections.ts";
 import { ServiceError } from "./errors.ts";
 import { createGuard, type Guard } from "./exchange-guard.ts";

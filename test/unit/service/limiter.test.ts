@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createLimiter, type LimiterOptions } from "../../../src/service/limiter.ts";
 import type { Operation } from "../../../src/service/operations.ts";
-import { createFakeClock } from "./fake-clock.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 
 function setUp(options: Partial<LimiterOptions> = {}) {
   const clock = createFakeClock(1_000_000);

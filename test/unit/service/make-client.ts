@@ -1,6 +1,6 @@
+import { systemClock } from "../../../src/clock.ts";
 import type { CallEvent } from "../../../src/service/call.ts";
 import { createServiceClient, type ServiceClient } from "../../../src/service/client.ts";
-import { systemClock } from "../../../src/service/clock.ts";
 import { ServiceError } from "../../../src/service/errors.ts";
 import { createLimiter } from "../../../src/service/limiter.ts";
 import { createTransport, type TransportOptions } from "../../../src/service/transport.ts";
