@@ -67,10 +67,11 @@ export function createStore<T extends KubeObject>(indexers: Record<string, Index
     }
   }
 
-  function drop(key: string, object: T): Change<T> {
-    unindex(key, object);
+  /** `last`: the object's last state, which may be newer than the one that was stored and indexed. */
+  function drop(key: string, stored: T, last: T): Change<T> {
+    unindex(key, stored);
     objects.delete(key);
-    return { type: "Deleted", object };
+    return { type: "Deleted", object: last };
   }
 
   return {
@@ -100,7 +101,7 @@ export function createStore<T extends KubeObject>(indexers: Record<string, Index
       const key = keyOf(object);
       const previous = objects.get(key);
       if (previous === undefined || previous.metadata.uid !== object.metadata.uid) return undefined;
-      return drop(key, object);
+      return drop(key, previous, object);
     },
     observeWrite(object) {
       const key = keyOf(object);
@@ -111,7 +112,7 @@ export function createStore<T extends KubeObject>(indexers: Record<string, Index
     },
     removeAbsent(keys) {
       const gone: Change<T>[] = [];
-      for (const [key, object] of objects) if (!keys.has(key)) gone.push(drop(key, object));
+      for (const [key, object] of objects) if (!keys.has(key)) gone.push(drop(key, object, object));
       return gone;
     },
   };
