@@ -30,7 +30,7 @@ export const operatorConfigSchema = z.strictObject({
   leaderElect: boolean.default(false),
   leaderElectionNamespace: z.string().min(1).max(63).optional(),
   watchNamespaces: list.default([]),
-  maxConcurrentReconciles: z.coerce.number().int().min(1).max(1000).default(32),
+  maxConcurrentReconciles: z.coerce.number().int().min(1).max(1000).default(64),
   logLevel: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
   logFormat: z.enum(["json", "pretty"]).default("json"),
   allowPrivateNetworks: boolean.default(false),

@@ -24,7 +24,7 @@ const HELP: Record<keyof OperatorConfig, string> = {
   leaderElectionNamespace:
     "namespace of the lease and the journal; default the pod's, else the kubeconfig context's, else default",
   watchNamespaces: "comma-separated namespaces to watch; default all",
-  maxConcurrentReconciles: "objects of a kind that are worked on at once, 1-1000 (default 32)",
+  maxConcurrentReconciles: "objects of a kind that are worked on at once, 1-1000 (default 64)",
   logLevel: "trace, debug, info, warn, error or fatal (default info)",
   logFormat: "json or pretty (default json)",
   allowPrivateNetworks: "let namespaced Accounts use private addresses, for development (default false)",

@@ -76,7 +76,7 @@ export type JournalOptions = {
 };
 
 /** Commits that arrive within this time share a write; a create's latency hardly notices it. */
-const GATHER_MS = 8;
+const GATHER_MS = 15;
 /** Settled entries wait this long for a write to leave with. */
 const SWEEP_MS = 2_000;
 /** etcd refuses objects of 1.5 MiB, the API server ConfigMaps of 1 MiB. */

@@ -32,6 +32,8 @@ export type AccountHandle = {
 
 export type Resolved =
   | { kind: "Usable"; account: AccountHandle; ref: AccountRef }
+  /** Not known yet, for a moment after a start or a change; dependants are told when it is. */
+  | { kind: "Checking" }
   /** Nothing may be sent now. */
   | { kind: "Held"; reason: Reason; message: string; ref: AccountRef | undefined };
 
@@ -107,10 +109,8 @@ export function createAccountRegistry(
         }
         return { kind: "Usable", account: entry.handle, ref: resolved };
       }
-      const message =
-        entry?.state.kind === "Held"
-          ? `${resolved.kind} ${resolved.name} is not ready: ${entry.state.message}`
-          : `${resolved.kind} ${resolved.name} is being checked`;
+      if (entry?.state.kind !== "Held") return { kind: "Checking" };
+      const message = `${resolved.kind} ${resolved.name} is not ready: ${entry.state.message}`;
       return { kind: "Held", reason: "AccountNotReady", message, ref: resolved };
     },
   };

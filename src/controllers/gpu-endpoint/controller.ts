@@ -28,6 +28,7 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
 
     const request = reconcileRequest(endpoint);
     const resolved = await shared.accounts.resolve(endpoint.spec.accountRef, namespace);
+    if (resolved.kind === "Checking") return undefined;
     let converged: Converged;
     if (resolved.kind === "Held") converged = held(resolved.reason, resolved.message);
     else if (boundElsewhere(endpoint, resolved.account.baseURL))

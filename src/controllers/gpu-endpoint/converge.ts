@@ -107,6 +107,8 @@ async function act(
       if (entry !== undefined) shared.journal.settle(entry.id); // looked for long enough: it never took effect
       const created = await createEndpoint(shared, account, endpoint, desired, context);
       Object.assign(written, created, generation, { lastAppliedTime: rfc3339(now) });
+      const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
+      shared.recorder.event(endpoint, "Normal", "Created", "Create", note);
       return seen(input, desired, await readAfterWrite(account, created.endpointID, context), written);
     }
     case "Bind": {

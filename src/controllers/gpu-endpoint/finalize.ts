@@ -58,6 +58,7 @@ export async function finalizeEndpoint(
   const { namespace = "", name } = endpoint.metadata;
   const releaseLine = `to let it go and leave the endpoint as it is: kubectl -n ${namespace} annotate gpuendpoint ${name} ${ANNOTATIONS.deletionPolicy}=Retain --overwrite`;
   const resolved = await shared.accounts.resolve(endpoint.spec.accountRef, namespace);
+  if (resolved.kind === "Checking") return undefined;
   if (resolved.kind === "Held") {
     const message = `Deletion waits for the account: ${resolved.message}; ${releaseLine}`;
     return blocked({ waiting: { reason: "AccountNotReady", message, lostSight: true } }, HELD_RETRY_MS);

@@ -22,6 +22,8 @@ import {
 const REFERENCE_RETRY_MS = 15_000;
 const REFUSED_RETRY_MS = 5 * 60_000;
 
+type SettledAccount = Exclude<Resolved, { kind: "Checking" }>;
+
 /** What a reconcile leads to: the status, and when to look again. */
 type Step = {
   outcome: JobOutcome;
@@ -68,6 +70,7 @@ export function createJobReconciler<T extends Job>(shared: Shared, adapter: JobA
       return afterFinish(shared, adapter, job, context);
     }
     const resolved = await shared.accounts.resolve(job.spec.accountRef, namespace);
+    if (resolved.kind === "Checking") return undefined;
     const token = annotations?.[ANNOTATIONS.resubmitToken];
     const taskID = state.kind === "Submitted" ? state.taskID : undefined;
     const decision = decide({
@@ -97,7 +100,7 @@ export function createJobReconciler<T extends Job>(shared: Shared, adapter: JobA
   async function act(
     job: T,
     decision: Decision,
-    resolved: Resolved,
+    resolved: SettledAccount,
     token: string | undefined,
     context: ReconcileContext,
   ): Promise<Step | undefined> {
@@ -206,7 +209,7 @@ export function createJobReconciler<T extends Job>(shared: Shared, adapter: JobA
 }
 
 /** What keeps a job from being submitted now. */
-function blocker(job: Job, resolved: Resolved): Step | undefined {
+function blocker(job: Job, resolved: SettledAccount): Step | undefined {
   const { output } = job.spec;
   if (output !== undefined) {
     const message = `output.storeRef names ArtifactStore ${output.storeRef.name}, which does not exist: create it, or recreate the job without output`;
@@ -280,7 +283,7 @@ function announce(shared: Shared, job: Job, status: JobStatus): void {
   if (job.status?.phase === status.phase) return;
   const { taskID = "", phase } = status;
   if (phase === "Succeeded") {
-    shared.recorder.event(job, "Normal", "Completed", "Poll", `${status.results?.length ?? 0} results`);
+    shared.recorder.event(job, "Normal", "Completed", "Poll", `Results: ${status.results?.length ?? 0}`);
   } else if (phase === "Failed" || phase === "Halted") {
     const stalled = status.conditions.find(({ type }) => type === "Stalled");
     shared.recorder.event(job, "Warning", stalled?.reason ?? phase, "Submit", stalled?.message ?? phase);

@@ -1,0 +1,44 @@
+import { expect, inject, it } from "vitest";
+import { loadCredentials } from "../../src/kube/credentials.ts";
+import { startProxy } from "../faults/proxy.ts";
+import { manifest } from "../support/manifests.ts";
+import { closeWorldsAfterAll, condition, disposableWorld, eventually, plainKubeconfig } from "../support/world.ts";
+
+closeWorldsAfterAll();
+
+const COUNT = 500;
+
+it(`${COUNT} endpoints at once: at most 1.1 status writes each and under 60 journal writes`, {
+  timeout: 180_000,
+}, async () => {
+  const world = await disposableWorld("many", { simulator: { bootDelayMs: 0 } });
+  const counts = { status: 0, journal: 0 };
+  const credentials = await loadCredentials({ kubeconfig: inject("kubeconfig") });
+  const proxy = await startProxy(
+    { url: credentials.server, ca: credentials.tls.ca, headers: credentials.headers },
+    ({ method, path }) => {
+      if (method === "PATCH" && /gpuendpoints\/.*\/status/.test(path)) counts.status++;
+      if (method === "PUT" && path.includes("configmaps/mooring-journal")) counts.journal++;
+      return "pass";
+    },
+    () => undefined,
+  );
+  const names = Array.from({ length: COUNT }, (_, index) => `e-${index}`);
+  for (let from = 0; from < COUNT; from += 50) {
+    await Promise.all(names.slice(from, from + 50).map((name) => world.apply(manifest("endpoint", {}, name))));
+  }
+  await world.startOperator({ kubeconfig: await plainKubeconfig(proxy.url) });
+  await eventually(
+    "all endpoints serve",
+    async () => (await world.list("GpuEndpoint")).every((object) => condition(object, "Ready")?.status === "True"),
+    150_000,
+  );
+  const { endpoints } = await world.state();
+  expect(endpoints).toHaveLength(COUNT);
+  const bound = new Set((await world.list("GpuEndpoint")).map(({ status }) => status?.endpointID));
+  expect(bound).toEqual(new Set(endpoints.map(({ id }) => id)));
+  expect(counts.status).toBeLessThanOrEqual(COUNT * 1.1);
+  expect(counts.journal).toBeLessThan(60);
+  console.log(`${COUNT} endpoints: ${counts.status} status writes, ${counts.journal} journal writes`);
+  await proxy.close();
+});
