@@ -1,0 +1,309 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Resource } from "../../../src/kube/resource.ts";
+import type { KubeObject } from "../../../src/kube/types.ts";
+import { runReflector } from "../../../src/runtime/reflector.ts";
+import { createFakeClock, type FakeClock, settle, until } from "../../support/fake-clock.ts";
+import {
+  type Answer,
+  type ApiRequest,
+  failure,
+  type ScriptedApi,
+  type Stream,
+  scriptedApi,
+  silentLog,
+} from "../../support/scripted-api-server.ts";
+
+const things: Resource = { group: "example.com", version: "v1", plural: "things", kind: "Thing", namespaced: true };
+
+const thing = (name: string, version: number): KubeObject => ({
+  metadata: { name, namespace: "team", uid: `uid-${name}`, resourceVersion: String(version) },
+  spec: {},
+});
+const page = (version: number, names: string[], next?: string): Answer => ({
+  body: {
+    metadata: { resourceVersion: String(version), continue: next },
+    items: names.map((name) => thing(name, version)),
+  },
+});
+const isWatch = ({ query }: ApiRequest) => query.get("watch") === "true";
+
+type World = {
+  api: ScriptedApi;
+  clock: FakeClock;
+  seen: string[];
+  streams: Stream[];
+  lists: () => ApiRequest[];
+  watches: () => ApiRequest[];
+  stop: () => Promise<void>;
+};
+
+/** Runs a reflector against `lists` (the last one again and again) and `watches` (then streams that stay open). */
+async function reflect(script: { lists?: Answer[]; watches?: (Answer | undefined)[] } = {}): Promise<World> {
+  const clock = createFakeClock();
+  const seen: string[] = [];
+  const streams: Stream[] = [];
+  const lists = [...(script.lists ?? [page(10, ["a"])])];
+  const watches = [...(script.watches ?? [])];
+  const open: Answer = { stream: (stream) => void streams.push(stream) };
+  const api = await scriptedApi((request) =>
+    isWatch(request) ? (watches.shift() ?? open) : ((lists.length > 1 ? lists.shift() : lists[0]) ?? "silence"),
+  );
+  const ended = new AbortController();
+  const run = runReflector(
+    {
+      client: api.client,
+      resource: things,
+      clock,
+      random: () => 0.5,
+      log: silentLog,
+      sink: {
+        listed: (object) => seen.push(`listed ${object.metadata.name}`),
+        listEnded: (keys) => seen.push(`whole ${[...keys].join(" ")}`),
+        changed: (type, object) => seen.push(`${type} ${object.metadata.name} ${object.metadata.resourceVersion}`),
+      },
+    },
+    ended.signal,
+  );
+  const stop = async () => {
+    ended.abort(new Error("stop"));
+    await run;
+  };
+  onTestFinished(stop);
+  return {
+    api,
+    clock,
+    seen,
+    streams,
+    stop,
+    lists: () => api.requests.filter((request) => !isWatch(request)),
+    watches: () => api.requests.filter(isWatch),
+  };
+}
+
+const from = ({ watches }: World) => watches().map(({ query }) => query.get("resourceVersion"));
+const ends: Answer = { stream: (stream) => stream.end() };
+
+/** The reflector waits `ms`, to the millisecond, before its next request. */
+async function expectPause(w: World, ms: number): Promise<void> {
+  await until(() => w.clock.timers() === 1);
+  const before = w.api.requests.length;
+  await w.clock.advance(ms - 1);
+  await settle();
+  expect(w.api.requests.length).toBe(before);
+  await w.clock.advance(1);
+  await until(() => w.api.requests.length > before);
+}
+
+describe("the list", () => {
+  it("comes in pages of 500, and is whole only with the last", async () => {
+    const w = await reflect({ lists: [page(10, ["a", "b"], "t1"), page(10, ["c"], "t2"), page(10, ["d"])] });
+    await until(() => w.streams.length === 1);
+    expect(w.lists().map(({ path, query }) => [path, query.get("limit"), query.get("continue")])).toEqual([
+      ["/apis/example.com/v1/things", "500", null],
+      ["/apis/example.com/v1/things", "500", "t1"],
+      ["/apis/example.com/v1/things", "500", "t2"],
+    ]);
+    expect(w.lists().every(({ query }) => !query.has("resourceVersion"))).toBe(true);
+    expect(w.seen).toEqual(["listed a", "listed b", "listed c", "listed d", "whole team/a team/b team/c team/d"]);
+  });
+
+  it("begins anew when its token has run out, and nothing is taken for gone", async () => {
+    const w = await reflect({ lists: [page(10, ["a"], "t1"), failure(410, "Expired"), page(20, ["a", "b"])] });
+    await expectPause(w, 800);
+    await until(() => w.streams.length === 1);
+    expect(w.seen).toEqual(["listed a", "listed a", "listed b", "whole team/a team/b"]);
+    expect(from(w)).toEqual(["20"]);
+  });
+
+  it("is asked for again while the API server is away", async () => {
+    const w = await reflect({ lists: ["cut", { status: 500, body: "down" }, page(10, ["a"])] });
+    await expectPause(w, 800);
+    await expectPause(w, 1_600);
+    await until(() => w.streams.length === 1);
+  });
+});
+
+describe("the watch", () => {
+  it("begins at the list's version, with bookmarks and a time limit of 5 to 10 minutes", async () => {
+    const w = await reflect();
+    await until(() => w.streams.length === 1);
+    const query = w.watches()[0]?.query;
+    expect(Object.fromEntries(query ?? [])).toEqual({
+      watch: "true",
+      allowWatchBookmarks: "true",
+      resourceVersion: "10",
+      timeoutSeconds: "450",
+    });
+  });
+
+  it("tells changes in order", async () => {
+    const w = await reflect();
+    await until(() => w.streams.length === 1);
+    for (const [type, version] of [
+      ["ADDED", 11],
+      ["MODIFIED", 12],
+      ["DELETED", 13],
+    ] as const) {
+      w.streams[0]?.send({ type, object: thing("b", version) });
+    }
+    await until(() => w.seen.length === 5);
+    expect(w.seen.slice(2)).toEqual(["ADDED b 11", "MODIFIED b 12", "DELETED b 13"]);
+  });
+
+  it.each([
+    ["an end", (stream: Stream) => stream.end()],
+    [
+      "a bookmark and an end",
+      (stream: Stream) => stream.end(),
+      { type: "BOOKMARK", object: { metadata: { resourceVersion: "50" } } },
+    ],
+  ])(
+    "goes on from the last version that it saw after %s, without a new list",
+    async (_name, end, bookmark?: { type: string; object: unknown }) => {
+      const w = await reflect();
+      await until(() => w.streams.length === 1);
+      w.streams[0]?.send({ type: "MODIFIED", object: thing("a", 11) });
+      if (bookmark !== undefined) w.streams[0]?.send(bookmark);
+      if (w.streams[0] !== undefined) end(w.streams[0]);
+      await until(() => w.streams.length === 2);
+      expect(from(w)).toEqual(["10", bookmark === undefined ? "11" : "50"]);
+      expect(w.lists()).toHaveLength(1);
+      expect(w.seen).toEqual(["listed a", "whole team/a", "MODIFIED a 11"]);
+    },
+  );
+
+  it("goes on after a cut connection, and never delivers half a line", async () => {
+    const w = await reflect();
+    await until(() => w.streams.length === 1);
+    w.streams[0]?.send({ type: "MODIFIED", object: thing("a", 11) });
+    w.streams[0]?.raw(JSON.stringify({ type: "MODIFIED", object: thing("a", 12) }).slice(0, -1));
+    await until(() => w.seen.length === 3);
+    w.streams[0]?.cut();
+    await expectPause(w, 800);
+    await until(() => w.streams.length === 2);
+    expect([from(w), w.seen.at(-1)]).toEqual([["10", "11"], "MODIFIED a 11"]);
+  });
+
+  it("never delivers a line whose end is missing, even if the stream ends well", async () => {
+    const w = await reflect();
+    await until(() => w.streams.length === 1);
+    w.streams[0]?.send({ type: "MODIFIED", object: thing("a", 11) });
+    w.streams[0]?.raw(JSON.stringify({ type: "MODIFIED", object: thing("a", 12) }));
+    w.streams[0]?.end();
+    await until(() => w.streams.length === 2);
+    expect([from(w), w.seen.at(-1)]).toEqual([["10", "11"], "MODIFIED a 11"]);
+  });
+
+  it("takes a line that comes in pieces", async () => {
+    const w = await reflect();
+    await until(() => w.streams.length === 1);
+    const line = `${JSON.stringify({ type: "MODIFIED", object: { ...thing("a", 11), spec: { text: "große Überraschung 🚢" } } })}\n`;
+    for (const piece of line.match(/.{1,7}/gsu) ?? []) {
+      w.streams[0]?.raw(piece);
+      await settle();
+    }
+    await until(() => w.seen.at(-1) === "MODIFIED a 11");
+  });
+});
+
+describe("a version that is gone", () => {
+  const error = (code: number, message: string): Answer => ({
+    stream: (stream) => {
+      stream.send({ type: "ERROR", object: { kind: "Status", code, message } });
+      stream.end();
+    },
+  });
+  it.each<[string, Answer]>([
+    ["410 as a status", failure(410, "Expired", "too old resource version")],
+    ["410 in the stream", error(410, "too old resource version: 10 (99)")],
+    ["too large, as a status", failure(504, "Timeout", "Too large resource version: 10, current: 5")],
+    ["too large, in the stream", error(504, "Too large resource version: 10, current: 5")],
+  ])("makes a new list necessary: %s", async (_name, watch) => {
+    const w = await reflect({ lists: [page(10, ["a", "b"]), page(20, ["b"])], watches: [watch] });
+    await expectPause(w, 800);
+    await until(() => w.streams.length === 1);
+    expect(w.seen).toEqual(["listed a", "listed b", "whole team/a team/b", "listed b", "whole team/b"]);
+    expect(from(w)).toEqual(["10", "20"]);
+  });
+
+  it.each<[string, Answer]>([
+    ["another error in the stream", error(500, "etcd leader changed")],
+    ["a refusal", failure(403, "Forbidden")],
+    ["a failing server", { status: 502, body: "<html>bad gateway" }],
+    ["a line that is not JSON", { stream: (stream) => stream.raw("{]\n") }],
+  ])("is not what %s says: the watch goes on from where it was", async (_name, watch) => {
+    const w = await reflect({ watches: [watch] });
+    await expectPause(w, 800);
+    await until(() => w.streams.length === 1);
+    expect([from(w), w.lists().length]).toEqual([["10", "10"], 1]);
+  });
+
+  it("ends the stream with any error: nothing after it is believed", async () => {
+    const w = await reflect();
+    await until(() => w.streams.length === 1);
+    w.streams[0]?.send({ type: "ERROR", object: { kind: "Status", code: 500 } });
+    w.streams[0]?.send({ type: "DELETED", object: thing("a", 99) });
+    await expectPause(w, 800);
+    expect(w.seen).toEqual(["listed a", "whole team/a"]);
+  });
+});
+
+describe("pauses", () => {
+  it("are what a 429 asks for, in whole seconds, before the own backoff", async () => {
+    const slow: Answer = { status: 429, headers: { "retry-after": "7" }, body: "slow down" };
+    const w = await reflect({ watches: [slow] });
+    await until(() => w.clock.timers() === 1);
+    const before = w.api.requests.length;
+    await w.clock.advance(7_799);
+    expect(w.api.requests.length).toBe(before);
+    await w.clock.advance(1);
+    await until(() => w.streams.length === 1);
+  });
+
+  it("grow from 0.8 s to 30 s while watches end at once without an event", async () => {
+    const w = await reflect({ watches: Array.from({ length: 8 }, () => ends) });
+    for (const ms of [800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000]) await expectPause(w, ms);
+    await until(() => w.streams.length === 1);
+    expect(w.lists()).toHaveLength(1);
+  });
+
+  it("are forgotten after two healthy minutes", async () => {
+    const w = await reflect({ watches: [ends, ends] });
+    await expectPause(w, 800);
+    await expectPause(w, 1_600);
+    await until(() => w.streams.length === 1);
+    await w.clock.advance(121_000);
+    w.streams[0]?.end();
+    await until(() => w.streams.length === 2);
+    w.streams[1]?.cut();
+    await expectPause(w, 800);
+  });
+
+  it("are not forgotten sooner", async () => {
+    const w = await reflect({ watches: [ends, ends] });
+    await expectPause(w, 800);
+    await expectPause(w, 1_600);
+    await until(() => w.streams.length === 1);
+    await w.clock.advance(60_000);
+    w.streams[0]?.end();
+    await until(() => w.streams.length === 2);
+    w.streams[1]?.cut();
+    await expectPause(w, 3_200);
+  });
+});
+
+describe("stopping", () => {
+  it("ends an open watch at once", async () => {
+    const w = await reflect();
+    await until(() => w.streams.length === 1);
+    await w.stop();
+    expect(w.clock.timers()).toBe(0);
+  });
+
+  it("ends a pause at once", async () => {
+    const w = await reflect({ lists: ["cut"] });
+    await until(() => w.clock.timers() === 1);
+    await w.stop();
+    expect(w.clock.timers()).toBe(0);
+  });
+});
