@@ -1,0 +1,18 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { registerOperatorCommand } from "../src/commands/operator.ts";
+import { registerSimulatorCommand } from "../src/commands/simulator.ts";
+import { flagsTable, withFlags } from "./flags.ts";
+import { parseReasons, reasonsPage } from "./reasons.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const read = (path: string) => readFile(root + path, "utf8");
+
+/** The pages of docs/ that are made, wholly or in part, from the source: path from the root, and text as it should be. */
+export async function generatedPages(): Promise<Map<string, string>> {
+  return new Map([
+    ["docs/reasons.md", reasonsPage(parseReasons(await read("src/api/reasons.ts")))],
+    ["docs/operator.md", withFlags(await read("docs/operator.md"), flagsTable(registerOperatorCommand))],
+    ["docs/simulator.md", withFlags(await read("docs/simulator.md"), flagsTable(registerSimulatorCommand))],
+  ]);
+}

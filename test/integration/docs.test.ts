@@ -1,0 +1,101 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import packageJson from "../../package.json" with { type: "json" };
+import { kubectlInNamespace } from "../support/kubectl.ts";
+import { commandsIn, fencedBlocks } from "../support/markdown.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const bundle = join(root, "dist/mooring.mjs");
+const paths = ["README.md", ...(await readdir(join(root, "docs"))).map((name) => `docs/${name}`)].filter((path) =>
+  path.endsWith(".md"),
+);
+const pages = await Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(root, path), "utf8") })));
+const { kubectl } = kubectlInNamespace("docs");
+
+describe("manifests", () => {
+  const manifests = pages.flatMap(({ path, text }) =>
+    fencedBlocks(text)
+      .filter(({ language, body }) => language === "yaml" && body.includes("apiVersion: mooring.dev/"))
+      .map(({ line, body }) => ({ place: `${path}:${line}`, body })),
+  );
+
+  test("are there", () => expect(manifests.length).toBeGreaterThan(4));
+
+  test.each(manifests)("$place is accepted by the API server", async ({ body }) => {
+    for (const document of parseAllDocuments(body)) {
+      const object = document.toJS();
+      // A manifest that names its namespace goes there; the others go to the namespace of this test.
+      const { metadata } = object;
+      const place = metadata.namespace === undefined ? [] : ["--namespace", metadata.namespace];
+      const answer = await kubectl([...place, "apply", "--dry-run=server", "-f", "-"], JSON.stringify(object));
+      expect(answer).toMatchObject({ code: 0, stderr: "" });
+    }
+  });
+});
+
+describe("commands", () => {
+  const commands = pages.flatMap(({ path, text }) =>
+    fencedBlocks(text)
+      .filter(({ language }) => language === "sh")
+      .flatMap(({ line, body }) => commandsIn(body).map((command) => ({ place: `${path}:${line}`, ...command }))),
+  );
+  const of = (program: string) => commands.filter((command) => command.program === program);
+  let resources: string;
+
+  beforeAll(async () => {
+    resources = (await kubectl(["api-resources", "--no-headers"])).stdout;
+  });
+
+  test("are of programs that are checked here", () => {
+    expect(commands.length).toBeGreaterThan(20);
+    expect([...new Set(commands.map(({ program }) => program))].sort()).toEqual(["curl", "kubectl", "mooring", "npm"]);
+  });
+
+  test.each(of("kubectl"))("$place kubectl $text", async ({ args, flags }) => {
+    const [verb = "", second = ""] = args;
+    const sub = verb === "create" ? [verb, second, args[2] ?? ""] : [verb];
+    const { stdout: help } = await kubectl([...sub, "--help"]);
+    const { stdout: common } = await kubectl(["options"]);
+    expect(help).toContain(`kubectl ${sub[0]}`);
+    for (const flag of flags) expect(`${help}${common}`, `kubectl ${sub.join(" ")} ${flag}`).toMatch(flagIn(flag));
+    if (!["get", "describe", "delete", "patch", "annotate", "wait", "scale"].includes(verb)) return;
+    const kinds = second.split("/")[0]?.split(",") ?? [];
+    for (const kind of kinds) {
+      if (kind === "mooring") expect((await kubectl(["get", "mooring"])).code, "the category mooring").toBe(0);
+      else expect(resources.toLowerCase(), `kind ${kind}`).toMatch(new RegExp(`(^|[\\s,])${kind}s?([\\s,]|$)`, "m"));
+    }
+  });
+
+  test.each(of("mooring"))("$place mooring $text", async ({ args, flags }) => {
+    const { stdout } = await promisify(execFile)(process.execPath, [bundle, args[0] ?? "", "--help"]);
+    expect(stdout).toContain(`Usage: mooring ${args[0]}`);
+    for (const flag of flags) expect(stdout, flag).toMatch(flagIn(flag));
+  });
+
+  test.each(of("npm"))("$place npm $text", ({ args }) => {
+    if (args[0] === "run") expect(Object.keys(packageJson.scripts)).toContain(args[1]);
+    else expect(["ci", "test"]).toContain(args[0]);
+  });
+
+  test.each(of("curl"))("$place curl $text", ({ text }) => {
+    const path = /https?:\/\/127\.0\.0\.1:\d+(\/\w+)/.exec(text)?.[1];
+    expect(["/__audit", "/__config", "/__faults", "/__state"]).toContain(path);
+  });
+});
+
+test.each(pages)("$path links to files that exist", ({ path, text }) => {
+  const targets = [...text.matchAll(/\]\((?!https?:)([^)#]*)(#[^)]*)?\)/g)].map(([, file]) => file ?? "");
+  for (const file of targets.filter((target) => target !== "")) {
+    expect(existsSync(join(root, dirname(path), file)), `${path} links to ${file}`).toBe(true);
+  }
+});
+
+function flagIn(flag: string): RegExp {
+  return new RegExp(`(^|[\\s,])${flag}([\\s,=]|$)`, "m");
+}

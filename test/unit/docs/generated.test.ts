@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import packageJson from "../../../package.json" with { type: "json" };
+import { withFlags } from "../../../scripts/flags.ts";
+import { generatedPages } from "../../../scripts/pages.ts";
+import { parseReasons } from "../../../scripts/reasons.ts";
+import { REASONS } from "../../../src/api/reasons.ts";
+import { flagOf, operatorConfigSchema, variableOf } from "../../../src/config.ts";
+
+const read = (path: string) => readFile(new URL(`../../../${path}`, import.meta.url), "utf8");
+
+describe("pages made from the source", () => {
+  test("are as `npm run docs` writes them", async () => {
+    for (const [path, text] of await generatedPages()) expect(await read(path), `${path}: run npm run docs`).toBe(text);
+  });
+
+  test("name every reason with its meaning", async () => {
+    const page = await read("docs/reasons.md");
+    for (const reason of Object.keys(REASONS))
+      expect(page).toMatch(new RegExp(`^\\| \`${reason}\` \\| \\S.* \\|$`, "m"));
+  });
+
+  test("name every setting of the operator, as flag and as variable", async () => {
+    const page = await read("docs/operator.md");
+    for (const setting of Object.keys(operatorConfigSchema.shape)) {
+      expect(page).toContain(`| \`${flagOf(setting)} `);
+      expect(page).toContain(`| \`${variableOf(setting)}\` |`);
+    }
+  });
+});
+
+test("a reason without a doc comment is an error", () => {
+  expect(() => parseReasons('  // Part\n  /** Good. */\n  A: "A",\n  B: "B",\n')).toThrow(
+    "reason B: needs a doc comment",
+  );
+  expect(() => parseReasons('  /** Good. */\n  A: "Other",\n')).toThrow("reason A:");
+});
+
+test("a page without the marks is an error", () => {
+  expect(() => withFlags("# Page\n", "table")).toThrow("no <!-- flags -->");
+});
+
+describe("docs/dependencies.md", () => {
+  test("gives a reason for every dependency, and names nothing else", async () => {
+    const page = await read("docs/dependencies.md");
+    const rows = [...page.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, name]) => name);
+    const { dependencies, devDependencies } = packageJson;
+    expect(rows.sort()).toEqual([...Object.keys(dependencies), ...Object.keys(devDependencies)].sort());
+  });
+});
