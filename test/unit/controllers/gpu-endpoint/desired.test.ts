@@ -1,0 +1,143 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  appNameOf,
+  createBody,
+  desiredEndpoint,
+  updateBody,
+} from "../../../../src/controllers/gpu-endpoint/desired.ts";
+import { createUpdateRounds } from "../../../../src/controllers/gpu-endpoint/rounds.ts";
+import { createEndpointParameters, updateEndpointRequest } from "../../../../src/service/schema/endpoints-v1.ts";
+import { CLUSTER_UID, desiredOf, endpointOf } from "../../../support/endpoints.ts";
+
+describe("the app name", () => {
+  it("is the same whenever it is asked for, and tells objects and clusters apart", () => {
+    const endpoint = endpointOf();
+    const name = appNameOf(endpoint, CLUSTER_UID);
+    expect(appNameOf(endpointOf({ image: "other:1" }, { generation: 9, resourceVersion: "99" }), CLUSTER_UID)).toBe(
+      name,
+    );
+    expect(appNameOf(endpointOf({}, { uid: "another" }), CLUSTER_UID)).not.toBe(name);
+    expect(appNameOf(endpoint, "another cluster")).not.toBe(name);
+    expect(name).toMatch(/^echo-[0-9a-f]{10}$/);
+  });
+
+  it("is what the user chose", () => {
+    expect(appNameOf(endpointOf({ appName: "chosen" }), CLUSTER_UID)).toBe("chosen");
+  });
+
+  it("is a DNS label of at most 63 characters for every name that Kubernetes allows", () => {
+    const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
+    const subdomain = fc.array(label, { minLength: 1, maxLength: 6 }).map((labels) => labels.join(".").slice(0, 253));
+    fc.assert(
+      fc.property(subdomain, fc.uuid(), (name, uid) => {
+        const appName = appNameOf(endpointOf({}, { name, uid }), CLUSTER_UID);
+        expect(appName).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
+        expect(appName.length).toBeLessThanOrEqual(63);
+      }),
+    );
+  });
+});
+
+describe("the remote's name", () => {
+  it.each([
+    ["namespace and name", {}, { name: "echo" }, "team-echo"],
+    ["cut to 220 characters", {}, { name: "x".repeat(253) }, `team-${"x".repeat(215)}`],
+    ["what the user chose", { name: "Echo (test)" }, {}, "Echo (test)"],
+  ])("is %s", (_name, change, metadata, expected) => {
+    expect(desiredEndpoint(endpointOf(change, metadata), CLUSTER_UID, []).name).toBe(expected);
+  });
+});
+
+const full = {
+  command: "serve",
+  registryAuthID: "auth-1",
+  clusterID: "cluster-1",
+  volumes: [
+    { type: "network", id: "net-1", mountPath: "/models" },
+    { type: "local", mountPath: "/scratch" },
+  ],
+};
+
+describe("what is sent", () => {
+  const env = [{ name: "TOKEN", value: "s3cr3t", secret: true }];
+
+  it("in an update is every parameter, from the spec alone", () => {
+    expect(updateBody("ep-1", desiredOf(endpointOf(full), env))).toEqual({
+      id: "ep-1",
+      name: "team-echo",
+      workerConfig: { minNum: 1, maxNum: 2, freeTimeout: 60, maxConcurrent: 4, gpuNum: 1, requestTimeout: 120 },
+      ports: [{ port: "8000" }],
+      policy: { type: "queue", value: 30 },
+      image: { image: "registry.example.com/models/echo:1.0", authId: "auth-1", command: "serve" },
+      volumeMounts: [
+        { type: "network", id: "net-1", mountPath: "/models" },
+        { type: "local", size: 30, mountPath: "/scratch" },
+      ],
+      clusterID: "cluster-1",
+      envs: [{ key: "TOKEN", value: "s3cr3t" }],
+      healthy: { path: "/health" },
+    });
+  });
+
+  it("in a create is also what only a create takes", () => {
+    const desired = desiredOf(endpointOf(full), env);
+    const { id: _id, ...shared } = updateBody("", desired);
+    expect(createBody(desired)).toEqual({
+      ...shared,
+      appName: desired.appName,
+      products: [{ id: "gpu-4090-24g" }],
+      rootfsSize: 100,
+    });
+  });
+
+  it.each([
+    ["the smallest spec", {}],
+    ["every optional field", full],
+    ["a suspended endpoint", { suspend: true }],
+  ])("fits the interface: %s", (_name, change) => {
+    const desired = desiredOf(endpointOf(change), env);
+    expect(() => createEndpointParameters.parse(createBody(desired))).not.toThrow();
+    expect(() => updateEndpointRequest.parse(updateBody("ep-1", desired))).not.toThrow();
+  });
+
+  it("has no optional strings that the spec leaves out", () => {
+    const body = createBody(desiredOf(endpointOf()));
+    expect(body.image).toEqual({ image: "registry.example.com/models/echo:1.0" });
+    expect(body).not.toHaveProperty("clusterID");
+  });
+
+  it("for a suspended endpoint are 0 of 0 workers, and all else as ever", () => {
+    const { workerConfig, ...rest } = updateBody("ep-1", desiredOf(endpointOf({ suspend: true })));
+    const { workerConfig: running, ...same } = updateBody("ep-1", desiredOf(endpointOf()));
+    expect(workerConfig).toEqual({ ...running, minNum: 0, maxNum: 0 });
+    expect(rest).toEqual(same);
+  });
+});
+
+describe("rounds of updates", () => {
+  const minute = 60_000;
+  it("are counted for one body in half an hour, each object by itself", () => {
+    const rounds = createUpdateRounds();
+    for (const at of [0, 10, 20]) rounds.note("uid", "body", at * minute);
+    rounds.note("other", "body", 20 * minute);
+    expect([rounds.count("uid", "body", 20 * minute), rounds.count("other", "body", 20 * minute)]).toEqual([3, 1]);
+    expect(rounds.count("uid", "body", 30 * minute)).toBe(2);
+    expect(rounds.count("uid", "body", 50 * minute)).toBe(0);
+  });
+
+  it("begin anew with another body", () => {
+    const rounds = createUpdateRounds();
+    rounds.note("uid", "body", 0);
+    expect(rounds.count("uid", "changed", 0)).toBe(0);
+    rounds.note("uid", "changed", 1);
+    expect([rounds.count("uid", "changed", 1), rounds.count("uid", "body", 1)]).toEqual([1, 0]);
+  });
+
+  it("are forgotten with the object", () => {
+    const rounds = createUpdateRounds();
+    rounds.note("uid", "body", 0);
+    rounds.forget("uid");
+    expect(rounds.count("uid", "body", 0)).toBe(0);
+  });
+});

@@ -1,0 +1,346 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { setConditions } from "../../../../src/api/conditions.ts";
+import { PENDING_STATUS } from "../../../../src/api/meta.ts";
+import {
+  expireResults,
+  type JobOutcome,
+  jobResults,
+  jobStatusOf,
+  resultsFrom,
+} from "../../../../src/controllers/jobs/status.ts";
+import type { JobStatus } from "../../../../src/controllers/jobs/types.ts";
+import { START } from "../../../support/fake-clock.ts";
+import { taskOf, video, videoJobOf } from "../../../support/jobs.ts";
+import { contractBreach, kstatusOf, shown } from "../../../support/kstatus.ts";
+
+const early = "2026-02-28T23:00:00Z";
+const now = "2026-03-01T00:00:00Z";
+
+const running: JobStatus = {
+  phase: "Running",
+  taskID: "task-1",
+  startTime: early,
+  conditions: setConditions(
+    PENDING_STATUS.conditions,
+    [{ type: "Reconciling", status: "True", reason: "Running", message: "" }],
+    early,
+  ),
+};
+const suspended: JobStatus = {
+  phase: "Pending",
+  conditions: setConditions(
+    PENDING_STATUS.conditions,
+    [{ type: "Suspended", status: "True", reason: "Suspended", message: "" }],
+    early,
+  ),
+};
+const halted: JobStatus = {
+  ...running,
+  phase: "Halted",
+  conditions: setConditions(
+    running.conditions,
+    [{ type: "Stalled", status: "True", reason: "SubmissionUnknown", message: "" }],
+    early,
+  ),
+};
+const results = jobResults([{ kind: "Video", ...video }], START);
+const active = (status: string | undefined, change = {}): JobOutcome => ({
+  phase: "Active",
+  result: status === undefined ? undefined : taskOf(status, change),
+});
+
+function report(before: JobStatus | undefined, outcome: JobOutcome, spec = {}) {
+  const job = videoJobOf("image", spec, before);
+  return { ...job, status: jobStatusOf(job, {}, outcome, START) };
+}
+
+describe("a job", () => {
+  const wait = { phase: "Pending", reason: "RateLimited", message: "429" } as const;
+  it.each<[string, JobStatus, JobOutcome, object, string, string[], ReturnType<typeof kstatusOf>]>([
+    [
+      "that waits",
+      PENDING_STATUS,
+      { ...wait, stalled: false },
+      {},
+      "Pending",
+      ["Ready=False/RateLimited", "Reconciling=True/RateLimited"],
+      "InProgress",
+    ],
+    [
+      "that a person must help",
+      PENDING_STATUS,
+      { ...wait, stalled: true },
+      {},
+      "Pending",
+      ["Ready=False/RateLimited", "Stalled=True/RateLimited"],
+      "Failed",
+    ],
+    [
+      "that is suspended",
+      PENDING_STATUS,
+      { phase: "Suspended" },
+      { suspend: true },
+      "Pending",
+      ["Ready=False/Suspended", "Suspended=True/Suspended"],
+      "InProgress",
+    ],
+    [
+      "that was suspended and waits",
+      suspended,
+      { ...wait, stalled: false },
+      {},
+      "Pending",
+      ["Ready=False/RateLimited", "Reconciling=True/RateLimited", "Suspended=False/Resumed"],
+      "InProgress",
+    ],
+    [
+      "that is just submitted",
+      PENDING_STATUS,
+      active(undefined),
+      {},
+      "Queued",
+      ["Ready=False/Queued", "Reconciling=True/Queued"],
+      "InProgress",
+    ],
+    [
+      "that is queued at the remote",
+      PENDING_STATUS,
+      active("TASK_STATUS_QUEUED"),
+      {},
+      "Queued",
+      ["Ready=False/Queued", "Reconciling=True/Queued"],
+      "InProgress",
+    ],
+    [
+      "that is processed",
+      PENDING_STATUS,
+      active("TASK_STATUS_PROCESSING"),
+      {},
+      "Running",
+      ["Ready=False/Running", "Reconciling=True/Running"],
+      "InProgress",
+    ],
+    [
+      "in a state that nobody knows",
+      PENDING_STATUS,
+      active("TASK_STATUS_MARINATING"),
+      {},
+      "Queued",
+      ["Ready=False/Queued", "Reconciling=True/Queued"],
+      "InProgress",
+    ],
+    [
+      "that ran and is in a state that nobody knows",
+      running,
+      active("TASK_STATUS_MARINATING"),
+      {},
+      "Running",
+      ["Ready=False/Running", "Reconciling=True/Running"],
+      "InProgress",
+    ],
+    [
+      "that makes progress in a state that nobody knows",
+      PENDING_STATUS,
+      active("X", { progressPercent: 5 }),
+      {},
+      "Running",
+      ["Ready=False/Running", "Reconciling=True/Running"],
+      "InProgress",
+    ],
+    [
+      "that ran and is queued again, for a further attempt",
+      running,
+      active("TASK_STATUS_QUEUED"),
+      {},
+      "Queued",
+      ["Ready=False/Queued", "Reconciling=True/Queued"],
+      "InProgress",
+    ],
+    [
+      "suspended too late",
+      running,
+      active("TASK_STATUS_PROCESSING"),
+      { suspend: true },
+      "Running",
+      ["Ready=False/Running", "Reconciling=True/Running", "Suspended=False/AlreadySubmitted"],
+      "InProgress",
+    ],
+    [
+      "whose account is held while it runs",
+      running,
+      { phase: "Active", result: undefined, note: { reason: "AccountNotReady", message: "" } },
+      {},
+      "Running",
+      ["Ready=False/AccountNotReady", "Reconciling=True/AccountNotReady"],
+      "InProgress",
+    ],
+    [
+      "that may have been sent",
+      running,
+      { phase: "Halted", message: "look" },
+      {},
+      "Halted",
+      ["Ready=False/SubmissionUnknown", "Stalled=True/SubmissionUnknown"],
+      "Failed",
+    ],
+    [
+      "that was halted and is submitted",
+      halted,
+      active(undefined),
+      {},
+      "Queued",
+      ["Ready=False/Queued", "Reconciling=True/Queued"],
+      "InProgress",
+    ],
+    [
+      "that succeeded",
+      running,
+      { phase: "Succeeded", result: undefined, results },
+      {},
+      "Succeeded",
+      ["Complete=True/Completed", "Ready=True/Completed", "ResultsAvailable=True/Available"],
+      "Current",
+    ],
+    [
+      "that failed",
+      running,
+      { phase: "Failed", reason: "RemoteTaskFailed", message: "no", result: undefined },
+      {},
+      "Failed",
+      ["Failed=True/RemoteTaskFailed", "Ready=False/RemoteTaskFailed", "Stalled=True/RemoteTaskFailed"],
+      "Failed",
+    ],
+  ])("%s", (_name, before, outcome, spec, phase, conditions, verdict) => {
+    const after = report(before, outcome, spec);
+    expect(after.status.phase).toBe(phase);
+    expect(shown(after.status.conditions)).toEqual(conditions);
+    expect(kstatusOf(after)).toBe(verdict);
+    expect(contractBreach(after.status.conditions)).toBe("");
+  });
+
+  it("keeps the contract whatever the order of outcomes", () => {
+    const outcomes = fc.constantFrom<JobOutcome>(
+      { ...wait, stalled: false },
+      { ...wait, stalled: true },
+      { phase: "Suspended" },
+      { phase: "Halted", message: "" },
+      active(undefined),
+      active("TASK_STATUS_PROCESSING"),
+      { phase: "Succeeded", result: undefined, results },
+      { phase: "Failed", reason: "NoResult", message: "", result: undefined },
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(outcomes, fc.boolean()), { minLength: 1, maxLength: 6 }), (steps) => {
+        let status: JobStatus = PENDING_STATUS;
+        for (const [outcome, suspend] of steps) status = report(status, outcome, { suspend }).status;
+        expect(contractBreach(status.conditions)).toBe("");
+      }),
+    );
+  });
+
+  it("does not change when nothing did", () => {
+    const once = report(running, active("TASK_STATUS_PROCESSING", { progressPercent: 40, eta: 9 })).status;
+    expect(report(once, active("TASK_STATUS_PROCESSING", { progressPercent: 40, eta: 9 })).status).toEqual(once);
+  });
+});
+
+describe("what the service shows of a task", () => {
+  it.each([
+    [40.4, 40],
+    [-3, 0],
+    [250, 100],
+    [undefined, undefined],
+  ])("a progress of %s is shown as %s", (progressPercent, expected) => {
+    const change = progressPercent === undefined ? {} : { progressPercent };
+    expect(report(PENDING_STATUS, active("X", change)).status.progressPercent).toBe(expected);
+  });
+
+  it("is kept verbatim", () => {
+    const { status } = report(
+      PENDING_STATUS,
+      active("TASK_STATUS_MARINATING", { reason: "slowly", taskType: "VENDOR", eta: 12.4 }),
+    );
+    expect(status).toMatchObject({
+      remoteStatus: "TASK_STATUS_MARINATING",
+      reason: "slowly",
+      taskType: "VENDOR",
+      etaSeconds: 12,
+    });
+  });
+
+  it("is no estimate when it is negative", () => {
+    expect(report(PENDING_STATUS, active("X", { eta: -1 })).status).not.toHaveProperty("etaSeconds");
+  });
+});
+
+describe("a finished job", () => {
+  it("tells when, for how long, and until when the results can be fetched", () => {
+    const before = { ...running, etaSeconds: 5 };
+    const { status } = report(before, { phase: "Succeeded", result: taskOf("TASK_STATUS_SUCCEED"), results });
+    expect(status).toMatchObject({
+      completionTime: now,
+      startTime: early,
+      duration: "1h",
+      resultsExpireAt: "2026-03-01T01:00:00Z",
+      results: [{ kind: "Video", url: video.url, type: "mp4", expiresAt: "2026-03-01T01:00:00Z" }],
+    });
+    expect(status).not.toHaveProperty("etaSeconds");
+  });
+
+  it("expires with the first of its URLs", () => {
+    const two = jobResults(
+      [
+        { kind: "Video", ...video, ttlSeconds: 7200 },
+        { kind: "Video", ...video, ttlSeconds: 60 },
+      ],
+      START,
+    );
+    expect(report(running, { phase: "Succeeded", result: undefined, results: two }).status.resultsExpireAt).toBe(
+      "2026-03-01T00:01:00Z",
+    );
+  });
+
+  it("keeps its task", () => {
+    const outcome: JobOutcome = { phase: "Failed", reason: "DeadlineExceeded", message: "", result: undefined };
+    expect(report(running, outcome).status).toMatchObject({ taskID: "task-1", completionTime: now });
+  });
+});
+
+describe("the life of a URL", () => {
+  const ttl = (ttlSeconds: number | undefined) => (ttlSeconds === undefined ? {} : { ttlSeconds });
+  it.each([
+    ["is what the service says", 3600, "2026-03-01T01:00:00Z"],
+    ["is a day where the service says nothing", undefined, "2026-03-02T00:00:00Z"],
+  ])("%s", (_name, seconds, expiresAt) => {
+    expect(jobResults([{ kind: "Audio", url: "u", type: "mp3", ...ttl(seconds) }], START)).toMatchObject([
+      { expiresAt },
+    ]);
+  });
+
+  it("counts for every kind of result, and what has no URL is none", () => {
+    const result = taskOf("TASK_STATUS_SUCCEED", {
+      videos: [video],
+      audios: [{ url: "a", type: "mp3" }],
+      images: [{ url: "", type: "png" }],
+    });
+    expect(resultsFrom(result, START).map(({ kind }) => kind)).toEqual(["Audio", "Video"]);
+  });
+
+  const done = report(running, { phase: "Succeeded", result: undefined, results }).status;
+  it("ends, and the status says so once", () => {
+    expect(expireResults(done, START + 3_599_999)).toBeUndefined();
+    const expired = expireResults(done, START + 3_600_000);
+    expect(shown(expired?.conditions ?? [])).toEqual([
+      "Complete=True/Completed",
+      "Ready=True/Completed",
+      "ResultsAvailable=False/Expired",
+    ]);
+    expect(expired && expireResults(expired, START + 9_999_999)).toBeUndefined();
+    expect(expired && kstatusOf({ metadata: { name: "sea", generation: 1 }, status: expired })).toBe("Current");
+  });
+
+  it("does not matter to a failed job", () => {
+    expect(expireResults({ ...halted, resultsExpireAt: early }, START)).toBeUndefined();
+  });
+});
