@@ -46,7 +46,8 @@ export function createManager(options: ManagerOptions): Manager {
     const left = await journal.open(stop);
     leading = true;
     log.info({ epoch: journal.epoch(), intents: left.length }, "journal opened");
-    await Promise.all(options.informers.map((informer) => informer.start(watches)));
+    // An API server that is away must not keep the process from ending.
+    await Promise.race([Promise.all(options.informers.map((informer) => informer.start(watches))), aborted(stop)]);
     stop.throwIfAborted();
     options.onTakeover(left);
     for (const runnable of options.runnables) await runnable.start();
@@ -83,13 +84,10 @@ export function createManager(options: ManagerOptions): Manager {
       const watches = new AbortController();
       const ended = elector === undefined ? stop : AbortSignal.any([stop, elector.lost]);
       try {
-        await start(stop, watches.signal);
-        await new Promise<void>((resolve) => {
-          if (ended.aborted) resolve();
-          else ended.addEventListener("abort", () => resolve(), { once: true });
-        });
+        await start(ended, watches.signal);
+        await aborted(ended);
       } catch (error) {
-        if (!stop.aborted) throw error;
+        if (!ended.aborted) throw error;
       } finally {
         log.info("stopping");
         await finish(watches);
@@ -97,4 +95,11 @@ export function createManager(options: ManagerOptions): Manager {
       if (elector?.lost.aborted && !stop.aborted) throw elector.lost.reason;
     },
   };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }

@@ -1,0 +1,198 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createLeaderElector, type LeaderElector } from "../../../src/runtime/leader.ts";
+import { createFakeClock, type FakeClock, until } from "../../support/fake-clock.ts";
+import { createObjectStore, type ObjectStore, type Stored } from "../../support/object-store.ts";
+import { failure, type ScriptedApi, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
+
+const PATH = "/apis/coordination.k8s.io/v1/namespaces/mooring/leases/mooring";
+const forever = new AbortController().signal;
+
+type World = { api: ScriptedApi; store: ObjectStore; clock: FakeClock; told: boolean[] };
+
+async function world(lease?: Record<string, unknown>): Promise<World> {
+  const store = createObjectStore();
+  if (lease !== undefined) store.put(PATH, { metadata: { name: "mooring", namespace: "mooring" }, spec: lease });
+  return { store, api: await scriptedApi(store.script), clock: createFakeClock(), told: [] };
+}
+
+function elector(w: World, identity = "one"): LeaderElector {
+  const made = createLeaderElector({
+    client: w.api.client,
+    namespace: "mooring",
+    name: "mooring",
+    identity,
+    clock: w.clock,
+    log: silentLog,
+    onLeading: (leading) => w.told.push(leading),
+  });
+  onTestFinished(() => made.release());
+  return made;
+}
+
+const spec = ({ store }: World) => (store.objects.get(PATH)?.spec ?? {}) as Record<string, unknown>;
+const held = {
+  holderIdentity: "other",
+  leaseDurationSeconds: 15,
+  acquireTime: "2026-02-28T23:00:00.000000Z",
+  renewTime: "2026-02-28T23:59:59.000000Z",
+  leaseTransitions: 4,
+};
+
+/** Begins to acquire; `at` is the elapsed time of success. */
+function acquiring(w: World, leader: LeaderElector): { at: number | undefined } {
+  const seen: { at: number | undefined } = { at: undefined };
+  const began = w.clock.monotonic();
+  leader.acquire(forever).then(
+    () => {
+      seen.at = w.clock.monotonic() - began;
+    },
+    () => undefined,
+  );
+  return seen;
+}
+
+describe("the lease", () => {
+  it("is made by the first", async () => {
+    const w = await world();
+    const leader = elector(w);
+    expect(leader.surelyHeld()).toBe(false);
+    await leader.acquire(forever);
+    expect(spec(w)).toEqual({
+      holderIdentity: "one",
+      leaseDurationSeconds: 15,
+      acquireTime: "2026-03-01T00:00:00.000000Z",
+      renewTime: "2026-03-01T00:00:00.000000Z",
+      leaseTransitions: 0,
+    });
+    expect([leader.surelyHeld(), w.told]).toEqual([true, [true]]);
+  });
+
+  it.each([
+    ["released", { ...held, holderIdentity: "", leaseDurationSeconds: 1 }, 5],
+    ["its own, of before a restart under the same name", { ...held, holderIdentity: "one" }, 4],
+  ])("is taken at once when it is %s", async (_name, lease, transitions) => {
+    const w = await world(lease);
+    await elector(w).acquire(forever);
+    expect(spec(w)).toMatchObject({ holderIdentity: "one", leaseTransitions: transitions });
+  });
+
+  it("of another is taken only after 15 s without a change by our own clock, however old its times are", async () => {
+    const w = await world({ ...held, renewTime: "2020-01-01T00:00:00.000000Z" });
+    const seen = acquiring(w, elector(w));
+    await until(() => seen.at !== undefined, { clock: w.clock, stepMs: 100 });
+    expect(seen.at).toBeGreaterThanOrEqual(15_000);
+    expect(seen.at).toBeLessThanOrEqual(18_000);
+    expect(spec(w)).toMatchObject({
+      holderIdentity: "one",
+      leaseTransitions: 5,
+      acquireTime: expect.stringMatching(/^2026-03-01/),
+    });
+  });
+
+  it("of another that goes on renewing is not taken, however new or old its times are", async () => {
+    const w = await world(held);
+    const seen = acquiring(w, elector(w));
+    for (let renewals = 0; renewals < 10; renewals++) {
+      const before = w.api.requests.length;
+      await until(() => w.api.requests.length > before + 1, { clock: w.clock, stepMs: 200 });
+      const object = w.store.objects.get(PATH) as Stored;
+      w.store.put(PATH, object);
+    }
+    expect(w.clock.monotonic() - 1_000_000).toBeGreaterThan(18_000);
+    expect(seen.at).toBeUndefined();
+  });
+
+  it("goes to one of two that want it at once", async () => {
+    const w = await world();
+    const leaders = [elector(w, "one"), elector(w, "two")];
+    const seen = leaders.map((leader) => acquiring(w, leader));
+    await until(() => seen.some(({ at }) => at !== undefined), { clock: w.clock, stepMs: 10 });
+    await w.clock.advance(5_000);
+    expect(leaders.filter((leader) => leader.surelyHeld())).toHaveLength(1);
+  });
+
+  it("is not waited for any more once that is aborted", async () => {
+    const w = await world(held);
+    const stop = new AbortController();
+    const acquired = elector(w).acquire(stop.signal);
+    await until(() => w.clock.timers() === 1);
+    stop.abort(new Error("stopped"));
+    await expect(acquired).rejects.toThrow("stopped");
+  });
+});
+
+describe("the holder", () => {
+  async function leading(): Promise<World & { leader: LeaderElector }> {
+    const w = await world();
+    const leader = elector(w);
+    await leader.acquire(forever);
+    return { ...w, leader };
+  }
+
+  it("renews every 2 s and keeps what it acquired", async () => {
+    const w = await leading();
+    const before = spec(w)["renewTime"];
+    await until(() => w.store.writes.length >= 8, { clock: w.clock, stepMs: 250 });
+    expect(spec(w)["renewTime"]).not.toBe(before);
+    expect(spec(w)).toMatchObject({ acquireTime: before, leaseTransitions: 0 });
+    expect([w.leader.surelyHeld(), w.leader.lost.aborted]).toEqual([true, false]);
+  });
+
+  it("counts as holding it surely for 10 s after the last renewal, by its own clock", async () => {
+    const w = await leading();
+    w.api.answer(() => failure(500, "InternalError"));
+    await w.clock.advance(9_999);
+    expect(w.leader.surelyHeld()).toBe(true);
+    await w.clock.advance(1);
+    expect(w.leader.surelyHeld()).toBe(false);
+  });
+
+  it("has lost it after 10 s without a renewal", async () => {
+    const w = await leading();
+    const before = w.clock.monotonic();
+    w.api.answer(() => failure(500, "InternalError"));
+    await until(() => w.leader.lost.aborted, { clock: w.clock, stepMs: 100 });
+    const after = w.clock.monotonic() - before;
+    expect(after).toBeGreaterThanOrEqual(10_000);
+    expect(after).toBeLessThan(15_000);
+    expect(String(w.leader.lost.reason)).toContain("lease mooring/mooring lost: it could not be renewed");
+    expect(w.told).toEqual([true, false]);
+  });
+
+  it("has lost it at once when another holds it", async () => {
+    const w = await leading();
+    const object = w.store.objects.get(PATH) as Stored;
+    w.store.put(PATH, { ...object, spec: { ...spec(w), holderIdentity: "other" } });
+    await until(() => w.leader.lost.aborted, { clock: w.clock, stepMs: 250 });
+    expect(String(w.leader.lost.reason)).toContain("lost to other");
+    expect(w.leader.surelyHeld()).toBe(false);
+  });
+
+  it("lives through a failed renewal", async () => {
+    const w = await leading();
+    let failures = 0;
+    w.api.answer((request) => (failures++ < 3 ? failure(500, "InternalError") : w.store.script(request)));
+    const before = w.store.writes.length;
+    await until(() => w.store.writes.length > before + 1, { clock: w.clock, stepMs: 250 });
+    expect([w.leader.surelyHeld(), w.leader.lost.aborted]).toEqual([true, false]);
+  });
+
+  it("gives it up, so that another takes it at once", async () => {
+    const w = await leading();
+    await w.leader.release();
+    expect(spec(w)).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1 });
+    expect(w.told).toEqual([true, false]);
+    const seen = acquiring(w, elector(w, "two"));
+    await until(() => seen.at !== undefined, w);
+    expect(spec(w)).toMatchObject({ holderIdentity: "two", leaseTransitions: 1 });
+  });
+
+  it("leaves the lease alone when it has lost it", async () => {
+    const w = await leading();
+    const object = w.store.objects.get(PATH) as Stored;
+    w.store.put(PATH, { ...object, spec: { ...spec(w), holderIdentity: "other" } });
+    await until(() => w.leader.lost.aborted, { clock: w.clock, stepMs: 250 });
+    await w.leader.release();
+    expect(spec(w)).toMatchObject({ holderIdentity: "other" });
+  });
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it } from "vitest";
+import type { Resource } from "../../../src/kube/resource.ts";
+import type { JournalEntry } from "../../../src/runtime/journal.ts";
+import { createManager, type Manager, type ManagerOptions } from "../../../src/runtime/manager.ts";
+import { settle, until } from "../../support/fake-clock.ts";
+import { silentLog } from "../../support/scripted-api-server.ts";
+
+const resource = (plural: string): Resource => ({ group: "g", version: "v1", plural, kind: plural, namespaced: true });
+const left: JournalEntry[] = [
+  { id: "i", kind: "K", key: "a/b", uid: "u", operation: "o", attempt: 1, specHash: "h", time: "t" },
+];
+
+type World = {
+  manager: Manager;
+  log: string[];
+  lost: AbortController;
+  lists: Map<string, () => void>;
+  stop: AbortController;
+  run: () => Promise<void>;
+};
+
+/** Parts that write down when they are asked to do what; lists end when told to. */
+function world(change: Partial<ManagerOptions> = {}, options: { failing?: string } = {}): World {
+  const log: string[] = [];
+  const lost = new AbortController();
+  const stop = new AbortController();
+  const lists = new Map<string, () => void>();
+  const step = async (name: string) => {
+    log.push(name);
+    await settle();
+    if (options.failing === name) throw new Error(`${name} failed`);
+    log.push(`${name} done`);
+  };
+  const informer = (name: string): ManagerOptions["informers"][number] => {
+    let synced = false;
+    return {
+      resource: resource(name),
+      synced: () => synced,
+      stopped: () => step(`${name} stopped`),
+      start: (signal) => {
+        log.push(`list ${name}`);
+        signal.addEventListener("abort", () => log.push(`end ${name}`));
+        return new Promise((resolve) => {
+          lists.set(name, () => {
+            synced = true;
+            resolve();
+          });
+          signal.addEventListener("abort", () => resolve());
+        });
+      },
+    };
+  };
+  const manager = createManager({
+    elector: {
+      acquire: () => step("acquire"),
+      lost: lost.signal,
+      surelyHeld: () => true,
+      release: () => step("release"),
+    },
+    journal: {
+      open: async () => {
+        await step("open");
+        return left;
+      },
+      epoch: () => 1,
+      commit: async () => {},
+      record: () => {},
+      settle: () => {},
+      find: () => undefined,
+      entries: () => left,
+      close: () => step("close"),
+    },
+    informers: [informer("things"), informer("others")],
+    controllers: [{ name: "c", enqueue: () => {}, start: () => void log.push("work"), stop: () => step("stop work") }],
+    runnables: [1, 2].map((n) => ({
+      name: `r${n}`,
+      start: () => void log.push(`run ${n}`),
+      stop: () => void log.push(`end ${n}`),
+    })),
+    onTakeover: (entries) => log.push(`judge ${entries.map(({ id }) => id)}`),
+    log: silentLog,
+    stopDeadlineMs: 1_000,
+    ...change,
+  });
+  return { manager, log, lost, lists, stop, run: () => manager.run(stop.signal) };
+}
+
+const takeover = ["acquire", "acquire done", "open", "open done", "list things", "list others"];
+const ending = ["stop work", "stop work done", "end 2", "end 1", "end things", "end others"];
+
+describe("taking over", () => {
+  it("is lease, journal, whole lists, judgement, work: in this order and no other", async () => {
+    const w = world();
+    void w.run();
+    await until(() => w.lists.size === 2);
+    await settle();
+    expect(w.log).toEqual(takeover);
+    w.lists.get("things")?.();
+    await settle();
+    expect(w.log).toEqual(takeover); // one list is not enough
+    w.lists.get("others")?.();
+    await until(() => w.log.includes("work"));
+    expect(w.log.slice(6)).toEqual(["judge i", "run 1", "run 2", "work"]);
+    w.stop.abort();
+  });
+
+  it("does not need a lease where this process is the only one", async () => {
+    const w = world({ elector: undefined });
+    void w.run();
+    await until(() => w.lists.size === 2);
+    expect(w.log[0]).toBe("open");
+    w.stop.abort();
+  });
+
+  it("reads nothing when the lease was not acquired", async () => {
+    const w = world({}, { failing: "acquire" });
+    await expect(w.run()).rejects.toThrow("acquire failed");
+    expect(w.log).not.toContain("open");
+    expect(w.log).not.toContain("work");
+  });
+
+  it("starts no work when the journal cannot be opened, and gives the lease back", async () => {
+    const w = world({}, { failing: "open" });
+    await expect(w.run()).rejects.toThrow("open failed");
+    expect(w.log).not.toContain("list things");
+    expect(w.log.at(-1)).toBe("release done");
+  });
+});
+
+describe("stopping", () => {
+  /** Runs until it is told to end; resolves with how it ended. */
+  async function ended(w: World, end: () => void): Promise<string> {
+    const run = w.run().then(
+      () => "ended",
+      (error: unknown) => String(error),
+    );
+    await until(() => w.lists.size === 2);
+    for (const finish of w.lists.values()) finish();
+    await until(() => w.log.includes("work"));
+    end();
+    return run;
+  }
+
+  it("goes the way back: workers, runnables, watches, journal, and the lease last", async () => {
+    const w = world();
+    expect(await ended(w, () => w.stop.abort())).toBe("ended");
+    const log = w.log.slice(w.log.indexOf("work") + 1);
+    expect(log.slice(0, 6)).toEqual(ending);
+    expect(log.slice(-4)).toEqual(["close", "close done", "release", "release done"]);
+    expect(log.indexOf("things stopped done")).toBeLessThan(log.indexOf("close"));
+  });
+
+  it("gives the lease back although the journal could not be written", async () => {
+    const w = world({}, { failing: "close" });
+    expect(await ended(w, () => w.stop.abort())).toBe("ended");
+    expect(w.log.at(-1)).toBe("release done");
+  });
+
+  it("while it still lists starts no work", async () => {
+    const w = world();
+    const run = w.run();
+    await until(() => w.lists.size === 2);
+    w.stop.abort();
+    await run;
+    expect(w.log).not.toContain("work");
+    expect(w.log).not.toContain("judge i");
+    expect(w.log.at(-1)).toBe("release done");
+  });
+
+  it("does not judge or work when the lease is lost during the first lists", async () => {
+    const w = world();
+    const run = w.run();
+    await until(() => w.lists.size === 2);
+    w.lost.abort(new Error("lease lost"));
+    await expect(run).rejects.toThrow("lease lost");
+    expect(w.log).not.toContain("judge i");
+    expect(w.log).not.toContain("work");
+  });
+
+  it("comes by itself when the lease is lost, as an error: the process must end", async () => {
+    const w = world();
+    expect(await ended(w, () => w.lost.abort(new Error("lease lost")))).toBe("Error: lease lost");
+    expect(w.log).toContain("stop work done");
+  });
+});
+
+describe("readiness", () => {
+  it("holds while standing by, not while the first lists are under way", async () => {
+    const w = world();
+    expect(w.manager.leading()).toBe(false);
+    expect(() => w.manager.ready()).not.toThrow();
+    void w.run();
+    await until(() => w.lists.size === 2);
+    w.lists.get("things")?.();
+    expect(w.manager.leading()).toBe(true);
+    expect(() => w.manager.ready()).toThrow("waiting for the first list of others");
+    w.lists.get("others")?.();
+    expect(() => w.manager.ready()).not.toThrow();
+    w.stop.abort();
+  });
+});
