@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, inject, onTestFinished, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { runProgram } from "../cluster/run-program.ts";
+import { waitUntil } from "../cluster/wait-until.ts";
+import { isAlive, readPids } from "../support/processes.ts";
+
+const script = "test/demo/main.ts";
+const examples = new URL("../../examples/", import.meta.url);
+const soon = { timeoutMs: 60_000, intervalMs: 200 };
+
+type Demo = {
+  child: ChildProcess;
+  /** Its temporary folder: everything the demo makes is in it. */
+  folder: string;
+  output(): string;
+  /** Exit code, or the signal that ended it. */
+  ended: Promise<number | string | null>;
+  /** The processes it has started so far, by name. */
+  pids(): Promise<Map<string, number>>;
+};
+
+/** Runs the demo as package.json's script does, with pipes for a terminal. The bundle is there already. */
+async function startDemo({ borrow, args = [] }: { borrow: boolean; args?: string[] }): Promise<Demo> {
+  const folder = await mkdtemp(join(tmpdir(), "demo-test-"));
+  const cluster = borrow ? { USE_EXISTING_CLUSTER: "true", KUBECONFIG: inject("kubeconfig") } : {};
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd: fileURLToPath(new URL("../..", import.meta.url)),
+    env: { ...process.env, ...cluster, TMPDIR: folder },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      text += chunk;
+    });
+  }
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const pids = async () => {
+    const folders = await readdir(folder);
+    const maps = await Promise.all(folders.map((name) => readPids(join(folder, name)).catch(() => new Map())));
+    return new Map<string, number>(maps.flatMap((map) => [...map]));
+  };
+  const ended = once(child, "close").then(([code, signal]) => code ?? signal);
+  return { child, folder, output: () => text, ended, pids };
+}
+
+async function processesOnceItRuns(demo: Demo): Promise<number[]> {
+  await waitUntil("the operator runs", async () => demo.output().includes("operator running"), soon).catch((error) => {
+    throw new Error(`${error}\n${demo.output()}`);
+  });
+  const pids = await demo.pids();
+  expect([...pids.keys()]).toEqual(expect.arrayContaining(["guardian", "operator", "simulator"]));
+  return [...pids.values()];
+}
+
+async function nothingIsLeft({ folder }: Demo, pids: number[]): Promise<void> {
+  const clean = async () => !pids.some(isAlive) && (await readdir(folder)).length === 0;
+  await waitUntil(`processes ${pids} and everything in ${folder} are gone`, clean, soon);
+  await rm(folder, { recursive: true });
+}
+
+test("npm run demo runs what is tested here", () => {
+  expect(packageJson.scripts.demo).toBe(`npm run --silent build && node ${script}`);
+});
+
+test("every example converges, results can be fetched, and nothing is left", async () => {
+  const demo = await startDemo({ borrow: false });
+  const pids = await processesOnceItRuns(demo);
+  expect(await demo.ended, demo.output()).toBe(0);
+  const output = demo.output();
+  for (const name of (await readdir(examples)).filter((file) => file.endsWith(".yaml"))) {
+    const [, kind = "", object = ""] = /^kind: (GpuEndpoint|SpeechJob|VideoJob)\nmetadata:\n {2}name: (\S+)/m.exec(
+      await readFile(new URL(name, examples), "utf8"),
+    ) ?? [undefined];
+    expect(output, name).toMatch(new RegExp(`^\\[ *[\\d.]+ s\\] ${kind}/${object} +Ready=True`, "m"));
+    expect(output, name).toContain(`${kind.toLowerCase()}.mooring.dev/${object} condition met`);
+    if (kind !== "GpuEndpoint") {
+      expect(output, name).toMatch(new RegExp(`^${kind}/${object} +(audio|video)/\\w+ +[\\d.]+ kB +http://\\S+$`, "m"));
+    }
+  }
+  expect(output).toMatch(/^(cluster)?account.mooring.dev\/default +True +True/m);
+  expect(output).toContain("examples are as their manifests say.");
+  await nothingIsLeft(demo, pids);
+});
+
+describe("in somebody else's cluster", () => {
+  const kubectl = (...args: string[]) => runProgram(inject("kubectl"), ["--kubeconfig", inject("kubeconfig"), ...args]);
+  const demoNamespaces = async () =>
+    (await kubectl("get", "namespaces", "-o", "name")).split("\n").filter((name) => name.includes("mooring-demo-"));
+
+  afterEach(async () => {
+    for (const namespace of await demoNamespaces()) await kubectl("delete", namespace, "--wait=false");
+  });
+
+  test("what does not converge in time is named with its reason and the logs, and its namespace goes", async () => {
+    const demo = await startDemo({ borrow: true, args: ["--timeout", "0.5"] });
+    const pids = await processesOnceItRuns(demo);
+    expect(await demo.ended, demo.output()).toBe(1);
+    const output = demo.output();
+    expect(output).toMatch(/^FAILED: \d+ objects not there after 0\.5 s$/m);
+    expect(output).toMatch(/^ {2}VideoJob\/waves: \S+, Ready=(False|Unknown), \w+: \S/m);
+    const logs = /^logs: (.+)$/m.exec(output)?.[1] ?? "no line with the logs";
+    expect(await readFile(join(logs, "operator.log"), "utf8")).toContain("operator starts");
+    expect(await demoNamespaces()).toEqual([]);
+    await rm(logs, { recursive: true });
+    await nothingIsLeft(demo, pids);
+  });
+
+  test.each(["SIGINT", "SIGKILL"] as const)("after %s nothing of it runs on", async (signal) => {
+    const demo = await startDemo({ borrow: true, args: ["--keep"] });
+    const pids = await processesOnceItRuns(demo);
+    demo.child.kill(signal);
+    expect(await demo.ended).toBe(signal === "SIGINT" ? 130 : "SIGKILL");
+    await nothingIsLeft(demo, pids);
+  });
+});
