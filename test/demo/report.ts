@@ -29,5 +29,6 @@ export function lookAroundLines({ controlPlane, namespace, simulator, metrics, l
     `  curl -s ${simulator}/__audit/counts    # what the remote was asked; /__state is what it has`,
     `  curl -s ${metrics} | grep ^mooring_`,
     `  tail -f ${logs}/operator.log`,
+    "The URLs above can be opened in a browser meanwhile.",
   ];
 }
