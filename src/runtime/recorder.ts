@@ -43,7 +43,8 @@ const SERIES_MS = 6 * 60_000;
 const BURST = 25;
 const REFILL_MS = 5 * 60_000;
 const QUEUE_LENGTH = 1_000;
-const NOTE_LENGTH = 1_000;
+/** The API server counts bytes (1,024). */
+const NOTE_BYTES = 1_024;
 
 export function createEventRecorder(options: RecorderOptions): EventRecorder {
   const { client, clock, log } = options;
@@ -92,7 +93,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
   return {
     event(object, type, reason, action, note) {
       const { uid = "", name, namespace = "default" } = object.metadata;
-      const text = note.length > NOTE_LENGTH ? `${note.slice(0, NOTE_LENGTH - 1)}…` : note;
+      const text = cutToBytes(note, NOTE_BYTES);
       const key = [uid, type, reason, action, text].join("\n");
       const microTime = new Date(clock.now()).toISOString().replace("Z", "000Z");
       const known = series.get(key);
@@ -139,4 +140,12 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
       }
     },
   };
+}
+
+/** The longest beginning of whole characters that fits, with an ellipsis when something was left off. */
+function cutToBytes(text: string, limit: number): string {
+  if (Buffer.byteLength(text) <= limit) return text;
+  const ellipsis = "…";
+  const room = new Uint8Array(limit - Buffer.byteLength(ellipsis));
+  return `${text.slice(0, new TextEncoder().encodeInto(text, room).read)}${ellipsis}`;
 }

@@ -1,0 +1,186 @@
+import { describe, expect, it } from "vitest";
+import type { Resource } from "../../../src/kube/resource.ts";
+import type { KubeObject } from "../../../src/kube/types.ts";
+import { createEventRecorder, type EventRecorder } from "../../../src/runtime/recorder.ts";
+import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import { failure, type Script, type ScriptedApi, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
+
+const things: Resource = { group: "example.com", version: "v1", plural: "things", kind: "Thing", namespaced: true };
+const forever = new AbortController().signal;
+
+const thing = (uid = "uid-a"): KubeObject => ({
+  kind: "Thing",
+  metadata: { name: "a", namespace: "team", uid, resourceVersion: "7" },
+  spec: {},
+});
+
+type World = { api: ScriptedApi; clock: FakeClock; recorder: EventRecorder };
+
+async function world(script: Script = () => ({ status: 201 })): Promise<World> {
+  const api = await scriptedApi(script);
+  const clock = createFakeClock();
+  const recorder = createEventRecorder({
+    client: api.client,
+    clock,
+    log: silentLog,
+    controller: "mooring.dev/operator",
+    instance: "one",
+    resourceOf: () => things,
+  });
+  return { api, clock, recorder };
+}
+
+describe("an event", () => {
+  it("says what happened to which object, in events.k8s.io/v1 with microseconds", async () => {
+    const { api, recorder } = await world();
+    recorder.event(thing(), "Warning", "Refused", "Update", "no such product");
+    await recorder.flush(forever);
+    expect(api.requests).toMatchObject([
+      {
+        method: "POST",
+        path: "/apis/events.k8s.io/v1/namespaces/team/events",
+        body: {
+          apiVersion: "events.k8s.io/v1",
+          kind: "Event",
+          metadata: { name: expect.stringMatching(/^a\.[0-9a-f]+$/), namespace: "team" },
+          eventTime: "2026-03-01T00:00:00.000000Z",
+          reportingController: "mooring.dev/operator",
+          reportingInstance: "one",
+          type: "Warning",
+          reason: "Refused",
+          action: "Update",
+          note: "no such product",
+          regarding: {
+            apiVersion: "example.com/v1",
+            kind: "Thing",
+            name: "a",
+            namespace: "team",
+            uid: "uid-a",
+            resourceVersion: "7",
+          },
+        },
+      },
+    ]);
+  });
+
+  it("of a cluster-scoped object goes to the namespace default", async () => {
+    const { api, recorder } = await world();
+    recorder.event({ metadata: { name: "a", uid: "u" }, spec: {} }, "Normal", "R", "A", "n");
+    await recorder.flush(forever);
+    expect(api.requests[0]?.path).toBe("/apis/events.k8s.io/v1/namespaces/default/events");
+    expect(api.requests[0]?.body).toMatchObject({ regarding: { name: "a" } });
+    expect(api.requests[0]?.body).not.toHaveProperty("regarding.namespace");
+  });
+
+  it.each([
+    ["plain", "x".repeat(5_000), 1_021],
+    ["three bytes each", "账户余额不足".repeat(300), 340],
+    ["two units each", "🚢".repeat(2_000), 510],
+  ])("is cut to the 1,024 bytes that the API takes, by whole characters: %s", async (_name, text, units) => {
+    const { api, recorder } = await world();
+    recorder.event(thing(), "Normal", "R", "A", text);
+    await recorder.flush(forever);
+    const cut = `${text.slice(0, units)}…`;
+    expect(api.requests[0]?.body).toMatchObject({ note: cut });
+    expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(1_024);
+  });
+
+  it("has a name of its own, also within one millisecond", async () => {
+    const { api, recorder } = await world();
+    for (const note of ["one", "two"]) recorder.event(thing(), "Normal", "R", "A", note);
+    await recorder.flush(forever);
+    const names = api.requests.map(({ body }) => (body as KubeObject).metadata.name);
+    expect(new Set(names).size).toBe(2);
+  });
+});
+
+describe("the same event again", () => {
+  it("counts up a series", async () => {
+    const { api, clock, recorder } = await world();
+    for (let i = 0; i < 3; i++) {
+      recorder.event(thing(), "Normal", "R", "A", "n");
+      await clock.advance(60_000);
+    }
+    await recorder.flush(forever);
+    const [name] = api.requests.map(({ body }) => (body as KubeObject).metadata?.name);
+    const patches = api.requests.slice(1);
+    expect(patches.map(({ method, path, body }) => [method, path, body])).toEqual(
+      [2, 3].map((count) => [
+        "PATCH",
+        `/apis/events.k8s.io/v1/namespaces/team/events/${name}`,
+        { series: { count, lastObservedTime: `2026-03-01T00:0${count - 1}:00.000000Z` } },
+      ]),
+    );
+  });
+
+  it("is a new event after six quiet minutes", async () => {
+    const { api, clock, recorder } = await world();
+    recorder.event(thing(), "Normal", "R", "A", "n");
+    await clock.advance(360_001);
+    recorder.event(thing(), "Normal", "R", "A", "n");
+    await recorder.flush(forever);
+    expect(api.requests.map(({ method }) => method)).toEqual(["POST", "POST"]);
+  });
+
+  it.each([
+    ["another object", thing("uid-b"), "Normal", "R", "A", "n"],
+    ["another type", thing(), "Warning", "R", "A", "n"],
+    ["another reason", thing(), "Normal", "R2", "A", "n"],
+    ["another action", thing(), "Normal", "R", "A2", "n"],
+    ["another note", thing(), "Normal", "R", "A", "n2"],
+  ] as const)("is not what differs in %s", async (_name, object, type, reason, action, note) => {
+    const { api, recorder } = await world();
+    recorder.event(thing(), "Normal", "R", "A", "n");
+    recorder.event(object, type, reason, action, note);
+    await recorder.flush(forever);
+    expect(api.requests.map(({ method }) => method)).toEqual(["POST", "POST"]);
+  });
+});
+
+describe("too many events", () => {
+  it("of one object are held back after 25, then one in five minutes; others are not", async () => {
+    const { api, clock, recorder } = await world();
+    for (let i = 0; i < 40; i++) recorder.event(thing(), "Normal", "R", "A", `n${i}`);
+    await recorder.flush(forever);
+    expect(api.requests).toHaveLength(25);
+    recorder.event(thing("uid-b"), "Normal", "R", "A", "n");
+    await recorder.flush(forever);
+    expect(api.requests).toHaveLength(26);
+    await clock.advance(300_000);
+    for (let i = 0; i < 5; i++) recorder.event(thing(), "Normal", "R", "A", `m${i}`);
+    await recorder.flush(forever);
+    expect(api.requests).toHaveLength(27);
+  });
+
+  it("never fill the memory while the API server is slow: the oldest go", async () => {
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const { api, recorder } = await world(() => opened.then(() => ({ status: 201 })));
+    for (let i = 0; i < 1_500; i++) recorder.event(thing(`uid-${i}`), "Normal", "R", "A", `n${i}`);
+    open();
+    await recorder.flush(forever);
+    const notes = api.requests.map(({ body }) => (body as { note: string }).note);
+    expect(notes).toHaveLength(1_001);
+    expect([notes[0], notes[1], notes.at(-1)]).toEqual(["n0", "n500", "n1499"]);
+  });
+
+  it("do not hold up the end of the process", async () => {
+    const { recorder } = await world(() => "silence");
+    recorder.event(thing(), "Normal", "R", "A", "n");
+    const stop = new AbortController();
+    const flushed = recorder.flush(stop.signal);
+    stop.abort();
+    await flushed;
+  });
+});
+
+it("an event that cannot be written harms nobody: the next is sent", async () => {
+  let failed = 0;
+  const { api, recorder } = await world(() => (failed++ === 0 ? failure(403, "Forbidden") : { status: 201 }));
+  recorder.event(thing(), "Normal", "R", "A", "first");
+  recorder.event(thing(), "Normal", "R", "A", "second");
+  await recorder.flush(forever);
+  expect(api.requests.map(({ body }) => (body as { note: string }).note)).toEqual(["first", "second"]);
+});
