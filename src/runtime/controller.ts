@@ -67,7 +67,7 @@ export function createController(options: ControllerOptions): Controller {
     onRetry: () => metrics.queueRetries.inc({ name }),
     onWait: (seconds) => metrics.queueDuration.observe({ name }, seconds),
   });
-  const stopNow = new AbortController();
+  const inFlight = new Set<AbortController>();
   let workers: Promise<void>[] = [];
 
   metrics.maxConcurrentReconciles.set(labels, options.maxConcurrentReconciles);
@@ -100,8 +100,15 @@ export function createController(options: ControllerOptions): Controller {
 
   async function reconcileOnce(key: string): Promise<void> {
     const request = { key, ...splitKey(key) };
+    // A timer of its own, cleared at the end: AbortSignal.timeout would keep each reconcile in memory until its deadline.
+    const ending = new AbortController();
+    const cancelDeadline = clock.setTimeout(
+      () => ending.abort(new Error(`the reconcile took longer than ${options.deadlineMs / 1000} s`)),
+      options.deadlineMs,
+    );
+    inFlight.add(ending);
     const context: ReconcileContext = {
-      signal: AbortSignal.any([stopNow.signal, AbortSignal.timeout(options.deadlineMs)]),
+      signal: ending.signal,
       log: log.child({ namespace: request.namespace, object: request.name, reconcileID: randomUUID() }),
     };
     try {
@@ -113,6 +120,9 @@ export function createController(options: ControllerOptions): Controller {
       } else metrics.reconcileTotal.inc({ controller: name, result: "success" });
     } catch (error) {
       settleError(key, error, context.log);
+    } finally {
+      cancelDeadline();
+      inFlight.delete(ending);
     }
   }
 
@@ -150,7 +160,9 @@ export function createController(options: ControllerOptions): Controller {
     },
     async stop(deadline) {
       queue.shutDown();
-      const abort = () => stopNow.abort(new Error("the operator is stopping"));
+      const abort = () => {
+        for (const ending of inFlight) ending.abort(new Error("the operator is stopping"));
+      };
       if (deadline.aborted) abort();
       else deadline.addEventListener("abort", abort, { once: true });
       await Promise.all(workers);

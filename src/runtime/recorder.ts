@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
+import { type Clock, delay } from "../clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
@@ -43,6 +43,9 @@ const SERIES_MS = 6 * 60_000;
 const BURST = 25;
 const REFILL_MS = 5 * 60_000;
 const QUEUE_LENGTH = 1_000;
+/** Events a second once a burst of 50 is used up: telling what happened must not slow down what happens. */
+const EVENTS_PER_SECOND = 20;
+const EVENTS_AT_ONCE = 50;
 /** The API server counts bytes (1,024). */
 const NOTE_BYTES = 1_024;
 
@@ -52,6 +55,9 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
   const buckets = new Map<string, Bucket>();
   const queue: (() => Promise<unknown>)[] = [];
   let draining: Promise<void> | undefined;
+  const pacing = { tokens: EVENTS_AT_ONCE, at: clock.monotonic() };
+  /** At the end, what is queued goes out without pauses. */
+  const flushing = new AbortController();
   let sequence = 0;
 
   function allowed(uid: string): boolean {
@@ -73,6 +79,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
 
   async function drain(): Promise<void> {
     for (let send = queue.shift(); send !== undefined; send = queue.shift()) {
+      await pace();
       try {
         await send();
       } catch (error) {
@@ -80,6 +87,13 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
       }
     }
     forgetOld();
+  }
+
+  async function pace(): Promise<void> {
+    const now = clock.monotonic();
+    pacing.tokens = Math.min(EVENTS_AT_ONCE, pacing.tokens + ((now - pacing.at) / 1000) * EVENTS_PER_SECOND) - 1;
+    pacing.at = now;
+    if (pacing.tokens < 0) await delay(clock, (-pacing.tokens / EVENTS_PER_SECOND) * 1000, flushing.signal);
   }
 
   function push(send: () => Promise<unknown>): void {
@@ -132,6 +146,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
       push(() => client.create(eventResource, { namespace }, body));
     },
     async flush(signal) {
+      flushing.abort();
       while (draining !== undefined && !signal.aborted) {
         await Promise.race([
           draining,

@@ -54,7 +54,8 @@ export function createTransport(options: TransportOptions): Transport {
   const apiKey = () => options.apiKey().trim();
   const base = parseBase(options.baseURL);
   // A kept-alive socket may close at the moment of writing, and nobody can tell whether the request arrived. What must
-  // not be sent twice therefore never uses a kept-alive socket: each such request has a connection of its own.
+  // not be paid twice therefore never uses a kept-alive socket: each such request has a connection of its own. (A create
+  // that may or may not have arrived is looked up by its app name, and costs nothing.)
   const pools =
     typeof base === "string"
       ? undefined
@@ -62,7 +63,7 @@ export function createTransport(options: TransportOptions): Transport {
 
   async function start(request: TransportRequest, state: SendState): Promise<Dispatcher.ResponseData> {
     const { operation } = request;
-    const { method, idempotent } = OPERATIONS[operation];
+    const { method, paid } = OPERATIONS[operation];
     const key = apiKey();
     if (pools === undefined || typeof base === "string") {
       throw misconfigured(operation, typeof base === "string" ? base : "has no base URL");
@@ -74,7 +75,7 @@ export function createTransport(options: TransportOptions): Transport {
       );
     }
     if (!/^\/[\x21-\x7e]*$/.test(request.path)) throw misconfigured(operation, `path "${request.path}" is not a path`);
-    const watched = (idempotent ? pools.shared : pools.fresh).compose(
+    const watched = (paid ? pools.fresh : pools.shared).compose(
       (dispatch) => (opts, handler) => dispatch(opts, watchWrites(handler, state)),
     );
     return watched.request({
@@ -87,7 +88,7 @@ export function createTransport(options: TransportOptions): Transport {
       },
       body: request.body ?? null,
       signal: state.controller.signal,
-      reset: !idempotent,
+      reset: paid,
     });
   }
 
