@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -167,10 +167,12 @@ export async function disposableWorld(prefix: string, options: WorldOptions = {}
   return world;
 }
 const leftOver = new Set<World>();
+const folders = new Set<string>();
 export function closeWorldsAfterAll(): void {
   afterAll(async () => {
     await Promise.all([...leftOver].map((world) => world.close()));
     leftOver.clear();
+    await Promise.all([...folders].map((folder) => rm(folder, { recursive: true, force: true })));
   });
 }
 
@@ -263,7 +265,9 @@ export async function waitForCondition(
 
 /** A kubeconfig for an API server behind plain HTTP (a proxy of a test). */
 export async function plainKubeconfig(server: string): Promise<string> {
-  const path = join(tmpdir(), `mooring-kubeconfig-${randomBytes(6).toString("hex")}`);
+  const folder = await mkdtemp(join(tmpdir(), "mooring-kubeconfig-"));
+  folders.add(folder);
+  const path = join(folder, "kubeconfig");
   const config = {
     apiVersion: "v1",
     kind: "Config",

@@ -5,7 +5,7 @@ import type { Reconcile } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import { type Converged, converge } from "./converge.ts";
-import { warnOfLocalVolumes } from "./events.ts";
+import { warnOfLocalVolumes, warnOfStall } from "./events.ts";
 import { finalizeEndpoint, needsFinalizer } from "./finalize.ts";
 import { reconcileRequest } from "./observe.ts";
 import { createUpdateRounds } from "./rounds.ts";
@@ -43,6 +43,7 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
     const { outcome, written } = converged;
     const status = statusOf(endpoint, written, outcome, request, shared.clock.now());
     warnOfLocalVolumes(shared.recorder, endpoint);
+    warnOfStall(shared.recorder, endpoint, outcome.stalled);
     await patchStatus(shared, kind, endpoint, status, context.signal);
     const settled = written.submission?.id ?? (written.endpointID === undefined ? undefined : entry?.id);
     if (settled !== undefined) shared.journal.settle(settled);

@@ -13,7 +13,7 @@ import type { Shared } from "../shared.ts";
 import { createEndpoint, updateEndpoint } from "./apply.ts";
 import { appNameOf, type DesiredEndpoint, desiredEndpoint, updateBody } from "./desired.ts";
 import { type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
-import { isApplied, isServing, isSettling, observeBinding, read } from "./observe.ts";
+import { isApplied, isSettled, isSettling, observeBinding, read } from "./observe.ts";
 import { type Binding, planEndpoint } from "./plan.ts";
 import type { UpdateRounds } from "./rounds.ts";
 import { boundAccount, type Outcome, type Written } from "./status.ts";
@@ -187,7 +187,7 @@ function seen(
   const differing: Difference[] = record === undefined ? [] : differences(desired, record, ignoredFields(spec));
   const lastApplied = written.lastAppliedTime ?? status?.lastAppliedTime;
   const base = { conditions: [], ...status, ...(lastApplied === undefined ? {} : { lastAppliedTime: lastApplied }) };
-  const settling = isSettling({ ...endpoint, status: base }, now) && (record === undefined || !isServing(record));
+  const settling = isSettling({ ...endpoint, status: base }, now) && (record === undefined || !isSettled(record));
   const references = spec.env?.some(({ valueFrom }) => valueFrom !== undefined) ?? false;
   const age = lastApplied === undefined ? 0 : now - Date.parse(lastApplied);
   const requeueAfterMs = settling

@@ -1,4 +1,6 @@
+import { getCondition } from "../../api/conditions.ts";
 import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
+import type { Reason } from "../../api/reasons.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 
 /** Said once for each generation (interface: "The local type is to be retired"). */
@@ -14,4 +16,16 @@ export function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoin
     "Validate",
     `Volumes of type local (${paths}) are to be retired by the service: move to network volumes`,
   );
+}
+
+/** Said when an endpoint stalls, or stalls for another reason. */
+export function warnOfStall(
+  recorder: EventRecorder,
+  endpoint: GpuEndpoint,
+  stalled: { reason: Reason; message: string } | undefined,
+): void {
+  if (stalled === undefined) return;
+  const before = getCondition(endpoint.status?.conditions, "Stalled");
+  if (before?.reason === stalled.reason && before.message === stalled.message) return;
+  recorder.event(endpoint, "Warning", stalled.reason, "Reconcile", stalled.message);
 }

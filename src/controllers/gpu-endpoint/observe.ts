@@ -6,7 +6,7 @@ import { ServiceError } from "../../service/errors.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { Binding } from "./plan.ts";
 
-/** After a write the endpoint is read alone until it serves, this long at most; then the sweep suffices. */
+/** After a write the endpoint is read alone until it has settled, this long at most; then the sweep suffices. */
 export const SETTLE_MS = 5 * 60_000;
 
 export type BindingFacts = {
@@ -75,6 +75,17 @@ export function isServing(record: EndpointRecord): boolean {
   return record.status.error === "" && (record.status.status === "running" || record.status.status === "serving");
 }
 
+export function readyWorkers(record: EndpointRecord): number {
+  return record.workers.filter((worker) => ["ready", "running"].includes(worker.status.status)).length;
+}
+
+/** Serves with as many workers as asked for, or has stopped as asked: nothing more is expected to change by itself. */
+export function isSettled(record: EndpointRecord): boolean {
+  const { min = 0, max } = record.workerConfig;
+  if (max === 0) return record.workers.length === 0;
+  return isServing(record) && readyWorkers(record) >= min;
+}
+
 /** The annotation that asks for a reconcile now, when it was not acted upon yet. */
 export function reconcileRequest(endpoint: GpuEndpoint): string | undefined {
   const { annotations } = endpoint.metadata;
@@ -89,7 +100,7 @@ export function isSettling(endpoint: GpuEndpoint, now: number): boolean {
 
 function needsFreshRead(endpoint: GpuEndpoint, swept: EndpointRecord, now: number): boolean {
   if (!isApplied(endpoint) || reconcileRequest(endpoint) !== undefined) return true;
-  return isSettling(endpoint, now) && !isServing(swept);
+  return isSettling(endpoint, now) && !isSettled(swept);
 }
 
 /** The record, fresh and shared with the sweep; undefined when the service does not know the id. */

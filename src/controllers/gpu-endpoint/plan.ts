@@ -149,7 +149,7 @@ function rangeStall(facts: Facts, differing: Difference[] = []): Plan | undefine
 function appNameTaken(facts: Facts, candidate: EndpointRecord): Plan {
   return stall(
     "AppNameTaken",
-    `appName ${facts.desired.appName} belongs to endpoint ${candidate.id}, which this object did not create: choose another appName, or adopt it with adoption.endpointID`,
+    `appName ${facts.desired.appName} belongs to endpoint ${candidate.id}, which this object did not create: delete this object and create it with another appName, or with adoption.endpointID ${candidate.id} to take that one over`,
   );
 }
 

@@ -5,7 +5,7 @@ import type { Reason } from "../../api/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../service/endpoint-record.ts";
 import type { Difference } from "./drift.ts";
-import { isServing, isSettling } from "./observe.ts";
+import { isServing, isSettling, readyWorkers } from "./observe.ts";
 
 /** What a reconcile came to: all that the status is computed from. */
 export type Outcome = {
@@ -67,7 +67,7 @@ function remoteStatus(record: EndpointRecord): Partial<GpuEndpointStatus> {
     },
     workers: {
       total: record.workers.length,
-      ready: record.workers.filter((worker) => ["ready", "running"].includes(worker.status.status)).length,
+      ready: readyWorkers(record),
       healthy: record.workers.filter((worker) => worker.healthy === true).length,
       draining: record.workers.filter((worker) => worker.draining === true).length,
     },

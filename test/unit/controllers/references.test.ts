@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import { createNamespaceLabels } from "../../../src/controllers/account/namespaces.ts";
+import { createValueReader, MissingReferenceError, resolveEnv } from "../../../src/controllers/references.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { type Answer, failure, type ScriptedApi, scriptedApi } from "../../support/scripted-api-server.ts";
+
+const forever = new AbortController().signal;
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+const objects: Record<string, Answer> = {
+  "/api/v1/namespaces/team/secrets/token": {
+    body: { metadata: { name: "token" }, data: { key: base64("s3cr3t"), empty: "" } },
+  },
+  "/api/v1/namespaces/team/secrets/long": {
+    body: { metadata: { name: "long" }, data: { key: base64("x".repeat(4_096)) } },
+  },
+  "/api/v1/namespaces/team/secrets/none": { body: { metadata: { name: "none" } } },
+  "/api/v1/namespaces/team/secrets/locked": failure(403, "Forbidden"),
+  "/api/v1/namespaces/team/secrets/broken": failure(500, "InternalError"),
+  "/api/v1/namespaces/team/configmaps/settings": { body: { metadata: { name: "settings" }, data: { mode: "fast" } } },
+};
+const api = (): Promise<ScriptedApi> => scriptedApi(({ path }) => objects[path] ?? failure(404, "NotFound"));
+const secret = (name: string, key = "key") => ({ valueFrom: { secretKeyRef: { name, key } } });
+const configMap = (name: string, key: string) => ({ valueFrom: { configMapKeyRef: { name, key } } });
+
+describe("an environment", () => {
+  it("has its values, and knows which came from a Secret", async () => {
+    const { client } = await api();
+    const env = await resolveEnv(createValueReader(client, forever), "team", [
+      { name: "PLAIN", value: "x" },
+      { name: "EMPTY", value: "" },
+      { name: "TOKEN", ...secret("token") },
+      { name: "NOTHING", ...secret("token", "empty") },
+      { name: "MODE", ...configMap("settings", "mode") },
+    ]);
+    expect(env).toEqual([
+      { name: "PLAIN", value: "x", secret: false },
+      { name: "EMPTY", value: "", secret: false },
+      { name: "TOKEN", value: "s3cr3t", secret: true },
+      { name: "NOTHING", value: "", secret: true },
+      { name: "MODE", value: "fast", secret: false },
+    ]);
+  });
+
+  it("reads each object once, and by get only", async () => {
+    const { client, requests } = await api();
+    const reader = createValueReader(client, forever);
+    const env = Array.from({ length: 50 }, (_, i) => ({ name: `V${i}`, ...secret("token") }));
+    await resolveEnv(reader, "team", env);
+    await reader.secretKey("team", { name: "token", key: "key" });
+    expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "GET /api/v1/namespaces/team/secrets/token",
+    ]);
+  });
+
+  it.each([
+    ["a missing Secret", secret("nowhere"), "SecretNotFound", "Secret team/nowhere does not exist: create it"],
+    ["a missing key", secret("token", "other"), "SecretKeyMissing", 'Secret team/token has no key "other": add it'],
+    ["a Secret without data", secret("none"), "SecretKeyMissing", 'Secret team/none has no key "key": add it'],
+    [
+      "a Secret that may not be read",
+      secret("locked"),
+      "SecretNotFound",
+      'Secret team/locked may not be read by the operator: grant it "get" on secrets',
+    ],
+    [
+      "a missing ConfigMap",
+      configMap("nowhere", "k"),
+      "ConfigMapNotFound",
+      "ConfigMap team/nowhere does not exist: create it",
+    ],
+    [
+      "a missing key of a ConfigMap",
+      configMap("settings", "k"),
+      "SecretKeyMissing",
+      'ConfigMap team/settings has no key "k": add it',
+    ],
+    [
+      "a value that is too long",
+      secret("long"),
+      "InvalidSpec",
+      "env V: the value has 4096 characters, allowed are 4095: shorten it",
+    ],
+  ])("says what to do about %s", async (_name, source, reason, message) => {
+    const { client } = await api();
+    const error = await resolveEnv(createValueReader(client, forever), "team", [{ name: "V", ...source }]).catch(
+      (reason_: unknown) => reason_,
+    );
+    expect(error).toBeInstanceOf(MissingReferenceError);
+    expect(error).toMatchObject({ reason, message });
+    expect(String(error)).not.toContain("s3cr3t");
+  });
+
+  it("does not take a failing API server for a missing Secret", async () => {
+    const { client } = await api();
+    await expect(
+      createValueReader(client, forever).secretKey("team", { name: "broken", key: "key" }),
+    ).rejects.toMatchObject({ status: 500 });
+  });
+});
+
+describe("labels of a namespace", () => {
+  it("are read once in 30 s, and again after a failure", async () => {
+    let answer: Answer = failure(500, "InternalError");
+    const { client, requests } = await scriptedApi(() => answer);
+    const clock = createFakeClock();
+    const labels = createNamespaceLabels(client, clock);
+    await expect(labels("team")).rejects.toMatchObject({ status: 500 });
+    answer = { body: { metadata: { name: "team", labels: { team: "red" } } } };
+    expect(await labels("team")).toEqual({ team: "red" });
+    answer = { body: { metadata: { name: "team" } } };
+    await clock.advance(29_999);
+    expect(await labels("team")).toEqual({ team: "red" });
+    await clock.advance(1);
+    expect(await labels("team")).toEqual({});
+    expect(requests).toHaveLength(3);
+  });
+
+  it("are none when the namespace is gone", async () => {
+    const { client } = await scriptedApi(() => failure(404, "NotFound"));
+    expect(await createNamespaceLabels(client, createFakeClock())("team")).toEqual({});
+  });
+});
