@@ -30,7 +30,7 @@ import { type AccountKey, accountKey, createAccountRegistry, possibleAccounts } 
 import { createGpuEndpointReconciler } from "./gpu-endpoint/controller.ts";
 import { createJobReconciler } from "./jobs/controller.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
-import type { Kind, Shared } from "./shared.ts";
+import { GONE_MESSAGE, type Kind, type Shared } from "./shared.ts";
 import { speechJobAdapter } from "./speech-job/adapter.ts";
 import { videoJobAdapter } from "./video-job/adapter.ts";
 
@@ -228,7 +228,7 @@ function uidsOf(objects: Iterable<KubeObject>): string[] {
 function settleOrphans(journal: Journal, left: JournalEntry[], uids: ReadonlySet<string>, log: Logger): void {
   for (const entry of left) {
     if (uids.has(entry.uid)) continue;
-    log.warn({ ...entry }, "the object of this submission is gone; it may have been sent and charged");
+    log.warn({ ...entry }, GONE_MESSAGE);
     journal.settle(entry.id);
   }
 }

@@ -7,7 +7,7 @@ import type { KubeObject } from "../kube/types.ts";
 import { compact } from "../runtime/informer.ts";
 import type { Journal } from "../runtime/journal.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
-import type { Store } from "../runtime/store.ts";
+import { keyOf, type Store } from "../runtime/store.ts";
 import type { AccountRegistry } from "./account/registry.ts";
 
 /** What every controller of ours works with. */
@@ -51,6 +51,31 @@ export async function patchStatus<T extends KubeObject>(
       { signal },
     ),
   );
+}
+
+/**
+ * The object of a key is gone: what the journal still holds of it has nobody to report to but the log. Called from the
+ * key's own reconcile, so that no submission of it is under way.
+ */
+export function settleGone(
+  shared: Pick<Shared, "journal" | "log">,
+  { resource }: Pick<Kind<KubeObject>, "resource">,
+  key: string,
+): void {
+  for (const entry of shared.journal.entries()) {
+    if (entry.kind !== resource.kind || entry.key !== key) continue;
+    shared.log.warn({ ...entry }, GONE_MESSAGE);
+    shared.journal.settle(entry.id);
+  }
+}
+
+export const GONE_MESSAGE = "the object of this submission is gone; it may have been sent and charged";
+
+/** Throws when the object was deleted (or made anew) meanwhile. Called right before a request goes out for it. */
+export function assertPresent<T extends KubeObject>({ store, resource }: Kind<T>, object: T): void {
+  const stored = store.get(keyOf(object));
+  if (stored?.metadata.uid === object.metadata.uid && stored?.metadata.deletionTimestamp === undefined) return;
+  throw new Error(`${resource.kind} ${keyOf(object)} was deleted before its request was sent: nothing is sent`);
 }
 
 /** Adds or removes a finalizer. Returns the object as it is then. */

@@ -3,7 +3,7 @@ import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
 import type { Reason } from "../../api/reasons.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
-import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
+import { type Kind, patchStatus, type Shared, setFinalizer, settleGone } from "../shared.ts";
 import { type Converged, converge } from "./converge.ts";
 import { warnOfLocalVolumes, warnOfStall } from "./events.ts";
 import { finalizeEndpoint, needsFinalizer } from "./finalize.ts";
@@ -17,7 +17,10 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
 
   return async ({ key }, context) => {
     let endpoint = kind.store.get(key);
-    if (endpoint === undefined) return undefined;
+    if (endpoint === undefined) {
+      settleGone(shared, kind, key);
+      return undefined;
+    }
     const { uid = "", namespace = "", annotations, deletionTimestamp } = endpoint.metadata;
     const entry = unsettled(shared, endpoint);
     if (deletionTimestamp !== undefined) {

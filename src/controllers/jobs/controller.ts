@@ -6,7 +6,7 @@ import type { ServiceError } from "../../service/errors.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { failureOf } from "../service-failure.ts";
-import { patchStatus, type Shared } from "../shared.ts";
+import { patchStatus, type Shared, settleGone } from "../shared.ts";
 import { type Decision, deadlineOf, decide, stateOf } from "./machine.ts";
 import { expireResults, type JobOutcome, jobResults, jobStatusOf, resultsFrom } from "./status.ts";
 import { acceptedFrom, acceptedStatus, submissionOf, submit } from "./submit.ts";
@@ -60,6 +60,7 @@ export function createJobReconciler<T extends Job>(shared: Shared, adapter: JobA
     const job = kind.store.get(key);
     if (job === undefined || job.metadata.deletionTimestamp !== undefined) {
       unfollow(key);
+      settleGone(shared, kind, key);
       return undefined;
     }
     const { annotations, namespace = "" } = job.metadata;
@@ -150,7 +151,7 @@ export function createJobReconciler<T extends Job>(shared: Shared, adapter: JobA
       const { reason, message } = error;
       return { outcome: { phase: "Pending", reason, message, stalled: true }, requeueAfterMs: REFERENCE_RETRY_MS };
     }
-    const submitted = await submit(shared, account, job, kind.resource.kind, attempt, request, context);
+    const submitted = await submit(shared, account, kind, job, attempt, request, context);
     switch (submitted.kind) {
       case "Accepted":
         return accept(submitted.entry, submitted.accepted, clock.now());

@@ -6,7 +6,7 @@ import { ServiceError } from "../../service/errors.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
 import { failureOf } from "../service-failure.ts";
-import type { Shared } from "../shared.ts";
+import { assertPresent, type Kind, type Shared } from "../shared.ts";
 import type { Accepted, Job, JobStatus, PaidRequest } from "./types.ts";
 
 /** The four ways a paid request can end (api: "A paid request is sent at most once per attempt"). */
@@ -22,11 +22,11 @@ export type Submitted =
  * Sends one paid request under the journal's protocol: the intent is committed before a byte is written; the entry
  * stays until the caller has the outcome in the status.
  */
-export async function submit(
+export async function submit<T extends Job>(
   shared: Shared,
   account: AccountHandle,
-  job: Job,
-  kindName: string,
+  kind: Kind<T>,
+  job: T,
   attempt: number,
   request: PaidRequest,
   { signal }: ReconcileContext,
@@ -35,7 +35,7 @@ export async function submit(
   const { name, namespace, uid = "" } = job.metadata;
   const intent: JournalEntry = {
     id: randomUUID(),
-    kind: kindName,
+    kind: kind.resource.kind,
     key: `${namespace}/${name}`,
     uid,
     operation: request.operation,
@@ -49,6 +49,7 @@ export async function submit(
       beforeSend: async () => {
         await journal.commit(intent, signal);
         shared.assertLeading();
+        assertPresent(kind, job);
       },
     });
     journal.record(intent.id, accepted);

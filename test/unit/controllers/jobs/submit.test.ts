@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import { videoJobResource } from "../../../../src/api/kinds.ts";
+import type { VideoJob } from "../../../../src/api/video-job.ts";
+import { systemClock } from "../../../../src/clock.ts";
+import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
+import { acceptedFrom, type Submitted, submit } from "../../../../src/controllers/jobs/submit.ts";
+import type { Kind, Shared } from "../../../../src/controllers/shared.ts";
+import { videoRequest } from "../../../../src/controllers/video-job/request.ts";
+import { createJournal, FencedError, type JournalEntry } from "../../../../src/runtime/journal.ts";
+import { createEventRecorder } from "../../../../src/runtime/recorder.ts";
+import { createStore } from "../../../../src/runtime/store.ts";
+import { videoJobOf } from "../../../support/jobs.ts";
+import { createObjectStore, type ObjectStore } from "../../../support/object-store.ts";
+import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
+import {
+  accountAt,
+  type ServiceAnswer,
+  type ServiceRequest,
+  scriptedService,
+} from "../../../support/service-account.ts";
+
+const PATH = "/api/v1/namespaces/mooring/configmaps/mooring-journal";
+const forever = new AbortController().signal;
+const context = { signal: forever, log: silentLog };
+const stored = (store: ObjectStore): JournalEntry[] => JSON.parse(store.objects.get(PATH)?.data?.["intents"] ?? "[]");
+
+async function world(answer: (request: ServiceRequest, store: ObjectStore) => ServiceAnswer) {
+  const store = createObjectStore();
+  const api = await scriptedApi(store.script);
+  const service = await scriptedService((request) => answer(request, store));
+  const parts = { client: api.client, clock: systemClock, log: silentLog };
+  const journalOf = (identity: string) =>
+    createJournal({ ...parts, namespace: "mooring", name: "mooring-journal", identity, random: () => 0.5 });
+  const journal = journalOf("one");
+  await journal.open(forever);
+  const shared: Shared = {
+    kube: api.client,
+    clock: systemClock,
+    random: () => 0.5,
+    log: silentLog,
+    journal,
+    recorder: createEventRecorder({
+      ...parts,
+      controller: "c",
+      instance: "i",
+      resourceOf: () => {
+        throw new Error("no events");
+      },
+    }),
+    accounts: createAccountRegistry(
+      () => false,
+      () => {},
+    ),
+    clusterUID: "cluster",
+    assertLeading: () => {},
+  };
+  const job = videoJobOf("image");
+  const kind: Kind<VideoJob> = { resource: videoJobResource, store: createStore<VideoJob>() };
+  kind.store.upsert(job);
+  const send = async (url = service.url, more: Partial<Shared> = {}): Promise<Submitted> =>
+    submit({ ...shared, ...more }, accountAt(url), kind, job, 1, await videoRequest(job), context);
+  return { store, service, journal, journalOf, send };
+}
+
+const own = (status: number, reason: string, message = "m"): ServiceAnswer => ({
+  status,
+  body: { code: status, reason, message, metadata: {} },
+});
+
+describe("a paid request", () => {
+  it("leaves only after its intent is in etcd", async () => {
+    let before: JournalEntry[] = [];
+    const w = await world((_request, store) => {
+      before = stored(store);
+      return { body: { task_id: "task-1" } };
+    });
+    const submitted = await w.send();
+    expect(submitted).toMatchObject({ kind: "Accepted", accepted: { taskID: "task-1" } });
+    expect(before).toEqual([
+      {
+        id: expect.any(String),
+        kind: "VideoJob",
+        key: "team/sea",
+        uid: "bbbbbbbb-0000-0000-0000-000000000001",
+        operation: "submitImageToVideo",
+        attempt: 1,
+        specHash: expect.stringMatching(/^[0-9a-f]{16}$/),
+        time: expect.any(String),
+      },
+    ]);
+    expect(w.service.requests).toHaveLength(1);
+  });
+
+  it("that was accepted stays in the journal, with its task, until the status has it", async () => {
+    const w = await world(() => ({ body: { task_id: "task-1" } }));
+    await w.send();
+    await w.journal.close(forever);
+    const left = await w.journalOf("two").open(forever);
+    expect(left).toMatchObject([{ outcome: { taskID: "task-1" } }]);
+    expect(acceptedFrom(left[0]?.outcome ?? {})).toEqual({ taskID: "task-1" });
+  });
+
+  it.each<[string, ServiceAnswer, Submitted["kind"]]>([
+    ["an accepted task", { body: { task_id: "t" } }, "Accepted"],
+    ["a refusal of the parameters", own(400, "INVALID_REQUEST_BODY", "bad prompt"), "Refused"],
+    ["a refusal for want of verification", own(403, "NEED_REAL_NAME_VERIFY"), "Refused"],
+    ["a path that does not exist", own(404, "RESOURCE_NOT_FOUND"), "Refused"],
+    ["a rate limit", own(429, "RATE_LIMIT_EXCEEDED"), "NotNow"],
+    ["a refused key", own(401, "UNAUTHORIZED"), "NotNow"],
+    ["an empty account", own(400, "INSUFFICIENT_BALANCE"), "NotNow"],
+    ["a used up quota", own(403, "QUOTA_EXCEEDED"), "NotNow"],
+    ["the service's own failure", own(500, "INTERNAL_ERROR"), "NotNow"],
+    ["a gateway's page", { status: 502, body: "<html>bad gateway</html>" }, "Unknown"],
+    ["a gateway's timeout", { status: 504, body: "<html>timeout</html>" }, "Unknown"],
+    ["an answer that cannot be read", { body: "<html>hello</html>" }, "Unknown"],
+    ["an answer without a task", { body: { ok: true } }, "Unknown"],
+    ["a connection that breaks after the request was written", "cut", "Unknown"],
+  ])("met by %s", async (_name, answer, kind) => {
+    const w = await world(() => answer);
+    const submitted = await w.send();
+    expect(submitted.kind).toBe(kind);
+    expect(w.service.requests).toHaveLength(1); // never sent again by itself
+    const entry = w.journal.find("bbbbbbbb-0000-0000-0000-000000000001");
+    if (kind === "Accepted") expect(entry?.outcome).toBeDefined();
+    else if (kind === "Unknown") expect([entry?.operation, entry?.outcome]).toEqual(["submitImageToVideo", undefined]);
+    else expect(entry).toBeUndefined();
+  });
+
+  it("that never left is no intent any more", async () => {
+    const w = await world(() => ({}));
+    expect(await w.send("http://127.0.0.1:1")).toMatchObject({
+      kind: "NotNow",
+      error: { kind: "Unreachable", delivery: "NotSent" },
+    });
+    expect(w.journal.entries()).toEqual([]);
+  });
+
+  it("does not leave when the lease is not surely held", async () => {
+    const w = await world(() => ({ body: { task_id: "t" } }));
+    const assertLeading = () => {
+      throw new Error("the lease is not surely held");
+    };
+    await expect(w.send(w.service.url, { assertLeading })).rejects.toThrow("not surely held");
+    expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
+  });
+
+  it("does not leave a deposed leader", async () => {
+    const w = await world(() => ({ body: { task_id: "t" } }));
+    await w.journalOf("two").open(forever);
+    await expect(w.send()).rejects.toThrow(FencedError);
+    expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
+  });
+});
