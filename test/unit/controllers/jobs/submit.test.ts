@@ -59,7 +59,7 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
   kind.store.upsert(job);
   const send = async (url = service.url, more: Partial<Shared> = {}): Promise<Submitted> =>
     submit({ ...shared, ...more }, accountAt(url), kind, job, 1, await videoRequest(job), context);
-  return { store, service, journal, journalOf, send };
+  return { store, service, journal, journalOf, send, job, kind };
 }
 
 const own = (status: number, reason: string, message = "m"): ServiceAnswer => ({
@@ -141,6 +141,24 @@ describe("a paid request", () => {
       throw new Error("the lease is not surely held");
     };
     await expect(w.send(w.service.url, { assertLeading })).rejects.toThrow("not surely held");
+    expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
+  });
+
+  it.each<[string, (job: VideoJob) => VideoJob | undefined]>([
+    ["is gone", () => undefined],
+    [
+      "is being deleted",
+      (job) => ({ ...job, metadata: { ...job.metadata, deletionTimestamp: "2026-03-01T00:00:00Z" } }),
+    ],
+    ["was made anew under its name", (job) => ({ ...job, metadata: { ...job.metadata, uid: "another" } })],
+  ])("does not leave when its job %s by then", async (_name, then) => {
+    const w = await world(() => ({ body: { task_id: "t" } }));
+    w.kind.store.remove(w.job);
+    const now = then(w.job);
+    if (now !== undefined) w.kind.store.upsert(now);
+    await expect(w.send()).rejects.toThrow(
+      "VideoJob team/sea was deleted before its request was sent: nothing is sent",
+    );
     expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
   });
 
