@@ -28,8 +28,15 @@ export type ReflectorOptions<T extends KubeObject> = {
   onRelist?: () => void;
 };
 
-/** The reflector's whole memory: what it does next depends on nothing else. */
-export type ReflectorState = { phase: "List" } | { phase: "Watch"; resourceVersion: string };
+/**
+ * The reflector's whole memory: what it does next depends on nothing else.
+ * `Stream`: a consistent list as the beginning of a watch (sendInitialEvents). `List`: the same in pages, for servers
+ * that have no streaming lists. `Watch`: changes since a version.
+ */
+export type ReflectorState =
+  | { phase: "Stream" }
+  | { phase: "List" }
+  | { phase: "Watch"; resourceVersion: string; resync: "Stream" | "List" };
 
 const PAGE_SIZE = 500;
 /** Bookmarks come every 60 s, so a silent stream of this length is a dead one. */
@@ -39,11 +46,14 @@ const SHORT_WATCH_MS = 1_000;
 const HEALTHY_MS = 120_000;
 const BACKOFF = { baseMs: 800, capMs: 30_000, jitter: 1 };
 
+/** Marks the bookmark that ends a streaming list (KEP-3157). */
+const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
+
 /**
  * Keeps a sink equal to a collection of the API server until `signal` aborts.
  *
- * Expected flow: a consistent list in pages of 500, then watches that resume from the last version seen. A new list
- * only when the server says that the version is gone (410, as a status or in the stream) or too large. Every failure
+ * Expected flow: a consistent list, streamed where the server can (no page of it is ever held in memory, here or there)
+ * and in pages of 500 where it cannot; then watches that resume from the last version seen. A new list only when the server says that the version is gone (410, as a status or in the stream) or too large. Every failure
  * backs off (0.8 s to 30 s, doubled, jittered; forgotten after two healthy minutes); Retry-After is honoured.
  */
 export async function runReflector<T extends KubeObject>(
@@ -51,34 +61,30 @@ export async function runReflector<T extends KubeObject>(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, log, resource } = options;
-  let state: ReflectorState = { phase: "List" };
+  let state: ReflectorState = { phase: "Stream" };
   let failures = 0;
   let healthySince = clock.monotonic();
   while (!signal.aborted) {
     const started = clock.monotonic();
-    try {
-      if (state.phase === "List") {
-        options.onRelist?.();
-        state = { phase: "Watch", resourceVersion: await listAll(options, signal) };
-        continue;
-      }
-      const watched: Watched = await watchOnce(options, state.resourceVersion, signal);
-      state = { phase: "Watch", resourceVersion: watched.resourceVersion };
-      if (watched.error !== undefined) throw watched.error;
-      const short = clock.monotonic() - started < SHORT_WATCH_MS && watched.events === 0;
-      if (!short) {
-        if (clock.monotonic() - healthySince >= HEALTHY_MS) failures = 0;
-        continue;
-      }
-      failures++;
-    } catch (error) {
-      if (signal.aborted) return;
-      state = afterError(state, error);
-      if (isGone(error) && clock.monotonic() - started >= SHORT_WATCH_MS) continue;
-      failures++;
-      log.warn({ resource: resource.plural, phase: state.phase, failures, reason: String(error) }, "watch interrupted");
-      if (error instanceof KubeError && error.retryAfterMs !== undefined) {
-        await delay(clock, error.retryAfterMs, signal);
+    const watched: Watched = await step(options, state, signal);
+    if (signal.aborted) return;
+    const next = nextState(state, watched);
+    const fallsBack = state.phase === "Stream" && next.phase === "List";
+    state = next;
+    if (fallsBack) continue; // happens once, and is no failure
+    const lasted = clock.monotonic() - started;
+    if (watched.error === undefined && (lasted >= SHORT_WATCH_MS || watched.events > 0)) {
+      if (clock.monotonic() - healthySince >= HEALTHY_MS) failures = 0;
+      continue;
+    }
+    // A long watch whose version has grown too old is no trouble: the next list may come at once.
+    if (isGone(watched.error) && lasted >= SHORT_WATCH_MS) continue;
+    failures++;
+    if (watched.error !== undefined) {
+      const reason = String(watched.error);
+      log.warn({ resource: resource.plural, next: state.phase, failures, reason }, "watch interrupted");
+      if (watched.error instanceof KubeError && watched.error.retryAfterMs !== undefined) {
+        await delay(clock, watched.error.retryAfterMs, signal);
       }
     }
     await delay(clock, backoffDelay(failures, { ...BACKOFF, random: options.random }), signal);
@@ -86,43 +92,74 @@ export async function runReflector<T extends KubeObject>(
   }
 }
 
-/** Only a version that the server cannot serve any more makes a new list necessary. */
-export function afterError(state: ReflectorState, error: unknown): ReflectorState {
-  if (isGone(error)) return { phase: "List" };
-  if (error instanceof KubeError && /too large resource version/i.test(error.message)) return { phase: "List" };
+function step<T extends KubeObject>(
+  options: ReflectorOptions<T>,
+  state: ReflectorState,
+  signal: AbortSignal,
+): Promise<Watched> {
+  if (state.phase === "Watch") return watchOnce(options, state.resourceVersion, signal);
+  options.onRelist?.();
+  return state.phase === "Stream" ? watchOnce(options, undefined, signal) : listAll(options, signal);
+}
+
+/** What follows from a step. Pure. */
+export function nextState(state: ReflectorState, { resourceVersion, error }: Watched): ReflectorState {
+  const resync = state.phase === "Watch" ? state.resync : state.phase;
+  if (error !== undefined && isTooOld(error)) return { phase: resync };
+  // The server does not know streaming lists: from now on in pages.
+  if (state.phase === "Stream" && resourceVersion === undefined && isRefused(error)) return { phase: "List" };
+  if (resourceVersion !== undefined) return { phase: "Watch", resourceVersion, resync };
   return state;
 }
 
-async function listAll<T extends KubeObject>(options: ReflectorOptions<T>, signal: AbortSignal): Promise<string> {
-  const keys = new Set<string>();
-  let next: string | undefined;
-  let resourceVersion = "";
-  do {
-    const page = await options.client.list<T>(
-      options.resource,
-      { namespace: options.namespace },
-      { signal, query: { ...options.selector, limit: PAGE_SIZE, continue: next } },
-    );
-    for (const object of page.items) {
-      keys.add(keyOf(object));
-      options.sink.listed(object);
-    }
-    next = page.metadata.continue || undefined;
-    resourceVersion = page.metadata.resourceVersion ?? "";
-  } while (next !== undefined && !signal.aborted);
-  signal.throwIfAborted();
-  options.sink.listEnded(keys);
-  return resourceVersion;
+function isRefused(error: unknown): boolean {
+  return error instanceof KubeError && error.status >= 400 && error.status < 500 && error.status !== 429;
 }
 
-type Watched = { resourceVersion: string; events: number; error?: unknown };
+/** Only a version that the server cannot serve any more makes a new list necessary. */
+function isTooOld(error: unknown): boolean {
+  if (isGone(error)) return true;
+  return error instanceof KubeError && /too large resource version/i.test(error.message);
+}
 
+/** `resourceVersion`: where to go on; undefined when a list has not come to its end. */
+export type Watched = { resourceVersion: string | undefined; events: number; error?: unknown };
+
+async function listAll<T extends KubeObject>(options: ReflectorOptions<T>, signal: AbortSignal): Promise<Watched> {
+  const keys = new Set<string>();
+  let next: string | undefined;
+  let resourceVersion: string | undefined;
+  try {
+    do {
+      const page = await options.client.list<T>(
+        options.resource,
+        { namespace: options.namespace },
+        { signal, query: { ...options.selector, limit: PAGE_SIZE, continue: next } },
+      );
+      for (const object of page.items) {
+        keys.add(keyOf(object));
+        options.sink.listed(object);
+      }
+      next = page.metadata.continue || undefined;
+      resourceVersion = page.metadata.resourceVersion;
+    } while (next !== undefined);
+  } catch (error) {
+    return { resourceVersion: undefined, events: keys.size, error };
+  }
+  options.sink.listEnded(keys);
+  return { resourceVersion: resourceVersion ?? "", events: keys.size + 1 };
+}
+
+/** One watch: from a version, or (`from` undefined) beginning with a streamed list. */
 async function watchOnce<T extends KubeObject>(
   options: ReflectorOptions<T>,
-  from: string,
+  from: string | undefined,
   signal: AbortSignal,
 ): Promise<Watched> {
   const watched: Watched = { resourceVersion: from, events: 0 };
+  const keys = from === undefined ? new Set<string>() : undefined;
+  const start =
+    from === undefined ? { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" } : { resourceVersion: from };
   try {
     const stream = options.client.watch(
       options.resource,
@@ -132,8 +169,8 @@ async function watchOnce<T extends KubeObject>(
         inactivityMs: INACTIVITY_MS,
         query: {
           ...options.selector,
+          ...start,
           allowWatchBookmarks: true,
-          resourceVersion: from,
           timeoutSeconds: Math.round(MIN_WATCH_SECONDS * (1 + options.random())),
         },
       },
@@ -142,11 +179,34 @@ async function watchOnce<T extends KubeObject>(
       const event = JSON.parse(line) as WatchEvent<T>;
       if (event.type === "ERROR") throw errorFromEvent(`watch ${options.resource.plural}`, event.object);
       watched.events++;
-      if (event.type !== "BOOKMARK") options.sink.changed(event.type, event.object);
+      if (keys !== undefined && watched.resourceVersion === undefined) {
+        if (!takeInitial(options.sink, event, keys)) continue;
+      } else if (event.type !== "BOOKMARK") options.sink.changed(event.type, event.object);
       watched.resourceVersion = event.object.metadata.resourceVersion ?? watched.resourceVersion;
     }
   } catch (error) {
     watched.error = error;
   }
   return watched;
+}
+
+/** An event of a streamed list. True when it ends the list. */
+function takeInitial<T extends KubeObject>(
+  sink: ReflectorSink<T>,
+  event: Exclude<WatchEvent<T>, { type: "ERROR" }>,
+  keys: Set<string>,
+): boolean {
+  if (event.type === "BOOKMARK") {
+    if (event.object.metadata.annotations?.[INITIAL_EVENTS_END] !== "true") return false;
+    sink.listEnded(keys);
+    return true;
+  }
+  if (event.type === "DELETED") {
+    keys.delete(keyOf(event.object));
+    sink.changed("DELETED", event.object);
+  } else {
+    keys.add(keyOf(event.object));
+    sink.listed(event.object);
+  }
+  return false;
 }

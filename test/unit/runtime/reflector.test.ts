@@ -25,7 +25,8 @@ const page = (version: number, names: string[], next?: string): Answer => ({
     items: names.map((name) => thing(name, version)),
   },
 });
-const isWatch = ({ query }: ApiRequest) => query.get("watch") === "true";
+const isStreamedList = ({ query }: ApiRequest) => query.get("sendInitialEvents") === "true";
+const isWatch = (request: ApiRequest) => request.query.get("watch") === "true" && !isStreamedList(request);
 
 type World = {
   api: ScriptedApi;
@@ -46,7 +47,11 @@ async function reflect(script: { lists?: Answer[]; watches?: (Answer | undefined
   const watches = [...(script.watches ?? [])];
   const open: Answer = { stream: (stream) => void streams.push(stream) };
   const api = await scriptedApi((request) =>
-    isWatch(request) ? (watches.shift() ?? open) : ((lists.length > 1 ? lists.shift() : lists[0]) ?? "silence"),
+    isStreamedList(request)
+      ? failure(422, "Invalid", "sendInitialEvents is forbidden for watch")
+      : isWatch(request)
+        ? (watches.shift() ?? open)
+        : ((lists.length > 1 ? lists.shift() : lists[0]) ?? "silence"),
   );
   const ended = new AbortController();
   const run = runReflector(
@@ -75,7 +80,7 @@ async function reflect(script: { lists?: Answer[]; watches?: (Answer | undefined
     seen,
     streams,
     stop,
-    lists: () => api.requests.filter((request) => !isWatch(request)),
+    lists: () => api.requests.filter((request) => !isWatch(request) && !isStreamedList(request)),
     watches: () => api.requests.filter(isWatch),
   };
 }
@@ -305,5 +310,101 @@ describe("stopping", () => {
     await until(() => w.clock.timers() === 1);
     await w.stop();
     expect(w.clock.timers()).toBe(0);
+  });
+});
+
+describe("a streamed list", () => {
+  const ended = (version: number) => ({
+    type: "BOOKMARK",
+    object: {
+      metadata: { resourceVersion: String(version), annotations: { "k8s.io/initial-events-end": "true" } },
+    },
+  });
+
+  /** A reflector whose server streams lists; `streams` are its watches in order. */
+  async function streamed() {
+    const clock = createFakeClock();
+    const seen: string[] = [];
+    const streams: Stream[] = [];
+    const api = await scriptedApi(() => ({ stream: (stream) => void streams.push(stream) }));
+    const stop = new AbortController();
+    const run = runReflector(
+      {
+        client: api.client,
+        resource: things,
+        clock,
+        random: () => 0.5,
+        log: silentLog,
+        sink: {
+          listed: (object) => seen.push(`listed ${object.metadata.name}`),
+          listEnded: (keys) => seen.push(`whole ${[...keys].join(" ")}`),
+          changed: (type, object) => seen.push(`${type} ${object.metadata.name}`),
+        },
+      },
+      stop.signal,
+    );
+    onTestFinished(async () => {
+      stop.abort(new Error("stop"));
+      await run;
+    });
+    await until(() => streams.length === 1);
+    const next = async (count: number) => {
+      await until(() => streams.length === count || clock.timers() > 0);
+      if (streams.length < count) await clock.advance(60_000);
+      await until(() => streams.length === count);
+      const stream = streams[count - 1];
+      if (stream === undefined) throw new Error("no stream");
+      return stream;
+    };
+    return { api, seen, first: await next(1), next };
+  }
+
+  it("is consistent, is whole at its bookmark, and goes on as a watch on the same stream", async () => {
+    const w = await streamed();
+    expect(Object.fromEntries(w.api.requests[0]?.query ?? [])).toMatchObject({
+      watch: "true",
+      sendInitialEvents: "true",
+      resourceVersionMatch: "NotOlderThan",
+      allowWatchBookmarks: "true",
+    });
+    expect(w.api.requests[0]?.query.has("resourceVersion")).toBe(false);
+    w.first.send({ type: "ADDED", object: thing("a", 3) });
+    w.first.send({ type: "ADDED", object: thing("b", 4) });
+    w.first.send(ended(9));
+    w.first.send({ type: "MODIFIED", object: thing("a", 10) });
+    await until(() => w.seen.length === 4);
+    expect(w.seen).toEqual(["listed a", "listed b", "whole team/a team/b", "MODIFIED a"]);
+    w.first.cut();
+    await w.next(2);
+    expect(w.api.requests[1]?.query.get("resourceVersion")).toBe("10");
+    expect(w.api.requests[1]?.query.has("sendInitialEvents")).toBe(false);
+  });
+
+  it("that breaks before its end proves nothing gone, and is asked for again", async () => {
+    const w = await streamed();
+    w.first.send({ type: "ADDED", object: thing("a", 3) });
+    await until(() => w.seen.length === 1);
+    w.first.cut();
+    const second = await w.next(2);
+    expect(w.api.requests[1]?.query.get("sendInitialEvents")).toBe("true");
+    second.send({ type: "ADDED", object: thing("b", 5) });
+    second.send(ended(9));
+    await until(() => w.seen.length === 3);
+    expect(w.seen).toEqual(["listed a", "listed b", "whole team/b"]);
+  });
+
+  it("comes again when the version is gone, and finds the deletions", async () => {
+    const w = await streamed();
+    w.first.send({ type: "ADDED", object: thing("a", 3) });
+    w.first.send(ended(9));
+    w.first.send({
+      type: "ERROR",
+      object: { kind: "Status", status: "Failure", code: 410, reason: "Expired", message: "too old resource version" },
+    });
+    const second = await w.next(2);
+    expect(w.api.requests[1]?.query.get("sendInitialEvents")).toBe("true");
+    second.send(ended(12));
+    await until(() => w.seen.length === 3);
+    expect(w.seen[2]).toBe("whole ");
   });
 });
