@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { type Clock, delay } from "../../clock.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import { ServiceError } from "../../service/errors.ts";
 
 /**
  * Everything an account's endpoint list shows, observed by one paged list each `intervalMs` however many endpoints
@@ -12,7 +13,10 @@ import type { EndpointRecord } from "../../service/endpoint-record.ts";
 export type EndpointSweep = {
   get(id: string): EndpointRecord | undefined;
   byAppName(appName: string): EndpointRecord | undefined;
-  /** True when two complete sweeps in a row did not show it. */
+  /**
+   * True when two complete sweeps in a row did not show it; for one that was never seen (since the start), two that
+   * began after this was first asked.
+   */
   gone(id: string): boolean;
   /** Resolves when a sweep has been completed since the start; rejects with the sweep's error or the signal's reason. */
   first(signal: AbortSignal): Promise<void>;
@@ -60,21 +64,22 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
 
   async function sweepOnce(): Promise<void> {
     const seen = new Set<string>();
+    const askedBefore = [...missed.keys()];
     for await (const record of pages(options, ended.signal)) {
       seen.add(record.id);
       const previous = records.get(record.id);
       observe(record);
       if (records.get(record.id) !== previous) options.onChange(record.id, record.appName);
     }
-    for (const [id, record] of records) {
+    for (const id of new Set([...records.keys(), ...askedBefore])) {
       if (seen.has(id)) continue;
       const times = (missed.get(id) ?? 0) + 1;
       missed.set(id, times);
-      if (times >= 2) {
-        records.delete(id);
-        if (idsByAppName.get(record.appName) === id) idsByAppName.delete(record.appName);
-        options.onChange(id, record.appName);
-      }
+      if (times !== 2) continue;
+      const { appName = "" } = records.get(id) ?? {};
+      records.delete(id);
+      if (idsByAppName.get(appName) === id) idsByAppName.delete(appName);
+      options.onChange(id, appName);
     }
     completed++;
   }
@@ -115,7 +120,10 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       const id = idsByAppName.get(appName);
       return id === undefined ? undefined : records.get(id);
     },
-    gone: (id) => (missed.get(id) ?? 0) >= 2,
+    gone(id) {
+      if (!records.has(id) && !missed.has(id)) missed.set(id, 0);
+      return (missed.get(id) ?? 0) >= 2;
+    },
     total: () => records.size,
     observe,
     async first(signal) {
@@ -153,22 +161,26 @@ async function* pages(options: EndpointSweepOptions, signal: AbortSignal): Async
   } while (cursor !== undefined);
 }
 
-/** The first page may be number 0 or 1 (not shown): ends on the total, or on a page that shows nothing new. */
+/**
+ * Ends on the total, on a short page, or on a page that shows nothing new. The first page may be number 0 or 1 (not
+ * shown): page 0 is asked for unless all of the total was seen without it.
+ */
 async function* earlierPages(options: EndpointSweepOptions, signal: AbortSignal): AsyncIterable<EndpointRecord> {
+  const { client, pageSize } = options;
   const seen = new Set<string>();
-  for (let pageNum = 1; ; pageNum++) {
-    const page = await options.client.listEndpointsEarlier({ pageSize: options.pageSize, pageNum }, { signal });
-    const fresh = page.data.filter((record) => !seen.has(record.id));
-    for (const record of fresh) seen.add(record.id);
+  let total = Number.POSITIVE_INFINITY;
+  const unseen = (records: EndpointRecord[]) => records.filter(({ id }) => !seen.has(id) && seen.add(id));
+  for (let pageNum = 1; seen.size < total; pageNum++) {
+    const page = await client.listEndpointsEarlier({ pageSize, pageNum }, { signal });
+    total = page.total ?? Number.POSITIVE_INFINITY;
+    const fresh = unseen(page.data);
     yield* fresh;
-    if (
-      page.data.length < options.pageSize ||
-      fresh.length === 0 ||
-      seen.size >= (page.total ?? Number.POSITIVE_INFINITY)
-    )
-      break;
+    if (page.data.length < pageSize || fresh.length === 0) break;
   }
-  if (seen.size > 0) return;
-  const page = await options.client.listEndpointsEarlier({ pageSize: options.pageSize, pageNum: 0 }, { signal });
-  yield* page.data;
+  if (seen.size >= total) return;
+  try {
+    yield* unseen((await client.listEndpointsEarlier({ pageSize, pageNum: 0 }, { signal })).data);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.kind !== "InvalidRequest") throw error; // pages are counted from 1
+  }
 }
