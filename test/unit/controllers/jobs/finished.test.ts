@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import { setConditions } from "../../../../src/api/conditions.ts";
+import { videoJobResource } from "../../../../src/api/kinds.ts";
+import type { VideoJob, VideoJobStatus } from "../../../../src/api/video-job.ts";
+import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
+import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
+import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.ts";
+import { createJournal } from "../../../../src/runtime/journal.ts";
+import { createEventRecorder } from "../../../../src/runtime/recorder.ts";
+import { createStore } from "../../../../src/runtime/store.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { videoJobOf } from "../../../support/jobs.ts";
+import { shown } from "../../../support/kstatus.ts";
+import type { Change } from "../../../support/manifests.ts";
+import { type Answer, failure, scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
+
+const now = "2026-03-01T00:00:00Z";
+const PATH = "/apis/mooring.dev/v1alpha1/namespaces/team/videojobs/sea";
+
+/** Finished at the clock's start; the results can be fetched for one hour. */
+const succeeded: VideoJobStatus = {
+  phase: "Succeeded",
+  observedGeneration: 1,
+  startTime: now,
+  completionTime: now,
+  resultsExpireAt: "2026-03-01T01:00:00Z",
+  conditions: setConditions(
+    [],
+    [
+      { type: "ResultsAvailable", status: "True", reason: "Available", message: "" },
+      { type: "Ready", status: "True", reason: "Completed", message: "" },
+    ],
+    now,
+  ),
+};
+
+/** One reconcile of a finished job, `afterSeconds` after it finished. */
+async function reconcile(
+  spec: Change,
+  afterSeconds: number,
+  options: { status?: VideoJobStatus; answer?: Answer; annotations?: Record<string, string> } = {},
+) {
+  const { status = succeeded, annotations = {} } = options;
+  const stored = videoJobOf("image", spec, status);
+  const job: VideoJob = { ...stored, metadata: { ...stored.metadata, annotations } };
+  const api = await scriptedApi(() => options.answer ?? { body: job });
+  const clock = createFakeClock();
+  await clock.advance(afterSeconds * 1_000);
+  const parts = { client: api.client, clock, log: silentLog };
+  const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
+  kind.store.upsert(job);
+  const run = createJobReconciler(
+    {
+      kube: api.client,
+      clock,
+      random: () => 0.5,
+      log: silentLog,
+      journal: createJournal({ ...parts, namespace: "mooring", name: "journal", identity: "one", random: () => 0.5 }),
+      recorder: createEventRecorder({ ...parts, controller: "c", instance: "i", resourceOf: () => videoJobResource }),
+      accounts: createAccountRegistry(
+        () => false,
+        () => {},
+      ),
+      clusterUID: "cluster",
+      assertLeading: () => {},
+    },
+    videoJobAdapter(kind),
+  );
+  const request = { key: "team/sea", namespace: "team", name: "sea" };
+  const result = await run(request, { signal: new AbortController().signal, log: silentLog });
+  return { result, requests: api.requests.map(({ method, path, body }) => ({ method, path, body })) };
+}
+
+describe("a finished job", () => {
+  it("without a time to live is looked at again when its URLs run out, and is kept", async () => {
+    expect(await reconcile({}, 60)).toEqual({ result: { requeueAfterMs: 3_540_000 }, requests: [] });
+  });
+
+  it("is looked at when its time to live ends, if that is sooner", async () => {
+    expect(await reconcile({ ttlSecondsAfterFinished: 600 }, 60)).toEqual({
+      result: { requeueAfterMs: 540_000 },
+      requests: [],
+    });
+  });
+
+  it.each([
+    ["its time to live has ended", 600, 600],
+    ["its time to live is nothing", 0, 0],
+  ])("is deleted when %s: this very object, as it was seen", async (_name, ttlSecondsAfterFinished, after) => {
+    expect(await reconcile({ ttlSecondsAfterFinished }, after)).toEqual({
+      result: undefined,
+      requests: [
+        {
+          method: "DELETE",
+          path: PATH,
+          body: {
+            preconditions: { uid: "bbbbbbbb-0000-0000-0000-000000000001", resourceVersion: "7" },
+            propagationPolicy: "Background",
+          },
+        },
+      ],
+    });
+  });
+
+  it("that somebody deleted first is no error", async () => {
+    const { result } = await reconcile({ ttlSecondsAfterFinished: 0 }, 0, { answer: failure(404, "NotFound") });
+    expect(result).toBeUndefined();
+  });
+
+  it("that was changed meanwhile is not deleted, but looked at again", async () => {
+    const answer = failure(409, "Conflict", "the resourceVersion in the precondition does not match");
+    await expect(reconcile({ ttlSecondsAfterFinished: 0 }, 0, { answer })).rejects.toMatchObject({ status: 409 });
+  });
+
+  it("says that its URLs ran out, once, with the version that was seen as the lock", async () => {
+    const { result, requests } = await reconcile({}, 3_600);
+    expect(result).toBeUndefined();
+    expect(requests).toEqual([
+      {
+        method: "PATCH",
+        path: `${PATH}/status`,
+        body: { metadata: { resourceVersion: "7" }, status: { conditions: expect.any(Array) } },
+      },
+    ]);
+    const [status] = requests.map(({ body }) => (body as { status: VideoJobStatus }).status);
+    expect(shown(status?.conditions ?? [])).toEqual(["Ready=True/Completed", "ResultsAvailable=False/Expired"]);
+    expect((await reconcile({}, 7_200, { status: { ...succeeded, ...status } })).requests).toEqual([]);
+  });
+
+  it("that failed is deleted after its time to live as well", async () => {
+    const status: VideoJobStatus = { phase: "Failed", completionTime: now, conditions: [] };
+    expect((await reconcile({ ttlSecondsAfterFinished: 5 }, 5, { status })).requests).toMatchObject([
+      { method: "DELETE" },
+    ]);
+    expect(await reconcile({}, 5, { status })).toEqual({ result: undefined, requests: [] });
+  });
+
+  it.each<[string, Change, Record<string, string>]>([
+    ["is paused", {}, { "mooring.dev/paused": "true" }],
+    ["another controller runs", { managedBy: "example.com/queue" }, {}],
+  ])("that %s is left alone", async (_name, spec, annotations) => {
+    const { requests } = await reconcile({ ttlSecondsAfterFinished: 0, ...spec }, 60, { annotations });
+    expect(requests).toEqual([]);
+  });
+});
