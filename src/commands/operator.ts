@@ -70,7 +70,11 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
   const random = Math.random;
   const identity = `${hostname()}_${randomUUID()}`;
   const fenced = new AbortController();
-  const credentials = await loadCredentials({ kubeconfig: config.kubeconfig });
+  const credentials = await loadCredentials({
+    kubeconfig: config.kubeconfig,
+    env: process.env,
+    onProblem: (reason) => log.warn({ reason }, "credentials not renewed"),
+  });
   const host = new URL(credentials.server).host;
   const kube = createKubeClient(credentials, {
     onRequest: ({ verb, status }) => metrics.restRequests.inc({ method: verb, code: String(status), host }),

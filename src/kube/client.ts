@@ -1,4 +1,5 @@
-import { type Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
+import { createConnections } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
 import { errorFromAnswer, KubeError } from "./errors.ts";
 import { type Place, type Resource, resourcePath } from "./resource.ts";
@@ -28,11 +29,19 @@ export type KubeClient = {
   close(): Promise<void>;
 };
 
-export type KubeRequest = { verb: string; resource: string; status: number; durationMs: number };
+export type KubeRequest = {
+  verb: string;
+  resource: string;
+  /** Of the request, not of its objects; undefined for all namespaces or a cluster-scoped kind. */
+  namespace: string | undefined;
+  /** HTTP status, 0 when no answer came. */
+  status: number;
+  durationMs: number;
+};
 
 /**
- * A client over two connection pools: one for requests, one for watches, so that long watches never hold up a write.
- * Nothing is retried here: the caller's queue decides.
+ * A client over the connections of `createConnections`. Nothing is retried here but a 401 with renewed credentials: the
+ * caller's queue decides.
  * @param options.onRequest called once per request, for `rest_client_requests_total`
  */
 export function createKubeClient(
@@ -42,38 +51,28 @@ export function createKubeClient(
   const origin = new URL(credentials.server);
   const base = origin.pathname === "/" ? "" : origin.pathname;
   const requestTimeoutMs = options.requestTimeoutMs ?? 30_000;
-  const connect = { ...credentials.tls, timeout: 10_000 };
-  const requests = new Pool(origin.origin, {
-    connections: options.connections ?? 64,
-    connect,
-    headersTimeout: requestTimeoutMs,
-    bodyTimeout: requestTimeoutMs,
-    keepAliveTimeout: 30_000,
-  });
-  // One connection per watch: HTTP/1.1 cannot share one.
-  const watches = new Pool(origin.origin, { connect, headersTimeout: requestTimeoutMs });
+  const connections = createConnections(credentials, { connections: options.connections, requestTimeoutMs });
 
   async function send(
-    pool: Pool,
     verb: string,
     method: Dispatcher.HttpMethod,
     resource: Resource,
     place: Place,
-    extra: RequestOptions & { body?: object; contentType?: string; bodyTimeout?: number },
+    extra: RequestOptions & { body?: object; contentType?: string; inactivityMs?: number },
   ): Promise<Dispatcher.ResponseData> {
     const what = `${verb} ${resource.plural}${place.namespace ? ` ${place.namespace}/` : " "}${place.name ?? ""}`;
     const started = performance.now();
     let status = 0;
     try {
-      const headers: Record<string, string> = { accept: "application/json", ...(await credentials.headers()) };
+      const headers: Record<string, string> = { accept: "application/json" };
       if (extra.body !== undefined) headers["content-type"] = extra.contentType ?? "application/json";
-      const answer = await pool.request({
+      const answer = await connections.send({
         method,
         path: `${base}${resourcePath(resource, place)}${queryString(extra.query)}`,
         headers,
         body: extra.body === undefined ? null : JSON.stringify(extra.body),
         signal: extra.signal ?? null,
-        ...(extra.bodyTimeout === undefined ? {} : { bodyTimeout: extra.bodyTimeout }),
+        ...(extra.inactivityMs === undefined ? {} : { watch: true, bodyTimeout: extra.inactivityMs }),
       });
       status = answer.statusCode;
       if (status < 300) return answer;
@@ -83,7 +82,8 @@ export function createKubeClient(
       if (error instanceof KubeError || extra.signal?.aborted) throw error;
       throw new KubeError(`${what}: ${messageOf(error)}`, { status: 0, cause: error });
     } finally {
-      options.onRequest?.({ verb, resource: resource.plural, status, durationMs: performance.now() - started });
+      const durationMs = performance.now() - started;
+      options.onRequest?.({ verb, resource: resource.plural, namespace: place.namespace, status, durationMs });
     }
   }
 
@@ -94,7 +94,7 @@ export function createKubeClient(
     place: Place,
     extra: RequestOptions & { body?: object; contentType?: string },
   ): Promise<T> {
-    const answer = await send(requests, verb, method, resource, place, extra);
+    const answer = await send(verb, method, resource, place, extra);
     return (await answer.body.json()) as T;
   }
 
@@ -111,16 +111,10 @@ export function createKubeClient(
     },
     async *watch(resource, place, extra) {
       const query = { ...extra.query, watch: true };
-      const answer = await send(watches, "watch", "GET", resource, place, {
-        ...extra,
-        query,
-        bodyTimeout: extra.inactivityMs,
-      });
+      const answer = await send("watch", "GET", resource, place, { ...extra, query });
       yield* lines(answer.body);
     },
-    close: async () => {
-      await Promise.all([requests.close(), watches.destroy()]);
-    },
+    close: connections.close,
   };
 }
 

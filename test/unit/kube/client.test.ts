@@ -71,7 +71,9 @@ describe("a call", () => {
     const api = await scriptedApi(() => ({ body: { ...body, items: [] } }));
     await call(api);
     expect(api.requests).toEqual([expect.objectContaining(expected)]);
-    expect(api.told).toEqual([{ verb, resource: "things", status: 200, durationMs: expect.any(Number) }]);
+    expect(api.told).toEqual([
+      { verb, resource: "things", namespace: "team", status: 200, durationMs: expect.any(Number) },
+    ]);
   });
 
   it("patches by the merge rules", async () => {

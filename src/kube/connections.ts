@@ -1,0 +1,106 @@
+import { type Dispatcher, Pool, ProxyAgent } from "undici";
+import type { Credentials, Identity, TlsOptions } from "./credentials.ts";
+
+export type ConnectionOptions = {
+  /** Connections for requests, default 64. Watches have their own, one each. */
+  connections?: number | undefined;
+  /** For the headers of an answer, and for each pause in a request's body; ms. */
+  requestTimeoutMs: number;
+};
+
+export type ApiRequest = Pick<Dispatcher.RequestOptions, "method" | "path" | "body" | "signal"> & {
+  headers: Record<string, string>;
+  /** Overrides the pause that is allowed in the body, ms. */
+  bodyTimeout?: number;
+  /** Goes over the watches' connections, so that long watches never hold up a write. */
+  watch?: boolean;
+};
+
+export type Connections = {
+  /**
+   * Sends with the credentials of the moment. A 401 means that nothing took effect, so the request is repeated once when
+   * reading the credentials anew brings others.
+   */
+  send(request: ApiRequest): Promise<Dispatcher.ResponseData>;
+  /** Waits for requests, breaks watches. */
+  close(): Promise<void>;
+};
+
+type Pools = { tls: TlsOptions; requests: Dispatcher; watches: Dispatcher };
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/**
+ * Connections to one API server, direct or through a proxy. When the client certificate or the certificate authority
+ * changes, new requests go over new connections; the old ones end with what runs on them.
+ */
+export function createConnections(credentials: Credentials, options: ConnectionOptions): Connections {
+  const origin = new URL(credentials.server).origin;
+  let pools = open(credentials.tls);
+  const draining = new Set<Pools>();
+
+  function open(tls: TlsOptions): Pools {
+    const common = { headersTimeout: options.requestTimeoutMs };
+    return {
+      tls,
+      requests: dispatcher(tls, {
+        ...common,
+        connections: options.connections ?? 64,
+        bodyTimeout: options.requestTimeoutMs,
+        keepAliveTimeout: 30_000,
+      }),
+      watches: dispatcher(tls, common),
+    };
+  }
+
+  function dispatcher(tls: TlsOptions, pool: Pool.Options): Dispatcher {
+    // One request at a time on a connection: over HTTP/2 a watch would share one with all others, and break with it.
+    const connect = { ...tls, timeout: CONNECT_TIMEOUT_MS, allowH2: false };
+    if (credentials.proxy === undefined) return new Pool(origin, { ...pool, allowH2: false, connect });
+    return new ProxyAgent({
+      ...pool,
+      allowH2: false,
+      uri: credentials.proxy,
+      requestTls: connect,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+    });
+  }
+
+  function poolsFor(tls: TlsOptions): Pools {
+    if (tls !== pools.tls) {
+      const old = pools;
+      pools = open(tls);
+      draining.add(old);
+      void Promise.all([old.requests.close(), old.watches.close()]).finally(() => draining.delete(old));
+    }
+    return pools;
+  }
+
+  function sendAs({ headers, tls }: Identity, { watch, ...request }: ApiRequest): Promise<Dispatcher.ResponseData> {
+    const current = poolsFor(tls);
+    return (watch ? current.watches : current.requests).request({
+      ...request,
+      origin,
+      headers: { ...request.headers, ...credentials.impersonation, ...headers },
+    });
+  }
+
+  return {
+    async send(request) {
+      const identity = (await credentials.identity?.()) ?? {
+        headers: await credentials.headers(),
+        tls: credentials.tls,
+      };
+      const answer = await sendAs(identity, request);
+      if (answer.statusCode !== 401) return answer;
+      const renewed = await credentials.renew?.(identity);
+      if (renewed === undefined) return answer;
+      await answer.body.dump();
+      return sendAs(renewed, request);
+    },
+    async close() {
+      const all = [pools, ...draining];
+      await Promise.all(all.flatMap((each) => [each.requests.close(), each.watches.destroy()]));
+    },
+  };
+}
