@@ -1,0 +1,22 @@
+import { inject, onTestFinished } from "vitest";
+import { loadCredentials } from "../../src/kube/credentials.ts";
+import type { ChaosSettings } from "./chaos-faults.ts";
+import { type ChaosProxy, startChaosProxy } from "./chaos-proxy.ts";
+
+/** The size of the chaos tests; by hand: `MOORING_CHAOS_SECONDS=300 MOORING_CHAOS_OBJECTS=500 npx vitest run test/faults/chaos`. */
+export const SECONDS = Number(process.env.MOORING_CHAOS_SECONDS ?? 20);
+export const OBJECTS = Number(process.env.MOORING_CHAOS_OBJECTS ?? 100);
+export const SEED = Number(process.env.MOORING_CHAOS_SEED ?? 1);
+
+/** Everything happens sooner where there are seconds only. */
+const SHORT: Partial<ChaosSettings> = { silenceMs: 1_500, slowMs: 500, streamFaultEveryMs: 400, pageSize: 7 };
+
+/** A chaos proxy in front of the tests' API server; ends with the test. */
+export async function chaosProxy(change: Partial<ChaosSettings> = {}): Promise<ChaosProxy> {
+  const credentials = await loadCredentials({ kubeconfig: inject("kubeconfig") });
+  const target = { url: credentials.server, ca: credentials.tls.ca, headers: credentials.headers };
+  const settings = { ...(SECONDS < 120 ? SHORT : {}), ...change };
+  const proxy = await startChaosProxy(target, { seed: SEED, settings });
+  onTestFinished(() => proxy.close());
+  return proxy;
+}

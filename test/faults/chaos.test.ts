@@ -1,0 +1,82 @@
+import { randomBytes } from "node:crypto";
+import { expect, inject, it, onTestFinished } from "vitest";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
+import { createKubeClient } from "../../src/kube/client.ts";
+import { loadCredentials } from "../../src/kube/credentials.ts";
+import { createInformer } from "../../src/runtime/informer.ts";
+import { configMapResource } from "../../src/runtime/journal.ts";
+import { silentLog } from "../support/scripted-api-server.ts";
+import { eventually } from "../support/world.ts";
+import type { ChaosProxy } from "./chaos-proxy.ts";
+import { createSightings, createWriter, judge, planOperations, runOperations } from "./chaos-scenario.ts";
+import { chaosProxy, OBJECTS, SECONDS, SEED } from "./chaos-world.ts";
+
+/** Ten times as fast, so that backoffs of 30 s leave room for faults in a short run. */
+const hastyClock: Clock = {
+  now: () => systemClock.now(),
+  monotonic: () => systemClock.monotonic() * 10,
+  setTimeout: (fn, ms) => systemClock.setTimeout(fn, ms / 10),
+};
+
+/** An informer of ConfigMaps behind the proxy, and a writer that is not. */
+async function informed(proxy: ChaosProxy) {
+  const direct = createKubeClient(await loadCredentials({ kubeconfig: inject("kubeconfig") }));
+  const client = createKubeClient({ server: proxy.url, namespace: undefined, tls: {}, headers: async () => ({}) });
+  const namespace = `chaos-${randomBytes(4).toString("hex")}`;
+  await direct.create(namespaceResource, {}, { metadata: { name: namespace }, spec: {} });
+  const informer = createInformer({
+    client,
+    resource: configMapResource,
+    namespaces: [namespace],
+    clock: hastyClock,
+    random: Math.random,
+    log: silentLog,
+  });
+  const sightings = createSightings();
+  informer.onChange((change) => {
+    if (change.type === "Deleted") sightings.gone(change.object);
+    else sightings.shown(change.object);
+  });
+  const stop = new AbortController();
+  onTestFinished(async () => {
+    stop.abort(new Error("the test is over"));
+    await informer.stopped();
+    await direct.delete(namespaceResource, { name: namespace });
+    await Promise.all([client.close(), direct.close()]);
+  });
+  await informer.start(stop.signal);
+  const { write, truth } = createWriter({
+    client: direct,
+    resource: configMapResource,
+    namespace,
+    build: (name, round) => ({ metadata: { name }, spec: undefined, data: { round: String(round) } }),
+  });
+  return { write, truth, seen: () => sightings.report(informer.store.list()) };
+}
+
+it.concurrent.each([
+  ["streaming lists", true],
+  ["lists in pages", false],
+])(
+  `${OBJECTS} objects through chaos, with %s: the informer ends right and has missed nothing`,
+  { timeout: SECONDS * 1_000 + 180_000 },
+  async (_name, streamingLists) => {
+    const proxy = await chaosProxy({ streamingLists });
+    const { write, truth, seen } = await informed(proxy);
+    proxy.rage(true);
+    await runOperations(planOperations({ objects: OBJECTS, durationMs: SECONDS * 1_000, seed: SEED }), write);
+    proxy.rage(false);
+    // What is late may still come; what is lost does not come any more.
+    const verdict = () => judge(truth, seen());
+    await eventually("the informer shows what is there", async () => verdict().wrong.length === 0, 120_000);
+    const { missed, deletionsMissed, unseen, ghosts } = verdict();
+    expect({ missed, deletionsMissed, ghosts }).toEqual({ missed: [], deletionsMissed: [], ghosts: [] });
+    const { faults, lists } = proxy.counts();
+    expect(lists).toBeGreaterThan(1);
+    expect(Object.values(faults).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(10);
+    console.log(
+      `${truth.versions.size} versions, ${unseen.length} passed over by ${lists} lists; ${JSON.stringify(faults)}`,
+    );
+  },
+);
