@@ -23,6 +23,7 @@ import type { LeaderElector } from "../runtime/leader.ts";
 import { createManager, type Manager } from "../runtime/manager.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
+import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { type Indexer, keyOf } from "../runtime/store.ts";
 import { createAccountReconciler } from "./account/controller.ts";
 import { createNamespaceLabels } from "./account/namespaces.ts";
@@ -52,6 +53,8 @@ export type AssembleOptions = {
 /** Reconciles wait for the account's limiter, so a deadline is generous; a paid synchronous call takes up to a minute. */
 const DEADLINE_MS = 5 * 60_000;
 const ACCOUNT_WORKERS = 4;
+/** A changed Secret reaches the remote within a minute. */
+const REFERENCE_POLL_MS = 20_000;
 const STOP_DEADLINE_MS = 25_000;
 
 type Dependant = KubeObject<{ accountRef?: Parameters<typeof possibleAccounts>[0] }>;
@@ -100,6 +103,16 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     resourceOf: (object) =>
       KINDS.find(({ resource }) => resource.kind === object.kind)?.resource ?? gpuEndpointResource,
   });
+  const references = createReferencePoller({
+    client: kube,
+    clock,
+    intervalMs: REFERENCE_POLL_MS,
+    log,
+    onChange: (key) => {
+      const colon = key.indexOf(":");
+      controllers.get(key.slice(0, colon))?.enqueue(key.slice(colon + 1));
+    },
+  });
   const shared: Shared = {
     kube,
     clock,
@@ -108,6 +121,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     journal,
     recorder,
     accounts,
+    references,
     clusterUID: options.clusterUID,
     assertLeading: () => {
       if (options.elector?.surelyHeld() === false) throw new Error("the lease is not surely held: nothing is sent");
@@ -115,20 +129,18 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
   };
 
   const dependants = [endpoints, speechJobs, videoJobs] as const;
-  accounts.onChange((key) => {
+  const enqueueDependants = (account: AccountKey): void => {
     for (const { store, resource } of dependants) {
-      for (const object of store.byIndex("account", key)) enqueue(resource, keyOf(object));
+      for (const object of store.byIndex("account", account)) enqueue(resource, keyOf(object));
     }
-  });
+  };
+  accounts.onChange(enqueueDependants);
   // A new or deleted account changes what a reference without a name means.
   for (const kind of [accountObjects, clusterAccounts]) {
     kind.onChange((change) => {
       if (change.type === "Modified") return;
       const { name, namespace } = change.object.metadata;
-      const key = accountKey(kind === accountObjects ? "Account" : "ClusterAccount", name, namespace);
-      for (const { store, resource } of dependants) {
-        for (const object of store.byIndex("account", key)) enqueue(resource, keyOf(object));
-      }
+      enqueueDependants(accountKey(kind === accountObjects ? "Account" : "ClusterAccount", name, namespace));
     });
   }
 
@@ -204,6 +216,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     informers: [accountObjects, clusterAccounts, endpoints, speechJobs, videoJobs],
     controllers: [...controllers.values()],
     runnables: [
+      { name: "references", start: () => references.start(), stop: () => references.stop() },
       {
         name: "accounts",
         start: () => undefined,

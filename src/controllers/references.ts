@@ -5,6 +5,7 @@ import { isForbidden, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { configMapResource } from "../runtime/journal.ts";
+import type { Reference } from "../runtime/reference-poller.ts";
 
 export const secretResource: Resource = {
   group: "",
@@ -24,6 +25,16 @@ export class MissingReferenceError extends Error {
     super(message);
     this.reason = reason;
   }
+}
+
+/** What an environment refers to, each object once or more. */
+export function referencesOf(namespace: string, env: readonly EndpointEnv[]): Reference[] {
+  return env.flatMap(({ valueFrom }) => {
+    const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};
+    if (secretKeyRef !== undefined) return [{ resource: secretResource, namespace, name: secretKeyRef.name }];
+    if (configMapKeyRef !== undefined) return [{ resource: configMapResource, namespace, name: configMapKeyRef.name }];
+    return [];
+  });
 }
 
 export type ValueReader = {

@@ -7,6 +7,7 @@ import type { KubeObject } from "../kube/types.ts";
 import { compact } from "../runtime/informer.ts";
 import type { Journal } from "../runtime/journal.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
+import type { ReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf, type Store } from "../runtime/store.ts";
 import type { AccountRegistry } from "./account/registry.ts";
 
@@ -19,6 +20,8 @@ export type Shared = {
   journal: Journal;
   recorder: EventRecorder;
   accounts: AccountRegistry;
+  /** Notices changes of the Secrets and ConfigMaps that a spec refers to. Keys: `PLURAL:NAMESPACE/NAME`. */
+  references: ReferencePoller;
   /** UID of the namespace kube-system: tells clusters apart that share an account. */
   clusterUID: string;
   /** Throws unless this process surely leads. Called right before whatever must not be sent twice. */
@@ -61,9 +64,11 @@ export function settleGone(
   shared: Pick<Shared, "journal" | "log">,
   { resource }: Pick<Kind<KubeObject>, "resource">,
   key: string,
+  /** UID of the object that has the key now, if one has. */
+  present?: string,
 ): void {
   for (const entry of shared.journal.entries()) {
-    if (entry.kind !== resource.kind || entry.key !== key) continue;
+    if (entry.kind !== resource.kind || entry.key !== key || entry.uid === present) continue;
     shared.log.warn({ ...entry }, GONE_MESSAGE);
     shared.journal.settle(entry.id);
   }

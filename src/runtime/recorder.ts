@@ -143,7 +143,14 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
           resourceVersion: object.metadata.resourceVersion,
         },
       };
-      push(() => client.create(eventResource, { namespace }, body));
+      push(async () => {
+        try {
+          await client.create(eventResource, { namespace }, body);
+        } catch (error) {
+          series.delete(key); // there is nothing to count up
+          throw error;
+        }
+      });
     },
     async flush(signal) {
       flushing.abort();

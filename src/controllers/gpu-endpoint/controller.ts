@@ -1,8 +1,10 @@
 import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
+import { gpuEndpointResource } from "../../api/kinds.ts";
 import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
 import type { Reason } from "../../api/reasons.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
+import { referencesOf } from "../references.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer, settleGone } from "../shared.ts";
 import { type Converged, converge } from "./converge.ts";
 import { warnOfLocalVolumes, warnOfStall } from "./events.ts";
@@ -17,8 +19,9 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
 
   return async ({ key }, context) => {
     let endpoint = kind.store.get(key);
+    settleGone(shared, kind, key, endpoint?.metadata.uid);
     if (endpoint === undefined) {
-      settleGone(shared, kind, key);
+      shared.references.forget(referenceKey(key));
       return undefined;
     }
     const { uid = "", namespace = "", annotations, deletionTimestamp } = endpoint.metadata;
@@ -29,6 +32,7 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
     }
     if (annotations?.[ANNOTATIONS.paused] === "true") return undefined;
 
+    shared.references.track(referenceKey(key), referencesOf(namespace, endpoint.spec.env ?? []));
     const request = reconcileRequest(endpoint);
     const resolved = await shared.accounts.resolve(endpoint.spec.accountRef, namespace);
     if (resolved.kind === "Checking") return undefined;
@@ -54,6 +58,8 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
     return converged.requeueAfterMs === undefined ? undefined : { requeueAfterMs: converged.requeueAfterMs };
   };
 }
+
+const referenceKey = (key: string) => `${gpuEndpointResource.plural}:${key}`;
 
 /** The journal's entry, unless the status shows its outcome already (the operator ended in between). */
 function unsettled(shared: Shared, endpoint: GpuEndpoint): JournalEntry | undefined {

@@ -30,9 +30,7 @@ const LOOK_AGAIN_MS = 2_000;
 /** A remote that does not show an update yet is looked at again this soon. */
 const RECHECK_MS = 5_000;
 const FAST_SETTLE_MS = 30_000;
-/** A changed Secret reaches the remote within a minute. */
-const REFERENCE_POLL_MS = 45_000;
-const STALLED_REFERENCE_MS = 15_000;
+const ABSENCE_MS = 15_000;
 const REMOTE_REFUSAL_MS = 10 * 60_000;
 
 export type ConvergeInput = {
@@ -72,7 +70,6 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
       return {
         outcome: blank({ stalled: { reason: error.reason, message: error.message } }),
         written,
-        requeueAfterMs: STALLED_REFERENCE_MS,
       };
     }
     if (error instanceof ServiceError) return failed(input, error, written);
@@ -154,7 +151,7 @@ async function act(
           },
         }),
         written,
-        requeueAfterMs: STALLED_REFERENCE_MS,
+        requeueAfterMs: ABSENCE_MS,
       };
     case "Stall":
       return {
@@ -188,15 +185,8 @@ function seen(
   const lastApplied = written.lastAppliedTime ?? status?.lastAppliedTime;
   const base = { conditions: [], ...status, ...(lastApplied === undefined ? {} : { lastAppliedTime: lastApplied }) };
   const settling = isSettling({ ...endpoint, status: base }, now) && (record === undefined || !isSettled(record));
-  const references = spec.env?.some(({ valueFrom }) => valueFrom !== undefined) ?? false;
   const age = lastApplied === undefined ? 0 : now - Date.parse(lastApplied);
-  const requeueAfterMs = settling
-    ? age < FAST_SETTLE_MS
-      ? LOOK_AGAIN_MS
-      : 2.5 * LOOK_AGAIN_MS
-    : references
-      ? REFERENCE_POLL_MS
-      : undefined;
+  const requeueAfterMs = settling ? (age < FAST_SETTLE_MS ? LOOK_AGAIN_MS : 2.5 * LOOK_AGAIN_MS) : undefined;
   return {
     outcome: { record, differences: differing, fighting: false },
     written,

@@ -58,9 +58,9 @@ export function createJobReconciler<T extends Job>(shared: Shared, adapter: JobA
 
   return async ({ key }, context) => {
     const job = kind.store.get(key);
+    settleGone(shared, kind, key, job?.metadata.deletionTimestamp === undefined ? job?.metadata.uid : undefined);
     if (job === undefined || job.metadata.deletionTimestamp !== undefined) {
       unfollow(key);
-      settleGone(shared, kind, key);
       return undefined;
     }
     const { annotations, namespace = "" } = job.metadata;

@@ -7,6 +7,7 @@ import { createJobReconciler } from "../../../../src/controllers/jobs/controller
 import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.ts";
 import { createJournal } from "../../../../src/runtime/journal.ts";
 import { createEventRecorder } from "../../../../src/runtime/recorder.ts";
+import { createReferencePoller } from "../../../../src/runtime/reference-poller.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
@@ -61,6 +62,7 @@ async function reconcile(
         () => false,
         () => {},
       ),
+      references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
       clusterUID: "cluster",
       assertLeading: () => {},
     },

@@ -8,6 +8,7 @@ import type { Kind, Shared } from "../../../../src/controllers/shared.ts";
 import { videoRequest } from "../../../../src/controllers/video-job/request.ts";
 import { createJournal, FencedError, type JournalEntry } from "../../../../src/runtime/journal.ts";
 import { createEventRecorder } from "../../../../src/runtime/recorder.ts";
+import { createReferencePoller } from "../../../../src/runtime/reference-poller.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { createObjectStore, type ObjectStore } from "../../../support/object-store.ts";
@@ -51,6 +52,7 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
       () => false,
       () => {},
     ),
+    references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
     clusterUID: "cluster",
     assertLeading: () => {},
   };
