@@ -18,44 +18,59 @@ export function parseBindAddress(text: string): { host: string | undefined; port
 /** A named check throws (or rejects) with the reason while it does not hold. */
 export type Checks = Record<string, () => void | Promise<void>>;
 
+/**
+ * `/healthz` and `/readyz`, and one check alone at `/readyz/NAME`, as Kubernetes components have them: `?verbose` lists the
+ * checks, `?exclude=NAME` leaves one out. A check that fails answers 500 and is listed with its reason.
+ */
 export function serveProbes(address: string, checks: { healthz: Checks; readyz: Checks }): Promise<HttpServer> {
-  return serve(address, async (path) => {
-    const name = path.split("?")[0];
-    const set = name === "/healthz" ? checks.healthz : name === "/readyz" ? checks.readyz : undefined;
-    if (set === undefined) return { status: 404, type: "text/plain", body: "404 page not found\n" };
-    const lines = await Promise.all(
-      Object.entries(set).map(async ([check, run]) => {
-        try {
-          await run();
-          return { ok: true, line: `[+]${check} ok` };
-        } catch (error) {
-          return { ok: false, line: `[-]${check} failed: ${error instanceof Error ? error.message : String(error)}` };
-        }
-      }),
-    );
-    const ok = lines.every((line) => line.ok);
-    const verbose = path.includes("verbose") || !ok;
-    const body = verbose ? `${lines.map((line) => line.line).join("\n")}\n${ok ? "ok" : "check failed"}\n` : "ok";
-    return { status: ok ? 200 : 500, type: "text/plain", body };
+  const sets: Record<string, Checks> = checks;
+  return serve(address, async ({ path, query }) => {
+    const [, set = "", only, ...rest] = path.split("/");
+    const all = rest.length === 0 ? sets[set] : undefined;
+    if (all === undefined || (only !== undefined && all[only] === undefined)) return NOT_FOUND;
+    const excluded = query.getAll("exclude");
+    const chosen = Object.entries(all).filter(([name]) => (only ?? name) === name && !excluded.includes(name));
+    const results = await Promise.all(chosen.map(outcome));
+    const ok = results.every((result) => result.ok);
+    if (ok && !query.has("verbose")) return { status: 200, body: "ok" };
+    const lines = [...results.map(({ line }) => line), `${set} check ${ok ? "passed" : "failed"}`];
+    return { status: ok ? 200 : 500, body: `${lines.join("\n")}\n` };
   });
 }
 
-export function serveMetrics(address: string, registry: Registry): Promise<HttpServer> {
-  return serve(address, async (path) =>
-    path === "/metrics"
-      ? { status: 200, type: registry.contentType, body: await registry.metrics() }
-      : { status: 404, type: "text/plain", body: "404 page not found\n" },
-  );
+async function outcome([name, check]: [string, Checks[string]]): Promise<{ ok: boolean; line: string }> {
+  try {
+    await check();
+    return { ok: true, line: `[+]${name} ok` };
+  } catch (error) {
+    return { ok: false, line: `[-]${name} failed: ${error instanceof Error ? error.message : String(error)}` };
+  }
 }
 
-type Answer = { status: number; type: string; body: string };
+/** Who may read the metrics: an answer that refuses, or undefined. Gets the request's Authorization header. */
+export type Gate = (authorization: string | undefined) => Promise<Answer | undefined>;
 
-async function serve(address: string, answer: (path: string) => Promise<Answer>): Promise<HttpServer> {
+/** @param gate default: everybody may read */
+export function serveMetrics(address: string, registry: Registry, gate?: Gate): Promise<HttpServer> {
+  return serve(address, async ({ path, authorization }) => {
+    if (path !== "/metrics") return NOT_FOUND;
+    const refusal = await gate?.(authorization);
+    return refusal ?? { status: 200, headers: { "content-type": registry.contentType }, body: await registry.metrics() };
+  });
+}
+
+type Incoming = { path: string; query: URLSearchParams; authorization: string | undefined };
+export type Answer = { status: number; headers?: Record<string, string>; body: string };
+
+const NOT_FOUND: Answer = { status: 404, body: "404 page not found\n" };
+
+async function serve(address: string, answer: (request: Incoming) => Promise<Answer>): Promise<HttpServer> {
   const bind = parseBindAddress(address);
   if (bind === undefined) return { port: 0, close: async () => {} };
   const server: Server = createServer((request, response) => {
-    answer(request.url ?? "/").then(
-      ({ status, type, body }) => response.writeHead(status, { "content-type": type }).end(body),
+    const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
+    answer({ path, query: new URLSearchParams(query), authorization: request.headers.authorization }).then(
+      ({ status, headers, body }) => response.writeHead(status, { "content-type": "text/plain", ...headers }).end(body),
       (error: unknown) => response.writeHead(500).end(`${error}\n`),
     );
   });

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
-import type { KubeClient } from "../kube/client.ts";
+import type { KubeClient, Query } from "../kube/client.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { runReflector } from "./reflector.ts";
@@ -23,6 +23,8 @@ export type InformerOptions<T extends KubeObject> = {
   resource: Resource;
   /** Watch only these; empty for all. Ignored for cluster-scoped kinds. */
   namespaces: readonly string[];
+  /** `labelSelector`, `fieldSelector`: what does not match is not seen; what stops matching is seen as deleted. */
+  selector?: Query;
   indexers?: Record<string, Indexer<T>>;
   clock: Clock;
   random: () => number;

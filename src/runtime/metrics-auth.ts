@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import type { Logger } from "pino";
+import type { Clock } from "../clock.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { apiVersionOf, type Resource } from "../kube/resource.ts";
+import type { KubeObject } from "../kube/types.ts";
+import type { Answer, Gate } from "./http.ts";
+
+const tokenReviews: Resource = {
+  group: "authentication.k8s.io",
+  version: "v1",
+  plural: "tokenreviews",
+  kind: "TokenReview",
+  namespaced: false,
+};
+const accessReviews: Resource = {
+  group: "authorization.k8s.io",
+  version: "v1",
+  plural: "subjectaccessreviews",
+  kind: "SubjectAccessReview",
+  namespaced: false,
+};
+
+type User = { username?: string; uid?: string; groups?: string[]; extra?: Record<string, string[]> };
+type TokenReview = KubeObject<{ token: string }, { authenticated?: boolean; user?: User }>;
+type AccessReview = KubeObject<object, { allowed?: boolean }>;
+
+/** How long an answer of the API server holds. */
+const ALLOWED_MS = 10_000;
+const REFUSED_MS = 2_000;
+/** Reviews under way at once, so that guessing tokens does not take the API server's time from the controllers. */
+const MAX_REVIEWS = 4;
+const MAX_REMEMBERED = 1_000;
+const REVIEW_TIMEOUT_MS = 10_000;
+
+const UNAUTHORIZED: Answer = { status: 401, headers: { "www-authenticate": "Bearer" }, body: "Unauthorized\n" };
+const BUSY: Answer = { status: 429, headers: { "retry-after": "1" }, body: "too many token reviews, try again later\n" };
+
+/**
+ * Lets those read /metrics whose bearer token the API server knows (TokenReview) and who may `get` the non-resource URL
+ * /metrics (SubjectAccessReview), as controller-runtime's WithAuthenticationAndAuthorization. Answers: 401 without a good
+ * token, 403 without the permission, 429 while too many unknown tokens are being reviewed, 503 when the API server cannot
+ * be asked. Needs `create` on both reviews (ClusterRole system:auth-delegator). Tokens are kept as hashes only.
+ */
+export function createTokenReviewGate({ client, clock, log }: { client: KubeClient; clock: Clock; log: Logger }): Gate {
+  type Verdict = { refusal: Answer | undefined; until: number };
+  const verdicts = new Map<string, Verdict>();
+  const running = new Map<string, Promise<Answer | undefined>>();
+
+  async function review(token: string, key: string): Promise<Answer | undefined> {
+    try {
+      const refusal = await judge(client, token);
+      if (verdicts.size >= MAX_REMEMBERED) verdicts.delete(verdicts.keys().next().value ?? "");
+      verdicts.set(key, { refusal, until: clock.monotonic() + (refusal === undefined ? ALLOWED_MS : REFUSED_MS) });
+      return refusal;
+    } catch (error) {
+      log.warn({ reason: error instanceof Error ? error.message : String(error) }, "metrics scrape not reviewed");
+      return { status: 503, body: "the API server cannot be asked who this is\n" };
+    } finally {
+      running.delete(key);
+    }
+  }
+
+  return async (authorization) => {
+    const token = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+    if (token === undefined) return UNAUTHORIZED;
+    const key = createHash("sha256").update(token).digest("base64");
+    const known = verdicts.get(key);
+    if (known !== undefined && clock.monotonic() < known.until) return known.refusal;
+    verdicts.delete(key);
+    const under = running.get(key);
+    if (under !== undefined) return under;
+    if (running.size >= MAX_REVIEWS) return BUSY;
+    const started = review(token, key);
+    running.set(key, started);
+    return started;
+  };
+}
+
+async function judge(client: KubeClient, token: string): Promise<Answer | undefined> {
+  const options = { signal: AbortSignal.timeout(REVIEW_TIMEOUT_MS) };
+  const of = (resource: Resource) => ({
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    metadata: { name: "" },
+  });
+  const body: TokenReview = { ...of(tokenReviews), spec: { token } };
+  const { status } = await client.create<TokenReview>(tokenReviews, {}, body, options);
+  if (status?.authenticated !== true) return UNAUTHORIZED;
+  const { username, uid, groups, extra } = status.user ?? {};
+  const question: AccessReview = {
+    ...of(accessReviews),
+    spec: { user: username, uid, groups, extra, nonResourceAttributes: { path: "/metrics", verb: "get" } },
+  };
+  const answer = await client.create<AccessReview>(accessReviews, {}, question, options);
+  if (answer.status?.allowed === true) return undefined;
+  return { status: 403, body: `Forbidden: "${username}" may not get the non-resource URL /metrics\n` };
+}
