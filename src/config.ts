@@ -26,6 +26,7 @@ const list = z.union([
 export const operatorConfigSchema = z.strictObject({
   kubeconfig: z.string().min(1).optional(),
   metricsBindAddress: bindAddress.default(":8080"),
+  metricsAuth: z.enum(["none", "token-review"]).default("none"),
   healthProbeBindAddress: bindAddress.default(":8081"),
   leaderElect: boolean.default(false),
   leaderElectionNamespace: z.string().min(1).max(63).optional(),

@@ -8,10 +8,12 @@ import { assembleOperator } from "../controllers/assemble.ts";
 import { createKubeClient } from "../kube/client.ts";
 import { loadCredentials } from "../kube/credentials.ts";
 import { createLogger } from "../log.ts";
+import { createApiHealth } from "../runtime/api-health.ts";
 import { serveMetrics, serveProbes } from "../runtime/http.ts";
 import { createJournal } from "../runtime/journal.ts";
 import { createLeaderElector } from "../runtime/leader.ts";
 import { createMetrics } from "../runtime/metrics.ts";
+import { createTokenReviewGate } from "../runtime/metrics-auth.ts";
 
 const JOURNAL_NAME = "mooring-journal";
 const LEASE_NAME = "mooring-operator";
@@ -19,6 +21,8 @@ const LEASE_NAME = "mooring-operator";
 const HELP: Record<keyof OperatorConfig, string> = {
   kubeconfig: "path of the kubeconfig; default KUBECONFIG, ~/.kube/config, or the pod's service account",
   metricsBindAddress: "where /metrics is served, [HOST]:PORT; 0 is off (default :8080)",
+  metricsAuth:
+    "who may read /metrics: none is everybody; token-review asks the API server about each bearer token (default none)",
   healthProbeBindAddress: "where /healthz and /readyz are served, [HOST]:PORT; 0 is off (default :8081)",
   leaderElect: "run only while holding the lease, for several replicas (default false)",
   leaderElectionNamespace:
@@ -76,8 +80,12 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
     onProblem: (reason) => log.warn({ reason }, "credentials not renewed"),
   });
   const host = new URL(credentials.server).host;
+  const health = createApiHealth(clock);
   const kube = createKubeClient(credentials, {
-    onRequest: ({ verb, status }) => metrics.restRequests.inc({ method: verb, code: String(status), host }),
+    onRequest: (request) => {
+      health.observe(request);
+      metrics.restRequests.inc({ method: request.verb, code: String(request.status), host });
+    },
   });
   const namespace = config.leaderElectionNamespace ?? kube.defaultNamespace ?? "default";
   metrics.leader.set({ name: LEASE_NAME }, 0);
@@ -122,9 +130,14 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
     });
     const probes = await serveProbes(config.healthProbeBindAddress, {
       healthz: { ping: () => undefined },
-      readyz: { caches: () => manager.ready() },
+      readyz: {
+        caches: () => manager.ready(),
+        watch: health.watch,
+        ...(elector === undefined ? {} : { lease: health.lease }),
+      },
     });
-    const metricsServer = await serveMetrics(config.metricsBindAddress, metrics.registry);
+    const gate = config.metricsAuth === "none" ? undefined : createTokenReviewGate({ client: kube, clock, log });
+    const metricsServer = await serveMetrics(config.metricsBindAddress, metrics.registry, gate);
     log.info(
       { server: credentials.server, namespace, probes: probes.port, metrics: metricsServer.port },
       "operator starts",

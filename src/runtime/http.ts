@@ -55,7 +55,9 @@ export function serveMetrics(address: string, registry: Registry, gate?: Gate): 
   return serve(address, async ({ path, authorization }) => {
     if (path !== "/metrics") return NOT_FOUND;
     const refusal = await gate?.(authorization);
-    return refusal ?? { status: 200, headers: { "content-type": registry.contentType }, body: await registry.metrics() };
+    return (
+      refusal ?? { status: 200, headers: { "content-type": registry.contentType }, body: await registry.metrics() }
+    );
   });
 }
 

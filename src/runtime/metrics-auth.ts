@@ -34,7 +34,11 @@ const MAX_REMEMBERED = 1_000;
 const REVIEW_TIMEOUT_MS = 10_000;
 
 const UNAUTHORIZED: Answer = { status: 401, headers: { "www-authenticate": "Bearer" }, body: "Unauthorized\n" };
-const BUSY: Answer = { status: 429, headers: { "retry-after": "1" }, body: "too many token reviews, try again later\n" };
+const BUSY: Answer = {
+  status: 429,
+  headers: { "retry-after": "1" },
+  body: "too many token reviews, try again later\n",
+};
 
 /**
  * Lets those read /metrics whose bearer token the API server knows (TokenReview) and who may `get` the non-resource URL

@@ -5,6 +5,7 @@ describe("settings", () => {
   it("have the documented defaults", () => {
     expect(parseOperatorConfig({}, {})).toEqual({
       metricsBindAddress: ":8080",
+      metricsAuth: "none",
       healthProbeBindAddress: ":8081",
       leaderElect: false,
       watchNamespaces: [],

@@ -56,14 +56,32 @@ describe("probes", () => {
     const get = await probes({ ping: () => {} }, { lists, ping: () => {} });
     expect(await get("/readyz")).toEqual({
       status: 500,
-      body: "[-]lists failed: waiting for the first list of things\n[+]ping ok\ncheck failed\n",
+      body: "[-]lists failed: waiting for the first list of things\n[+]ping ok\nreadyz check failed\n",
     });
     expect((await get("/healthz")).status).toBe(200);
   });
 
   it("tells each check on request", async () => {
     const get = await probes({ ping: () => {} }, {});
-    expect((await get("/healthz?verbose")).body).toBe("[+]ping ok\nok\n");
+    expect((await get("/healthz?verbose")).body).toBe("[+]ping ok\nhealthz check passed\n");
+  });
+
+  it("has a page for each check", async () => {
+    const get = await probes({ ping: () => {} }, { lists, ping: () => {} });
+    expect(await get("/readyz/ping")).toEqual({ status: 200, body: "ok" });
+    expect((await get("/readyz/lists?verbose")).body).toBe(
+      "[-]lists failed: waiting for the first list of things\nreadyz check failed\n",
+    );
+    expect((await get("/healthz/lists")).status).toBe(404);
+    expect((await get("/readyz/ping/x")).status).toBe(404);
+  });
+
+  it("leaves out what the caller excludes", async () => {
+    const get = await probes({}, { lists, ping: () => {} });
+    expect(await get("/readyz?exclude=lists&verbose")).toEqual({
+      status: 200,
+      body: "[+]ping ok\nreadyz check passed\n",
+    });
   });
 
   it("says what a check rejects with", async () => {
@@ -84,6 +102,16 @@ describe("metrics", () => {
     const get = await serving(serveMetrics("127.0.0.1:0", registry));
     expect((await get("/metrics")).body).toContain("mooring_things_total 3");
     expect((await get("/")).status).toBe(404);
+  });
+
+  it("are kept from those whom the gate refuses, by what they bring", async () => {
+    const server = await serveMetrics("127.0.0.1:0", new Registry(), async (authorization) =>
+      authorization === "Bearer good" ? undefined : { status: 401, body: "who?\n" },
+    );
+    onTestFinished(server.close);
+    const url = `http://127.0.0.1:${server.port}/metrics`;
+    expect(await (await fetch(url)).text()).toBe("who?\n");
+    expect((await fetch(url, { headers: { authorization: "Bearer good" } })).status).toBe(200);
   });
 });
 
