@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { type CallEvent, type CallOptions, createCaller } from "./call.ts";
+import { createEndpointReader } from "./endpoint-memory.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoint-record.ts";
 import type { Limiter } from "./limiter.ts";
 import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money-records.ts";
@@ -15,7 +16,7 @@ import {
   listEndpointsEarlierQuery,
   updateEndpointRequest,
 } from "./schema/endpoints-v1.ts";
-import { endpointIDPath, endpointPageV2, endpointV2, listEndpointsQuery } from "./schema/endpoints-v2.ts";
+import { endpointIDPath, endpointPageOf, endpointV2, listEndpointsQuery } from "./schema/endpoints-v2.ts";
 import { type EndpointLimits, endpointLimits } from "./schema/limits.ts";
 import { speechAnswer, submitSpeechRequest, synthesizeSpeechRequest } from "./schema/speech.ts";
 import { submittedTask, taskResult, taskResultQuery } from "./schema/tasks.ts";
@@ -88,6 +89,7 @@ export type ServiceClientOptions = {
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { call, stream } = createCaller(options);
   const speechHD = submitSpeechRequest();
+  const endpointPage = endpointPageOf(createEndpointReader());
 
   return {
     listEndpoints: async ({ limit, cursor, keyword, memberIDs }, callOptions) => {
@@ -97,13 +99,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         keyword: keyword || undefined,
         member_ids: memberIDs?.join(",") || undefined,
       };
-      const page = await call(
-        "listEndpoints",
-        { query, rules: listEndpointsQuery, answer: endpointPageV2 },
-        callOptions,
-      );
+      const page = await call("listEndpoints", { query, rules: listEndpointsQuery, answer: endpointPage }, callOptions);
       const nextCursor = page.next_cursor;
-      return { data: page.data.map(fromCurrent), nextCursor, hasMore: page.has_more ?? nextCursor !== "" };
+      return { data: page.data, nextCursor, hasMore: page.has_more ?? nextCursor !== "" };
     },
     getEndpoint: async ({ endpointID }, callOptions) => {
       const path = { endpoint_id: endpointID };

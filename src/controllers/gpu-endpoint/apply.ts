@@ -70,8 +70,12 @@ export async function updateEndpoint(
   desired: DesiredEndpoint,
   { signal }: ReconcileContext,
 ): Promise<void> {
-  await account.client.updateEndpoint(updateBody(endpointID, desired), {
-    signal,
-    beforeSend: async () => shared.assertLeading(),
-  });
+  try {
+    await account.client.updateEndpoint(updateBody(endpointID, desired), {
+      signal,
+      beforeSend: async () => shared.assertLeading(),
+    });
+  } finally {
+    account.endpoints.wrote(endpointID); // whether or not the answer came
+  }
 }

@@ -20,8 +20,10 @@ export type EndpointSweep = {
   gone(id: string): boolean;
   /** Resolves when a sweep has been completed since the start; rejects with the sweep's error or the signal's reason. */
   first(signal: AbortSignal): Promise<void>;
-  /** Takes over a record that was read alone. */
+  /** Takes over a record that was read alone; what a sweep asked for before is older. */
   observe(record: EndpointRecord): void;
+  /** The endpoint was written to: what was asked for before is older. */
+  wrote(id: string): void;
   total(): number;
   start(): void;
   stop(): Promise<void>;
@@ -54,23 +56,30 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   let completed = 0;
   let running: Promise<void> | undefined;
 
-  function observe(record: EndpointRecord): void {
+  /** When an endpoint was last read or written alone: a page that was asked for before that is older news. */
+  const alone = new Map<string, number>();
+
+  /** True when the record tells something new. */
+  function observe(record: EndpointRecord): boolean {
     const previous = records.get(record.id);
     missed.delete(record.id);
-    if (previous !== undefined && isDeepStrictEqual(previous, record)) return;
-    records.set(record.id, record);
+    if (previous === record) return false;
+    records.set(record.id, record); // also when equal: the list gives this very object until something changes
+    if (previous !== undefined && isDeepStrictEqual(previous, record)) return false;
     if (record.appName !== "") idsByAppName.set(record.appName, record.id);
+    return true;
   }
 
   async function sweepOnce(): Promise<void> {
     const seen = new Set<string>();
     const askedBefore = [...missed.keys()];
-    for await (const record of pages(options, ended.signal)) {
+    const began = clock.monotonic();
+    for await (const { record, askedAt } of pages(options, ended.signal)) {
       seen.add(record.id);
-      const previous = records.get(record.id);
-      observe(record);
-      if (records.get(record.id) !== previous) options.onChange(record.id, record.appName);
+      if ((alone.get(record.id) ?? Number.NEGATIVE_INFINITY) > askedAt) continue;
+      if (observe(record)) options.onChange(record.id, record.appName);
     }
+    for (const [id, at] of alone) if (at < began) alone.delete(id);
     for (const id of new Set([...records.keys(), ...askedBefore])) {
       if (seen.has(id)) continue;
       const times = (missed.get(id) ?? 0) + 1;
@@ -125,7 +134,11 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       return (missed.get(id) ?? 0) >= 2;
     },
     total: () => records.size,
-    observe,
+    observe(record) {
+      alone.set(record.id, clock.monotonic());
+      observe(record);
+    },
+    wrote: (id) => void alone.set(id, clock.monotonic()),
     async first(signal) {
       if (completed > 0) return;
       await new Promise<void>((resolve, reject) => {
@@ -144,18 +157,22 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   };
 }
 
-async function* pages(options: EndpointSweepOptions, signal: AbortSignal): AsyncIterable<EndpointRecord> {
+/** A record of a page, and when the page was asked for (monotonic ms). */
+type Listed = { record: EndpointRecord; askedAt: number };
+
+async function* pages(options: EndpointSweepOptions, signal: AbortSignal): AsyncIterable<Listed> {
   if (options.generation === "Earlier") {
     yield* earlierPages(options, signal);
     return;
   }
   let cursor: string | undefined;
   do {
+    const askedAt = options.clock.monotonic();
     const page = await options.client.listEndpoints(
       { limit: options.pageSize, ...(cursor === undefined ? {} : { cursor }) },
       { signal },
     );
-    yield* page.data;
+    yield* page.data.map((record) => ({ record, askedAt }));
     const next = page.hasMore && page.nextCursor !== "" ? page.nextCursor : undefined;
     cursor = next === cursor ? undefined : next; // a cursor that stands still would be asked for ever
   } while (cursor !== undefined);
@@ -165,21 +182,24 @@ async function* pages(options: EndpointSweepOptions, signal: AbortSignal): Async
  * Ends on the total, on a short page, or on a page that shows nothing new. The first page may be number 0 or 1 (not
  * shown): page 0 is asked for unless all of the total was seen without it.
  */
-async function* earlierPages(options: EndpointSweepOptions, signal: AbortSignal): AsyncIterable<EndpointRecord> {
-  const { client, pageSize } = options;
+async function* earlierPages(options: EndpointSweepOptions, signal: AbortSignal): AsyncIterable<Listed> {
+  const { client, clock, pageSize } = options;
   const seen = new Set<string>();
   let total = Number.POSITIVE_INFINITY;
   const unseen = (records: EndpointRecord[]) => records.filter(({ id }) => !seen.has(id) && seen.add(id));
   for (let pageNum = 1; seen.size < total; pageNum++) {
+    const askedAt = clock.monotonic();
     const page = await client.listEndpointsEarlier({ pageSize, pageNum }, { signal });
     total = page.total ?? Number.POSITIVE_INFINITY;
     const fresh = unseen(page.data);
-    yield* fresh;
+    yield* fresh.map((record) => ({ record, askedAt }));
     if (page.data.length < pageSize || fresh.length === 0) break;
   }
   if (seen.size >= total) return;
   try {
-    yield* unseen((await client.listEndpointsEarlier({ pageSize, pageNum: 0 }, { signal })).data);
+    const askedAt = clock.monotonic();
+    const { data } = await client.listEndpointsEarlier({ pageSize, pageNum: 0 }, { signal });
+    yield* unseen(data).map((record) => ({ record, askedAt }));
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== "InvalidRequest") throw error; // pages are counted from 1
   }

@@ -188,6 +188,38 @@ describe("a sweep", () => {
     await rejected;
   });
 
+  it.each(["read", "written to"])("does not let a page undo what was %s after the page was asked for", async (how) => {
+    const before = record("a", { image: "old" });
+    const after = record("a", { image: "new" });
+    let answer = (_page: { data: EndpointRecord[]; nextCursor: string; hasMore: boolean }): void => {};
+    const remote = [before];
+    const w = world(remote, {
+      client: {
+        listEndpoints: () =>
+          new Promise((resolve) => {
+            answer = resolve;
+          }),
+        listEndpointsEarlier: async () => ({ data: [], total: 0 }),
+      },
+    });
+    const page = (data: EndpointRecord[]) => ({ data, nextCursor: "", hasMore: false });
+    w.sweep.start();
+    answer(page([before]));
+    await w.clock.advance(60_000);
+    await w.clock.advance(5); // the second page is on its way, asked for 5 ms ago
+    if (how === "read") w.sweep.observe(after);
+    else w.sweep.wrote("a");
+    w.told.length = 0;
+    answer(page([record("a", { image: "stale" })]));
+    await w.clock.advance(0);
+    expect(w.told).toEqual([]);
+    expect(w.sweep.get("a")?.image).toBe(how === "read" ? "new" : "old");
+    await w.clock.advance(60_000);
+    answer(page([record("a", { image: "newest" })]));
+    await w.clock.advance(0);
+    expect([w.sweep.get("a")?.image, w.told]).toEqual(["newest", ["a"]]);
+  });
+
   it("knows at once what was read alone", () => {
     const w = world([]);
     w.sweep.observe(record("new"));

@@ -1,0 +1,197 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { loadCredentials } from "../../../src/kube/credentials.ts";
+import { type ClusterAccess, readKubeconfig } from "../../../src/kube/kubeconfig.ts";
+import { temporaryFolder } from "../../support/tls-api-server.ts";
+
+const folder = await temporaryFolder();
+afterAll(() => rm(folder, { recursive: true, force: true }));
+let files = 0;
+
+async function file(content: object | string): Promise<string> {
+  const path = join(folder, `config-${++files}`);
+  await writeFile(path, typeof content === "string" ? content : stringify(content));
+  return path;
+}
+
+const server = "https://api.test:6443";
+function config(cluster: object = { server }, user: object | null = {}) {
+  return {
+    clusters: [{ name: "c", cluster }],
+    users: [{ name: "u", user }],
+    contexts: [{ name: "x", context: { cluster: "c", user: "u", namespace: "team" } }],
+    "current-context": "x",
+  };
+}
+const read = async (...contents: (object | string)[]): Promise<ClusterAccess> =>
+  readKubeconfig(await Promise.all(contents.map(file)), "label");
+async function refusal(...contents: (object | string)[]): Promise<string> {
+  const error = await read(...contents).catch((reason: unknown) => reason);
+  if (!(error instanceof Error)) throw new Error("it was accepted");
+  expect(error.message).not.toContain("\n");
+  return error.message;
+}
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+describe("a kubeconfig", () => {
+  it("gives the current context's cluster, user and namespace", async () => {
+    const access = await read(
+      config({ server, "tls-server-name": "name.test", "proxy-url": "http://p" }, { token: "t" }),
+    );
+    expect(access).toMatchObject({
+      origin: "label",
+      server: new URL(server),
+      serverName: "name.test",
+      proxyURL: "http://p",
+      namespace: "team",
+      token: { text: "t" },
+      insecure: false,
+    });
+  });
+
+  it("takes paths from its own folder on, and data before paths", async () => {
+    const user = { "client-certificate": "tls/a.crt", "client-key": "/abs/a.key", tokenFile: "token", token: "t" };
+    const cluster = { server, "certificate-authority": "ca.crt", "certificate-authority-data": base64("PEM") };
+    expect(await read(config(cluster, user))).toMatchObject({
+      ca: { text: "PEM" },
+      cert: { file: join(folder, "tls/a.crt") },
+      key: { file: "/abs/a.key" },
+      token: { file: join(folder, "token") },
+    });
+  });
+
+  it("may leave out or empty what it does not need", async () => {
+    const content = `{clusters: [{name: c, cluster: {server: "${server}", certificate-authority: ""}}], users: null,
+      contexts: [{name: x, context: {cluster: c}}], current-context: x, preferences: {}}`;
+    expect(await read(content)).toMatchObject({ ca: undefined, token: undefined, namespace: undefined });
+    expect(await read(config({ server }, null))).toMatchObject({ token: undefined });
+  });
+
+  it("impersonates", async () => {
+    const user = { as: "jane", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": { "Acme.com/Team": ["x"] } };
+    expect((await read(config({ server }, user))).impersonation).toEqual({
+      "Impersonate-User": "jane",
+      "Impersonate-Uid": "7",
+      "Impersonate-Group": ["a", "b"],
+      "Impersonate-Extra-acme.com%2Fteam": ["x"],
+    });
+  });
+
+  it("has exec plug-ins, by name on PATH or by a path from its folder on", async () => {
+    const exec = { apiVersion: "client.authentication.k8s.io/v1", env: [{ name: "A", value: "b" }] };
+    const of = async (command: string) => (await read(config({ server }, { exec: { ...exec, command } }))).exec;
+    expect(await of("issue-token")).toMatchObject({ command: "issue-token", args: [], env: { A: "b" } });
+    expect(await of("./bin/issue-token")).toMatchObject({ command: join(folder, "bin/issue-token") });
+  });
+});
+
+describe("several files", () => {
+  it("are merged, and the first that says something wins", async () => {
+    const first = { users: [{ name: "u", user: { token: "first" } }] };
+    const second = { ...config({ server }, { token: "second" }), users: [{ name: "u", user: { token: "second" } }] };
+    const third = { ...config({ server: "https://third.test" }), "current-context": "other" };
+    expect(await read(first, second, third)).toMatchObject({ server: new URL(server), token: { text: "first" } });
+  });
+
+  it("keep their own folders for paths", async () => {
+    await mkdir(join(folder, "sub"), { recursive: true });
+    const sub = join(folder, "sub", "config");
+    await writeFile(sub, stringify({ users: [{ name: "u", user: { tokenFile: "token" } }] }));
+    const access = await readKubeconfig([sub, await file({ ...config(), users: [] })], "label");
+    expect(access.token).toEqual({ file: join(folder, "sub", "token") });
+  });
+
+  it("may be missing, but not all", async () => {
+    const gone = join(folder, "gone");
+    expect((await readKubeconfig([gone, await file(config())], "label")).namespace).toBe("team");
+    await expect(readKubeconfig([gone, `${gone}2`], "label")).rejects.toThrow("label: none of these files exists");
+  });
+});
+
+describe("a wrong kubeconfig is told in one line:", () => {
+  it("no such file", async () => {
+    await expect(loadCredentials({ kubeconfig: join(folder, "gone") })).rejects.toThrow(
+      `kubeconfig ${folder}/gone: no such file`,
+    );
+    await expect(loadCredentials({ kubeconfig: folder })).rejects.toThrow(
+      `kubeconfig ${folder}: cannot be read: EISDIR`,
+    );
+  });
+
+  it("not YAML, without showing what it holds", async () => {
+    const message = await refusal("users:\n  - token: 'hunter2\n  x: [");
+    expect(message).toMatch(/^kubeconfig .*config-\d+: not YAML: .* at line \d/);
+    expect(message).not.toContain("hunter2");
+  });
+
+  it.each<[string, object | string, string | RegExp]>([
+    ["another shape", "just text", /^kubeconfig .*: the whole: Invalid input/],
+    ["a wrong field", config({ server: 1 }), /^kubeconfig .*: clusters\.0\.cluster\.server: Invalid input/],
+    [
+      "no current context",
+      { ...config(), "current-context": "" },
+      /^label: current-context is not set; kubectl config/,
+    ],
+    [
+      "a context that is not there",
+      { ...config(), "current-context": "y" },
+      'label: there is no context "y"; it has x',
+    ],
+    ["a cluster that is not there", { ...config(), clusters: [] }, 'label: there is no cluster "c"; it has none'],
+    ["a user that is not there", { ...config(), users: null }, 'label: there is no user "u"; it has none'],
+    [
+      "a server that is no URL",
+      config({ server: "api.test:6443" }),
+      'label: cluster "c": server "api.test:6443": expected an http:// or https:// URL',
+    ],
+    [
+      "a CA that is not to be looked at",
+      config({ server, "certificate-authority": "ca", "insecure-skip-tls-verify": true }),
+      'label: cluster "c": certificate-authority and insecure-skip-tls-verify exclude each other; remove one',
+    ],
+    [
+      "a certificate without its key",
+      config({ server }, { "client-certificate": "a" }),
+      'label: user "u": client-certificate and client-key go together; one is missing',
+    ],
+    [
+      "a provider that kubectl dropped",
+      config({ server }, { "auth-provider": { name: "gcp" } }),
+      'label: user "u": auth-provider "gcp" is not known (only oidc); use its exec plug-in',
+    ],
+    [
+      "a plug-in of another time",
+      config({ server }, { exec: { apiVersion: "client.authentication.k8s.io/v1alpha1", command: "a" } }),
+      /users\.0\.user\.exec\.apiVersion: Invalid option: expected one of "client\.authentication\.k8s\.io\/v1"/,
+    ],
+  ])("%s", async (_name, content, expected) => {
+    expect(await refusal(content)).toMatch(expected);
+  });
+});
+
+describe("without --kubeconfig", () => {
+  const nowhere = join(folder, "nowhere");
+  const found = async (env: Record<string, string>) =>
+    (await loadCredentials({ env, serviceAccountFolder: join(folder, "pod") })).server;
+
+  it("KUBECONFIG, then the home's, then the pod's service account, else one line", async () => {
+    await mkdir(join(folder, "pod"), { recursive: true });
+    await mkdir(join(folder, "home", ".kube"), { recursive: true });
+    const pod = { KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "443", HOME: nowhere };
+    await expect(found(pod)).rejects.toThrow(/^no cluster is configured: KUBECONFIG is not set, .*nowhere/);
+    await expect(found({ HOME: nowhere })).rejects.toThrow("set --kubeconfig or KUBECONFIG");
+
+    await writeFile(join(folder, "pod", "token"), "t");
+    await expect(found(pod)).rejects.toThrow(
+      `service account of the pod: certificate-authority ${folder}/pod/ca.crt cannot be read: ENOENT`,
+    );
+
+    await writeFile(join(folder, "home", ".kube", "config"), stringify(config({ server: "https://home.test" })));
+    expect(await found({ ...pod, HOME: join(folder, "home") })).toBe("https://home.test");
+
+    const named = `${nowhere}:${await file(config({ server: "https://named.test/prefix/" }))}`;
+    expect(await found({ ...pod, HOME: join(folder, "home"), KUBECONFIG: named })).toBe("https://named.test/prefix");
+  });
+});
