@@ -1,5 +1,4 @@
 import { ANNOTATIONS } from "../../api/meta.ts";
-import { isNotFound } from "../../kube/errors.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { ServiceError } from "../../service/errors.ts";
@@ -7,8 +6,9 @@ import type { AccountHandle, Resolved } from "../account/registry.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { failureOf } from "../service-failure.ts";
 import { patchStatus, type Shared, settleGone } from "../shared.ts";
+import { afterFinish } from "./finish.ts";
 import { type Decision, deadlineOf, decide, stateOf } from "./machine.ts";
-import { expireResults, type JobOutcome, jobResults, jobStatusOf, resultsFrom } from "./status.ts";
+import { type JobOutcome, jobResults, jobStatusOf, resultsFrom } from "./status.ts";
 import { acceptedFrom, acceptedStatus, submissionOf, submit } from "./submit.ts";
 import {
   type Accepted,
@@ -234,50 +234,6 @@ function unsettled(shared: Shared, job: Job): JournalEntry | undefined {
   if (entry === undefined || entry.id !== job.status?.submission?.id) return entry;
   shared.journal.settle(entry.id);
   return undefined;
-}
-
-/** A finished job changes twice more at most: its URLs run out, and its time to live ends. */
-async function afterFinish<T extends Job>(
-  shared: Shared,
-  { kind }: JobAdapter<T>,
-  job: T,
-  { signal }: ReconcileContext,
-): Promise<Result> {
-  const now = shared.clock.now();
-  const { status } = job;
-  if (status === undefined) return undefined;
-  const { ttlSecondsAfterFinished } = job.spec;
-  const waits: number[] = [];
-  if (ttlSecondsAfterFinished !== undefined && status.completionTime !== undefined) {
-    const endOfLife = Date.parse(status.completionTime) + ttlSecondsAfterFinished * 1000;
-    if (now >= endOfLife) {
-      await removeFinished(shared, kind, job, signal);
-      return undefined;
-    }
-    waits.push(endOfLife - now);
-  }
-  const expired = expireResults(status, now);
-  if (expired !== undefined) await patchStatus(shared, kind, job, expired as T["status"], signal);
-  else if (status.resultsExpireAt !== undefined) {
-    const untilExpiry = Date.parse(status.resultsExpireAt) - now;
-    if (untilExpiry > 0) waits.push(untilExpiry);
-  }
-  return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
-}
-
-async function removeFinished<T extends Job>(
-  shared: Shared,
-  kind: JobAdapter<T>["kind"],
-  job: T,
-  signal: AbortSignal,
-): Promise<void> {
-  const { name, namespace, uid, resourceVersion } = job.metadata;
-  const body = { preconditions: { uid, resourceVersion }, propagationPolicy: "Background" };
-  try {
-    await shared.kube.delete(kind.resource, { namespace, name }, { signal, body });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
 }
 
 function announce(shared: Shared, job: Job, status: JobStatus): void {
