@@ -37,7 +37,9 @@ const CONNECT_TIMEOUT_MS = 10_000;
 export function createConnections(credentials: Credentials, options: ConnectionOptions): Connections {
   const origin = new URL(credentials.server).origin;
   let pools = open(credentials.tls);
-  const draining = new Set<Pools>();
+  /** Pools that no new request goes to, each until its requests and watches have ended. */
+  const draining = new Map<Pools, Promise<void>>();
+  let closed: Promise<unknown> | undefined;
 
   function open(tls: TlsOptions): Pools {
     const common = { headersTimeout: options.requestTimeoutMs };
@@ -70,8 +72,9 @@ export function createConnections(credentials: Credentials, options: ConnectionO
     if (tls !== pools.tls) {
       const old = pools;
       pools = open(tls);
-      draining.add(old);
-      void Promise.all([old.requests.close(), old.watches.close()]).finally(() => draining.delete(old));
+      const requestsEnded = old.requests.close();
+      draining.set(old, requestsEnded);
+      void Promise.all([requestsEnded, old.watches.close()]).finally(() => draining.delete(old));
     }
     return pools;
   }
@@ -98,9 +101,10 @@ export function createConnections(credentials: Credentials, options: ConnectionO
       await answer.body.dump();
       return sendAs(renewed, request);
     },
-    async close() {
-      const all = [pools, ...draining];
-      await Promise.all(all.flatMap((each) => [each.requests.close(), each.watches.destroy()]));
+    close() {
+      const old = [...draining].flatMap(([{ watches }, requestsEnded]) => [requestsEnded, watches.destroy()]);
+      closed ??= Promise.all([pools.requests.close(), pools.watches.destroy(), ...old]);
+      return closed.then(() => undefined);
     },
   };
 }

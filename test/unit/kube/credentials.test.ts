@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createKubeClient, type KubeClient } from "../../../src/kube/client.ts";
 import { type CredentialsOptions, loadCredentials } from "../../../src/kube/credentials.ts";
 import type { Resource } from "../../../src/kube/resource.ts";
-import { createFakeClock } from "../../support/fake-clock.ts";
+import { createFakeClock, until } from "../../support/fake-clock.ts";
 import {
   authorityOfFile,
   connectProxy,
@@ -70,7 +70,13 @@ describe("a token file", () => {
     await clock.advance(10_000);
     await client.get(things, place);
     expect(bearers(api)).toEqual(["Bearer first", "Bearer first", "Bearer second"]);
-    expect(new Set(api.requests.map(({ connection }) => connection))).toEqual(new Set([1]));
+  });
+
+  it("is sent over connections that stay", async () => {
+    const { api, connect } = await setup();
+    const client = await connect({ token: "t" });
+    for (let i = 0; i < 20; i++) await client.get(things, place);
+    expect(new Set(api.requests.map(({ connection }) => connection)).size).toBeLessThanOrEqual(2);
   });
 
   it("is read at once after a 401, and the request is repeated once, its body too", async () => {
@@ -165,10 +171,11 @@ describe("a client certificate", () => {
     for (let i = 0; i < 3; i++) await client.get(things, place);
     const gets = api.requests.filter((request) => !request.watch);
     expect(gets.map(({ subject }) => subject)).toEqual(["first", "first", "second", "second", "second"]);
-    console.log(api.requests.map(r=>[r.watch,r.subject,r.connection]));
+    const old = new Set(gets.slice(0, 2).map(({ connection }) => connection));
+    expect(gets.slice(2).filter(({ connection }) => old.has(connection))).toEqual([]);
     expect(ended).toBe(false);
     await client.close();
-    expect(ended).toBe(true);
+    await until(() => ended);
   });
 
   it("that was refused is read again at once", async () => {
