@@ -79,11 +79,11 @@ export function readyWorkers(record: EndpointRecord): number {
   return record.workers.filter((worker) => ["ready", "running"].includes(worker.status.status)).length;
 }
 
-/** Serves with as many workers as asked for, or has stopped as asked: nothing more is expected to change by itself. */
+/** Serves with as many workers as asked for, or without any when none is: nothing more is expected to change by itself. */
 export function isSettled(record: EndpointRecord): boolean {
   const { min = 0, max } = record.workerConfig;
-  if (max === 0) return record.workers.length === 0;
-  return isServing(record) && readyWorkers(record) >= min;
+  if (!isServing(record)) return false;
+  return max === 0 ? record.workers.length === 0 : readyWorkers(record) >= min;
 }
 
 /** The annotation that asks for a reconcile now, when it was not acted upon yet. */
