@@ -5,7 +5,7 @@ import { errorFromEvent, isGone, KubeError } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject, WatchEvent } from "../kube/types.ts";
 import { backoffDelay } from "./backoff.ts";
-import { keyOf } from "./store.ts";
+import { isLaterVersion, keyOf } from "./store.ts";
 
 export type ReflectorSink<T> = {
   /** One object of a list page. */
@@ -73,10 +73,8 @@ export async function runReflector<T extends KubeObject>(
     state = next;
     if (fallsBack) continue; // happens once, and is no failure
     const lasted = clock.monotonic() - started;
-    if (watched.error === undefined && (lasted >= SHORT_WATCH_MS || watched.events > 0)) {
-      if (clock.monotonic() - healthySince >= HEALTHY_MS) failures = 0;
-      continue;
-    }
+    if (clock.monotonic() - healthySince >= HEALTHY_MS) failures = 0;
+    if (watched.error === undefined && (lasted >= SHORT_WATCH_MS || watched.events > 0)) continue;
     // A long watch whose version has grown too old is no trouble: the next list may come at once.
     if (isGone(watched.error) && lasted >= SHORT_WATCH_MS) continue;
     failures++;
@@ -182,12 +180,18 @@ async function watchOnce<T extends KubeObject>(
       if (keys !== undefined && watched.resourceVersion === undefined) {
         if (!takeInitial(options.sink, event, keys)) continue;
       } else if (event.type !== "BOOKMARK") options.sink.changed(event.type, event.object);
-      watched.resourceVersion = event.object.metadata.resourceVersion ?? watched.resourceVersion;
+      watched.resourceVersion = later(watched.resourceVersion, event.object.metadata.resourceVersion);
     }
   } catch (error) {
     watched.error = error;
   }
   return watched;
+}
+
+/** A version never goes back: a watch from an earlier one would show objects again that are gone. */
+function later(known: string | undefined, told: string | undefined): string | undefined {
+  if (known === undefined || told === undefined) return told ?? known;
+  return isLaterVersion(told, known) ? told : known;
 }
 
 /** An event of a streamed list. True when it ends the list. */

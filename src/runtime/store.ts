@@ -118,7 +118,11 @@ export function createStore<T extends KubeObject>(indexers: Record<string, Index
   };
 }
 
-/** Resource versions of one kind are ordered integers (Kubernetes 1.35, "comparable resource versions"). */
 function isNewer(a: KubeObject, b: KubeObject): boolean {
-  return BigInt(a.metadata.resourceVersion ?? "0") > BigInt(b.metadata.resourceVersion ?? "0");
+  return isLaterVersion(a.metadata.resourceVersion, b.metadata.resourceVersion);
+}
+
+/** Resource versions of one kind are ordered integers (Kubernetes 1.35, "comparable resource versions"). */
+export function isLaterVersion(a: string | undefined, b: string | undefined): boolean {
+  return BigInt(a ?? "0") > BigInt(b ?? "0");
 }

@@ -177,6 +177,16 @@ describe("the watch", () => {
     },
   );
 
+  it("is not taken back by a bookmark that others have overtaken: what is gone would be shown again", async () => {
+    const w = await reflect();
+    await until(() => w.streams.length === 1);
+    w.streams[0]?.send({ type: "DELETED", object: thing("a", 11) });
+    w.streams[0]?.send({ type: "BOOKMARK", object: { metadata: { resourceVersion: "9" } } });
+    w.streams[0]?.end();
+    await until(() => w.streams.length === 2);
+    expect(from(w)).toEqual(["10", "11"]);
+  });
+
   it("goes on after a cut connection, and never delivers half a line", async () => {
     const w = await reflect();
     await until(() => w.streams.length === 1);
@@ -281,6 +291,16 @@ describe("pauses", () => {
     w.streams[0]?.end();
     await until(() => w.streams.length === 2);
     w.streams[1]?.cut();
+    await expectPause(w, 800);
+  });
+
+  it("are forgotten after two healthy minutes that a broken connection ends", async () => {
+    const w = await reflect({ watches: [ends, ends] });
+    await expectPause(w, 800);
+    await expectPause(w, 1_600);
+    await until(() => w.streams.length === 1);
+    await w.clock.advance(121_000);
+    w.streams[0]?.cut();
     await expectPause(w, 800);
   });
 
