@@ -1,3 +1,4 @@
+import { createSecureContext, type SecureContext } from "node:tls";
 import { type Dispatcher, Pool, ProxyAgent } from "undici";
 import type { Credentials, Identity, TlsOptions } from "./credentials.ts";
 
@@ -42,22 +43,24 @@ export function createConnections(credentials: Credentials, options: ConnectionO
   let closed: Promise<unknown> | undefined;
 
   function open(tls: TlsOptions): Pools {
+    // One for all connections: each would make its own of the same certificates.
+    const secureContext = createSecureContext(tls);
     const common = { headersTimeout: options.requestTimeoutMs };
     return {
       tls,
-      requests: dispatcher(tls, {
+      requests: dispatcher(tls, secureContext, {
         ...common,
         connections: options.connections ?? 64,
         bodyTimeout: options.requestTimeoutMs,
         keepAliveTimeout: 30_000,
       }),
-      watches: dispatcher(tls, common),
+      watches: dispatcher(tls, secureContext, common),
     };
   }
 
-  function dispatcher(tls: TlsOptions, pool: Pool.Options): Dispatcher {
+  function dispatcher(tls: TlsOptions, secureContext: SecureContext, pool: Pool.Options): Dispatcher {
     // One request at a time on a connection: over HTTP/2 a watch would share one with all others, and break with it.
-    const connect = { ...tls, timeout: CONNECT_TIMEOUT_MS, allowH2: false };
+    const connect = { ...tls, secureContext, timeout: CONNECT_TIMEOUT_MS, allowH2: false };
     if (credentials.proxy === undefined) return new Pool(origin, { ...pool, allowH2: false, connect });
     return new ProxyAgent({
       ...pool,

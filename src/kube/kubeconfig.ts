@@ -142,7 +142,7 @@ async function readOne(file: string, mayBeMissing: boolean): Promise<z.output<ty
   const [broken] = document.errors;
   if (broken !== undefined) {
     // Its first line only: the others show the text, which may be a token.
-    throw new Error(`kubeconfig ${file}: not YAML: ${broken.message.split("\n")[0]}`);
+    throw new Error(`kubeconfig ${file}: not YAML: ${broken.message.split("\n")[0]?.replace(/:$/, "")}`);
   }
   const parsed = fileSchema.safeParse(document.toJS() ?? {});
   if (parsed.success) return parsed.data;
