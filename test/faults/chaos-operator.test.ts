@@ -46,9 +46,9 @@ async function wrongs(world: World, alive: ReadonlySet<string>): Promise<string[
 
 it(`${OBJECTS} endpoints through chaos: each ends as its spec says, and none is made twice`, {
   timeout: SECONDS * 1_000 + 420_000,
-}, async () => {
+}, async (test) => {
   const world = await disposableWorld("chaos");
-  const proxy = await chaosProxy();
+  const proxy = await chaosProxy(test);
   const operator = await world.startOperator({ kubeconfig: await plainKubeconfig(proxy.url) });
   let running = true;
   void operator.exited.then(() => {

@@ -113,7 +113,8 @@ export async function relayStream(
   }
 
   void readInto(mailbox, answer);
-  outgoing.on("close", () => mailbox.put("broken"));
+  if (outgoing.destroyed) mailbox.put("broken"); // during a silence before the answer
+  outgoing.on("close", () => mailbox.put("broken")).on("error", () => mailbox.put("broken"));
   plan();
   try {
     for (;;) {

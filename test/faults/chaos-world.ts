@@ -1,4 +1,4 @@
-import { inject, onTestFinished } from "vitest";
+import { inject, type TestContext } from "vitest";
 import { loadCredentials } from "../../src/kube/credentials.ts";
 import type { ChaosSettings } from "./chaos-faults.ts";
 import { type ChaosProxy, startChaosProxy } from "./chaos-proxy.ts";
@@ -12,11 +12,11 @@ export const SEED = Number(process.env.MOORING_CHAOS_SEED ?? 1);
 const SHORT: Partial<ChaosSettings> = { silenceMs: 1_500, slowMs: 500, streamFaultEveryMs: 400, pageSize: 7 };
 
 /** A chaos proxy in front of the tests' API server; ends with the test. */
-export async function chaosProxy(change: Partial<ChaosSettings> = {}): Promise<ChaosProxy> {
+export async function chaosProxy(test: TestContext, change: Partial<ChaosSettings> = {}): Promise<ChaosProxy> {
   const credentials = await loadCredentials({ kubeconfig: inject("kubeconfig") });
   const target = { url: credentials.server, ca: credentials.tls.ca, headers: credentials.headers };
   const settings = { ...(SECONDS < 120 ? SHORT : {}), ...change };
   const proxy = await startChaosProxy(target, { seed: SEED, settings });
-  onTestFinished(() => proxy.close());
+  test.onTestFinished(() => proxy.close());
   return proxy;
 }

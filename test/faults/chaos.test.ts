@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { expect, inject, it, onTestFinished } from "vitest";
+import { inject, it, type TestContext } from "vitest";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { createKubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
 import { createInformer } from "../../src/runtime/informer.ts";
 import { configMapResource } from "../../src/runtime/journal.ts";
-import { silentLog } from "../support/scripted-api-server.ts";
+import { capturedLog } from "../support/scripted-api-server.ts";
 import { eventually } from "../support/world.ts";
 import type { ChaosProxy } from "./chaos-proxy.ts";
 import { createSightings, createWriter, judge, planOperations, runOperations } from "./chaos-scenario.ts";
@@ -20,18 +20,19 @@ const hastyClock: Clock = {
 };
 
 /** An informer of ConfigMaps behind the proxy, and a writer that is not. */
-async function informed(proxy: ChaosProxy) {
+async function informed(test: TestContext, proxy: ChaosProxy) {
   const direct = createKubeClient(await loadCredentials({ kubeconfig: inject("kubeconfig") }));
   const client = createKubeClient({ server: proxy.url, namespace: undefined, tls: {}, headers: async () => ({}) });
   const namespace = `chaos-${randomBytes(4).toString("hex")}`;
   await direct.create(namespaceResource, {}, { metadata: { name: namespace }, spec: {} });
+  const { log, lines } = capturedLog();
   const informer = createInformer({
     client,
     resource: configMapResource,
     namespaces: [namespace],
     clock: hastyClock,
     random: Math.random,
-    log: silentLog,
+    log,
   });
   const sightings = createSightings();
   informer.onChange((change) => {
@@ -39,7 +40,7 @@ async function informed(proxy: ChaosProxy) {
     else sightings.shown(change.object);
   });
   const stop = new AbortController();
-  onTestFinished(async () => {
+  test.onTestFinished(async () => {
     stop.abort(new Error("the test is over"));
     await informer.stopped();
     await direct.delete(namespaceResource, { name: namespace });
@@ -52,24 +53,27 @@ async function informed(proxy: ChaosProxy) {
     namespace,
     build: (name, round) => ({ metadata: { name }, spec: undefined, data: { round: String(round) } }),
   });
-  return { write, truth, seen: () => sightings.report(informer.store.list()) };
+  return { write, truth, lines, seen: () => sightings.report(informer.store.list()) };
 }
 
-it.concurrent.each([
-  ["streaming lists", true],
-  ["lists in pages", false],
+it.concurrent.for([
+  { lists: "streaming lists", streamingLists: true },
+  { lists: "lists in pages", streamingLists: false },
 ])(
-  `${OBJECTS} objects through chaos, with %s: the informer ends right and has missed nothing`,
+  `${OBJECTS} objects through chaos, with $lists: the informer ends right and has missed nothing`,
   { timeout: SECONDS * 1_000 + 180_000 },
-  async (_name, streamingLists) => {
-    const proxy = await chaosProxy({ streamingLists });
-    const { write, truth, seen } = await informed(proxy);
+  async ({ streamingLists }, test) => {
+    const { expect } = test;
+    const proxy = await chaosProxy(test, { streamingLists });
+    const { write, truth, lines, seen } = await informed(test, proxy);
     proxy.rage(true);
     await runOperations(planOperations({ objects: OBJECTS, durationMs: SECONDS * 1_000, seed: SEED }), write);
     proxy.rage(false);
     // What is late may still come; what is lost does not come any more.
     const verdict = () => judge(truth, seen());
-    await eventually("the informer shows what is there", async () => verdict().wrong.length === 0, 120_000);
+    await eventually("the informer shows what is there", async () => verdict().wrong.length === 0, 120_000).catch(() =>
+      expect({ wrong: verdict().wrong, counts: proxy.counts(), log: lines.slice(-20) }).toEqual("nothing wrong"),
+    );
     const { missed, deletionsMissed, unseen, ghosts } = verdict();
     expect({ missed, deletionsMissed, ghosts }).toEqual({ missed: [], deletionsMissed: [], ghosts: [] });
     const { faults, lists } = proxy.counts();
