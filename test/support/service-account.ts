@@ -75,6 +75,7 @@ export function accountAt(baseURL: string, change: Partial<AccountHandle> = {}):
     }),
     tasks: createTaskPoller({ client, clock, random, onChange: none, onError: none }),
     maxSpeechCharacters: 50_000,
+    lookup: undefined,
     limits: () => undefined,
     allows: async () => true,
     dispose: async () => {},

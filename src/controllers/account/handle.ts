@@ -72,6 +72,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     endpoints,
     tasks,
     maxSpeechCharacters: spec.speech.maxCharacters,
+    lookup: options.lookup,
     limits: options.limits,
     allows: options.allows,
     async dispose() {

@@ -1,3 +1,4 @@
+import type { LookupFunction } from "node:net";
 import type { AccountRef } from "../../api/meta.ts";
 import type { Reason } from "../../api/reasons.ts";
 import type { ServiceClient } from "../../service/client.ts";
@@ -23,6 +24,8 @@ export type AccountHandle = {
   readonly endpoints: EndpointSweep;
   readonly tasks: TaskPoller;
   readonly maxSpeechCharacters: number;
+  /** Judges every address that is connected to for this account, those of results included; undefined allows all. */
+  readonly lookup: LookupFunction | undefined;
   limits(): EndpointLimits | undefined;
   /** Whether objects of a namespace may use the account (ClusterAccount.spec.allowedNamespaces). */
   allows(namespace: string): Promise<boolean>;

@@ -44,6 +44,7 @@ function handle(key: string, allows: (namespace: string) => boolean = () => true
     }),
     tasks: createTaskPoller({ client, clock, random, onChange: none, onError: none }),
     maxSpeechCharacters: 50_000,
+    lookup: undefined,
     limits: () => undefined,
     allows: async (namespace) => allows(namespace),
     dispose: async () => {},

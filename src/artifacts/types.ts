@@ -1,0 +1,70 @@
+import type { LookupFunction } from "node:net";
+
+/** What lies in a store: complete, and verified to be what was sent. */
+export type StoredArtifact = {
+  /** `s3://BUCKET/KEY` or `file:///PATH` as the operator sees it. */
+  uri: string;
+  bytes: number;
+  /** In hex. */
+  sha256: string;
+};
+
+export type CopyProgress = {
+  /** Bytes that lie in the store now. */
+  bytes: number;
+  /** Size of the source, where it tells. */
+  totalBytes: number | undefined;
+};
+
+export type CopyOptions = {
+  /**
+   * Judges the addresses of the source, redirects included: `AccountHandle.lookup` of the account whose result this is.
+   * Undefined allows all.
+   */
+  lookup: LookupFunction | undefined;
+  /** Ends the copy; what was copied stays out of sight and the next `copy` of the same source to the same key goes on from there. */
+  signal: AbortSignal;
+  /** Called as parts arrive in the store, at most once for each 8 MiB. */
+  onProgress?: (progress: CopyProgress) => void;
+};
+
+export type WriterOptions = {
+  /** Ends writes that are under way; `discard` is still needed. */
+  signal: AbortSignal;
+};
+
+/**
+ * Takes bytes as they come. `write` waits until there is room, so memory stays flat however long the stream is. Nothing is
+ * visible under the key before `commit` returns, and nothing stays after `discard`. One of the two ends the writer.
+ */
+export type ArtifactWriter = {
+  /** @throws ArtifactError; the writer can then only be discarded. The chunk must not be changed before this returns. */
+  write(chunk: Uint8Array): Promise<void>;
+  /** @throws ArtifactError; nothing is visible then, and the writer is discarded. */
+  commit(): Promise<StoredArtifact>;
+  /** Never throws for what was already gone. */
+  discard(): Promise<void>;
+};
+
+/**
+ * One ArtifactStore as its users have it. Keys come from `artifactKey`; the prefix of the store itself is put before them.
+ *
+ * Guarantees: memory does not grow with the size; an object is visible under its key complete and verified, or not at all; what
+ * lies under the key is replaced as a whole.
+ */
+export type ArtifactStoreHandle = {
+  /**
+   * Copies what an http(s) URL gives. A connection that breaks is taken up where it broke, within the call and in a later
+   * call, where the source can prove (ETag or Last-Modified) that it is the same; otherwise it starts again.
+   * @throws ArtifactError
+   */
+  copy(sourceURL: string, key: string, options: CopyOptions): Promise<StoredArtifact>;
+  /** @throws ArtifactError */
+  writer(key: string, options: WriterOptions): Promise<ArtifactWriter>;
+  /** Removes what an interrupted copy to this key left behind; a complete object stays. For a copy nobody will go on with. */
+  abandon(key: string, signal: AbortSignal): Promise<void>;
+  /** Writes a small object, reads it back and removes it. @throws ArtifactError that says what does not work */
+  probe(signal: AbortSignal): Promise<void>;
+  /** Ends connections; what is under way fails. */
+  dispose(): Promise<void>;
+};
