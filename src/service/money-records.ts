@@ -1,9 +1,10 @@
 import type { BillWire, KeyBudgetWire } from "./schema/billing.ts";
-import { isRecord, toNumber, toText } from "./schema/lenient.ts";
+import { isRecord, toBigInt, toNumber, toText } from "./schema/lenient.ts";
 
 /**
- * One bill of an API key. Money and prices are integers as strings, exactly as the service spells them; unit 1/10000
- * yuan, prices moreover times `pricePrecision`. A field that the service left out is "" or undefined.
+ * One bill of an API key (interface: API key bill record). Amounts are exact, in 1/10000 yuan. Usage and prices stay as the
+ * service spells them: what a number means differs by category, and a price is one only with `pricePrecision` (unitPrice of
+ * src/money.ts). A field that the service left out, or that cannot be read, is "" or undefined.
  */
 export type Bill = {
   userID: string;
@@ -25,14 +26,15 @@ export type Bill = {
   basePrices: string[];
   /** discountPrice0 to discountPrice5. */
   discountPrices: string[];
-  amount: string;
-  voucherAmount: string;
-  payAmount: string;
+  /** Total cost, voucher deduction and cash paid. */
+  amount: bigint | undefined;
+  voucherAmount: bigint | undefined;
+  payAmount: bigint | undefined;
   /** Yuan, for showing only. */
   payAmountDisplay: number | undefined;
   pricePrecision: number | undefined;
   llmSeries: string;
-  requestCount: string;
+  requestCount: bigint | undefined;
   multimodalPricing?: Record<string, unknown>;
   tieredConfig?: Record<string, unknown>;
 };
@@ -69,13 +71,13 @@ export function billFrom(wire: BillWire): Bill {
     usage: numbered("billNum", 16),
     basePrices: numbered("basePrice", 6),
     discountPrices: numbered("discountPrice", 6),
-    amount: wire.amount,
-    voucherAmount: wire.voucherAmount,
-    payAmount: wire.payAmount,
+    amount: toBigInt(wire.amount),
+    voucherAmount: toBigInt(wire.voucherAmount),
+    payAmount: toBigInt(wire.payAmount),
     payAmountDisplay: wire.payAmountDisplay,
     pricePrecision: wire.pricePrecision,
     llmSeries: wire.llmSeries,
-    requestCount: wire.requestCount,
+    requestCount: toBigInt(wire.requestCount),
     ...(isRecord(wire.multimodalPricing) ? { multimodalPricing: wire.multimodalPricing } : {}),
     ...(isRecord(wire.tieredConfig) ? { tieredConfig: wire.tieredConfig } : {}),
   };

@@ -138,17 +138,17 @@ describe("money", () => {
       {
         productName: "speech-2.6-turbo",
         category: "gen_api",
-        amount: "3000",
-        payAmount: "3000",
+        amount: 3000n,
+        payAmount: 3000n,
         payAmountDisplay: 0.3,
         pricePrecision: 1,
         billingMethod: 1,
-        requestCount: "2",
+        requestCount: 2n,
         startTime: day,
         endTime: day + 86_400,
         keyName: "default",
       },
-      { productName: "vid-i2v", amount: "15000" },
+      { productName: "vid-i2v", amount: 15000n },
     ]);
     for (const { usage, basePrices, discountPrices } of found) {
       expect([usage.slice(0, 6), basePrices, discountPrices].flat().every((text) => /^\d+$/.test(text))).toBe(true);
