@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { type Clock, delay } from "../../clock.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { EndpointRecord } from "../../service/endpoint-record.ts";
-import { ServiceError } from "../../service/errors.ts";
+import { endpointPages } from "./pages.ts";
 
 /**
  * Everything an account's endpoint list shows, observed by one paged list each `intervalMs` however many endpoints
@@ -74,7 +74,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     const seen = new Set<string>();
     const askedBefore = [...missed.keys()];
     const began = clock.monotonic();
-    for await (const { record, askedAt } of pages(options, ended.signal)) {
+    for await (const { record, askedAt } of endpointPages(options, ended.signal)) {
       seen.add(record.id);
       if ((alone.get(record.id) ?? Number.NEGATIVE_INFINITY) > askedAt) continue;
       if (observe(record)) options.onChange(record.id, record.appName);
@@ -155,52 +155,4 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       await running;
     },
   };
-}
-
-/** A record of a page, and when the page was asked for (monotonic ms). */
-type Listed = { record: EndpointRecord; askedAt: number };
-
-async function* pages(options: EndpointSweepOptions, signal: AbortSignal): AsyncIterable<Listed> {
-  if (options.generation === "Earlier") {
-    yield* earlierPages(options, signal);
-    return;
-  }
-  let cursor: string | undefined;
-  do {
-    const askedAt = options.clock.monotonic();
-    const page = await options.client.listEndpoints(
-      { limit: options.pageSize, ...(cursor === undefined ? {} : { cursor }) },
-      { signal },
-    );
-    yield* page.data.map((record) => ({ record, askedAt }));
-    const next = page.hasMore && page.nextCursor !== "" ? page.nextCursor : undefined;
-    cursor = next === cursor ? undefined : next; // a cursor that stands still would be asked for ever
-  } while (cursor !== undefined);
-}
-
-/**
- * Ends on the total, on a short page, or on a page that shows nothing new. The first page may be number 0 or 1 (not
- * shown): page 0 is asked for unless all of the total was seen without it.
- */
-async function* earlierPages(options: EndpointSweepOptions, signal: AbortSignal): AsyncIterable<Listed> {
-  const { client, clock, pageSize } = options;
-  const seen = new Set<string>();
-  let total = Number.POSITIVE_INFINITY;
-  const unseen = (records: EndpointRecord[]) => records.filter(({ id }) => !seen.has(id) && seen.add(id));
-  for (let pageNum = 1; seen.size < total; pageNum++) {
-    const askedAt = clock.monotonic();
-    const page = await client.listEndpointsEarlier({ pageSize, pageNum }, { signal });
-    total = page.total ?? Number.POSITIVE_INFINITY;
-    const fresh = unseen(page.data);
-    yield* fresh.map((record) => ({ record, askedAt }));
-    if (page.data.length < pageSize || fresh.length === 0) break;
-  }
-  if (seen.size >= total) return;
-  try {
-    const askedAt = clock.monotonic();
-    const { data } = await client.listEndpointsEarlier({ pageSize, pageNum: 0 }, { signal });
-    yield* unseen(data).map((record) => ({ record, askedAt }));
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.kind !== "InvalidRequest") throw error; // pages are counted from 1
-  }
 }
