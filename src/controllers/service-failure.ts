@@ -22,6 +22,8 @@ export function failureOf(error: ServiceError): Failure {
       return { kind: "AccountHeld", message };
     case "RateLimited":
       return { kind: "Wait", reason: "RateLimited", message, retryAfterMs: error.retryAfterMs ?? RATE_LIMITED_MS };
+    case "BreakerOpen":
+      return { kind: "Wait", reason: "Retrying", message, retryAfterMs: error.retryAfterMs ?? RATE_LIMITED_MS };
     case "NotEntitled":
       return {
         kind: "Stalled",

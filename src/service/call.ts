@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { Breaker } from "./breaker.ts";
 import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "./errors.ts";
 import type { Limiter } from "./limiter.ts";
 import { OPERATIONS, type Operation, type PathOverrides } from "./operations.ts";
@@ -40,6 +41,7 @@ type CallRequest<A extends z.ZodType | undefined = undefined> = {
 export type CallerOptions = {
   transport: Transport;
   limiter: Limiter;
+  breaker?: Breaker | undefined;
   paths?: PathOverrides;
   onCall?: (event: CallEvent) => void;
 };
@@ -47,7 +49,7 @@ export type CallerOptions = {
 type Prepared = { path: string; body: string | undefined };
 
 /** How every operation is called: check, wait, commit, send once, read, report. */
-export function createCaller({ transport, limiter, paths = {}, onCall }: CallerOptions) {
+export function createCaller({ transport, limiter, breaker, paths = {}, onCall }: CallerOptions) {
   function prepare(operation: Operation, request: CallRequest<z.ZodType | undefined>): Prepared {
     const checked = checkRules(operation, request);
     return {
@@ -57,16 +59,24 @@ export function createCaller({ transport, limiter, paths = {}, onCall }: CallerO
   }
 
   async function ready(operation: Operation, { signal, priority, beforeSend }: CallOptions): Promise<void> {
+    breaker?.check(operation); // before it takes a turn from others
     try {
       await limiter.acquire(operation, { signal, priority });
     } catch (cause) {
       throw aborted(operation, cause);
     }
-    await beforeSend?.();
-    if (signal?.aborted === true) throw aborted(operation, signal.reason);
+    breaker?.enter(operation);
+    try {
+      await beforeSend?.();
+      if (signal?.aborted === true) throw aborted(operation, signal.reason);
+    } catch (error) {
+      breaker?.ended(operation, aborted(operation, error));
+      throw error;
+    }
   }
 
   function settled(operation: Operation, startedAt: number, outcome: number | ServiceError): void {
+    breaker?.ended(operation, outcome instanceof ServiceError ? outcome : undefined);
     if (outcome instanceof ServiceError && outcome.kind === "RateLimited") {
       limiter.rateLimited(operation, outcome.retryAfterMs);
     } else if (typeof outcome === "number" || outcome.status !== undefined) {
@@ -107,7 +117,7 @@ export function createCaller({ transport, limiter, paths = {}, onCall }: CallerO
       settled(operation, startedAt, answer.status);
       return value;
     } catch (error) {
-      if (error instanceof ServiceError) settled(operation, startedAt, error);
+      settled(operation, startedAt, error instanceof ServiceError ? error : aborted(operation, error));
       throw error;
     }
   }

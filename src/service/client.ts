@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { Breaker } from "./breaker.ts";
 import { type CallEvent, type CallOptions, createCaller } from "./call.ts";
 import { createEndpointReader } from "./endpoint-memory.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoint-record.ts";
@@ -80,6 +81,8 @@ export type ServiceClient = {
 export type ServiceClientOptions = {
   transport: Transport;
   limiter: Limiter;
+  /** Default: none, every call is tried. */
+  breaker?: Breaker;
   /** Account.spec.paths. */
   paths?: PathOverrides;
   /** Told of every call that ended, for metrics. */

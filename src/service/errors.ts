@@ -30,6 +30,8 @@ export type ServiceErrorKind =
   | "UnreadableResponse"
   /** The caller's signal was aborted. */
   | "Aborted"
+  /** The operation failed so often that it is spared calls for a moment. Nothing was sent. */
+  | "BreakerOpen"
   /** The account's own settings cannot work: base URL, path, key. Nothing was sent. */
   | "Misconfigured";
 

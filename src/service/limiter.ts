@@ -12,6 +12,11 @@ export type LimiterOptions = {
   burst?: number;
   /** Calls per minute of single operations, under the account's own rate. */
   requestsPerMinute?: { readonly [operation in Operation]?: number };
+  /**
+   * Begin as after a burst. A new process or leader does not know what the former one has used up a moment ago; so both
+   * together never exceed the rate. Default: begin as after a quiet time.
+   */
+  startsEmpty?: boolean;
 };
 
 /**
@@ -46,12 +51,13 @@ type Bucket = { perMs: number; burst: number; tokens: number; at: number };
 
 export function createLimiter(options: LimiterOptions): Limiter {
   const { clock, random } = options;
-  const account = bucket((options.requestsPerSecond ?? 10) / 1000, options.burst ?? 20, clock.now());
+  const newBucket = (perMs: number, burst: number) =>
+    bucket(perMs, burst, options.startsEmpty === true ? 0 : burst, clock.now());
+  const account = newBucket((options.requestsPerSecond ?? 10) / 1000, options.burst ?? 20);
   const lanes = new Map(
     OPERATION_NAMES.map((operation) => {
       const perMinute = options.requestsPerMinute?.[operation];
-      const own =
-        perMinute === undefined ? undefined : bucket(perMinute / 60_000, Math.max(1, perMinute / 60), clock.now());
+      const own = perMinute === undefined ? undefined : newBucket(perMinute / 60_000, Math.max(1, perMinute / 60));
       return [operation, { own, pausedUntil: 0, failures: 0, line: createWaitingLine() }];
     }),
   );
@@ -166,9 +172,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
   };
 }
 
-function bucket(perMs: number, burst: number, now: number): Bucket {
+function bucket(perMs: number, burst: number, tokens: number, now: number): Bucket {
   if (!(perMs > 0 && burst >= 1)) throw new RangeError("a rate must be greater than 0 and a burst at least 1");
-  return { perMs, burst, tokens: burst, at: now };
+  return { perMs, burst, tokens, at: now };
 }
 
 function refill(bucket: Bucket, now: number): void {

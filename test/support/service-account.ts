@@ -5,6 +5,7 @@ import { systemClock } from "../../src/clock.ts";
 import type { AccountHandle } from "../../src/controllers/account/registry.ts";
 import { createEndpointSweep } from "../../src/controllers/gpu-endpoint/sweep.ts";
 import { createTaskPoller } from "../../src/controllers/jobs/poller.ts";
+import { createBreaker } from "../../src/service/breaker.ts";
 import { createServiceClient } from "../../src/service/client.ts";
 import { createLimiter } from "../../src/service/limiter.ts";
 import { createTransport } from "../../src/service/transport.ts";
@@ -62,6 +63,8 @@ export function accountAt(baseURL: string, change: Partial<AccountHandle> = {}):
     key: "Account/team/default",
     baseURL,
     client,
+    limiter,
+    breaker: createBreaker({ clock, random }),
     endpoints: createEndpointSweep({
       client,
       generation: "Current",

@@ -64,6 +64,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       return { memory: known, changed };
     }
     const facts: Facts = { apiKey, limits: undefined, probe: undefined };
+    const silence = createSilenceCount((message) => accounts.unreachable(key, message));
     const handle = createAccountHandle({
       key,
       spec,
@@ -83,7 +84,14 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       onCallError: (error) => {
         if (isUnauthorized(error)) accounts.unauthorized(key, `the service refuses the key: ${error.message}`);
       },
-      onCall: (event) => wiring.onCall(key, event),
+      onCall: (event) => {
+        silence.heard(event);
+        wiring.onCall(key, event);
+      },
+      held: () => {
+        const state = accounts.get(key)?.state;
+        return state?.kind === "Held" ? state.message : undefined;
+      },
     });
     const memory: Memory = { settings, facts, handle };
     memories.set(key, memory);
@@ -148,6 +156,21 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     const namespace = "namespace" in ref ? ref.namespace : (object.metadata.namespace ?? "");
     return createValueReader(shared.kube, signal).secretKey(namespace, ref);
   }
+}
+
+/** Calls in a row that the service itself did not answer, before the account is held and probed. */
+const SILENT_CALLS = 5;
+const UNANSWERED: readonly (string | undefined)[] = ["Unreachable", "Timeout", "ConnectionLost", "GatewayError"];
+
+function createSilenceCount(onSilence: (message: string) => void) {
+  let silent = 0;
+  return {
+    heard({ operation, errorKind }: CallEvent): void {
+      if (errorKind === "Aborted") return;
+      silent = UNANSWERED.includes(errorKind) ? silent + 1 : 0;
+      if (silent >= SILENT_CALLS) onSilence(`${silent} calls in a row were not answered (${operation}: ${errorKind})`);
+    },
+  };
 }
 
 function countsOf(managed: number, handle: AccountHandle | undefined): AccountCounts {

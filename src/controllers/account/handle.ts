@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { AccountSpec, ClusterAccountSpec } from "../../api/account.ts";
 import { parseDuration } from "../../api/duration.ts";
 import type { Clock } from "../../clock.ts";
+import { createBreaker } from "../../service/breaker.ts";
 import type { CallEvent } from "../../service/call.ts";
 import { createServiceClient } from "../../service/client.ts";
 import { createLimiter } from "../../service/limiter.ts";
@@ -19,6 +20,8 @@ export type HandleOptions = {
   apiKey: () => string;
   limits: () => EndpointLimits | undefined;
   allows: (namespace: string) => Promise<boolean>;
+  /** Why nothing may be sent for the account now. */
+  held: () => string | undefined;
   /** Refuses addresses; undefined allows all. */
   lookup: LookupFunction | undefined;
   clock: Clock;
@@ -44,6 +47,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
   const limiter = createLimiter({
     clock,
     random,
+    startsEmpty: true,
     ...spec.rateLimit,
     requestsPerMinute: Object.fromEntries(
       (spec.operations ?? []).map(({ operation, requestsPerMinute }) => [operation, requestsPerMinute]),
@@ -52,7 +56,8 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
   const paths: PathOverrides = Object.fromEntries(
     Object.entries(spec.paths ?? {}).filter(([, path]) => path !== undefined),
   );
-  const client = createServiceClient({ transport, limiter, paths, onCall: options.onCall });
+  const breaker = createBreaker({ clock, random, held: options.held, probe: "getEndpointLimits" });
+  const client = createServiceClient({ transport, limiter, breaker, paths, onCall: options.onCall });
   const endpoints = createEndpointSweep({
     client,
     generation: spec.endpoints.generation,
@@ -69,6 +74,8 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     key: options.key,
     baseURL: spec.baseURL,
     client,
+    limiter,
+    breaker,
     endpoints,
     tasks,
     maxSpeechCharacters: spec.speech.maxCharacters,

@@ -54,6 +54,7 @@ function probeFailure(error: ServiceError): Probe {
     case "Unreachable":
     case "Timeout":
     case "ConnectionLost":
+    case "GatewayError":
       return {
         state: { kind: "Held", reason: "Unreachable", message: `the service does not answer: ${message}` },
         authenticated: "Unknown",

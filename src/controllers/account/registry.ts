@@ -1,7 +1,9 @@
 import type { LookupFunction } from "node:net";
 import type { AccountRef } from "../../api/meta.ts";
 import type { Reason } from "../../api/reasons.ts";
+import type { Breaker } from "../../service/breaker.ts";
 import type { ServiceClient } from "../../service/client.ts";
+import type { Limiter } from "../../service/limiter.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
 import type { EndpointSweep } from "../gpu-endpoint/sweep.ts";
 import type { TaskPoller } from "../jobs/poller.ts";
@@ -21,6 +23,8 @@ export type AccountHandle = {
   readonly key: AccountKey;
   readonly baseURL: string;
   readonly client: ServiceClient;
+  readonly limiter: Pick<Limiter, "waiting">;
+  readonly breaker: Pick<Breaker, "state">;
   readonly endpoints: EndpointSweep;
   readonly tasks: TaskPoller;
   readonly maxSpeechCharacters: number;
@@ -46,6 +50,8 @@ export type AccountRegistry = {
   resolve(ref: AccountRef | undefined, namespace: string): Promise<Resolved>;
   /** A call met 401 or 403: holds the account at once and has it checked. */
   unauthorized(key: AccountKey, message: string): void;
+  /** Call after call went without an answer: the same. */
+  unreachable(key: AccountKey, message: string): void;
   set(key: AccountKey, entry: AccountEntry): void;
   get(key: AccountKey): AccountEntry | undefined;
   remove(key: AccountKey): AccountEntry | undefined;
@@ -81,6 +87,13 @@ export function createAccountRegistry(
     if (!same) for (const listener of listeners) listener(key);
   }
 
+  function hold(key: AccountKey, reason: Reason, message: string): void {
+    const entry = entries.get(key);
+    if (entry === undefined || entry.state.kind === "Held") return;
+    set(key, { ...entry, state: { kind: "Held", reason, message } });
+    requestCheck(key);
+  }
+
   return {
     set,
     get: (key) => entries.get(key),
@@ -91,12 +104,8 @@ export function createAccountRegistry(
       if (entries.delete(key)) for (const listener of listeners) listener(key);
       return entry;
     },
-    unauthorized(key, message) {
-      const entry = entries.get(key);
-      if (entry === undefined || entry.state.kind === "Held") return;
-      set(key, { ...entry, state: { kind: "Held", reason: "Unauthorized", message } });
-      requestCheck(key);
-    },
+    unauthorized: (key, message) => hold(key, "Unauthorized", message),
+    unreachable: (key, message) => hold(key, "Unreachable", message),
     async resolve(ref, namespace) {
       const key = possibleAccounts(ref, namespace).find(exists);
       if (key === undefined) {

@@ -48,6 +48,17 @@ describe("the account's rate", () => {
     expect(went).toHaveLength(2);
   });
 
+  it("two processes after each other use no more than one would, when the second begins empty", async () => {
+    const { clock, went, go } = setUp({ burst: 20 });
+    for (let i = 0; i < 25; i++) go(`first-${i}`);
+    await clock.advance(500);
+    const second = createLimiter({ clock, random: () => 0.5, requestsPerSecond: 10, burst: 20, startsEmpty: true });
+    for (let i = 0; i < 25; i++) void second.acquire("getEndpoint").then(() => went.push({ name: "second", at: 0 }));
+    await clock.advance(500);
+    expect(went.length).toBeLessThanOrEqual(20 + 10);
+    expect(went.filter(({ name }) => name === "second")).toHaveLength(5);
+  });
+
   it("says when the next call could go", async () => {
     const { clock, limiter, go } = setUp();
     expect(limiter.nextFreeInMs("getEndpoint")).toBe(0);

@@ -9,6 +9,7 @@ import {
 } from "../../../../src/controllers/account/registry.ts";
 import { createEndpointSweep } from "../../../../src/controllers/gpu-endpoint/sweep.ts";
 import { createTaskPoller } from "../../../../src/controllers/jobs/poller.ts";
+import { createBreaker } from "../../../../src/service/breaker.ts";
 import { createServiceClient } from "../../../../src/service/client.ts";
 import { createLimiter } from "../../../../src/service/limiter.ts";
 import { createTransport } from "../../../../src/service/transport.ts";
@@ -25,12 +26,15 @@ function handle(key: string, allows: (namespace: string) => boolean = () => true
     requestTimeoutMs: 1_000,
     clock,
   });
-  const client = createServiceClient({ transport, limiter: createLimiter({ clock, random }) });
+  const limiter = createLimiter({ clock, random });
+  const client = createServiceClient({ transport, limiter });
   const none = () => {};
   return {
     key,
     baseURL: "http://127.0.0.1:9",
     client,
+    limiter,
+    breaker: createBreaker({ clock, random }),
     endpoints: createEndpointSweep({
       client,
       generation: "Current",
