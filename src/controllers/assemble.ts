@@ -152,6 +152,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
       return {
         dependants: objects.length,
         managed: objects.filter((endpoint) => endpoint.status?.endpointID !== undefined).length,
+        withVolumes: objects.some(({ spec }) => (spec.volumes?.length ?? 0) > 0),
       };
     },
     onEndpoint: (_account: AccountKey, id: string, appName: string) => {

@@ -13,7 +13,8 @@ import {
   createEndpointRequest,
   endpointDetailV1,
   endpointEarlierQuery,
-  endpointListV1,
+  endpointPageOfV1,
+  endpointV1,
   listEndpointsEarlierQuery,
   updateEndpointRequest,
 } from "./schema/endpoints-v1.ts";
@@ -92,7 +93,8 @@ export type ServiceClientOptions = {
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { call, stream } = createCaller(options);
   const speechHD = submitSpeechRequest();
-  const endpointPage = endpointPageOf(createEndpointReader());
+  const earlierPage = endpointPageOfV1(createEndpointReader(endpointV1, fromEarlier));
+  const endpointPage = endpointPageOf(createEndpointReader(endpointV2, fromCurrent));
 
   return {
     listEndpoints: async ({ limit, cursor, keyword, memberIDs }, callOptions) => {
@@ -111,9 +113,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       return fromCurrent(await call("getEndpoint", { path, rules: endpointIDPath, answer: endpointV2 }, callOptions));
     },
     listEndpointsEarlier: async (query, callOptions) => {
-      const request = { query, rules: listEndpointsEarlierQuery, answer: endpointListV1 };
+      const request = { query, rules: listEndpointsEarlierQuery, answer: earlierPage };
       const page = await call("listEndpointsEarlier", request, callOptions);
-      return { data: page.endpoints.map(fromEarlier), total: page.total };
+      return { data: page.endpoints, total: page.total };
     },
     getEndpointEarlier: async (query, callOptions) => {
       const request = { query, rules: endpointEarlierQuery, answer: endpointDetailV1 };

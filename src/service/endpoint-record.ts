@@ -50,7 +50,10 @@ export type EndpointRecord = {
   createdAt: number | undefined;
   /** What only the earlier generation shows. */
   earlier?: {
+    /** Cluster of the network storage; "" where none is mounted. */
     clusterID: string;
+    /** Every product of the endpoint; `productID` is the first. */
+    products: string[];
     log: string;
     health: {
       initialDelay: number | undefined;
@@ -160,9 +163,26 @@ export function fromEarlier(wire: EndpointV1): EndpointRecord {
     createdAt: undefined,
     earlier: {
       clusterID: wire.clusterID,
+      products: wire.products.map(({ id }) => id).filter((id) => id !== ""),
       log: wire.log,
       health: { initialDelay, period, timeout, successThreshold, failureThreshold },
     },
+  };
+}
+
+/**
+ * A record of the current generation, completed with what only the earlier one shows of the same endpoint: the cluster of
+ * its storage, and the sizes of local volumes where a single read leaves them out.
+ */
+export function withEarlier(current: EndpointRecord, earlier: EndpointRecord): EndpointRecord {
+  const sizes = new Map(earlier.volumes.map(({ type, mountPath, sizeGB }) => [`${type} ${mountPath}`, sizeGB]));
+  return {
+    ...current,
+    volumes: current.volumes.map((volume) => ({
+      ...volume,
+      sizeGB: volume.sizeGB ?? sizes.get(`${volume.type} ${volume.mountPath}`),
+    })),
+    ...(earlier.earlier === undefined ? {} : { earlier: earlier.earlier }),
   };
 }
 

@@ -80,6 +80,7 @@ export function earlierOf(clusterID: string): NonNullable<EndpointRecord["earlie
   const health = { initialDelay: undefined, period: undefined, timeout: undefined };
   return {
     clusterID,
+    products: [],
     log: "",
     health: { ...health, successThreshold: undefined, failureThreshold: undefined },
   };

@@ -76,6 +76,8 @@ export function accountAt(baseURL: string, change: Partial<AccountHandle> = {}):
       onChange: none,
       onError: none,
     }),
+    generation: "Current",
+    details: undefined,
     tasks: createTaskPoller({ client, clock, random, onChange: none, onError: none }),
     maxSpeechCharacters: 50_000,
     lookup: undefined,

@@ -19,7 +19,7 @@ export type AccountWiring = {
   lookup: LookupFunction | undefined;
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
   /** How many endpoints this account has to follow, bound or not. */
-  endpointsOf: (key: AccountKey) => { dependants: number; managed: number };
+  endpointsOf: (key: AccountKey) => { dependants: number; managed: number; withVolumes: boolean };
   onEndpoint: (key: AccountKey, id: string, appName: string) => void;
   onTask: (key: AccountKey, taskID: string) => void;
   onCall: (key: AccountKey, event: CallEvent) => void;
@@ -78,6 +78,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       clock,
       random: shared.random,
       log: shared.log.child({ account: key }),
+      detailsWanted: () => accounts.get(key)?.state.kind === "Ready" && wiring.endpointsOf(key).withVolumes,
       endpointsWanted: () => accounts.get(key)?.state.kind === "Ready" && wiring.endpointsOf(key).dependants > 0,
       onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
       onTask: (taskID) => wiring.onTask(key, taskID),
@@ -98,6 +99,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     accounts.set(key, { state: { kind: "Checking" }, handle });
     await known?.handle.dispose();
     handle.endpoints.start();
+    handle.details?.start();
     handle.tasks.start();
     return { memory, changed: true };
   }

@@ -28,11 +28,16 @@ export type HandleOptions = {
   random: () => number;
   log: Logger;
   endpointsWanted: () => boolean;
+  /** Whether an endpoint has what only the earlier generation shows. */
+  detailsWanted: () => boolean;
   onEndpoint: (id: string, appName: string) => void;
   onTask: (taskID: string) => void;
   onCallError: (error: unknown) => void;
   onCall: (event: CallEvent) => void;
 };
+
+/** Details change with the volumes, which every sweep shows; this is how often they are read when nothing else says so. */
+const DETAILS_EVERY_SWEEPS = 10;
 
 /** Everything that runs for one account: one pool, one limiter, one sweep, one poller. */
 export function createAccountHandle(options: HandleOptions): AccountHandle {
@@ -58,17 +63,26 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
   );
   const breaker = createBreaker({ clock, random, held: options.held, probe: "getEndpointLimits" });
   const client = createServiceClient({ transport, limiter, breaker, paths, onCall: options.onCall });
-  const endpoints = createEndpointSweep({
+  const { generation, pageSize, syncInterval } = spec.endpoints;
+  const intervalMs = parseDuration(syncInterval);
+  const sweep = {
     client,
-    generation: spec.endpoints.generation,
-    pageSize: spec.endpoints.pageSize,
-    intervalMs: parseDuration(spec.endpoints.syncInterval),
+    pageSize,
     clock,
     log: options.log,
-    wanted: options.endpointsWanted,
     onChange: options.onEndpoint,
     onError: options.onCallError,
-  });
+  };
+  const endpoints = createEndpointSweep({ ...sweep, generation, intervalMs, wanted: options.endpointsWanted });
+  const details =
+    generation === "Earlier"
+      ? undefined
+      : createEndpointSweep({
+          ...sweep,
+          generation: "Earlier",
+          intervalMs: DETAILS_EVERY_SWEEPS * intervalMs,
+          wanted: options.detailsWanted,
+        });
   const tasks = createTaskPoller({ client, clock, random, onChange: options.onTask, onError: options.onCallError });
   return {
     key: options.key,
@@ -77,13 +91,15 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     limiter,
     breaker,
     endpoints,
+    generation,
+    details,
     tasks,
     maxSpeechCharacters: spec.speech.maxCharacters,
     lookup: options.lookup,
     limits: options.limits,
     allows: options.allows,
     async dispose() {
-      await Promise.all([endpoints.stop(), tasks.stop()]);
+      await Promise.all([endpoints.stop(), details?.stop(), tasks.stop()]);
       await transport.close();
     },
   };

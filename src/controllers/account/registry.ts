@@ -26,6 +26,13 @@ export type AccountHandle = {
   readonly limiter: Pick<Limiter, "waiting">;
   readonly breaker: Pick<Breaker, "state">;
   readonly endpoints: EndpointSweep;
+  /** Which generation of the list and read operations is used (Account.spec.endpoints.generation). */
+  readonly generation: "Current" | "Earlier";
+  /**
+   * Under Current, a slow sweep of the earlier generation for what only that one shows (the cluster of a network storage); it
+   * runs only while an endpoint has volumes. undefined under Earlier: `endpoints` shows all.
+   */
+  readonly details: EndpointSweep | undefined;
   readonly tasks: TaskPoller;
   readonly maxSpeechCharacters: number;
   /** Judges every address that is connected to for this account, those of results included; undefined allows all. */

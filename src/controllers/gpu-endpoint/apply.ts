@@ -76,6 +76,8 @@ export async function updateEndpoint(
       beforeSend: async () => shared.assertLeading(),
     });
   } finally {
-    account.endpoints.wrote(endpointID); // whether or not the answer came
+    // Whether or not the answer came.
+    account.endpoints.wrote(endpointID);
+    account.details?.forget(endpointID);
   }
 }

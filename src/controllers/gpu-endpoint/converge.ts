@@ -13,7 +13,7 @@ import type { Shared } from "../shared.ts";
 import { createEndpoint, updateEndpoint } from "./apply.ts";
 import { appNameOf, type DesiredEndpoint, desiredEndpoint, updateBody } from "./desired.ts";
 import { type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
-import { isApplied, isSettled, isSettling, observeBinding, read } from "./observe.ts";
+import { completed, isApplied, isSettled, isSettling, observeBinding, read } from "./observe.ts";
 import { type Binding, planEndpoint } from "./plan.ts";
 import type { UpdateRounds } from "./rounds.ts";
 import { boundAccount, type Outcome, type Written } from "./status.ts";
@@ -106,7 +106,7 @@ async function act(
       Object.assign(written, created, generation, { lastAppliedTime: rfc3339(now) });
       const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
       shared.recorder.event(endpoint, "Normal", "Created", "Create", note);
-      return seen(input, desired, await readAfterWrite(account, created.endpointID, context), written);
+      return seen(input, desired, await readAfterWrite(input, created.endpointID), written);
     }
     case "Bind": {
       Object.assign(written, { endpointID: plan.record.id });
@@ -126,7 +126,7 @@ async function act(
         "Update",
         `Updated endpoint ${endpointID}: ${plan.differences.map(({ field }) => field).join(", ")}`,
       );
-      const after = seen(input, desired, await readAfterWrite(account, endpointID, context), written);
+      const after = seen(input, desired, await readAfterWrite(input, endpointID), written);
       return after.outcome.differences.length > 0 ? { ...after, requeueAfterMs: RECHECK_MS } : after;
     }
     case "LookAgain":
@@ -196,12 +196,12 @@ function seen(
 
 /** The write stands whether or not this read succeeds: the next reconcile reads again. */
 async function readAfterWrite(
-  account: AccountHandle,
+  { account, endpoint, context: { signal, log } }: ConvergeInput,
   endpointID: string,
-  { signal, log }: ReconcileContext,
 ): Promise<EndpointRecord | undefined> {
   try {
-    return await read(account, endpointID, signal);
+    const record = await read(account, endpointID, signal);
+    return record && (await completed(account, endpoint, record, "Now", signal));
   } catch (error) {
     log.info({ endpointID, reason: String(error) }, "not readable right after the write");
     return undefined;

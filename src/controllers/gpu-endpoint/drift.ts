@@ -61,7 +61,7 @@ const FIELDS: readonly FieldRule[] = [
   rule(
     "port",
     (d) => d.port,
-    (r) => r.ports[0],
+    (r) => (r.ports.length > 1 ? r.ports.join(", ") : r.ports[0]),
   ),
   rule(
     "workers.min",
@@ -112,7 +112,7 @@ const FIELDS: readonly FieldRule[] = [
   rule(
     "clusterID",
     (d) => d.clusterID,
-    (r) => r.earlier?.clusterID,
+    (r) => clusterOf(r),
   ),
   rule(
     "healthCheck.path",
@@ -142,26 +142,18 @@ export function differences(
     if (observed === undefined || wanted === observed) continue;
     found.push({ field, desired: String(wanted), observed: String(observed), remediable });
   }
-  if (record.productID !== "" && !desired.products.includes(record.productID)) {
+  // The current generation shows one product, the earlier one all of them.
+  const products = [...new Set([record.productID, ...(record.earlier?.products ?? [])])].filter((id) => id !== "");
+  if (products.some((id) => !desired.products.includes(id))) {
     found.push({
       field: "products",
       desired: desired.products.join(", "),
-      observed: record.productID,
+      observed: products.join(", "),
       remediable: false,
     });
   }
-  const volumes = {
-    wanted: desired.volumes.map(volumeText).sort(),
-    observed: record.volumes.map(recordVolumeText).sort(),
-  };
-  if (volumes.wanted.join("\n") !== volumes.observed.join("\n")) {
-    found.push({
-      field: "volumes",
-      desired: volumes.wanted.join("; "),
-      observed: volumes.observed.join("; "),
-      remediable: true,
-    });
-  }
+  const volumes = volumesDifference(desired, record);
+  if (volumes !== undefined) found.push(volumes);
   const env = envDifference(desired, record);
   if (env !== undefined) found.push(env);
   return found.filter(({ field }) => !ignored.some((path) => field === path || field.startsWith(`${path}.`)));
@@ -203,7 +195,7 @@ export function withIgnored(
       type: owns("policy.type") ? policyType(record.policy.type, desired.policy.type) : desired.policy.type,
       value: keep("policy.value", desired.policy.value, record.policy.value),
     },
-    clusterID: keep("clusterID", desired.clusterID, record.earlier?.clusterID),
+    clusterID: keep("clusterID", desired.clusterID, clusterOf(record)),
     env: owns("env") ? record.envs.map(({ key, value }) => ({ name: key, value, secret: true })) : desired.env,
     volumes: owns("volumes") ? record.volumes.flatMap(volumeOf) : desired.volumes,
     healthPath: keep("healthCheck.path", desired.healthPath, record.healthCheck.path),
@@ -226,17 +218,32 @@ function volumeOf(volume: EndpointRecord["volumes"][number]): EndpointVolume[] {
   ];
 }
 
-function volumeText(volume: EndpointVolume): string {
-  return volume.type === "network"
-    ? `network ${volume.id} at ${volume.mountPath}`
-    : `local at ${volume.mountPath}${(volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB) === DEFAULT_LOCAL_VOLUME_GB ? "" : ` ${volume.sizeGB} GB`}`;
+/** Only where network storage is mounted is its cluster shown (interface: clusterID); otherwise it cannot differ. */
+function clusterOf(record: EndpointRecord): string | undefined {
+  return record.volumes.some(({ type }) => type === "network") ? record.earlier?.clusterID || undefined : undefined;
 }
 
-/** The size is shown for local volumes of lists only, so the usual size is not spelled out. */
-function recordVolumeText(volume: EndpointRecord["volumes"][number]): string {
+/** Order has no meaning. A size that this read does not show cannot differ. */
+function volumesDifference(desired: DesiredEndpoint, record: EndpointRecord): Difference | undefined {
+  const shown = new Map(record.volumes.map((volume) => [volume.mountPath, volume.sizeGB]));
+  const wanted = desired.volumes.map((volume) => {
+    if (volume.type === "network") return volumeText(volume);
+    const sizeGB =
+      shown.has(volume.mountPath) && shown.get(volume.mountPath) === undefined ? undefined : sizeOf(volume);
+    return volumeText({ ...volume, sizeGB });
+  });
+  const observed = record.volumes.map(volumeText);
+  const want = wanted.sort().join("; ");
+  const have = observed.sort().join("; ");
+  if (want === have) return undefined;
+  return { field: "volumes", desired: want.slice(0, 4096), observed: have.slice(0, 4096), remediable: true };
+}
+
+const sizeOf = (volume: { sizeGB?: number | undefined }) => volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB;
+
+function volumeText(volume: { type: string; id?: string; sizeGB?: number | undefined; mountPath: string }): string {
   if (volume.type === "network") return `network ${volume.id} at ${volume.mountPath}`;
-  const size = volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB;
-  return `${volume.type} at ${volume.mountPath}${size === DEFAULT_LOCAL_VOLUME_GB ? "" : ` ${size} GB`}`;
+  return `${volume.type} at ${volume.mountPath}${volume.sizeGB === undefined ? "" : ` ${volume.sizeGB} GB`}`;
 }
 
 /** Names the variables that differ; values only where none came from a Secret. */

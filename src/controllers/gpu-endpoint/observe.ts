@@ -1,7 +1,7 @@
 import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
 import { ANNOTATIONS } from "../../api/meta.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
-import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import { type EndpointRecord, withEarlier } from "../../service/endpoint-record.ts";
 import { ServiceError } from "../../service/errors.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { Binding } from "./plan.ts";
@@ -34,7 +34,8 @@ export async function observeBinding(facts: BindingFacts): Promise<Binding> {
 async function observeUnbound({ endpoint, account, appName, signal }: BindingFacts): Promise<Binding> {
   const { adoption } = endpoint.spec;
   if (adoption !== undefined) {
-    const adopt = (await read(account, adoption.endpointID, signal)) ?? "NotFound";
+    const record = await read(account, adoption.endpointID, signal);
+    const adopt = record === undefined ? "NotFound" : await completed(account, endpoint, record, "Now", signal);
     return { kind: "Unbound", candidate: undefined, adopt };
   }
   // One sweep shows every app name of the account, so 2,000 new objects cost pages, not 2,000 searches. A name that a
@@ -48,23 +49,17 @@ async function observeUnbound({ endpoint, account, appName, signal }: BindingFac
 async function observeBound(facts: BindingFacts, endpointID: string): Promise<Binding> {
   const { endpoint, account, now, signal } = facts;
   const swept = account.endpoints.get(endpointID);
-  const earlierNeeded = endpoint.spec.clusterID !== undefined && !isApplied(endpoint);
-  if (swept !== undefined && !earlierNeeded && !needsFreshRead(endpoint, swept, now)) {
-    return { kind: "Bound", endpointID, record: swept, provenGone: false };
+  if (swept !== undefined && !needsFreshRead(endpoint, swept, now)) {
+    const record = await completed(account, endpoint, swept, "Remembered", signal);
+    return { kind: "Bound", endpointID, record, provenGone: false };
   }
   const record = await read(account, endpointID, signal);
   if (record === undefined) {
     return { kind: "Bound", endpointID, record: undefined, provenGone: account.endpoints.gone(endpointID) };
   }
-  if (!earlierNeeded) return { kind: "Bound", endpointID, record, provenGone: false };
-  // Only the earlier generation shows the cluster of the storage.
-  const { earlier } = await account.client.getEndpointEarlier({ id: endpointID }, { signal });
-  return {
-    kind: "Bound",
-    endpointID,
-    record: earlier === undefined ? record : { ...record, earlier },
-    provenGone: false,
-  };
+  const settlingOnly = isApplied(endpoint) && reconcileRequest(endpoint) === undefined;
+  const whole = await completed(account, endpoint, record, settlingOnly ? "Remembered" : "Now", signal);
+  return { kind: "Bound", endpointID, record: whole, provenGone: false };
 }
 
 export function isApplied(endpoint: GpuEndpoint): boolean {
@@ -103,14 +98,20 @@ function needsFreshRead(endpoint: GpuEndpoint, swept: EndpointRecord, now: numbe
   return isSettling(endpoint, now) && !isSettled(swept);
 }
 
-/** The record, fresh and shared with the sweep; undefined when the service does not know the id. */
+/**
+ * The record, fresh and shared with the sweep, in the account's generation; undefined when the service does not know the
+ * id.
+ */
 export async function read(
   account: AccountHandle,
   endpointID: string,
   signal: AbortSignal,
 ): Promise<EndpointRecord | undefined> {
   try {
-    const record = await account.client.getEndpoint({ endpointID }, { signal });
+    const record =
+      account.generation === "Earlier"
+        ? await account.client.getEndpointEarlier({ id: endpointID }, { signal })
+        : await account.client.getEndpoint({ endpointID }, { signal });
     account.endpoints.observe(record);
     return record;
   } catch (error) {
@@ -119,12 +120,36 @@ export async function read(
   }
 }
 
+/**
+ * The record with what only the earlier generation shows, where that matters: of endpoints with volumes. `Now` reads it,
+ * `Remembered` takes what the account's slow sweep saw last.
+ */
+export async function completed(
+  account: AccountHandle,
+  { spec }: GpuEndpoint,
+  record: EndpointRecord,
+  when: "Now" | "Remembered",
+  signal: AbortSignal,
+): Promise<EndpointRecord> {
+  const { details, client } = account;
+  if (details === undefined || (record.volumes.length === 0 && (spec.volumes ?? []).length === 0)) return record;
+  if (when === "Now") details.observe(await client.getEndpointEarlier({ id: record.id }, { signal }));
+  else await details.first(signal).catch(() => undefined); // the sweep has told; what it does not show cannot differ
+  const earlier = details.get(record.id);
+  return earlier === undefined ? record : withEarlier(record, earlier);
+}
+
 /** Searches the list for exactly this app name; `keyword` only narrows it (what it matches is not shown). */
 async function lookUp(
   account: AccountHandle,
   appName: string,
   signal: AbortSignal,
 ): Promise<EndpointRecord | undefined> {
+  if (account.generation === "Earlier") {
+    // This list knows no search, so everybody who looks for something shares one pass over it.
+    await account.endpoints.next(signal);
+    return account.endpoints.byAppName(appName);
+  }
   let cursor: string | undefined;
   do {
     const page = await account.client.listEndpoints(

@@ -20,10 +20,14 @@ export type EndpointSweep = {
   gone(id: string): boolean;
   /** Resolves when a sweep has been completed since the start; rejects with the sweep's error or the signal's reason. */
   first(signal: AbortSignal): Promise<void>;
+  /** Resolves when a sweep that began after this was called is complete; all who wait share it. Rejects as `first` does. */
+  next(signal: AbortSignal): Promise<void>;
   /** Takes over a record that was read alone; what a sweep asked for before is older. */
   observe(record: EndpointRecord): void;
   /** The endpoint was written to: what was asked for before is older. */
   wrote(id: string): void;
+  /** As `wrote`; and what is known of it is not given out any more, until it is seen again. */
+  forget(id: string): void;
   total(): number;
   start(): void;
   stop(): Promise<void>;
@@ -123,6 +127,15 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     }
   }
 
+  function next(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      waiters.push({ resolve, reject });
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      ended.signal.addEventListener("abort", () => reject(ended.signal.reason), { once: true });
+    });
+  }
+
   return {
     get: (id) => records.get(id),
     byAppName(appName) {
@@ -139,14 +152,12 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       observe(record);
     },
     wrote: (id) => void alone.set(id, clock.monotonic()),
-    async first(signal) {
-      if (completed > 0) return;
-      await new Promise<void>((resolve, reject) => {
-        waiters.push({ resolve, reject });
-        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-        ended.signal.addEventListener("abort", () => reject(ended.signal.reason), { once: true });
-      });
+    forget(id) {
+      alone.set(id, clock.monotonic());
+      records.delete(id);
     },
+    first: async (signal) => (completed > 0 ? undefined : next(signal)),
+    next,
     start() {
       running ??= run();
     },

@@ -70,7 +70,9 @@ export const endpointV1 = z.looseObject({
 });
 export type EndpointV1 = z.output<typeof endpointV1>;
 
-export const endpointListV1 = z.looseObject({ endpoints: pageList(endpointV1), total: lenientNumber });
+/** A page of the list. `record` reads one endpoint of it. */
+export const endpointPageOfV1 = <S extends z.ZodType>(record: S) =>
+  z.looseObject({ endpoints: pageList(record), total: lenientNumber });
 export const endpointDetailV1 = z.looseObject({ endpoint: endpointV1 });
 export const createdEndpointV1 = z.looseObject({ id: requiredText });
 

@@ -4,7 +4,7 @@ import { fromCurrent, fromEarlier } from "../../../src/service/endpoint-record.t
 import { ServiceError } from "../../../src/service/errors.ts";
 import { billFrom, keyBudgetFrom } from "../../../src/service/money-records.ts";
 import { billList, keyBudgetList } from "../../../src/service/schema/billing.ts";
-import { endpointDetailV1, endpointListV1, endpointV1 } from "../../../src/service/schema/endpoints-v1.ts";
+import { endpointDetailV1, endpointPageOfV1, endpointV1 } from "../../../src/service/schema/endpoints-v1.ts";
 import { endpointPageV2, endpointV2 } from "../../../src/service/schema/endpoints-v2.ts";
 import { toBigInt, toNumber } from "../../../src/service/schema/lenient.ts";
 import { endpointLimits } from "../../../src/service/schema/limits.ts";
@@ -33,7 +33,7 @@ describe("answers of any shape", () => {
   const schemas = {
     endpointPageV2,
     endpointV2,
-    endpointListV1,
+    endpointPageV1: endpointPageOfV1(endpointV1),
     endpointDetailV1,
     endpointLimits,
     taskResult,

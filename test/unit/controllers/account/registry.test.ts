@@ -46,6 +46,8 @@ function handle(key: string, allows: (namespace: string) => boolean = () => true
       onChange: none,
       onError: none,
     }),
+    generation: "Current",
+    details: undefined,
     tasks: createTaskPoller({ client, clock, random, onChange: none, onError: none }),
     maxSpeechCharacters: 50_000,
     lookup: undefined,

@@ -40,8 +40,8 @@ const rows: [DriftField, Partial<EndpointRecord>, string, string, boolean][] = [
   [
     "volumes",
     { volumes: equal.volumes.slice(1) },
-    "local at /scratch; network net-1 at /models",
-    "local at /scratch",
+    "local at /scratch 30 GB; network net-1 at /models",
+    "local at /scratch 30 GB",
     true,
   ],
   ["clusterID", { earlier: earlierOf("cluster-2") }, "cluster-1", "cluster-2", true],
@@ -93,6 +93,40 @@ describe("the remote says the same in other words", () => {
     ["another state", { status: { status: "deploying", error: "", message: "" } }],
   ])("%s", (_name, change) => {
     expect(differences(desired, { ...equal, ...change })).toEqual([]);
+  });
+
+  it("no cluster, as the current generation", () => {
+    const { earlier: _earlier, ...current } = equal;
+    expect(differences(desired, current)).toEqual([]);
+  });
+
+  it("a cluster without network storage, which the service does not show", () => {
+    const clustered = desiredOf(endpointOf({ clusterID: "cluster-1" }));
+    expect(differences(clustered, recordOf(clustered, { earlier: earlierOf("") }))).toEqual([]);
+    expect(differences(desiredOf(endpointOf()), recordOf(clustered, { earlier: earlierOf("") }))).toEqual([]);
+  });
+
+  it.each([
+    ["a size that differs", 40, ["local at /scratch 30 GB", "local at /scratch 40 GB"]],
+    ["the size", 30, undefined],
+    ["no size", undefined, undefined],
+  ])("%s of a local volume that the spec gives none", (_name, sizeGB, texts) => {
+    const local = desiredOf(endpointOf({ volumes: [{ type: "local", mountPath: "/scratch" }] }));
+    const found = differences(
+      local,
+      recordOf(local, { volumes: [{ type: "local", id: "x", sizeGB, mountPath: "/scratch" }] }),
+    );
+    expect(found.map(({ desired: want, observed }) => [want, observed])).toEqual(texts === undefined ? [] : [texts]);
+  });
+
+  it("more products and ports than there may be, as the earlier generation may show them", () => {
+    const earlier = { ...earlierOf("cluster-1"), products: ["gpu-4090-24g", "gpu-h100"] };
+    expect(differences(desired, { ...equal, earlier })).toMatchObject([
+      { field: "products", observed: "gpu-4090-24g, gpu-h100" },
+    ]);
+    expect(differences(desired, { ...equal, ports: [8000, 9000] })).toMatchObject([
+      { field: "port", desired: "8000", observed: "8000, 9000", remediable: true },
+    ]);
   });
 
   it("numbers as strings and lists as null, as answers on the wire may have them", () => {
@@ -199,7 +233,7 @@ describe("what another party owns", () => {
       requestTimeout: 9,
     },
     policy: { type: "concurrency", value: 3 },
-    volumes: [{ type: "local", id: "", sizeGB: 40, mountPath: "/elsewhere" }],
+    volumes: [{ type: "network", id: "net-2", sizeGB: undefined, mountPath: "/elsewhere" }],
     envs: [{ key: "OWN", value: "1" }],
     healthCheck: { path: "/other", port: undefined },
     earlier: earlierOf("cluster-2"),

@@ -303,3 +303,33 @@ describe("the earlier generation's pages", () => {
     expect(w.sweep.total()).toBe(2);
   });
 });
+
+describe("asked for out of turn", () => {
+  it("one new sweep answers everybody who waits, and one under way does not count", async () => {
+    const remote = [record("a")];
+    const w = world(remote);
+    w.sweep.start();
+    await w.clock.advance(0);
+    remote.push(record("b"));
+    const waiting = Promise.all([w.sweep.next(forever), w.sweep.next(forever), w.sweep.next(forever)]);
+    await w.clock.advance(1_000);
+    await waiting;
+    expect([w.calls.length, w.sweep.byAppName("app-b")?.id]).toEqual([2, "b"]);
+  });
+
+  it("gives up with who asked", async () => {
+    const w = world([]);
+    await expect(w.sweep.next(AbortSignal.abort(new Error("too late")))).rejects.toThrow("too late");
+  });
+
+  it("a forgotten endpoint is not given out until it is seen again", async () => {
+    const w = world([record("a")]);
+    w.sweep.start();
+    await w.clock.advance(0);
+    await w.clock.advance(1);
+    w.sweep.forget("a");
+    expect([w.sweep.get("a"), w.sweep.byAppName("app-a")]).toEqual([undefined, undefined]);
+    await w.clock.advance(60_000);
+    expect(w.sweep.get("a")?.id).toBe("a");
+  });
+});
