@@ -37,8 +37,9 @@ export const accountStatusSchema = z
         day: yuanStatus("Today.").optional(),
         week: yuanStatus("This week.").optional(),
         month: yuanStatus("This calendar month.").optional(),
+        asOf: time("When the bills were read.").optional(),
       })
-      .describe("What was spent, by the bills.")
+      .describe("What was spent by all keys of the account, vouchers included, by the bills and in billing.timeZone.")
       .optional(),
   })
   .default(PENDING_STATUS)

@@ -140,7 +140,18 @@ const commonAccountSpec = {
     .describe("What the account may synthesize."),
   budget: budgetSchema.optional(),
   billing: z
-    .object({ interval: duration("How often bills and budgets are read. Default 1h.").default("1h") })
+    .object({
+      interval: duration("How often bills and budgets are read. Default 1h.").default("1h"),
+      timeZone: matching(
+        "^(UTC|[+-](0[0-9]|1[0-4]):[0-5][0-9]|[A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2})$",
+        64,
+        "The clock by which the service's days, weeks, months and its first bill (2026-01-01 00:00) begin, which the service does not tell: UTC, a name such as Asia/Shanghai, or an offset such as +08:00. Default UTC.",
+        "billing.timeZone must be UTC, a name such as Asia/Shanghai, or an offset such as +08:00",
+      ).default("UTC"),
+      settleTime: duration(
+        "How long after its end the bills of a period may still change. What is older is asked for once. Default 24h.",
+      ).default("24h"),
+    })
     .prefault({})
     .describe("How spending is followed."),
 };

@@ -27,6 +27,8 @@ export const CONDITIONS = {
   Reachable: "Reachable",
   /** Accounts: less is left than `spec.budget` asks for. */
   BudgetExceeded: "BudgetExceeded",
+  /** BillReport: the bills are written where the spec wants them. */
+  Exported: "Exported",
 } as const;
 export type ConditionType = keyof typeof CONDITIONS;
 

@@ -1,6 +1,7 @@
 import type { Resource } from "../kube/resource.ts";
 import { accountSpecSchema, clusterAccountSpecSchema } from "./account.ts";
 import { accountStatusSchema } from "./account-status.ts";
+import { billReportSpecSchema, billReportStatusSchema } from "./bill-report.ts";
 import { AGE, type Column, conditionColumn, type KindDefinition } from "./definition.ts";
 import { gpuEndpointRules, gpuEndpointSpecSchema } from "./gpu-endpoint.ts";
 import { gpuEndpointStatusSchema } from "./gpu-endpoint-status.ts";
@@ -21,6 +22,7 @@ export const speechJobResource = resource("SpeechJob", "speechjobs");
 export const videoJobResource = resource("VideoJob", "videojobs");
 export const accountResource = resource("Account", "accounts");
 export const clusterAccountResource = resource("ClusterAccount", "clusteraccounts", false);
+export const billReportResource = resource("BillReport", "billreports");
 
 const readyReason = conditionColumn("Reason", "Ready", "reason", true);
 
@@ -111,5 +113,26 @@ const clusterAccount: KindDefinition = {
   rules: [],
 };
 
+const billReport: KindDefinition = {
+  resource: billReportResource,
+  description: "The bills of an account over a period: sums, tables and an export, read again until they are final.",
+  singular: "billreport",
+  shortNames: ["bill"],
+  columns: [
+    conditionColumn("Ready", "Ready", "status"),
+    { name: "Amount", type: "string", jsonPath: ".status.totals.amount" },
+    { name: "Paid", type: "string", jsonPath: ".status.totals.paid" },
+    { name: "Records", type: "integer", jsonPath: ".status.records" },
+    { name: "As-Of", type: "date", jsonPath: ".status.asOf" },
+    AGE,
+    { name: "From", type: "string", jsonPath: ".status.period.startTime", wide: true },
+    { name: "To", type: "string", jsonPath: ".status.period.endTime", wide: true },
+    readyReason,
+  ],
+  spec: billReportSpecSchema,
+  status: billReportStatusSchema,
+  rules: [],
+};
+
 /** Every kind of the group. */
-export const KINDS: readonly KindDefinition[] = [gpuEndpoint, speechJob, videoJob, account, clusterAccount];
+export const KINDS: readonly KindDefinition[] = [gpuEndpoint, speechJob, videoJob, account, clusterAccount, billReport];

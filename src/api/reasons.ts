@@ -86,7 +86,7 @@ export const REASONS = {
   AdoptionNotFound: "AdoptionNotFound",
   /** `deletionPolicy` is Delete, and the account has no `endpoints.deleteOperation`. */
   DeleteNotConfigured: "DeleteNotConfigured",
-  /** `exportTo` names an object that is not the endpoint's. */
+  /** `exportTo` names an object that belongs to something else. */
   ExportConflict: "ExportConflict",
 
   // The spec
@@ -140,6 +140,18 @@ export const REASONS = {
   BudgetExceeded: "BudgetExceeded",
   /** The object is to be deleted and is still in use. */
   InUse: "InUse",
+
+  // Bills
+  /** The bills of the period were read and summed. */
+  Reported: "Reported",
+  /** The period has not begun. */
+  NotBegun: "NotBegun",
+  /** Some bills have an amount that is no integer; the sums lack them. */
+  BillsUnreadable: "BillsUnreadable",
+  /** The bills are written where the spec wants them. */
+  Exported: "Exported",
+  /** The bills are too large for a ConfigMap; the message names both sizes. */
+  ExportTooLarge: "ExportTooLarge",
 } as const;
 
 export type Reason = keyof typeof REASONS;

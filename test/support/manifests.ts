@@ -9,7 +9,7 @@ export type Manifest = {
 
 export type Change = Record<string, unknown>;
 
-export type Variant = "endpoint" | "turbo" | "hd" | "image" | "reference" | "account" | "clusterAccount";
+export type Variant = "endpoint" | "turbo" | "hd" | "image" | "reference" | "account" | "clusterAccount" | "bill";
 
 const specs: Record<Variant, { kind: string; spec: Record<string, unknown> }> = {
   endpoint: {
@@ -56,6 +56,7 @@ const specs: Record<Variant, { kind: string; spec: Record<string, unknown> }> = 
       apiKeySecretRef: { namespace: "default", name: "key", key: "apiKey" },
     },
   },
+  bill: { kind: "BillReport", spec: { lastDays: 30 } },
 };
 
 /** A manifest that is good, with `change` merged into its spec (RFC 7396: null removes, lists are replaced). */

@@ -1,7 +1,7 @@
 import type { Change } from "../manifests.ts";
 import { type Refusal, refusal } from "./refusal.ts";
 
-const account = (what: string, bad: Change, good: Change, message: string): Refusal =>
+export const account = (what: string, bad: Change, good: Change, message: string): Refusal =>
   refusal(what, "account", bad, good, message);
 const badBaseURL =
   "baseURL must be http(s)://host[:port][/path] without user, query or fragment: the key goes into apiKeySecretRef";

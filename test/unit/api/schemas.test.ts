@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { KINDS } from "../../../src/api/kinds.ts";
 import { type Manifest, manifest } from "../../support/manifests.ts";
 import { accountRefusals } from "../../support/refusals/account.ts";
+import { billRefusals } from "../../support/refusals/bill.ts";
 import { endpointRefusals } from "../../support/refusals/endpoint.ts";
 import type { Refusal } from "../../support/refusals/refusal.ts";
 import { speechRefusals } from "../../support/refusals/speech.ts";
@@ -18,6 +19,7 @@ const tables: [string, readonly Refusal[]][] = [
   ["SpeechJob", speechRefusals],
   ["VideoJob", videoRefusals],
   ["Account and ClusterAccount", accountRefusals],
+  ["BillReport", billRefusals],
 ];
 
 // The same table runs against the API server in test/integration/refusals.test.ts: both must say the same.
@@ -35,7 +37,7 @@ describe("zod applies the defaults of the API server", () => {
     rateLimit: { requestsPerSecond: 10, burst: 20 },
     endpoints: { generation: "Current", pageSize: 100, syncInterval: "60s" },
     speech: { maxCharacters: 50_000 },
-    billing: { interval: "1h" },
+    billing: { interval: "1h", timeZone: "UTC", settleTime: "24h" },
   };
 
   it.each([
@@ -52,6 +54,7 @@ describe("zod applies the defaults of the API server", () => {
     ["turbo", jobDefaults],
     ["reference", jobDefaults],
     ["account", accountDefaults],
+    ["bill", { cycle: "Day", refreshInterval: "1h" }],
     ["clusterAccount", accountDefaults],
   ] as const)("%s", (variant, defaults) => {
     const object = manifest(variant);

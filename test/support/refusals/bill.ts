@@ -1,0 +1,70 @@
+import type { Change } from "../manifests.ts";
+import { account } from "./account.ts";
+import { type Refusal, refusal } from "./refusal.ts";
+
+const bill = (what: string, bad: Change, good: Change, message: string): Refusal =>
+  refusal(what, "bill", bad, good, message);
+const from = (startTime: string, change: Change = {}): Change => ({ lastDays: null, startTime, ...change });
+const one = "exactly one of startTime and lastDays is needed: set one, remove the other";
+
+export const billRefusals: readonly Refusal[] = [
+  bill("both startTime and lastDays", { startTime: "2026-02-01T00:00:00Z" }, from("2026-02-01T00:00:00+08:00"), one),
+  bill("neither startTime nor lastDays", { lastDays: null }, { lastDays: 1 }, one),
+  bill(
+    "no day at all",
+    { lastDays: 0 },
+    { lastDays: 3660 },
+    "spec.lastDays in body should be greater than or equal to 1",
+  ),
+  bill(
+    "a startTime that is none",
+    from("yesterday"),
+    from("2026-01-01T00:00:00Z"),
+    "spec.startTime in body must be of type date-time",
+  ),
+  bill(
+    "an endTime before startTime",
+    from("2026-03-01T00:00:00Z", { endTime: "2026-03-01T00:00:00Z" }),
+    from("2026-03-01T00:00:00Z", { endTime: "2026-03-01T00:00:00-01:00" }),
+    "endTime must be after startTime",
+  ),
+  bill(
+    "a startTime before there were bills",
+    from("2025-12-31T09:59:59Z"),
+    from("2026-01-01T00:00:00+14:00"),
+    "startTime must not be before 2026-01-01 00:00",
+  ),
+  bill(
+    "an endTime before there were bills",
+    { endTime: "2025-06-01T00:00:00Z" },
+    { endTime: "2026-06-01T00:00:00Z" },
+    "endTime must be after 2026-01-01 00:00",
+  ),
+  bill("an unknown cycle", { cycle: "Year" }, { cycle: "Month" }, 'spec.cycle: Unsupported value: "Year"'),
+  bill(
+    "an interval without a unit",
+    { refreshInterval: "60" },
+    { refreshInterval: "30m" },
+    "must be a Go duration above 0",
+  ),
+  bill(
+    "two places to write to",
+    { exportTo: { configMap: { name: "bills" } }, output: { storeRef: { name: "archive" } } },
+    { output: { storeRef: { name: "archive" }, format: "JSON" } },
+    "exportTo and output exclude each other",
+  ),
+  bill(
+    "an unknown format",
+    { exportTo: { configMap: { name: "bills", format: "XLS" } } },
+    { exportTo: { configMap: { name: "bills", format: "JSON" } } },
+    'spec.exportTo.configMap.format: Unsupported value: "XLS"',
+  ),
+  ...["Shanghai Time", "GMT+8:00", "+8", "+15:00", ""].map((timeZone) =>
+    account(
+      `billing.timeZone "${timeZone}"`,
+      { billing: { timeZone } },
+      { billing: { timeZone: "Asia/Shanghai" } },
+      "billing.timeZone must be UTC, a name such as Asia/Shanghai, or an offset such as +08:00",
+    ),
+  ),
+];
