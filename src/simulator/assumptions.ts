@@ -70,6 +70,8 @@ export const assumptions = z.strictObject({
   bootDelayMs: duration.default(3000),
   /** Assumption: for how long a new endpoint is missing from lists. It can be read by id at once. */
   listDelayMs: duration.default(0),
+  /** Assumption: the fields that `keyword` is searched in. */
+  keywordSearches: z.array(z.enum(["id", "name", "appName"])).default(["id", "name", "appName"]),
   /** Assumption: a second endpoint with a taken app name is refused. */
   duplicateAppName: z.enum(["Refuse", "Accept"]).default("Refuse"),
   /** Assumption: "all parameters must be passed in full" means that an optional one left out of an update is cleared. */

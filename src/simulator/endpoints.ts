@@ -122,9 +122,7 @@ export function createEndpoints(context: {
           endpoint.listedAtMs <= now() &&
           (members === undefined || members.includes(endpoint.memberID)) &&
           (keyword === undefined ||
-            [endpoint.id, endpoint.parameters.name ?? "", endpoint.parameters.appName].some((text) =>
-              text.includes(keyword),
-            )),
+            config().keywordSearches.some((field) => textOf(endpoint, field).includes(keyword))),
       );
       return config().listOrder === "NewestFirst" ? found.reverse() : found;
     },
@@ -139,4 +137,8 @@ export function createEndpoints(context: {
     replace,
     now,
   };
+}
+
+function textOf({ id, parameters }: StoredEndpoint, field: "id" | "name" | "appName"): string {
+  return field === "id" ? id : (parameters[field] ?? "");
 }

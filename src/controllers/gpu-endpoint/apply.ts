@@ -6,19 +6,23 @@ import type { ReconcileContext } from "../../runtime/controller.ts";
 import { ServiceError } from "../../service/errors.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
-import type { Shared } from "../shared.ts";
+import { assertPresent, type Kind, type Shared } from "../shared.ts";
 import { createBody, type DesiredEndpoint, updateBody } from "./desired.ts";
 
 export type Created = { endpointID: string; submission: Submission };
 
+/** A commit that took longer is not sent after: the lookup of a lost create counts on the intent's time. */
+const COMMIT_MS = 30_000;
+
 /**
  * Creates the endpoint under the journal's protocol: intent committed, then sent, then the outcome recorded. The entry
  * stays until the caller has the endpoint id in the status.
- * @throws ServiceError; with delivery Unknown the intent stays in the journal, unresolved
+ * @throws ServiceError; when it cannot be known whether the service took the request, the intent stays in the journal
  */
 export async function createEndpoint(
   shared: Shared,
   account: AccountHandle,
+  kind: Kind<GpuEndpoint>,
   endpoint: GpuEndpoint,
   desired: DesiredEndpoint,
   { signal }: ReconcileContext,
@@ -26,38 +30,35 @@ export async function createEndpoint(
   const { journal, clock } = shared;
   const { name, namespace, uid = "" } = endpoint.metadata;
   const body = createBody(desired);
+  const id = randomUUID();
+  const specHash = hashOf(body);
   const attempt = (endpoint.status?.submission?.attempt ?? 0) + 1;
-  const intent = {
-    id: randomUUID(),
-    kind: "GpuEndpoint",
-    key: `${namespace}/${name}`,
-    uid,
-    operation: "createEndpoint",
-    attempt,
-    specHash: hashOf(body),
-    time: rfc3339(clock.now()),
-  };
+  let sent = false;
   try {
-    const { id } = await account.client.createEndpoint(body, {
+    const created = await account.client.createEndpoint(body, {
       signal,
       beforeSend: async () => {
-        await journal.commit(intent, signal);
+        assertPresent(kind, endpoint); // the rate limit may have made it wait for long
+        const began = clock.monotonic();
+        const time = rfc3339(clock.now());
+        const key = `${namespace}/${name}`;
+        await journal.commit(
+          { id, kind: "GpuEndpoint", key, uid, operation: "createEndpoint", attempt, specHash, time },
+          signal,
+        );
+        const seconds = (clock.monotonic() - began) / 1000;
+        if (seconds * 1000 > COMMIT_MS) throw new Error(`the journal took ${seconds} s for an intent: nothing is sent`);
         shared.assertLeading();
+        sent = true;
       },
     });
-    journal.record(intent.id, { endpointID: id });
+    journal.record(id, { endpointID: created.id });
     return {
-      endpointID: id,
-      submission: {
-        id: intent.id,
-        specHash: intent.specHash,
-        attempt,
-        state: "Accepted",
-        time: rfc3339(clock.now()),
-      },
+      endpointID: created.id,
+      submission: { id, specHash, attempt, state: "Accepted", time: rfc3339(clock.now()) },
     };
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.delivery !== "Unknown") journal.settle(intent.id);
+    if (!sent || (error instanceof ServiceError && error.delivery !== "Unknown")) journal.settle(id);
     throw error;
   }
 }

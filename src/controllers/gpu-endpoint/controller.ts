@@ -12,10 +12,12 @@ import { finalizeEndpoint, needsFinalizer } from "./finalize.ts";
 import { reconcileRequest } from "./observe.ts";
 import { createUpdateRounds } from "./rounds.ts";
 import { statusOf } from "./status.ts";
+import { createUnknownCreates } from "./unknown-creates.ts";
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
 export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoint>): Reconcile {
   const rounds = createUpdateRounds();
+  const unknownCreates = createUnknownCreates(shared.clock);
 
   return async ({ key }, context) => {
     let endpoint = kind.store.get(key);
@@ -26,9 +28,10 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
     }
     const { uid = "", namespace = "", annotations, deletionTimestamp } = endpoint.metadata;
     const entry = unsettled(shared, endpoint);
+    const unknownForMs = unknownCreates.ageMs(uid, entry);
     if (deletionTimestamp !== undefined) {
       rounds.forget(uid);
-      return finalizeEndpoint(shared, kind, endpoint, entry, context);
+      return finalizeEndpoint(shared, kind, endpoint, entry, unknownForMs, context);
     }
     if (annotations?.[ANNOTATIONS.paused] === "true") return undefined;
 
@@ -44,7 +47,7 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
       // Before the first remote write, so that nothing is left behind unseen.
       endpoint = await setFinalizer(shared, kind, endpoint, FINALIZER, needsFinalizer(endpoint), context.signal);
       const { account, ref } = resolved;
-      converged = await converge({ shared, endpoint, account, ref, entry, rounds, context });
+      converged = await converge({ shared, kind, endpoint, account, ref, entry, unknownForMs, rounds, context });
     }
 
     const { outcome, written } = converged;

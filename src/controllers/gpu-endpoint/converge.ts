@@ -9,7 +9,7 @@ import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
 import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
 import { failureOf, isUnknownDelivery } from "../service-failure.ts";
-import type { Shared } from "../shared.ts";
+import type { Kind, Shared } from "../shared.ts";
 import { createEndpoint, updateEndpoint } from "./apply.ts";
 import { appNameOf, type DesiredEndpoint, desiredEndpoint, updateBody } from "./desired.ts";
 import { type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
@@ -35,10 +35,13 @@ const REMOTE_REFUSAL_MS = 10 * 60_000;
 
 export type ConvergeInput = {
   shared: Shared;
+  kind: Kind<GpuEndpoint>;
   endpoint: GpuEndpoint;
   account: AccountHandle;
   ref: AccountRef;
   entry: JournalEntry | undefined;
+  /** How long this process has known that the entry's outcome is unknown. */
+  unknownForMs: number;
   rounds: UpdateRounds;
   context: ReconcileContext;
 };
@@ -60,6 +63,7 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
       endpoint,
       account,
       entry: input.entry,
+      unknownForMs: input.unknownForMs,
       appName,
       now: shared.clock.now(),
       signal: context.signal,
@@ -102,7 +106,7 @@ async function act(
   switch (plan.action) {
     case "Create": {
       if (entry !== undefined) shared.journal.settle(entry.id); // looked for long enough: it never took effect
-      const created = await createEndpoint(shared, account, endpoint, desired, context);
+      const created = await createEndpoint(shared, account, input.kind, endpoint, desired, context);
       Object.assign(written, created, generation, { lastAppliedTime: rfc3339(now) });
       const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
       shared.recorder.event(endpoint, "Normal", "Created", "Create", note);

@@ -37,6 +37,8 @@ export async function finalizeEndpoint(
   kind: Kind<GpuEndpoint>,
   endpoint: GpuEndpoint,
   entry: JournalEntry | undefined,
+  /** How long the outcome of the entry has been unknown here. */
+  unknownForMs: number,
   context: ReconcileContext,
 ): Promise<Result> {
   if (!endpoint.metadata.finalizers?.includes(FINALIZER)) return undefined;
@@ -72,12 +74,13 @@ export async function finalizeEndpoint(
       endpoint,
       account: resolved.account,
       entry,
+      unknownForMs,
       appName: appNameOf(endpoint, shared.clusterUID),
       now: shared.clock.now(),
       signal: context.signal,
     });
     if (binding.kind === "CreateUnknown" && binding.candidate === undefined) {
-      if (shared.clock.now() >= binding.sentAt + LOOKUP_MS) return release();
+      if (binding.unknownForMs >= LOOKUP_MS) return release();
       return { requeueAfterMs: LOOK_AGAIN_MS };
     }
     const endpointID = binding.kind === "Bound" ? binding.endpointID : binding.candidate?.id;

@@ -4,7 +4,7 @@ import type { JournalEntry } from "../../runtime/journal.ts";
 import { type EndpointRecord, withEarlier } from "../../service/endpoint-record.ts";
 import { ServiceError } from "../../service/errors.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import type { Binding } from "./plan.ts";
+import { type Binding, LOOKUP_MS } from "./plan.ts";
 
 /** After a write the endpoint is read alone until it has settled, this long at most; then the sweep suffices. */
 export const SETTLE_MS = 5 * 60_000;
@@ -14,6 +14,8 @@ export type BindingFacts = {
   account: AccountHandle;
   /** The journal's entry for this object, if it has one. */
   entry: JournalEntry | undefined;
+  /** How long this process has known that the entry's outcome is unknown. */
+  unknownForMs: number;
   appName: string;
   now: number;
   signal: AbortSignal;
@@ -21,14 +23,26 @@ export type BindingFacts = {
 
 /** Finds out what remote endpoint this object stands for. @throws ServiceError when the service cannot be asked */
 export async function observeBinding(facts: BindingFacts): Promise<Binding> {
-  const { endpoint, account, entry, appName, signal } = facts;
+  const { endpoint, entry } = facts;
   const endpointID = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
   const unresolved = entry !== undefined && entry.outcome === undefined;
   if (unresolved) {
-    return { kind: "CreateUnknown", candidate: await lookUp(account, appName, signal), sentAt: Date.parse(entry.time) };
+    const candidate = await searchCreated(facts);
+    return { kind: "CreateUnknown", candidate, sentAt: Date.parse(entry.time), unknownForMs: facts.unknownForMs };
   }
   if (endpointID === undefined || endpointID === "") return observeUnbound(facts);
   return observeBound(facts, endpointID);
+}
+
+/**
+ * What became of a create whose answer was lost. What `keyword` matches is not shown in the interface, so before the
+ * create counts as never happened, the whole list is read once more and compared name by name.
+ */
+async function searchCreated({ account, appName, unknownForMs, signal }: BindingFacts) {
+  const found = (await lookUp(account, appName, signal)) ?? account.endpoints.byAppName(appName);
+  if (found !== undefined || unknownForMs < LOOKUP_MS) return found;
+  await account.endpoints.next(signal);
+  return account.endpoints.byAppName(appName);
 }
 
 async function observeUnbound({ endpoint, account, appName, signal }: BindingFacts): Promise<Binding> {
@@ -55,7 +69,8 @@ async function observeBound(facts: BindingFacts, endpointID: string): Promise<Bi
   }
   const record = await read(account, endpointID, signal);
   if (record === undefined) {
-    return { kind: "Bound", endpointID, record: undefined, provenGone: account.endpoints.gone(endpointID) };
+    const provenGone = account.endpoints.gone(endpointID) && !isNew(endpoint, now);
+    return { kind: "Bound", endpointID, record: undefined, provenGone };
   }
   const settlingOnly = isApplied(endpoint) && reconcileRequest(endpoint) === undefined;
   const whole = await completed(account, endpoint, record, settlingOnly ? "Remembered" : "Now", signal);
@@ -91,6 +106,12 @@ export function reconcileRequest(endpoint: GpuEndpoint): string | undefined {
 export function isSettling(endpoint: GpuEndpoint, now: number): boolean {
   const { lastAppliedTime } = endpoint.status ?? {};
   return lastAppliedTime !== undefined && now - Date.parse(lastAppliedTime) < SETTLE_MS;
+}
+
+/** What was created a moment ago may not show yet: its absence proves nothing. */
+function isNew(endpoint: GpuEndpoint, now: number): boolean {
+  const { submission } = endpoint.status ?? {};
+  return submission !== undefined && now - Date.parse(submission.time) < LOOKUP_MS;
 }
 
 function needsFreshRead(endpoint: GpuEndpoint, swept: EndpointRecord, now: number): boolean {

@@ -10,8 +10,11 @@ import { type Difference, differences, ignoredFields } from "./drift.ts";
 export type Binding =
   /** Never created, as far as the status and the journal know. `candidate`: a remote endpoint with our app name. */
   | { kind: "Unbound"; candidate: EndpointRecord | undefined; adopt: EndpointRecord | "NotFound" | undefined }
-  /** A create was sent and nobody knows whether it took effect. */
-  | { kind: "CreateUnknown"; candidate: EndpointRecord | undefined; sentAt: number }
+  /**
+   * A create was sent and nobody knows whether it took effect. `sentAt`: ms since the epoch. `unknownForMs`: how long
+   * this process has known of it, and so surely not less than what has passed since it was sent.
+   */
+  | { kind: "CreateUnknown"; candidate: EndpointRecord | undefined; sentAt: number; unknownForMs: number }
   /** Ours. `record` undefined: the remote did not show it this time. */
   | { kind: "Bound"; endpointID: string; record: EndpointRecord | undefined; provenGone: boolean };
 
@@ -41,7 +44,7 @@ export type Plan =
   /** A person must act. */
   | { action: "Stall"; reason: Reason; message: string; differences: Difference[] };
 
-/** A create that was sent shows in the list within this time, or never happened. */
+/** A create shows in the list within this time after the request surely ended, or never happened. */
 export const LOOKUP_MS = 60_000;
 /** Updates without a lasting effect before we stop. */
 export const MAX_ROUNDS = 3;
@@ -64,7 +67,7 @@ function planUnknown(facts: Facts, binding: Extract<Binding, { kind: "CreateUnkn
     }
     return appNameTaken(facts, candidate);
   }
-  return facts.now < sentAt + LOOKUP_MS ? { action: "LookAgain" } : planCreate(facts);
+  return binding.unknownForMs < LOOKUP_MS ? { action: "LookAgain" } : planCreate(facts);
 }
 
 /** An app name chosen by a person proves nothing: name and spec must match too, and it must be younger than our request. */

@@ -184,6 +184,8 @@ describe("lists", () => {
     expect(await found({ memberIDs: ["member-2"] })).toEqual(["theirs"]);
     expect(await found({ memberIDs: ["member-1", "member-2"] })).toEqual([...names(3), "theirs"]);
     expect(await found({ keyword: "nothing" })).toEqual([]);
+    await bench.configure({ keywordSearches: ["id"] });
+    expect(await found({ keyword: "app-1" })).toEqual([]);
   });
 
   it("hide new endpoints for a while, reads do not", async () => {

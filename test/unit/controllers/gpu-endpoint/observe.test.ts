@@ -70,6 +70,7 @@ async function observed(handle: AccountHandle, change: Change, status: object = 
           time: new Date().toISOString(),
         }
       : undefined,
+    unknownForMs: 0,
     appName: "chat-1",
     now: Date.now(),
     signal,

@@ -54,6 +54,7 @@ const unknown =
     kind: "CreateUnknown",
     candidate: candidate?.(recordOf(desiredOf(endpoint))),
     sentAt: START - agoMs,
+    unknownForMs: agoMs,
   });
 const bound =
   (remote: Remote) =>
