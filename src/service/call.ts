@@ -4,7 +4,7 @@ import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "
 import type { Limiter } from "./limiter.ts";
 import { OPERATIONS, type Operation, type PathOverrides } from "./operations.ts";
 import { readErrorBody } from "./schema/errors.ts";
-import type { Transport } from "./transport.ts";
+import type { Transport, TransportRequest } from "./transport.ts";
 
 export type CallOptions = {
   signal?: AbortSignal | undefined;
@@ -31,6 +31,9 @@ type Query = Record<string, string | number | undefined>;
 
 /** What a call sends and how its answer is read. `rules` are the interface's for the body, the query or the path. */
 type CallRequest<A extends z.ZodType | undefined = undefined> = {
+  /** Instead of the operation's own. */
+  method?: TransportRequest["method"];
+  template?: string;
   path?: Record<string, string>;
   query?: Query;
   body?: unknown;
@@ -46,14 +49,15 @@ export type CallerOptions = {
   onCall?: (event: CallEvent) => void;
 };
 
-type Prepared = { path: string; body: string | undefined };
+type Prepared = Pick<TransportRequest, "method" | "path" | "body">;
 
 /** How every operation is called: check, wait, commit, send once, read, report. */
 export function createCaller({ transport, limiter, breaker, paths = {}, onCall }: CallerOptions) {
   function prepare(operation: Operation, request: CallRequest<z.ZodType | undefined>): Prepared {
     const checked = checkRules(operation, request);
     return {
-      path: pathOf(paths[operation] ?? OPERATIONS[operation].path, request.path, request.query),
+      method: request.method,
+      path: pathOf(request.template ?? paths[operation] ?? OPERATIONS[operation].path, request.path, request.query),
       body: checked === undefined ? undefined : JSON.stringify(checked),
     };
   }

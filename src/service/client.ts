@@ -1,11 +1,11 @@
-import type { z } from "zod";
+import { z } from "zod";
 import type { Breaker } from "./breaker.ts";
 import { type CallEvent, type CallOptions, createCaller } from "./call.ts";
 import { createEndpointReader } from "./endpoint-memory.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoint-record.ts";
 import type { Limiter } from "./limiter.ts";
 import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money-records.ts";
-import type { PathOverrides } from "./operations.ts";
+import type { DeleteOperation, PathOverrides } from "./operations.ts";
 import { billList, keyBudgetList, keyBudgetsQuery, listBillsQuery } from "./schema/billing.ts";
 import {
   createdEndpointV1,
@@ -66,6 +66,11 @@ export type ServiceClient = {
   getEndpointEarlier(input: { id: string }, options?: CallOptions): Promise<EndpointRecord>;
   createEndpoint(input: EndpointBody, options?: CallOptions): Promise<{ id: string }>;
   updateEndpoint(input: EndpointUpdateBody, options?: CallOptions): Promise<void>;
+  /**
+   * Undefined where the account does not say how: the interface shows no such operation. Any 2xx means that the service
+   * took it; whether the endpoint is gone, a read tells.
+   */
+  deleteEndpoint: ((input: { endpointID: string }, options?: CallOptions) => Promise<void>) | undefined;
   getEndpointLimits(input?: Record<string, never>, options?: CallOptions): Promise<EndpointLimits>;
   getTaskResult(input: { taskID: string }, options?: CallOptions): Promise<TaskResult>;
   /** `audio` is hex in the format asked for, or a URL when `output_format` is `url`. Always sent with stream false. */
@@ -86,12 +91,25 @@ export type ServiceClientOptions = {
   breaker?: Breaker;
   /** Account.spec.paths. */
   paths?: PathOverrides;
+  /** Account.spec.endpoints.deleteOperation. */
+  deleteOperation?: DeleteOperation | undefined;
   /** Told of every call that ended, for metrics. */
   onCall?: (event: CallEvent) => void;
 };
 
+/** Whatever names the endpoint is not empty: a path that lost its identifier may mean all of them. */
+const deletionRules = z.record(z.string(), z.string().min(1).max(255));
+
+function deletionOf({ method, path, idField }: DeleteOperation, endpointID: string) {
+  const request = { method, template: path, rules: deletionRules };
+  if (idField === undefined) return { ...request, path: { id: endpointID } };
+  const named = { [idField]: endpointID };
+  return method === "DELETE" ? { ...request, query: named } : { ...request, body: named };
+}
+
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { call, stream } = createCaller(options);
+  const { deleteOperation } = options;
   const speechHD = submitSpeechRequest();
   const earlierPage = endpointPageOfV1(createEndpointReader(endpointV1, fromEarlier));
   const endpointPage = endpointPageOf(createEndpointReader(endpointV2, fromCurrent));
@@ -129,6 +147,10 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       // The answer's body is not shown, so any 2xx is a success.
       await call("updateEndpoint", { body, rules: updateEndpointRequest }, callOptions);
     },
+    deleteEndpoint:
+      deleteOperation === undefined
+        ? undefined
+        : ({ endpointID }, callOptions) => call("deleteEndpoint", deletionOf(deleteOperation, endpointID), callOptions),
     getEndpointLimits: (_input, callOptions) => call("getEndpointLimits", { answer: endpointLimits }, callOptions),
     getTaskResult: async ({ taskID }, callOptions) => {
       const request = { query: { task_id: taskID }, rules: taskResultQuery, answer: taskResult };

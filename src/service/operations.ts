@@ -1,6 +1,6 @@
 /** What is known of an operation before it is called. */
 export type OperationInfo = {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "DELETE";
   /** Relative to the base URL; `{endpoint_id}` is replaced. */
   path: string;
   /** Whether a call that takes effect is charged: it is sent at most once per attempt. */
@@ -9,7 +9,10 @@ export type OperationInfo = {
   idempotent: boolean;
 };
 
-/** Every operation of the interface, by the name that limits, path overrides, metrics and errors use. */
+/**
+ * Every operation of the interface, and `deleteEndpoint`, which the interface does not show, by the name that limits, path
+ * overrides, metrics and errors use.
+ */
 export const OPERATIONS = {
   listEndpoints: { method: "GET", path: "/gpus/v2/endpoints", paid: false, idempotent: true },
   getEndpoint: { method: "GET", path: "/gpus/v2/endpoints/{endpoint_id}", paid: false, idempotent: true },
@@ -22,6 +25,8 @@ export const OPERATIONS = {
     idempotent: false,
   },
   updateEndpoint: { method: "POST", path: "/gpu-instance/openapi/v1/endpoint/update", paid: false, idempotent: true },
+  /** Method and path are the account's (`endpoints.deleteOperation`). */
+  deleteEndpoint: { method: "DELETE", path: "", paid: false, idempotent: true },
   getEndpointLimits: { method: "GET", path: "/gpu-instance/openapi/v1/endpoint/limit", paid: false, idempotent: true },
   getTaskResult: { method: "GET", path: "/v3/async/task-result", paid: false, idempotent: true },
   synthesizeSpeech: { method: "POST", path: "/v3/vendor-speech-2.6-turbo", paid: true, idempotent: false },
@@ -41,3 +46,12 @@ export const OPERATION_NAMES = Object.keys(OPERATIONS).filter((name): name is Op
 
 /** Paths that an account overrides (Account.spec.paths): the service names its models in its paths. */
 export type PathOverrides = { readonly [operation in Operation]?: string };
+
+/** How the service deletes an endpoint, as an account says (Account.spec.endpoints.deleteOperation). */
+export type DeleteOperation = {
+  method: "DELETE" | "POST" | "PUT" | "PATCH";
+  /** `{id}` stands for the endpoint's identifier, unless `idField` is set. */
+  path: string;
+  /** Field that carries the identifier: in the JSON body, with DELETE in the query. */
+  idField?: string | undefined;
+};

@@ -19,6 +19,8 @@ export type TransportOptions = ConnectionOptions & {
 
 export type TransportRequest = {
   operation: Operation;
+  /** Default: the operation's own. */
+  method?: "DELETE" | "POST" | "PUT" | "PATCH" | undefined;
   /** Path with the query, relative to the base URL. */
   path: string;
   body?: string | undefined;
@@ -63,7 +65,7 @@ export function createTransport(options: TransportOptions): Transport {
 
   async function start(request: TransportRequest, state: SendState): Promise<Dispatcher.ResponseData> {
     const { operation } = request;
-    const { method, paid } = OPERATIONS[operation];
+    const { paid } = OPERATIONS[operation];
     const key = apiKey();
     if (pools === undefined || typeof base === "string") {
       throw misconfigured(operation, typeof base === "string" ? base : "has no base URL");
@@ -79,7 +81,7 @@ export function createTransport(options: TransportOptions): Transport {
       (dispatch) => (opts, handler) => dispatch(opts, watchWrites(handler, state)),
     );
     return watched.request({
-      method,
+      method: request.method ?? OPERATIONS[operation].method,
       path: `${base.prefix}${request.path}`,
       headers: {
         authorization: `Bearer ${key}`,

@@ -80,6 +80,23 @@ export const assumptions = z.strictObject({
   bootStatus: z.string().default("initializing"),
   /** Assumption: the status of an endpoint whose workers are 0 to 0; null: it goes on as running (v2) and serving (v1). */
   zeroWorkersStatus: z.string().nullable().default(null),
+  /**
+   * Assumption: how an endpoint is deleted, in the shape of an account's `endpoints.deleteOperation`; null: not at all, as
+   * the interface shows no such operation.
+   */
+  deleteOperation: z
+    .strictObject({
+      method: z.enum(["DELETE", "POST", "PUT", "PATCH"]),
+      /** `{id}` stands for the endpoint's identifier, unless `idField` is set. */
+      path: z.string().startsWith("/"),
+      idField: z.string().optional(),
+    })
+    .nullable()
+    .default(null),
+  /** Assumption: a deleted endpoint is still shown for this long, with `deletingStatus`. */
+  deleteDelayMs: duration.default(0),
+  /** Assumption: the status of an endpoint that is being deleted. */
+  deletingStatus: z.string().default("terminating"),
   /** Assumption: the clusters of known network storages, `id: cluster`. An unknown id is taken as it is. */
   storages: z.record(z.string(), z.string()).default({}),
   /** Assumption: an unknown network storage is refused. */

@@ -13,7 +13,7 @@ export type AuditEntry = {
   /** null where the connection was broken instead of an answer. */
   status: number | null;
   /** What the call changed; absent where it changed nothing. */
-  effect?: "EndpointCreated" | "EndpointUpdated" | "TaskSubmitted" | "SpeechSynthesized";
+  effect?: "EndpointCreated" | "EndpointUpdated" | "EndpointDeleted" | "TaskSubmitted" | "SpeechSynthesized";
   /** The endpoint or task that the call made or changed. */
   id?: string;
   /** The fault that hit the call. */

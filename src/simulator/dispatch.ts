@@ -31,32 +31,33 @@ export type Route = {
 
 /** Serves an operation of the service: key, faults, effect, audit, answer, in this order. */
 export function serve(app: FastifyInstance, service: Service, route: Route): void {
-  app.route({
-    method: route.method,
-    url: route.path,
-    handler: async (request, reply) => {
-      const operation = typeof route.operation === "string" ? route.operation : route.operation(request.body);
-      const call = { service, operation, request, reply };
-      const fault = service.faults.strike(operation);
-      if (fault?.kind === "latency" && !fault.after) await sleep(fault.latencyMs);
-      if (fault !== undefined && (await failBefore(call, fault))) return reply;
-      let outcome: Outcome;
-      try {
-        const key = authenticate(request.headers.authorization, service.config().apiKeys);
-        outcome = await route.handle({
-          query: texts(request.query),
-          params: texts(request.params),
-          body: request.body,
-          key,
-          baseURL: service.config().publicURL?.replace(/\/+$/, "") ?? `http://${request.host}`,
-        });
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        return answer(call, fault, error.status, { body: refusalBody(error.status, error.reason, error.message) });
-      }
-      return answer(call, fault, 200, outcome);
-    },
-  });
+  app.route({ method: route.method, url: route.path, handler: handlerOf(service, route) });
+}
+
+/** What `serve` does with a call, for a route that is found otherwise. */
+export function handlerOf(service: Service, route: Pick<Route, "operation" | "handle">) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const operation = typeof route.operation === "string" ? route.operation : route.operation(request.body);
+    const call = { service, operation, request, reply };
+    const fault = service.faults.strike(operation);
+    if (fault?.kind === "latency" && !fault.after) await sleep(fault.latencyMs);
+    if (fault !== undefined && (await failBefore(call, fault))) return reply;
+    let outcome: Outcome;
+    try {
+      const key = authenticate(request.headers.authorization, service.config().apiKeys);
+      outcome = await route.handle({
+        query: texts(request.query),
+        params: texts(request.params),
+        body: request.body,
+        key,
+        baseURL: service.config().publicURL?.replace(/\/+$/, "") ?? `http://${request.host}`,
+      });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return answer(call, fault, error.status, { body: refusalBody(error.status, error.reason, error.message) });
+    }
+    return answer(call, fault, 200, outcome);
+  };
 }
 
 type InFlight = { service: Service; operation: string; request: FastifyRequest; reply: FastifyReply };

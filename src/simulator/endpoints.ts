@@ -24,6 +24,8 @@ export type StoredEndpoint = {
   /** From then on lists show it. */
   listedAtMs: number;
   servesAtMs: number;
+  /** Being deleted: from then on it is gone. */
+  goneAtMs?: number;
   workers: { id: string; readyAtMs: number }[];
   /** Set by hand: stands instead of the status that would follow from the times. */
   status?: { status: string; error: string; message: string };
@@ -39,7 +41,10 @@ export type Endpoints = {
   /** Those that lists show now, in the order of lists. */
   listed(filter?: { keyword?: string; members?: string[] }): StoredEndpoint[];
   all(): StoredEndpoint[];
+  /** At once. */
   delete(id: string): boolean;
+  /** As the service does it, which may take a while (`deleteDelayMs`). @throws Refusal as `get` */
+  startDeletion(id: string): void;
   /** Sets the parameters without asking the rules, and brings the workers in line with them. */
   replace(endpoint: StoredEndpoint, parameters: StoredEndpoint["parameters"]): void;
   now(): number;
@@ -67,8 +72,22 @@ export function createEndpoints(context: {
     }
   }
 
+  function remove(endpoint: StoredEndpoint): boolean {
+    const { id, parameters } = endpoint;
+    beforeChange(endpoint);
+    if (appNames.get(parameters.appName) === id) appNames.delete(parameters.appName);
+    return byID.delete(id);
+  }
+
+  /** Without those whose deletion has ended meanwhile. */
+  function present(): Map<string, StoredEndpoint> {
+    for (const endpoint of byID.values())
+      if ((endpoint.goneAtMs ?? Number.POSITIVE_INFINITY) <= now()) remove(endpoint);
+    return byID;
+  }
+
   function get(id: string): StoredEndpoint {
-    const endpoint = byID.get(id);
+    const endpoint = present().get(id);
     if (endpoint === undefined) throw refuse.endpointNotFound(id);
     return endpoint;
   }
@@ -86,6 +105,7 @@ export function createEndpoints(context: {
       checkLimits(parameters, config());
       const id = random.hex(16);
       const appName = parameters.appName || id;
+      present();
       if (config().duplicateAppName === "Refuse" && appNames.has(appName)) throw refuse.appNameTaken(appName);
       const created = now();
       const endpoint: StoredEndpoint = {
@@ -114,10 +134,10 @@ export function createEndpoints(context: {
       replace(endpoint, next);
       return endpoint;
     },
-    find: (id) => byID.get(id),
+    find: (id) => present().get(id),
     get,
     listed: ({ keyword, members } = {}) => {
-      const found = [...byID.values()].filter(
+      const found = [...present().values()].filter(
         (endpoint) =>
           endpoint.listedAtMs <= now() &&
           (members === undefined || members.includes(endpoint.memberID)) &&
@@ -126,13 +146,17 @@ export function createEndpoints(context: {
       );
       return config().listOrder === "NewestFirst" ? found.reverse() : found;
     },
-    all: () => [...byID.values()],
+    all: () => [...present().values()],
     delete: (id) => {
       const endpoint = byID.get(id);
-      if (endpoint === undefined) return false;
-      beforeChange(endpoint);
-      if (appNames.get(endpoint.parameters.appName) === id) appNames.delete(endpoint.parameters.appName);
-      return byID.delete(id);
+      return endpoint !== undefined && remove(endpoint);
+    },
+    startDeletion: (id) => {
+      const endpoint = get(id);
+      const { deleteDelayMs, deletingStatus, timeScale } = config();
+      endpoint.goneAtMs ??= now() + deleteDelayMs * timeScale;
+      endpoint.status = { status: deletingStatus, error: "", message: "" };
+      present();
     },
     replace,
     now,

@@ -5,6 +5,7 @@ import { record } from "./dispatch.ts";
 import { refusalBody } from "./refusal.ts";
 import { billingRoutes } from "./routes/billing.ts";
 import { controlRoutes } from "./routes/control.ts";
+import { endpointDeletion } from "./routes/endpoint-deletion.ts";
 import { endpointsV1Routes } from "./routes/endpoints-v1.ts";
 import { endpointsV2Routes } from "./routes/endpoints-v2.ts";
 import { fileRoutes } from "./routes/files.ts";
@@ -58,6 +59,8 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     routes(app, service);
   }
   app.setNotFoundHandler((request, reply) => {
+    const deletion = endpointDeletion(service, request);
+    if (deletion !== undefined) return deletion(request, reply);
     record({ service, operation: "unknown", request }, undefined, 404);
     return reply.code(404).send(refusalBody(404, "NOT_FOUND", `${request.method} ${request.url} is no operation`));
   });

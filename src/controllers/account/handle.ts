@@ -61,9 +61,9 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
   const paths: PathOverrides = Object.fromEntries(
     Object.entries(spec.paths ?? {}).filter(([, path]) => path !== undefined),
   );
+  const { generation, pageSize, syncInterval, deleteOperation } = spec.endpoints;
   const breaker = createBreaker({ clock, random, held: options.held, probe: "getEndpointLimits" });
-  const client = createServiceClient({ transport, limiter, breaker, paths, onCall: options.onCall });
-  const { generation, pageSize, syncInterval } = spec.endpoints;
+  const client = createServiceClient({ transport, limiter, breaker, paths, deleteOperation, onCall: options.onCall });
   const intervalMs = parseDuration(syncInterval);
   const sweep = {
     client,

@@ -3,6 +3,7 @@ import type { CallEvent } from "../../../src/service/call.ts";
 import { createServiceClient, type ServiceClient } from "../../../src/service/client.ts";
 import { ServiceError } from "../../../src/service/errors.ts";
 import { createLimiter } from "../../../src/service/limiter.ts";
+import type { DeleteOperation } from "../../../src/service/operations.ts";
 import { createTransport, type TransportOptions } from "../../../src/service/transport.ts";
 
 export const KEY = "sk-very-secret-0123456789";
@@ -10,11 +11,20 @@ export const KEY = "sk-very-secret-0123456789";
 export type TestClient = ServiceClient & { events: CallEvent[]; close(): Promise<void> };
 
 /** A client with a limiter that holds nothing up. */
-export function makeClient(baseURL: string, options: Partial<TransportOptions> = {}): TestClient {
+export function makeClient(
+  baseURL: string,
+  options: Partial<TransportOptions> = {},
+  deleteOperation?: DeleteOperation,
+): TestClient {
   const events: CallEvent[] = [];
   const transport = createTransport({ baseURL, apiKey: () => KEY, requestTimeoutMs: 5000, ...options });
   const limiter = createLimiter({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 });
-  const client = createServiceClient({ transport, limiter, onCall: (event) => events.push(event) });
+  const client = createServiceClient({
+    transport,
+    limiter,
+    deleteOperation,
+    onCall: (event) => events.push(event),
+  });
   return { ...client, events, close: () => transport.close() };
 }
 

@@ -1,0 +1,29 @@
+import type { FastifyRequest } from "fastify";
+import { isRecord } from "../../service/schema/lenient.ts";
+import { handlerOf, type Route } from "../dispatch.ts";
+import { refuse } from "../refusal.ts";
+import type { Service } from "../service.ts";
+
+/**
+ * The handler of a request that deletes an endpoint, if it is one: which requests do is an assumption that can change
+ * while the simulator runs (`deleteOperation`), so no route can be laid for it beforehand.
+ */
+export function endpointDeletion(service: Service, request: FastifyRequest): ReturnType<typeof handlerOf> | undefined {
+  const { deleteOperation } = service.config();
+  if (deleteOperation === null || deleteOperation.method !== request.method) return undefined;
+  const { method, path, idField } = deleteOperation;
+  const [before = "", after = ""] = path.split("{id}");
+  const asked = request.url.split("?", 1)[0] ?? "";
+  const named = idField === undefined;
+  if (named ? !(asked.startsWith(before) && asked.endsWith(after)) : asked !== path) return undefined;
+  const inPath = decodeURIComponent(asked.slice(before.length, asked.length - after.length));
+  if (named && (inPath === "" || inPath.includes("/"))) return undefined;
+  const handle: Route["handle"] = ({ query, body }) => {
+    const carrier = method === "DELETE" ? query : body;
+    const id = named ? inPath : isRecord(carrier) ? carrier[idField] : undefined;
+    if (typeof id !== "string" || id === "") throw refuse.invalid(`${idField}: is required`);
+    service.endpoints.startDeletion(id);
+    return { body: {}, effect: "EndpointDeleted", id };
+  };
+  return handlerOf(service, { operation: "deleteEndpoint", handle });
+}
