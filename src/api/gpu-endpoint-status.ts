@@ -39,6 +39,11 @@ export const gpuEndpointStatusSchema = z
     drift: listOf(driftSchema, 64, "Where the remote differs from the spec.").optional(),
     submission: submissionSchema.optional(),
     appliedGeneration: z.int().min(0).describe("The metadata.generation that the remote was last given.").optional(),
+    appliedReferencesHash: text(
+      64,
+      "Hash of the values from Secrets and ConfigMaps that the remote was last given; never a value.",
+      0,
+    ).optional(),
     lastAppliedTime: time("When the remote last took a create or update.").optional(),
   })
   .default(PENDING_STATUS)

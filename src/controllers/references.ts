@@ -101,13 +101,16 @@ export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueR
 
 const VALUE_LENGTH = 4095;
 
-/** The environment with every reference replaced by its value. @throws MissingReferenceError */
+/**
+ * The environment with every reference replaced by its value; `secret` marks those.
+ * @throws MissingReferenceError that lists all that is missing, with the reason of the first
+ */
 export async function resolveEnv(
   reader: ValueReader,
   namespace: string,
   env: readonly EndpointEnv[],
 ): Promise<{ name: string; value: string; secret: boolean }[]> {
-  return Promise.all(
+  const found = await Promise.allSettled(
     env.map(async ({ name, value, valueFrom }) => {
       if (valueFrom === undefined) return { name, value: value ?? "", secret: false };
       const { secretKeyRef, configMapKeyRef } = valueFrom;
@@ -123,7 +126,18 @@ export async function resolveEnv(
           `env ${name}: the value has ${found.length} characters, allowed are ${VALUE_LENGTH}: shorten it`,
         );
       }
-      return { name, value: found, secret: secretKeyRef !== undefined };
+      return { name, value: found, secret: true };
     }),
   );
+  const missing = found.flatMap((one) =>
+    one.status === "rejected" && one.reason instanceof MissingReferenceError ? [one.reason] : [],
+  );
+  const [first] = missing;
+  if (first !== undefined) {
+    throw new MissingReferenceError(first.reason, [...new Set(missing.map(({ message }) => message))].join("; "));
+  }
+  return found.map((one) => {
+    if (one.status === "rejected") throw one.reason;
+    return one.value;
+  });
 }

@@ -15,6 +15,8 @@ export type CallOptions = {
   beforeSend?: (() => Promise<void>) | undefined;
   /** Higher goes first at the limiter; default 0. */
   priority?: number | undefined;
+  /** Values of the body (of Secrets) that no error may show, not even in the service's words. */
+  hidden?: readonly string[] | undefined;
 };
 
 /** A call that ended. Exactly one of `status` (2xx) and `errorKind` says how. */
@@ -115,9 +117,12 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     await ready(operation, options);
     const startedAt = performance.now();
     try {
-      const answer = await transport.send({ operation, ...prepared, signal: options.signal });
+      const { signal, hidden } = options;
+      const answer = await transport.send({ operation, ...prepared, signal, hidden });
       const value =
-        request.answer === undefined ? undefined : readAnswer(operation, answer, request.answer, transport.apiKey());
+        request.answer === undefined
+          ? undefined
+          : readAnswer(operation, answer, request.answer, transport.apiKey(), hidden);
       settled(operation, startedAt, answer.status);
       return value;
     } catch (error) {
@@ -188,6 +193,7 @@ function readAnswer(
   answer: { status: number; body: Buffer },
   schema: z.ZodType,
   apiKey: string,
+  hidden?: readonly string[],
 ): unknown {
   const text = answer.body.toString("utf8");
   // No cause: a parser's error quotes what it read, and the answer may quote the key.
@@ -197,14 +203,14 @@ function readAnswer(
       kind: "UnreadableResponse",
       delivery: "Unknown",
       status: answer.status,
-      reason: cleanWords(readErrorBody(text)?.message ?? "", apiKey),
-      message: `the answer ${answer.status} cannot be read: ${cleanWords(why, apiKey)}`,
+      reason: cleanWords(readErrorBody(text)?.message ?? "", apiKey, hidden),
+      message: `the answer ${answer.status} cannot be read: ${cleanWords(why, apiKey, hidden)}`,
     });
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw unreadable(text === "" ? "it is empty" : `it is not JSON: ${text.slice(0, 200)}`);
+    throw unreadable(text === "" ? "it is empty" : `it is not JSON: ${text.slice(0, 4_096)}`);
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

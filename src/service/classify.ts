@@ -35,7 +35,13 @@ const ABOUT_ACCESS = /key|token|auth|permission|forbidden|access|denied|credenti
 const PAGE = /^\s*(<!doctype|<html|<\?xml|<head|<body)/i;
 
 /** Turns an answer outside 2xx into the error that says what it means, by reason first and by status second. */
-export function refusal(operation: Operation, answer: RefusedAnswer, apiKey: string, now: number): ServiceError {
+export function refusal(
+  operation: Operation,
+  answer: RefusedAnswer,
+  apiKey: string,
+  now: number,
+  hidden: readonly string[] = [],
+): ServiceError {
   const { status } = answer;
   const body = readErrorBody(answer.body);
   const own = isOwnAnswer(status, answer, body);
@@ -46,13 +52,13 @@ export function refusal(operation: Operation, answer: RefusedAnswer, apiKey: str
       : status === 401
         ? "Unauthorized"
         : "GatewayError";
-  const reason = cleanWords(own && body !== undefined ? words(body) : "", apiKey);
+  const reason = cleanWords(own && body !== undefined ? words(body) : "", apiKey, hidden);
   return new ServiceError({
     operation,
     kind,
     delivery: deliveryOf(status, own),
     status,
-    code: body === undefined ? undefined : cleanWords(body.code, apiKey),
+    code: body === undefined ? undefined : cleanWords(body.code, apiKey, hidden),
     reason,
     retryAfterMs: parseRetryAfter(answer.retryAfter, now),
     message:

@@ -83,8 +83,18 @@ export type ServiceErrorDetails = {
   cause?: unknown;
 };
 
-/** Makes words from outside fit for a condition or a log line: no key, no control characters, at most 300 characters. */
-export function cleanWords(words: string, apiKey: string): string {
+/** A shorter value is no secret, and hiding it would make words unreadable. */
+const SHORTEST_HIDDEN = 4;
+
+/**
+ * Makes words from outside fit for a condition or a log line: no key, none of the values in `hidden`, no control characters,
+ * at most 300 characters.
+ */
+export function cleanWords(text: string, apiKey: string, hidden: readonly string[] = []): string {
+  const words = hidden
+    .filter((value) => value.length >= SHORTEST_HIDDEN)
+    .sort((a, b) => b.length - a.length)
+    .reduce((shown, value) => shown.replaceAll(value, "(hidden)"), text);
   const bare = words.replace(/Bearer\s+[^\s"',;<>]{12,}/gi, "Bearer [API key]");
   const redacted = apiKey === "" ? bare : bare.replaceAll(apiKey, "[API key]");
   const plain = redacted.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();

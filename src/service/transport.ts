@@ -25,6 +25,8 @@ export type TransportRequest = {
   path: string;
   body?: string | undefined;
   signal?: AbortSignal | undefined;
+  /** Values of the body that no error may show. */
+  hidden?: readonly string[] | undefined;
 };
 
 /** A 2xx answer. */
@@ -111,7 +113,7 @@ export function createTransport(options: TransportOptions): Transport {
     const response = await start(request, guard.state);
     guard.state.status = response.statusCode;
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
-    throw refusal(request.operation, await readRefusal(response), apiKey(), clock.now());
+    throw refusal(request.operation, await readRefusal(response), apiKey(), clock.now(), request.hidden);
   }
 
   return {

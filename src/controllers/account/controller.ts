@@ -130,7 +130,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       }
       const probe = facts.probe?.result;
       if (probe === undefined) throw new Error(`${key}: not probed`);
-      accounts.set(key, { state: probe.state, handle: memory.handle });
+      accounts.set(key, { state: probe.state, handle: memory.handle, limits: facts.limits });
       outcome = { kind: "Probed", probe };
     } catch (error) {
       if (!(error instanceof MissingReferenceError)) throw error;

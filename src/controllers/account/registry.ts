@@ -1,4 +1,5 @@
 import type { LookupFunction } from "node:net";
+import { isDeepStrictEqual } from "node:util";
 import type { AccountRef } from "../../api/meta.ts";
 import type { Reason } from "../../api/reasons.ts";
 import type { Breaker } from "../../service/breaker.ts";
@@ -63,11 +64,16 @@ export type AccountRegistry = {
   get(key: AccountKey): AccountEntry | undefined;
   remove(key: AccountKey): AccountEntry | undefined;
   entries(): Iterable<[AccountKey, AccountEntry]>;
-  /** Called when an account becomes usable, is held, or is replaced. */
+  /** Called when an account becomes usable, is held, is replaced, or has other limits. */
   onChange(listener: (key: AccountKey) => void): void;
 };
 
-export type AccountEntry = { state: AccountState; handle: AccountHandle | undefined };
+export type AccountEntry = {
+  state: AccountState;
+  handle: AccountHandle | undefined;
+  /** What `handle.limits` gives. */
+  limits?: EndpointLimits | undefined;
+};
 
 export function accountKey(kind: AccountRef["kind"], name: string, namespace: string | undefined): AccountKey {
   return kind === "Account" ? `Account/${namespace}/${name}` : `ClusterAccount/${name}`;
@@ -90,7 +96,11 @@ export function createAccountRegistry(
   function set(key: AccountKey, entry: AccountEntry): void {
     const previous = entries.get(key);
     entries.set(key, entry);
-    const same = previous !== undefined && previous.handle === entry.handle && sameState(previous.state, entry.state);
+    const same =
+      previous !== undefined &&
+      previous.handle === entry.handle &&
+      sameState(previous.state, entry.state) &&
+      isDeepStrictEqual(previous.limits, entry.limits);
     if (!same) for (const listener of listeners) listener(key);
   }
 

@@ -37,6 +37,7 @@ export async function createEndpoint(
   try {
     const created = await account.client.createEndpoint(body, {
       signal,
+      hidden: hiddenValues(desired),
       beforeSend: async () => {
         assertPresent(kind, endpoint); // the rate limit may have made it wait for long
         const began = clock.monotonic();
@@ -74,6 +75,7 @@ export async function updateEndpoint(
   try {
     await account.client.updateEndpoint(updateBody(endpointID, desired), {
       signal,
+      hidden: hiddenValues(desired),
       beforeSend: async () => shared.assertLeading(),
     });
   } finally {
@@ -82,3 +84,6 @@ export async function updateEndpoint(
     account.details?.forget(endpointID);
   }
 }
+
+/** What no error may show, should the service quote what it was sent. */
+const hiddenValues = ({ env }: DesiredEndpoint) => env.filter(({ secret }) => secret).map(({ value }) => value);

@@ -12,9 +12,15 @@ type RangeRule = {
 
 /**
  * What of the endpoint lies outside the account's limits (interface: Endpoint parameter limits), one sentence a field;
- * empty when all is well or a limit is not known. Zero workers are always allowed for a suspended endpoint.
+ * empty when all is well or a limit is not known. Zero workers are always allowed for a suspended endpoint, and what an
+ * update does not send is not held against it.
  */
-export function outOfRange(desired: DesiredEndpoint, limits: EndpointLimits, suspended: boolean): string[] {
+export function outOfRange(
+  desired: DesiredEndpoint,
+  limits: EndpointLimits,
+  suspended: boolean,
+  operation: "create" | "update",
+): string[] {
   const { workers, policy } = desired;
   const rules: RangeRule[] = [
     {
@@ -39,8 +45,10 @@ export function outOfRange(desired: DesiredEndpoint, limits: EndpointLimits, sus
     policy.type === "queue"
       ? { field: "policy.value", value: policy.value, min: "minQueueWaitTime", max: "maxQueueWaitTime" }
       : { field: "policy.value", value: policy.value, min: "minRequestNum", max: "maxRequestNum" },
-    { field: "rootfsSizeGB", value: desired.rootfsSizeGB, min: "minRootfsSize", max: "maxRootfsSize" },
   ];
+  if (operation === "create") {
+    rules.push({ field: "rootfsSizeGB", value: desired.rootfsSizeGB, min: "minRootfsSize", max: "maxRootfsSize" });
+  }
   if (!suspended) {
     rules.unshift(
       { field: "workers.min", value: workers.min, min: "minWorkerNum", max: "maxWorkerNum" },

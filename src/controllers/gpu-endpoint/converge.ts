@@ -11,8 +11,8 @@ import { createValueReader, MissingReferenceError, resolveEnv } from "../referen
 import { failureOf, isUnknownDelivery } from "../service-failure.ts";
 import type { Kind, Shared } from "../shared.ts";
 import { createEndpoint, updateEndpoint } from "./apply.ts";
-import { appNameOf, type DesiredEndpoint, desiredEndpoint, updateBody } from "./desired.ts";
-import { type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
+import { appNameOf, type DesiredEndpoint, desiredEndpoint, referencesHash, updateBody } from "./desired.ts";
+import { type Difference, differences, ignoredFields } from "./drift.ts";
 import { completed, isApplied, isSettled, isSettling, observeBinding, read } from "./observe.ts";
 import { type Binding, planEndpoint } from "./plan.ts";
 import type { UpdateRounds } from "./rounds.ts";
@@ -91,23 +91,28 @@ async function act(
   const { spec, metadata } = endpoint;
   const now = shared.clock.now();
   const record = binding.kind === "Bound" ? binding.record : undefined;
-  const sent = record === undefined ? desired : withIgnored(desired, record, ignoredFields(spec));
-  const bodyHash = hashOf(updateBody("", sent));
+  const bodyHash = hashOf(updateBody("", desired));
+  const referencesNow = referencesHash(endpoint, desired.env);
+  const { appliedReferencesHash = referencesNow } = endpoint.status ?? {};
+  const applied = isApplied(endpoint) && appliedReferencesHash === referencesNow;
   const plan = planEndpoint({
     spec,
     desired,
     binding,
     limits: account.limits(),
-    applied: isApplied(endpoint),
+    applied,
     rounds: rounds.count(metadata.uid ?? "", bodyHash, now),
     now,
   });
-  const generation = metadata.generation === undefined ? {} : { appliedGeneration: metadata.generation };
+  const given: Partial<Written> = {
+    ...(metadata.generation === undefined ? {} : { appliedGeneration: metadata.generation }),
+    ...(referencesNow === undefined ? {} : { appliedReferencesHash: referencesNow }),
+  };
   switch (plan.action) {
     case "Create": {
       if (entry !== undefined) shared.journal.settle(entry.id); // looked for long enough: it never took effect
       const created = await createEndpoint(shared, account, input.kind, endpoint, desired, context);
-      Object.assign(written, created, generation, { lastAppliedTime: rfc3339(now) });
+      Object.assign(written, created, given, { lastAppliedTime: rfc3339(now) });
       const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
       shared.recorder.event(endpoint, "Normal", "Created", "Create", note);
       return seen(input, desired, await readAfterWrite(input, created.endpointID), written);
@@ -121,12 +126,12 @@ async function act(
     case "Update": {
       const endpointID = binding.kind === "Bound" ? binding.endpointID : "";
       rounds.note(metadata.uid ?? "", bodyHash, now);
-      await updateEndpoint(shared, account, endpointID, sent, context);
-      Object.assign(written, generation, { lastAppliedTime: rfc3339(now) });
+      await updateEndpoint(shared, account, endpointID, plan.sent, context);
+      Object.assign(written, given, { lastAppliedTime: rfc3339(now) });
       shared.recorder.event(
         endpoint,
         "Normal",
-        isApplied(endpoint) ? "DriftRemedied" : "Updated",
+        applied ? "DriftRemedied" : "Updated",
         "Update",
         `Updated endpoint ${endpointID}: ${plan.differences.map(({ field }) => field).join(", ")}`,
       );
@@ -170,7 +175,7 @@ async function act(
       };
     case "None":
       return {
-        ...seen(input, desired, record, record === undefined ? written : { ...written, ...generation }),
+        ...seen(input, desired, record, record === undefined ? written : { ...written, ...given }),
         outcome: { record, differences: plan.differences, fighting: plan.fighting },
       };
   }

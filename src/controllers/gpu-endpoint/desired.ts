@@ -5,8 +5,9 @@ import {
   type GpuEndpoint,
   type GpuEndpointSpec,
 } from "../../api/gpu-endpoint.ts";
+import { hashOf } from "../hash.ts";
 
-/** A variable as it is sent. `secret`: it came from a Secret, and is never shown. */
+/** A variable as it is sent. `secret`: it came from a Secret or a ConfigMap, and is never shown. */
 export type ResolvedEnv = { name: string; value: string; secret: boolean };
 
 /** The spec with its references resolved and its defaults filled in: what the remote is to be. */
@@ -70,6 +71,15 @@ export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: 
     env,
     healthPath: spec.healthCheck.path,
   };
+}
+
+/**
+ * Tells whether a value from a Secret or a ConfigMap changed since it was sent, without keeping it: with the UID in it, equal
+ * values of two objects do not look equal. undefined when there is no such value.
+ */
+export function referencesHash(endpoint: GpuEndpoint, env: readonly ResolvedEnv[]): string | undefined {
+  const values = env.filter(({ secret }) => secret).map(({ name, value }) => [name, value]);
+  return values.length === 0 ? undefined : hashOf([endpoint.metadata.uid, values]);
 }
 
 /** The parameters of create and update share a shape (interface: both operations). */

@@ -4,7 +4,7 @@ import type { EndpointRecord } from "../../service/endpoint-record.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
 import { outOfRange } from "./checks.ts";
 import type { DesiredEndpoint } from "./desired.ts";
-import { type Difference, differences, ignoredFields } from "./drift.ts";
+import { type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
 
 /** What is known of the endpoint that this object stands for. */
 export type Binding =
@@ -23,7 +23,7 @@ export type Facts = {
   desired: DesiredEndpoint;
   binding: Binding;
   limits: EndpointLimits | undefined;
-  /** The remote was given this generation already. */
+  /** The remote was given this generation, with these values from Secrets and ConfigMaps, already. */
   applied: boolean;
   /** Updates in a row, with the same body, after which the remote still differed. */
   rounds: number;
@@ -36,7 +36,8 @@ export type Plan =
   /** Look the app name up again: a create may still show. */
   | { action: "LookAgain" }
   | { action: "Bind"; record: EndpointRecord }
-  | { action: "Update"; differences: Difference[] }
+  /** `sent`: the desired endpoint with the fields of another party as the remote has them. */
+  | { action: "Update"; sent: DesiredEndpoint; differences: Difference[] }
   /** Nothing to write. `fighting`: something keeps undoing our change. */
   | { action: "None"; differences: Difference[]; fighting: boolean }
   /** The remote does not show the endpoint, which proves nothing yet. */
@@ -115,7 +116,7 @@ function planAdoption(facts: Facts, adopt: EndpointRecord | "NotFound" | undefin
 }
 
 function planCreate(facts: Facts): Plan {
-  return rangeStall(facts) ?? { action: "Create" };
+  return rangeStall(facts, facts.desired, "create") ?? { action: "Create" };
 }
 
 function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): Plan {
@@ -139,12 +140,18 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
   if (facts.applied && spec.driftPolicy === "Report")
     return { action: "None", differences: differing, fighting: false };
   if (facts.rounds >= MAX_ROUNDS) return { action: "None", differences: differing, fighting: true };
-  return rangeStall(facts, differing) ?? { action: "Update", differences: differing };
+  const sent = withIgnored(desired, binding.record, ignoredFields(spec));
+  return rangeStall(facts, sent, "update", differing) ?? { action: "Update", sent, differences: differing };
 }
 
-function rangeStall(facts: Facts, differing: Difference[] = []): Plan | undefined {
+function rangeStall(
+  facts: Facts,
+  sent: DesiredEndpoint,
+  operation: "create" | "update",
+  differing: Difference[] = [],
+): Plan | undefined {
   if (facts.limits === undefined) return undefined;
-  const problems = outOfRange(facts.desired, facts.limits, facts.spec.suspend);
+  const problems = outOfRange(sent, facts.limits, facts.spec.suspend, operation);
   if (problems.length === 0) return undefined;
   return stall("OutOfRange", `outside the limits of the account: ${problems.join("; ")}: change the spec`, differing);
 }

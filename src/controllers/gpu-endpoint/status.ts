@@ -21,7 +21,7 @@ export type Outcome = {
 
 export type Written = Pick<
   GpuEndpointStatus,
-  "endpointID" | "appName" | "submission" | "appliedGeneration" | "lastAppliedTime"
+  "endpointID" | "appName" | "submission" | "appliedGeneration" | "appliedReferencesHash" | "lastAppliedTime"
 > & { account?: GpuEndpointStatus["account"] };
 
 /** The whole status after a reconcile. Pure. */
@@ -41,6 +41,9 @@ export function statusOf(
     ...(handledRequest === undefined ? {} : { lastHandledReconcileAt: handledRequest }),
     ...(record === undefined ? {} : remoteStatus(record)),
   };
+  if (written.appliedGeneration !== undefined && written.appliedReferencesHash === undefined) {
+    delete status.appliedReferencesHash;
+  }
   if (record !== undefined) {
     const drift = outcome.differences.map(({ field, desired, observed }) => ({ field, desired, observed }));
     if (drift.length > 0) status.drift = drift;

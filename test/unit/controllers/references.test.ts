@@ -23,7 +23,7 @@ const secret = (name: string, key = "key") => ({ valueFrom: { secretKeyRef: { na
 const configMap = (name: string, key: string) => ({ valueFrom: { configMapKeyRef: { name, key } } });
 
 describe("an environment", () => {
-  it("has its values, and knows which came from a Secret", async () => {
+  it("has its values, and knows which are referred to and must not be shown", async () => {
     const { client } = await api();
     const env = await resolveEnv(createValueReader(client, forever), "team", [
       { name: "PLAIN", value: "x" },
@@ -37,7 +37,7 @@ describe("an environment", () => {
       { name: "EMPTY", value: "", secret: false },
       { name: "TOKEN", value: "s3cr3t", secret: true },
       { name: "NOTHING", value: "", secret: true },
-      { name: "MODE", value: "fast", secret: false },
+      { name: "MODE", value: "fast", secret: true },
     ]);
   });
 
@@ -88,6 +88,22 @@ describe("an environment", () => {
     expect(error).toBeInstanceOf(MissingReferenceError);
     expect(error).toMatchObject({ reason, message });
     expect(String(error)).not.toContain("s3cr3t");
+  });
+
+  it("says all that is missing at once, each thing once", async () => {
+    const { client } = await api();
+    const error = await resolveEnv(createValueReader(client, forever), "team", [
+      { name: "A", ...secret("token", "one") },
+      { name: "B", ...secret("token", "two") },
+      { name: "C", ...configMap("nowhere", "k") },
+      { name: "D", ...configMap("nowhere", "k") },
+      { name: "E", ...secret("token") },
+    ]).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      reason: "SecretKeyMissing",
+      message:
+        'Secret team/token has no key "one": add it; Secret team/token has no key "two": add it; ConfigMap team/nowhere does not exist: create it',
+    });
   });
 
   it("does not take a failing API server for a missing Secret", async () => {

@@ -184,6 +184,7 @@ describe("dependants hear", () => {
   it.each<[string, (before: AccountEntry) => AccountEntry, boolean]>([
     ["that it became held", (before) => ({ ...before, state: held("401") }), true],
     ["of a new handle", () => ready(DEFAULT), true],
+    ["of other limits", (before) => ({ ...before, limits: { cudaVersionList: [], maxWorkerNum: 3 } }), true],
     ["nothing when nothing changed", (before) => ({ ...before, state: { kind: "Ready" } }), false],
   ])("%s", (_name, change, told) => {
     const { registry, changes } = world(DEFAULT);

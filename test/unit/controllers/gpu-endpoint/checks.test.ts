@@ -4,9 +4,9 @@ import type { EndpointLimits } from "../../../../src/service/schema/limits.ts";
 import { desiredOf, endpointOf, LIMITS } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";
 
-const check = (change: Change, limits: EndpointLimits = LIMITS) => {
+const check = (change: Change, limits: EndpointLimits = LIMITS, operation: "create" | "update" = "create") => {
   const endpoint = endpointOf(change);
-  return outOfRange(desiredOf(endpoint), limits, endpoint.spec.suspend);
+  return outOfRange(desiredOf(endpoint), limits, endpoint.spec.suspend, operation);
 };
 const local = (sizeGB?: number) => ({
   volumes: [
@@ -72,6 +72,12 @@ describe("the account's limits", () => {
     ["a local volume of the usual size", local()],
   ])("allow %s", (_name, change) => {
     expect(check(change)).toEqual([]);
+  });
+
+  it("do not hold the system disk against an update, which does not send it", () => {
+    expect(check({ rootfsSizeGB: 9, workers: { gpus: 9 } }, LIMITS, "update")).toEqual([
+      "workers.gpus is 9, allowed is 1 to 8",
+    ]);
   });
 
   it("are told all at once", () => {

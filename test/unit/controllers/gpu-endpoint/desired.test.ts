@@ -4,6 +4,7 @@ import {
   appNameOf,
   createBody,
   desiredEndpoint,
+  referencesHash,
   updateBody,
 } from "../../../../src/controllers/gpu-endpoint/desired.ts";
 import { createUpdateRounds } from "../../../../src/controllers/gpu-endpoint/rounds.ts";
@@ -112,6 +113,30 @@ describe("what is sent", () => {
     const { workerConfig: running, ...same } = updateBody("ep-1", desiredOf(endpointOf()));
     expect(workerConfig).toEqual({ ...running, minNum: 0, maxNum: 0 });
     expect(rest).toEqual(same);
+  });
+});
+
+describe("the hash of values that are referred to", () => {
+  const value = (name: string, text: string, secret = true) => ({ name, value: text, secret });
+  const hash = (...env: ReturnType<typeof value>[]) => referencesHash(endpointOf(), env);
+
+  it("moves with them, and with nothing else", () => {
+    const before = hash(value("TOKEN", "s3cr3t"), value("PLAIN", "x", false));
+    expect(hash(value("TOKEN", "s3cr3t"), value("PLAIN", "y", false))).toBe(before);
+    expect(hash(value("TOKEN", "other"))).not.toBe(before);
+    expect(hash(value("RENAMED", "s3cr3t"))).not.toBe(before);
+    expect(before).not.toContain("s3cr3t");
+  });
+
+  it("is none where nothing is referred to", () => {
+    expect(hash(value("PLAIN", "x", false))).toBeUndefined();
+  });
+
+  it("does not show that two objects hold the same value", () => {
+    const env = [value("TOKEN", "s3cr3t")];
+    expect(referencesHash(endpointOf({}, { uid: "a" }), env)).not.toBe(
+      referencesHash(endpointOf({}, { uid: "b" }), env),
+    );
   });
 });
 

@@ -196,6 +196,13 @@ describe("an endpoint that exists", () => {
     ["is updated a third time", {}, otherImage, { rounds: 2 }, "Update"],
     ["whose updates are undone three times is not fought over", {}, otherImage, { rounds: 3 }, "None, fighting"],
     ["is not sent what is outside the limits", tooMany, otherImage, {}, "Stall OutOfRange"],
+    [
+      "may have outside the limits what another party owns",
+      { workers: { min: 11, max: 11 }, ignoreDrift: ["workers"] },
+      (record) => ({ ...otherImage(record), workerConfig: { ...record.workerConfig, min: 1, max: 2 } }),
+      {},
+      "Update",
+    ],
     ["is suspended whatever the limits of workers are", { ...tooMany, suspend: true }, otherImage, {}, "Update"],
   ])("%s", (_name, change, remote, facts, expected) => {
     expect(summary(plan(change, bound(remote), facts))).toBe(expected);
