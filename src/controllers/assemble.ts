@@ -9,6 +9,7 @@ import {
   speechJobResource,
   videoJobResource,
 } from "../api/kinds.ts";
+import { FINALIZER } from "../api/meta.ts";
 import type { SpeechJob } from "../api/speech-job.ts";
 import type { VideoJob } from "../api/video-job.ts";
 import type { Clock } from "../clock.ts";
@@ -26,8 +27,9 @@ import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts"
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { type Indexer, keyOf } from "../runtime/store.ts";
 import { createAccountReconciler } from "./account/controller.ts";
+import { byAccount, createDependants } from "./account/dependants.ts";
 import { createNamespaceLabels } from "./account/namespaces.ts";
-import { type AccountKey, accountKey, createAccountRegistry, possibleAccounts } from "./account/registry.ts";
+import { type AccountKey, accountKey, createAccountRegistry } from "./account/registry.ts";
 import { createGpuEndpointReconciler } from "./gpu-endpoint/controller.ts";
 import { createJobReconciler } from "./jobs/controller.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
@@ -57,10 +59,6 @@ const ACCOUNT_WORKERS = 4;
 const REFERENCE_POLL_MS = 20_000;
 const STOP_DEADLINE_MS = 25_000;
 
-type Dependant = KubeObject<{ accountRef?: Parameters<typeof possibleAccounts>[0] }>;
-const byAccount: Indexer<Dependant> = (object) =>
-  possibleAccounts(object.spec.accountRef, object.metadata.namespace ?? "");
-
 /** The operator: informers, accounts, controllers and what leads from one to the other. Starts nothing. */
 export function assembleOperator(options: AssembleOptions): { manager: Manager; recorder: EventRecorder } {
   const { kube, clock, random, log, metrics, journal } = options;
@@ -85,15 +83,12 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
   const controllers = new Map<string, Controller>();
   const enqueue = (resource: Resource, key: string) => controllers.get(resource.plural)?.enqueue(key);
 
-  const accounts = createAccountRegistry(
-    (key) => accountObject(key) !== undefined,
-    (key) => {
-      const object = accountObject(key);
-      if (object !== undefined) {
-        enqueue(key.startsWith("Account/") ? accountResource : clusterAccountResource, keyOf(object));
-      }
-    },
-  );
+  const checkAccount = (key: AccountKey): void => {
+    const object = accountObject(key);
+    if (object === undefined) return;
+    enqueue(key.startsWith("Account/") ? accountResource : clusterAccountResource, keyOf(object));
+  };
+  const accounts = createAccountRegistry((key) => accountObject(key) !== undefined, checkAccount);
   const recorder = createEventRecorder({
     client: kube,
     clock,
@@ -128,11 +123,9 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     },
   };
 
-  const dependants = [endpoints, speechJobs, videoJobs] as const;
+  const dependants = createDependants({ endpoints, jobs: [speechJobs, videoJobs] }, () => accounts);
   const enqueueDependants = (account: AccountKey): void => {
-    for (const { store, resource } of dependants) {
-      for (const object of store.byIndex("account", account)) enqueue(resource, keyOf(object));
-    }
+    for (const { resource, key } of dependants.all(account)) enqueue(resource, key);
   };
   accounts.onChange(enqueueDependants);
   // A new or deleted account changes what a reference without a name means.
@@ -144,17 +137,22 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     });
   }
 
+  // An account gets its finalizer with its first dependant, and its deletion goes on with the last one.
+  for (const kind of [endpoints, speechJobs, videoJobs]) {
+    kind.onChange(({ type, object }) => {
+      if (type === "Modified") return;
+      const key = accounts.keyOf(object.spec.accountRef, object.metadata.namespace ?? "");
+      const account = key === undefined ? undefined : accountObject(key);
+      if (key === undefined || account === undefined) return;
+      const { finalizers = [], deletionTimestamp } = account.metadata;
+      if (type === "Added" ? !finalizers.includes(FINALIZER) : deletionTimestamp !== undefined) checkAccount(key);
+    });
+  }
+
   const serviceMetrics = createServiceMetrics(metrics.registry, () => accounts);
   const wiring = {
     namespaceLabels: createNamespaceLabels(kube, clock),
-    endpointsOf: (key: AccountKey) => {
-      const objects = endpoints.store.byIndex("account", key);
-      return {
-        dependants: objects.length,
-        managed: objects.filter((endpoint) => endpoint.status?.endpointID !== undefined).length,
-        withVolumes: objects.some(({ spec }) => (spec.volumes?.length ?? 0) > 0),
-      };
-    },
+    dependants,
     onEndpoint: (_account: AccountKey, id: string, appName: string) => {
       const found = [...endpoints.store.byIndex("endpointID", id), ...endpoints.store.byIndex("appName", appName)];
       for (const endpoint of found) enqueue(gpuEndpointResource, keyOf(endpoint));
@@ -227,7 +225,12 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
       },
     ],
     onTakeover: (left) =>
-      settleOrphans(journal, left, new Set(dependants.flatMap(({ store }) => uidsOf(store.list()))), log),
+      settleOrphans(
+        journal,
+        left,
+        new Set([endpoints, speechJobs, videoJobs].flatMap(({ store }) => uidsOf(store.list()))),
+        log,
+      ),
     log,
     stopDeadlineMs: STOP_DEADLINE_MS,
   });

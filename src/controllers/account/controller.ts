@@ -1,12 +1,13 @@
 import type { LookupFunction } from "node:net";
 import type { Account, ClusterAccount } from "../../api/account.ts";
 import type { AccountRef } from "../../api/meta.ts";
-import { ANNOTATIONS } from "../../api/meta.ts";
+import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { CallEvent } from "../../service/call.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
-import { type Kind, patchStatus, type Shared } from "../shared.ts";
+import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
+import type { Dependants } from "./dependants.ts";
 import { createAccountHandle } from "./handle.ts";
 import { matchesLabels } from "./namespaces.ts";
 import { type Probe, probeAccount } from "./probe.ts";
@@ -18,8 +19,7 @@ export type AccountWiring = {
   /** For a namespaced Account: refuses private addresses. */
   lookup: LookupFunction | undefined;
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
-  /** How many endpoints this account has to follow, bound or not. */
-  endpointsOf: (key: AccountKey) => { dependants: number; managed: number; withVolumes: boolean };
+  dependants: Pick<Dependants, "endpoints" | "users">;
   onEndpoint: (key: AccountKey, id: string, appName: string) => void;
   onTask: (key: AccountKey, taskID: string) => void;
   onCall: (key: AccountKey, event: CallEvent) => void;
@@ -78,8 +78,8 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       clock,
       random: shared.random,
       log: shared.log.child({ account: key }),
-      detailsWanted: () => accounts.get(key)?.state.kind === "Ready" && wiring.endpointsOf(key).withVolumes,
-      endpointsWanted: () => accounts.get(key)?.state.kind === "Ready" && wiring.endpointsOf(key).dependants > 0,
+      detailsWanted: () => accounts.get(key)?.state.kind === "Ready" && wiring.dependants.endpoints(key).withVolumes,
+      endpointsWanted: () => accounts.get(key)?.state.kind === "Ready" && wiring.dependants.endpoints(key).total > 0,
       onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
       onTask: (taskID) => wiring.onTask(key, taskID),
       onCallError: (error) => {
@@ -106,12 +106,16 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 
   return async (request, { signal }) => {
     const key = accountKey(wiring.accountKind, request.name, request.namespace);
-    const object = kind.store.get(request.key);
+    let object = kind.store.get(request.key);
     if (object === undefined) {
       await forget(key);
       return undefined;
     }
-    if (object.metadata.annotations?.[ANNOTATIONS.paused] === "true") return undefined;
+    const deleted = object.metadata.deletionTimestamp !== undefined;
+    const users = wiring.dependants.users(key);
+    object = await setFinalizer(shared, kind, object, FINALIZER, users.total > 0, signal);
+    if (deleted && users.total === 0) return undefined;
+    if (!deleted && object.metadata.annotations?.[ANNOTATIONS.paused] === "true") return undefined;
     const asked = object.metadata.annotations?.[ANNOTATIONS.reconcileRequestedAt];
     const requested = asked !== undefined && asked !== object.status?.lastHandledReconcileAt;
 
@@ -139,13 +143,14 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       outcome = { kind: "NoKey", reason, message };
     }
 
-    const counts = countsOf(wiring.endpointsOf(key).managed, memory?.handle);
+    const counts = countsOf(wiring.dependants.endpoints(key).managed, memory?.handle);
     const { generation } = object.metadata;
     const status = accountStatus(
       object.status,
       generation,
       outcome,
       counts,
+      deleted ? users : undefined,
       requested ? asked : undefined,
       clock.now(),
     );

@@ -56,6 +56,8 @@ export type Resolved =
 export type AccountRegistry = {
   /** The account that an object in `namespace` means (api.md: accountRef). */
   resolve(ref: AccountRef | undefined, namespace: string): Promise<Resolved>;
+  /** The same, without asking whether it may be used; undefined when there is no such account. */
+  keyOf(ref: AccountRef | undefined, namespace: string): AccountKey | undefined;
   /** A call met 401 or 403: holds the account at once and has it checked. */
   unauthorized(key: AccountKey, message: string): void;
   /** Call after call went without an answer: the same. */
@@ -111,8 +113,11 @@ export function createAccountRegistry(
     requestCheck(key);
   }
 
+  const keyOf = (ref: AccountRef | undefined, namespace: string) => possibleAccounts(ref, namespace).find(exists);
+
   return {
     set,
+    keyOf,
     get: (key) => entries.get(key),
     entries: () => entries,
     onChange: (listener) => void listeners.push(listener),
@@ -124,7 +129,7 @@ export function createAccountRegistry(
     unauthorized: (key, message) => hold(key, "Unauthorized", message),
     unreachable: (key, message) => hold(key, "Unreachable", message),
     async resolve(ref, namespace) {
-      const key = possibleAccounts(ref, namespace).find(exists);
+      const key = keyOf(ref, namespace);
       if (key === undefined) {
         return { kind: "Held", reason: "AccountNotFound", message: notFound(ref, namespace), ref: undefined };
       }

@@ -16,12 +16,17 @@ export function accountStatus(
   generation: number | undefined,
   outcome: AccountOutcome,
   counts: AccountCounts,
+  /** It is to be deleted, and these still need it. */
+  users: { names: string[]; total: number } | undefined,
   handledRequest: string | undefined,
   now: number,
 ): AccountStatus {
   const base: AccountStatus = previous ?? { conditions: [] };
   const limits = outcome.kind === "Probed" ? (outcome.probe.limits ?? base.limits) : base.limits;
-  const updates = updatesOf(outcome).map((update) => ({ ...update, observedGeneration: generation }));
+  const inUse: ConditionUpdate[] = users === undefined ? [] : [{ type: "Ready", status: "False", ...inUseBy(users) }];
+  const updates = [...updatesOf(outcome).filter(({ type }) => users === undefined || type !== "Ready"), ...inUse].map(
+    (update) => ({ ...update, observedGeneration: generation }),
+  );
   const stalled = updates.some(({ type }) => type === "Stalled");
   return {
     ...base,
@@ -79,4 +84,10 @@ function updatesOf(outcome: AccountOutcome): ConditionUpdate[] {
     ];
   }
   return [reachable, authenticated, { type: "Ready", status: "False", reason: "Unreachable", message: probe.message }];
+}
+
+function inUseBy({ names, total }: { names: string[]; total: number }): { reason: Reason; message: string } {
+  const more = total > names.length ? ` and ${total - names.length} more` : "";
+  const message = `Deletion waits for what still needs the account (${total}): ${names.join(", ")}${more}: delete it first`;
+  return { reason: "InUse", message };
 }

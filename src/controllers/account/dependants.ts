@@ -1,0 +1,69 @@
+import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
+import type { SpeechJob } from "../../api/speech-job.ts";
+import type { VideoJob } from "../../api/video-job.ts";
+import type { Resource } from "../../kube/resource.ts";
+import type { KubeObject } from "../../kube/types.ts";
+import { type Indexer, keyOf, type Store } from "../../runtime/store.ts";
+import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } from "./registry.ts";
+
+type Kinds = {
+  endpoints: { resource: Resource; store: Store<GpuEndpoint> };
+  jobs: readonly { resource: Resource; store: Store<SpeechJob> | Store<VideoJob> }[];
+};
+
+/** The objects of an account, by the index `byAccount`. */
+export type Dependants = {
+  /** Whatever may come to mean the account: who wants to hear when it changes. */
+  all(key: AccountKey): { resource: Resource; key: string }[];
+  /** Endpoints that this account follows, and how many of them are bound. */
+  endpoints(key: AccountKey): { total: number; managed: number; withVolumes: boolean };
+  /**
+   * What still needs the account: endpoints, until they are gone, and jobs that have not finished. `KIND NAMESPACE/NAME`,
+   * sorted, at most `limit`, and how many there are in all.
+   */
+  users(key: AccountKey, limit?: number): { names: string[]; total: number };
+};
+
+type Dependant = KubeObject<{ accountRef?: Parameters<typeof possibleAccounts>[0] }>;
+
+/** Index of the store of every kind that has an `accountRef`. */
+export const byAccount: Indexer<Dependant> = (object) =>
+  possibleAccounts(object.spec.accountRef, object.metadata.namespace ?? "");
+
+export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegistry, "keyOf">): Dependants {
+  /** What an object is bound to, or else means now. */
+  function belongs(object: GpuEndpoint | SpeechJob | VideoJob, key: AccountKey): boolean {
+    const { namespace = "" } = object.metadata;
+    const bound = object.status?.account;
+    return bound === undefined
+      ? accounts().keyOf(object.spec.accountRef, namespace) === key
+      : accountKey(bound.kind === "Account" ? "Account" : "ClusterAccount", bound.name, namespace) === key;
+  }
+  const endpointsOf = (key: AccountKey) =>
+    kinds.endpoints.store.byIndex("account", key).filter((endpoint) => belongs(endpoint, key));
+
+  return {
+    all: (key) =>
+      [kinds.endpoints, ...kinds.jobs].flatMap(({ resource, store }) =>
+        store.byIndex("account", key).map((object) => ({ resource, key: keyOf(object) })),
+      ),
+    endpoints(key) {
+      const found = endpointsOf(key);
+      return {
+        total: found.length,
+        managed: found.filter((endpoint) => endpoint.status?.endpointID !== undefined).length,
+        withVolumes: found.some(({ spec }) => (spec.volumes?.length ?? 0) > 0),
+      };
+    },
+    users(key, limit = 3) {
+      const jobs = kinds.jobs.flatMap(({ resource, store }) =>
+        store
+          .byIndex("account", key)
+          .filter((job) => job.status?.phase !== "Succeeded" && job.status?.phase !== "Failed" && belongs(job, key))
+          .map((job) => `${resource.kind} ${keyOf(job)}`),
+      );
+      const names = [...endpointsOf(key).map((endpoint) => `GpuEndpoint ${keyOf(endpoint)}`), ...jobs].sort();
+      return { names: names.slice(0, limit), total: names.length };
+    },
+  };
+}

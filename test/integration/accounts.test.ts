@@ -1,0 +1,64 @@
+import { expect, it } from "vitest";
+import { manifest } from "../support/manifests.ts";
+import { closeWorldsAfterAll, condition, disposableWorld, eventually, waitForCondition } from "../support/world.ts";
+
+closeWorldsAfterAll();
+
+const FINALIZER = "mooring.dev/finalizer";
+
+it("an account in use does not vanish: it names who uses it, serves them to the end, and goes with the last one", {
+  timeout: 120_000,
+}, async () => {
+  const world = await disposableWorld("inuse");
+  await world.startOperator();
+  await waitForCondition(world, "Account", "default", "Ready");
+  expect((await world.get("Account", "default")).metadata.finalizers ?? []).not.toContain(FINALIZER);
+
+  await world.apply(manifest("endpoint", {}, "a"));
+  await world.apply(manifest("hd", {}, "said"));
+  await waitForCondition(world, "GpuEndpoint", "a", "Ready");
+  await waitForCondition(world, "SpeechJob", "said", "Ready"); // finished: it needs the account no more
+  await eventually("the account is protected", async () =>
+    (await world.get("Account", "default")).metadata.finalizers?.includes(FINALIZER),
+  );
+
+  await world.remove("Account", "default");
+  const held = await eventually("the account says who uses it", async () => {
+    const account = await world.get("Account", "default");
+    return condition(account, "Ready")?.reason === "InUse" ? account : undefined;
+  });
+  expect(condition(held, "Ready")).toMatchObject({
+    status: "False",
+    message: `Deletion waits for what still needs the account (1): GpuEndpoint ${world.namespace}/a: delete it first`,
+  });
+
+  await world.remove("GpuEndpoint", "a");
+  await eventually("the endpoint is gone", async () => (await world.list("GpuEndpoint")).length === 0);
+  await eventually("the account is gone", async () => (await world.list("Account")).length === 0);
+  const [endpoint] = (await world.state()).endpoints;
+  expect(endpoint).toMatchObject({ parameters: { workerConfig: { minNum: 0, maxNum: 0 } } });
+});
+
+it("a service that does not answer holds the account at once, costs single calls, and is taken up again", {
+  timeout: 180_000,
+}, async () => {
+  const world = await disposableWorld("silent");
+  await world.startOperator();
+  const names = Array.from({ length: 30 }, (_, index) => `e-${index}`);
+  for (const name of names) await world.apply(manifest("endpoint", {}, name));
+  const allServe = async () =>
+    (await world.list("GpuEndpoint")).every((endpoint) => condition(endpoint, "Ready")?.status === "True");
+  await eventually("every endpoint serves", allServe);
+
+  await world.control("POST", "/__faults", { kind: "gatewayPage", operation: "*", probability: 1 });
+  const asked = { metadata: { annotations: { "mooring.dev/reconcile-requested-at": "now" } } };
+  for (const name of names) await world.patch("GpuEndpoint", name, asked);
+  const account = await waitForCondition(world, "Account", "default", "Reachable", "False");
+  expect(condition(account, "Ready")).toMatchObject({ status: "False", reason: "Unreachable" });
+  await world.control("DELETE", "/__audit");
+  await eventually("the account is asked again", async () => (await world.audit()).length >= 2);
+  expect(new Set((await world.audit()).map(({ operation }) => operation))).toEqual(new Set(["getEndpointLimits"]));
+
+  await world.control("DELETE", "/__faults");
+  await eventually("every endpoint serves again", allServe);
+});
