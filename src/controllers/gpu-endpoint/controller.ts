@@ -7,11 +7,11 @@ import type { JournalEntry } from "../../runtime/journal.ts";
 import { referencesOf } from "../references.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer, settleGone } from "../shared.ts";
 import { type Converged, converge } from "./converge.ts";
-import { warnOfLocalVolumes, warnOfStall } from "./events.ts";
+import { warnOfFight, warnOfLocalVolumes, warnOfStall } from "./events.ts";
 import { finalizeEndpoint, needsFinalizer } from "./finalize.ts";
 import { reconcileRequest } from "./observe.ts";
 import { createUpdateRounds } from "./rounds.ts";
-import { statusOf } from "./status.ts";
+import { pausedStatus, statusOf } from "./status.ts";
 import { createUnknownCreates } from "./unknown-creates.ts";
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
@@ -33,7 +33,10 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
       rounds.forget(uid);
       return finalizeEndpoint(shared, kind, endpoint, entry, unknownForMs, context);
     }
-    if (annotations?.[ANNOTATIONS.paused] === "true") return undefined;
+    if (annotations?.[ANNOTATIONS.paused] === "true") {
+      await patchStatus(shared, kind, endpoint, pausedStatus(endpoint, shared.clock.now()), context.signal);
+      return undefined;
+    }
 
     shared.references.track(referenceKey(key), referencesOf(namespace, endpoint.spec.env ?? []));
     const request = reconcileRequest(endpoint);
@@ -47,12 +50,15 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
       // Before the first remote write, so that nothing is left behind unseen.
       endpoint = await setFinalizer(shared, kind, endpoint, FINALIZER, needsFinalizer(endpoint), context.signal);
       const { account, ref } = resolved;
-      converged = await converge({ shared, kind, endpoint, account, ref, entry, unknownForMs, rounds, context });
+      const requested = request !== undefined;
+      const known = { entry, unknownForMs, rounds, requested };
+      converged = await converge({ shared, kind, endpoint, account, ref, ...known, context });
     }
 
     const { outcome, written } = converged;
     const status = statusOf(endpoint, written, outcome, request, shared.clock.now());
     warnOfLocalVolumes(shared.recorder, endpoint);
+    warnOfFight(shared.recorder, endpoint, outcome);
     warnOfStall(shared.recorder, endpoint, outcome.stalled);
     await patchStatus(shared, kind, endpoint, status, context.signal);
     const settled = written.submission?.id ?? (written.endpointID === undefined ? undefined : entry?.id);

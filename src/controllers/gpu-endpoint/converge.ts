@@ -1,4 +1,5 @@
-import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
+import { getCondition } from "../../api/conditions.ts";
+import { type DriftField, driftFields, type GpuEndpoint } from "../../api/gpu-endpoint.ts";
 import type { AccountRef } from "../../api/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
@@ -13,8 +14,8 @@ import type { Kind, Shared } from "../shared.ts";
 import { createEndpoint, updateEndpoint } from "./apply.ts";
 import { appNameOf, type DesiredEndpoint, desiredEndpoint, referencesHash, updateBody } from "./desired.ts";
 import { type Difference, differences, ignoredFields } from "./drift.ts";
-import { completed, isApplied, isSettled, isSettling, observeBinding, read } from "./observe.ts";
-import { type Binding, planEndpoint } from "./plan.ts";
+import { completed, isApplied, isResuming, isSettled, isSettling, observeBinding, read } from "./observe.ts";
+import { type Binding, MAX_ROUNDS, type Plan, planEndpoint } from "./plan.ts";
 import type { UpdateRounds } from "./rounds.ts";
 import { boundAccount, type Outcome, type Written } from "./status.ts";
 
@@ -43,6 +44,8 @@ export type ConvergeInput = {
   /** How long this process has known that the entry's outcome is unknown. */
   unknownForMs: number;
   rounds: UpdateRounds;
+  /** A person asks to look and to try again now. */
+  requested: boolean;
   context: ReconcileContext;
 };
 
@@ -59,16 +62,21 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
     const reader = createValueReader(shared.kube, context.signal);
     const env = await resolveEnv(reader, endpoint.metadata.namespace ?? "", endpoint.spec.env ?? []);
     const desired = desiredEndpoint(endpoint, shared.clusterUID, env);
-    const binding = await observeBinding({
-      endpoint,
-      account,
-      entry: input.entry,
-      unknownForMs: input.unknownForMs,
-      appName,
-      now: shared.clock.now(),
-      signal: context.signal,
-    });
-    return await act(input, desired, binding, written);
+    const observe = (fresh: boolean) =>
+      observeBinding({
+        endpoint,
+        account,
+        entry: input.entry,
+        unknownForMs: input.unknownForMs,
+        appName,
+        now: shared.clock.now(),
+        fresh,
+        signal: context.signal,
+      });
+    const decision = decide(input, desired, await observe(false));
+    // An update names every parameter, so it is made from a fresh read: the sweep's may be a minute old.
+    const stale = decision.plan.action === "Update" && decision.binding.kind === "Bound" && !decision.binding.fresh;
+    return await act(input, desired, stale ? decide(input, desired, await observe(true)) : decision, written);
   } catch (error) {
     if (error instanceof MissingReferenceError) {
       return {
@@ -81,29 +89,55 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
   }
 }
 
-async function act(
-  input: ConvergeInput,
-  desired: DesiredEndpoint,
-  binding: Binding,
-  written: Partial<Written>,
-): Promise<Converged> {
-  const { shared, endpoint, account, entry, rounds, context } = input;
-  const { spec, metadata } = endpoint;
+type Decision = { binding: Binding; plan: Plan; applied: boolean; wish: string };
+
+function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding): Decision {
+  const { shared, endpoint, account, rounds } = input;
+  const { uid = "" } = endpoint.metadata;
   const now = shared.clock.now();
-  const record = binding.kind === "Bound" ? binding.record : undefined;
-  const bodyHash = hashOf(updateBody("", desired));
+  const wish = hashOf(updateBody("", desired));
+  // A new generation that asks for nothing else at the remote (a policy was changed) has been applied already.
   const referencesNow = referencesHash(endpoint, desired.env);
   const { appliedReferencesHash = referencesNow } = endpoint.status ?? {};
-  const applied = isApplied(endpoint) && appliedReferencesHash === referencesNow;
+  const unchanged = isApplied(endpoint) && appliedReferencesHash === referencesNow;
+  const applied = unchanged || rounds.given(uid) === wish;
+  if (input.requested) rounds.forget(uid);
+  else rounds.resume(uid, wish, foughtOver(endpoint), now, MAX_ROUNDS);
   const plan = planEndpoint({
-    spec,
+    spec: endpoint.spec,
     desired,
     binding,
     limits: account.limits(),
     applied,
-    rounds: rounds.count(metadata.uid ?? "", bodyHash, now),
+    resuming: isResuming(endpoint),
+    rounds: {
+      count: (fields) => rounds.count(uid, wish, fields),
+      sinceMs: () => rounds.sinceMs(uid, wish, now),
+    },
     now,
   });
+  return { binding, plan, applied, wish };
+}
+
+/** The fields that were given up for this generation, by the word of the status: another process may have done so. */
+function foughtOver({ status, metadata }: GpuEndpoint): DriftField[] {
+  const synced = getCondition(status?.conditions, "Synced");
+  if (synced?.reason !== "DriftFight" || synced.observedGeneration !== metadata.generation) return [];
+  return driftFields.filter((path) => status?.drift?.some(({ field }) => field === path));
+}
+
+async function act(
+  input: ConvergeInput,
+  desired: DesiredEndpoint,
+  { binding, plan, applied, wish }: Decision,
+  written: Partial<Written>,
+): Promise<Converged> {
+  const { shared, endpoint, account, entry, rounds, context } = input;
+  const { metadata } = endpoint;
+  const { uid = "" } = metadata;
+  const now = shared.clock.now();
+  const record = binding.kind === "Bound" ? binding.record : undefined;
+  const referencesNow = referencesHash(endpoint, desired.env);
   const given: Partial<Written> = {
     ...(metadata.generation === undefined ? {} : { appliedGeneration: metadata.generation }),
     ...(referencesNow === undefined ? {} : { appliedReferencesHash: referencesNow }),
@@ -125,8 +159,10 @@ async function act(
     }
     case "Update": {
       const endpointID = binding.kind === "Bound" ? binding.endpointID : "";
-      rounds.note(metadata.uid ?? "", bodyHash, now);
+      const fields = plan.differences.flatMap(({ field, remediable }) => (remediable ? [field] : []));
+      rounds.note(uid, wish, fields, now);
       await updateEndpoint(shared, account, endpointID, plan.sent, context);
+      rounds.give(uid, wish);
       Object.assign(written, given, { lastAppliedTime: rfc3339(now) });
       shared.recorder.event(
         endpoint,
@@ -173,11 +209,15 @@ async function act(
         written,
         requeueAfterMs: REMOTE_REFUSAL_MS,
       };
-    case "None":
+    case "None": {
+      if (record !== undefined) rounds.give(uid, wish);
+      const converged = seen(input, desired, record, record === undefined ? written : { ...written, ...given });
       return {
-        ...seen(input, desired, record, record === undefined ? written : { ...written, ...given }),
+        ...converged,
         outcome: { record, differences: plan.differences, fighting: plan.fighting },
+        ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
       };
+    }
   }
 }
 
@@ -190,7 +230,8 @@ function seen(
 ): Converged {
   const { spec, status } = endpoint;
   const now = shared.clock.now();
-  const differing: Difference[] = record === undefined ? [] : differences(desired, record, ignoredFields(spec));
+  const differing: Difference[] =
+    record === undefined ? [] : differences(desired, record, ignoredFields(spec, isResuming(endpoint)));
   const lastApplied = written.lastAppliedTime ?? status?.lastAppliedTime;
   const base = { conditions: [], ...status, ...(lastApplied === undefined ? {} : { lastAppliedTime: lastApplied }) };
   const settling = isSettling({ ...endpoint, status: base }, now) && (record === undefined || !isSettled(record));

@@ -1,6 +1,7 @@
 import {
   DEFAULT_LOCAL_VOLUME_GB,
   type DriftField,
+  driftFields,
   type EndpointDrift,
   type EndpointVolume,
   type GpuEndpointSpec,
@@ -121,10 +122,20 @@ const FIELDS: readonly FieldRule[] = [
   ),
 ];
 
-/** Fields that another party owns. An adopted endpoint keeps its own app name. */
-export function ignoredFields(spec: GpuEndpointSpec): DriftField[] {
-  return [...(spec.ignoreDrift ?? []), ...(spec.adoption === undefined ? [] : (["appName"] as const))];
+/**
+ * Fields that another party owns. An adopted endpoint keeps its own app name. `suspend` is our word on the number of
+ * workers, whoever owns it otherwise, and so is the way back.
+ */
+export function ignoredFields(spec: GpuEndpointSpec, resuming = false): DriftField[] {
+  const theirs = spec.ignoreDrift ?? [];
+  const adopted: DriftField[] = spec.adoption === undefined ? [] : ["appName"];
+  if (!spec.suspend && !resuming) return [...theirs, ...adopted];
+  const scaled: readonly DriftField[] = ["workers", "workers.min", "workers.max"];
+  const others = theirs.includes("workers") ? WORKER_FIELDS.filter((field) => !scaled.includes(field)) : [];
+  return [...theirs.filter((field) => !scaled.includes(field)), ...others, ...adopted];
 }
+
+const WORKER_FIELDS = driftFields.filter((field) => field.startsWith("workers."));
 
 /**
  * Where the remote differs from the spec, after normalising: absent is empty, order matters only where it has a

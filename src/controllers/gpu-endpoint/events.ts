@@ -2,6 +2,7 @@ import { getCondition } from "../../api/conditions.ts";
 import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
 import type { Reason } from "../../api/reasons.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
+import type { Outcome } from "./status.ts";
 
 /** Said once for each generation (interface: "The local type is to be retired"). */
 export function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoint): void {
@@ -15,6 +16,19 @@ export function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoin
     "LocalVolume",
     "Validate",
     `Volumes of type local (${paths}) are to be retired by the service: move to network volumes`,
+  );
+}
+
+/** Said when we stop putting back what something else keeps changing. */
+export function warnOfFight(recorder: EventRecorder, endpoint: GpuEndpoint, outcome: Outcome): void {
+  if (!outcome.fighting || getCondition(endpoint.status?.conditions, "Synced")?.reason === "DriftFight") return;
+  const fields = outcome.differences.map(({ field }) => field).join(", ");
+  recorder.event(
+    endpoint,
+    "Warning",
+    "DriftFight",
+    "Reconcile",
+    `Something keeps undoing our change of ${fields}; not put back any more until the spec changes or a reconcile is requested`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { getCondition } from "../../api/conditions.ts";
 import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
 import { ANNOTATIONS } from "../../api/meta.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
@@ -18,6 +19,8 @@ export type BindingFacts = {
   unknownForMs: number;
   appName: string;
   now: number;
+  /** Reads a bound endpoint alone, whatever the sweep shows. */
+  fresh?: boolean;
   signal: AbortSignal;
 };
 
@@ -63,18 +66,18 @@ async function observeUnbound({ endpoint, account, appName, signal }: BindingFac
 async function observeBound(facts: BindingFacts, endpointID: string): Promise<Binding> {
   const { endpoint, account, now, signal } = facts;
   const swept = account.endpoints.get(endpointID);
-  if (swept !== undefined && !needsFreshRead(endpoint, swept, now)) {
+  if (swept !== undefined && facts.fresh !== true && !needsFreshRead(endpoint, swept, now)) {
     const record = await completed(account, endpoint, swept, "Remembered", signal);
-    return { kind: "Bound", endpointID, record, provenGone: false };
+    return { kind: "Bound", endpointID, record, fresh: false, provenGone: false };
   }
   const record = await read(account, endpointID, signal);
   if (record === undefined) {
     const provenGone = account.endpoints.gone(endpointID) && !isNew(endpoint, now);
-    return { kind: "Bound", endpointID, record: undefined, provenGone };
+    return { kind: "Bound", endpointID, record: undefined, fresh: true, provenGone };
   }
   const settlingOnly = isApplied(endpoint) && reconcileRequest(endpoint) === undefined;
   const whole = await completed(account, endpoint, record, settlingOnly ? "Remembered" : "Now", signal);
-  return { kind: "Bound", endpointID, record: whole, provenGone: false };
+  return { kind: "Bound", endpointID, record: whole, fresh: true, provenGone: false };
 }
 
 export function isApplied(endpoint: GpuEndpoint): boolean {
@@ -108,6 +111,12 @@ export function isSettling(endpoint: GpuEndpoint, now: number): boolean {
   return lastAppliedTime !== undefined && now - Date.parse(lastAppliedTime) < SETTLE_MS;
 }
 
+/** `suspend` was taken back, and the remote was not seen with workers since. */
+export function isResuming({ spec, status }: GpuEndpoint): boolean {
+  const stopped = getCondition(status?.conditions, "Stopped");
+  return !spec.suspend && stopped !== undefined && stopped.reason !== "Resumed";
+}
+
 /** What was created a moment ago may not show yet: its absence proves nothing. */
 function isNew(endpoint: GpuEndpoint, now: number): boolean {
   const { submission } = endpoint.status ?? {};
@@ -116,7 +125,8 @@ function isNew(endpoint: GpuEndpoint, now: number): boolean {
 
 function needsFreshRead(endpoint: GpuEndpoint, swept: EndpointRecord, now: number): boolean {
   if (!isApplied(endpoint) || reconcileRequest(endpoint) !== undefined) return true;
-  return isSettling(endpoint, now) && !isSettled(swept);
+  const differed = getCondition(endpoint.status?.conditions, "Synced")?.status === "False";
+  return isSettling(endpoint, now) && (differed || !isSettled(swept));
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { GpuEndpointSpec } from "../../api/gpu-endpoint.ts";
+import type { DriftField, GpuEndpointSpec } from "../../api/gpu-endpoint.ts";
 import type { Reason } from "../../api/reasons.ts";
 import type { EndpointRecord } from "../../service/endpoint-record.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
@@ -15,8 +15,8 @@ export type Binding =
    * this process has known of it, and so surely not less than what has passed since it was sent.
    */
   | { kind: "CreateUnknown"; candidate: EndpointRecord | undefined; sentAt: number; unknownForMs: number }
-  /** Ours. `record` undefined: the remote did not show it this time. */
-  | { kind: "Bound"; endpointID: string; record: EndpointRecord | undefined; provenGone: boolean };
+  /** Ours. `record` undefined: the remote did not show it this time. `fresh`: read just now, not by the sweep. */
+  | { kind: "Bound"; endpointID: string; record: EndpointRecord | undefined; fresh: boolean; provenGone: boolean };
 
 export type Facts = {
   spec: GpuEndpointSpec;
@@ -25,8 +25,10 @@ export type Facts = {
   limits: EndpointLimits | undefined;
   /** The remote was given this generation, with these values from Secrets and ConfigMaps, already. */
   applied: boolean;
-  /** Updates in a row, with the same body, after which the remote still differed. */
-  rounds: number;
+  /** `suspend` was taken back, and the remote has not been given its workers again yet. */
+  resuming: boolean;
+  /** Updates with the same wish before this one: how many because of any one of these fields, and since when. */
+  rounds: { count(fields: readonly DriftField[]): number; sinceMs(): number };
   /** Milliseconds since the epoch. */
   now: number;
 };
@@ -39,7 +41,7 @@ export type Plan =
   /** `sent`: the desired endpoint with the fields of another party as the remote has them. */
   | { action: "Update"; sent: DesiredEndpoint; differences: Difference[] }
   /** Nothing to write. `fighting`: something keeps undoing our change. */
-  | { action: "None"; differences: Difference[]; fighting: boolean }
+  | { action: "None"; differences: Difference[]; fighting: boolean; lookAgainMs?: number }
   /** The remote does not show the endpoint, which proves nothing yet. */
   | { action: "AwaitProofOfAbsence" }
   /** A person must act. */
@@ -47,8 +49,10 @@ export type Plan =
 
 /** A create shows in the list within this time after the request surely ended, or never happened. */
 export const LOOKUP_MS = 60_000;
-/** Updates without a lasting effect before we stop. */
+/** Updates of a field without a lasting effect before we stop. */
 export const MAX_ROUNDS = 3;
+/** After each round the remote gets so much longer to show the update, before it counts as undone. */
+const ROUND_MS = 10_000;
 /** The remote's clock may be behind ours by this much when an endpoint's age is judged. */
 const CLOCK_SKEW_MS = 5_000;
 
@@ -104,7 +108,7 @@ function planAdoption(facts: Facts, adopt: EndpointRecord | "NotFound" | undefin
       `adoption.endpointID ${adoption?.endpointID} does not exist in this account: adoption is immutable, so delete this object and create it with the right id`,
     );
   }
-  const differing = differences(facts.desired, adopt, ignoredFields(facts.spec));
+  const differing = differences(facts.desired, adopt, ignoredFields(facts.spec, facts.resuming));
   if (adoption?.mode === "Match" && managementPolicy === "Full" && differing.length > 0) {
     return stall(
       "AdoptionMismatch",
@@ -131,7 +135,7 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
       `endpoint ${binding.endpointID} is gone from the service: delete this object, or set driftPolicy Remediate and managementPolicy Full to have it created again`,
     );
   }
-  const differing = differences(desired, binding.record, ignoredFields(spec));
+  const differing = differences(desired, binding.record, ignoredFields(spec, facts.resuming));
   const remediable = differing.filter((difference) => difference.remediable);
   if (remediable.length === 0 || spec.managementPolicy === "Observe") {
     return { action: "None", differences: differing, fighting: false };
@@ -139,8 +143,11 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
   // A change of the spec is the user's wish; drift is only remedied where the policy says so.
   if (facts.applied && spec.driftPolicy === "Report")
     return { action: "None", differences: differing, fighting: false };
-  if (facts.rounds >= MAX_ROUNDS) return { action: "None", differences: differing, fighting: true };
-  const sent = withIgnored(desired, binding.record, ignoredFields(spec));
+  const rounds = facts.rounds.count(remediable.map(({ field }) => field));
+  if (rounds >= MAX_ROUNDS) return { action: "None", differences: differing, fighting: true };
+  const lookAgainMs = rounds * ROUND_MS - facts.rounds.sinceMs();
+  if (lookAgainMs > 0) return { action: "None", differences: differing, fighting: false, lookAgainMs };
+  const sent = withIgnored(desired, binding.record, ignoredFields(spec, facts.resuming));
   return rangeStall(facts, sent, "update", differing) ?? { action: "Update", sent, differences: differing };
 }
 

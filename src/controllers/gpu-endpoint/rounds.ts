@@ -1,22 +1,56 @@
-/** Counts updates with the same body, to see when something else keeps undoing them. */
+import type { DriftField } from "../../api/gpu-endpoint.ts";
+
+/**
+ * Counts, field by field, how often the same wish was sent and undone, to see when something else keeps undoing it. A
+ * wish is a hash of what the spec asks for; a count is of one wish and begins anew with the next.
+ */
 export type UpdateRounds = {
-  /** Updates of this object with this body in the last half hour. */
-  count(uid: string, bodyHash: string, now: number): number;
-  note(uid: string, bodyHash: string, now: number): void;
+  /** Updates with this wish because of any one of these fields; not fewer for time that passes without an update. */
+  count(uid: string, wish: string, fields: readonly DriftField[]): number;
+  /** Milliseconds since the last update with this wish; Infinity when there was none. */
+  sinceMs(uid: string, wish: string, now: number): number;
+  /** An update is sent because of these fields. Rounds of more than half an hour before do not count any more. */
+  note(uid: string, wish: string, fields: readonly DriftField[], now: number): void;
+  /** A status says that these fields were given up: goes on where another process left off. None: nothing to take over. */
+  resume(uid: string, wish: string, fields: readonly DriftField[], now: number, rounds: number): void;
+  /** The wish that the remote was last given, as far as this process knows. */
+  given(uid: string): string | undefined;
+  give(uid: string, wish: string): void;
+  /** Begins anew: the object goes, or a person asks to try again. */
   forget(uid: string): void;
 };
+
+type Rounds = { wish: string; times: Map<DriftField, number[]>; last: number };
 
 const WINDOW_MS = 30 * 60_000;
 
 export function createUpdateRounds(): UpdateRounds {
-  const rounds = new Map<string, { bodyHash: string; times: number[] }>();
-  const recent = (uid: string, bodyHash: string, now: number): number[] => {
+  const rounds = new Map<string, Rounds>();
+  const wishes = new Map<string, string>();
+  const of = (uid: string, wish: string) => {
     const known = rounds.get(uid);
-    return known?.bodyHash === bodyHash ? known.times.filter((time) => now - time < WINDOW_MS) : [];
+    return known?.wish === wish ? known : undefined;
   };
   return {
-    count: (uid, bodyHash, now) => recent(uid, bodyHash, now).length,
-    note: (uid, bodyHash, now) => void rounds.set(uid, { bodyHash, times: [...recent(uid, bodyHash, now), now] }),
-    forget: (uid) => void rounds.delete(uid),
+    count: (uid, wish, fields) => Math.max(0, ...fields.map((field) => of(uid, wish)?.times.get(field)?.length ?? 0)),
+    sinceMs: (uid, wish, now) => now - (of(uid, wish)?.last ?? Number.NEGATIVE_INFINITY),
+    note(uid, wish, fields, now) {
+      const { times } = of(uid, wish) ?? { times: new Map<DriftField, number[]>() };
+      for (const field of fields) {
+        times.set(field, [...(times.get(field) ?? []).filter((time) => now - time < WINDOW_MS), now]);
+      }
+      rounds.set(uid, { wish, times, last: now });
+    },
+    resume(uid, wish, fields, now, count) {
+      if (rounds.has(uid) || fields.length === 0) return;
+      const times = Array.from({ length: count }, () => now);
+      rounds.set(uid, { wish, times: new Map(fields.map((field) => [field, times])), last: now });
+    },
+    given: (uid) => wishes.get(uid),
+    give: (uid, wish) => void wishes.set(uid, wish),
+    forget(uid) {
+      rounds.delete(uid);
+      wishes.delete(uid);
+    },
   };
 }

@@ -1,6 +1,6 @@
 import { type ConditionUpdate, removeCondition, setConditions } from "../../api/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/gpu-endpoint.ts";
-import type { AccountRef } from "../../api/meta.ts";
+import { type AccountRef, ANNOTATIONS } from "../../api/meta.ts";
 import type { Reason } from "../../api/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../service/endpoint-record.ts";
@@ -119,6 +119,23 @@ function conditions(
   return updates;
 }
 
+/**
+ * The status of an object that is paused: what was last seen stays, and is not vouched for any more. The generation is
+ * not counted as observed, so that a change made meanwhile reads as under way.
+ */
+export function pausedStatus(endpoint: GpuEndpoint, now: number): GpuEndpointStatus {
+  const previous: GpuEndpointStatus = endpoint.status ?? { conditions: [] };
+  const paused = {
+    status: "Unknown",
+    reason: "Paused",
+    message: `The annotation ${ANNOTATIONS.paused} is "true": the remote is neither read nor written; remove it to go on`,
+  } as const;
+  const updates: ConditionUpdate[] = [{ type: "Synced", ...paused }];
+  if (previous.endpointID === undefined) updates.push({ type: "Ready", ...paused });
+  const kept = removeCondition(previous.conditions, "Reconciling");
+  return { ...previous, conditions: setConditions(kept, updates, rfc3339(now)) };
+}
+
 /** Ready follows the remote's own word; an empty worker list is normal when no worker is asked for. */
 function readiness(record: EndpointRecord): ConditionUpdate {
   const { status, error, message } = record.status;
@@ -151,18 +168,19 @@ function synced({ differences, fighting }: Outcome): ConditionUpdate {
         type: "Synced",
         status: "False",
         reason: "DriftFight",
-        message: `Something keeps undoing our change of ${fields}: find it, or add the fields to ignoreDrift`,
+        message: `Something keeps undoing our change of ${fields}, so it is not put back any more: find it and request a reconcile, or add the fields to ignoreDrift`,
       }
     : { type: "Synced", status: "False", reason: "Drifted", message: `The remote differs in ${fields}` };
 }
 
 function stopped(endpoint: GpuEndpoint, record: EndpointRecord | undefined): ConditionUpdate[] {
+  if (record === undefined) return [];
   if (!endpoint.spec.suspend) {
-    return endpoint.status?.conditions.some(({ type }) => type === "Stopped")
+    const resumed = record.workerConfig.max !== 0 || endpoint.spec.workers.max === 0;
+    return resumed && endpoint.status?.conditions.some(({ type }) => type === "Stopped")
       ? [{ type: "Stopped", status: "False", reason: "Resumed", message: "spec.suspend is false" }]
       : [];
   }
-  if (record === undefined) return [];
   const { workers, workerConfig } = record;
   const done = workerConfig.min === 0 && workerConfig.max === 0 && workers.length === 0;
   return [

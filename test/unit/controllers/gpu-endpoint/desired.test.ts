@@ -7,7 +7,6 @@ import {
   referencesHash,
   updateBody,
 } from "../../../../src/controllers/gpu-endpoint/desired.ts";
-import { createUpdateRounds } from "../../../../src/controllers/gpu-endpoint/rounds.ts";
 import { createEndpointParameters, updateEndpointRequest } from "../../../../src/service/schema/endpoints-v1.ts";
 import { CLUSTER_UID, desiredOf, endpointOf } from "../../../support/endpoints.ts";
 
@@ -137,32 +136,5 @@ describe("the hash of values that are referred to", () => {
     expect(referencesHash(endpointOf({}, { uid: "a" }), env)).not.toBe(
       referencesHash(endpointOf({}, { uid: "b" }), env),
     );
-  });
-});
-
-describe("rounds of updates", () => {
-  const minute = 60_000;
-  it("are counted for one body in half an hour, each object by itself", () => {
-    const rounds = createUpdateRounds();
-    for (const at of [0, 10, 20]) rounds.note("uid", "body", at * minute);
-    rounds.note("other", "body", 20 * minute);
-    expect([rounds.count("uid", "body", 20 * minute), rounds.count("other", "body", 20 * minute)]).toEqual([3, 1]);
-    expect(rounds.count("uid", "body", 30 * minute)).toBe(2);
-    expect(rounds.count("uid", "body", 50 * minute)).toBe(0);
-  });
-
-  it("begin anew with another body", () => {
-    const rounds = createUpdateRounds();
-    rounds.note("uid", "body", 0);
-    expect(rounds.count("uid", "changed", 0)).toBe(0);
-    rounds.note("uid", "changed", 1);
-    expect([rounds.count("uid", "changed", 1), rounds.count("uid", "body", 1)]).toEqual([1, 0]);
-  });
-
-  it("are forgotten with the object", () => {
-    const rounds = createUpdateRounds();
-    rounds.note("uid", "body", 0);
-    rounds.forget("uid");
-    expect(rounds.count("uid", "body", 0)).toBe(0);
   });
 });

@@ -214,6 +214,15 @@ describe("what another party owns", () => {
     const adoption = { endpointID: "ep-9", mode: "Override" };
     expect(ignoredFields(endpointOf().spec)).toEqual([]);
     expect(ignoredFields(endpointOf({ ignoreDrift: ["image"], adoption }).spec)).toEqual(["image", "appName"]);
+    const scaled = endpointOf({ ignoreDrift: ["workers", "image"] }).spec;
+    expect(ignoredFields({ ...scaled, suspend: true })).not.toContain("workers.min");
+    expect(ignoredFields(scaled, true)).toEqual([
+      "image",
+      "workers.idleTimeoutSeconds",
+      "workers.maxConcurrency",
+      "workers.gpus",
+      "workers.requestTimeoutSeconds",
+    ]);
   });
 
   const theirs: EndpointRecord = {

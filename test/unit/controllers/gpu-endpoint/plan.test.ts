@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { GpuEndpoint } from "../../../../src/api/gpu-endpoint.ts";
-import { withIgnored } from "../../../../src/controllers/gpu-endpoint/drift.ts";
+import { ignoredFields, withIgnored } from "../../../../src/controllers/gpu-endpoint/drift.ts";
 import { type Binding, type Facts, type Plan, planEndpoint } from "../../../../src/controllers/gpu-endpoint/plan.ts";
 import type { EndpointRecord } from "../../../../src/service/endpoint-record.ts";
 import { desiredOf, endpointOf, LIMITS, recordOf } from "../../../support/endpoints.ts";
@@ -21,11 +21,17 @@ function plan(change: Change, binding: (endpoint: GpuEndpoint) => Binding, facts
     binding: binding(endpoint),
     limits: LIMITS,
     applied: true,
-    rounds: 0,
+    resuming: false,
+    rounds: rounds(0),
     now: START,
     ...facts,
   });
 }
+
+const rounds = (count: number, sinceMs = 3_600_000): Facts["rounds"] => ({
+  count: () => count,
+  sinceMs: () => sinceMs,
+});
 
 const summary = (result: Plan): string =>
   result.action === "Stall"
@@ -62,12 +68,14 @@ const bound =
     kind: "Bound",
     endpointID: "ep-1",
     record: remote(recordOf(desiredOf(endpoint))),
+    fresh: true,
     provenGone: false,
   });
 const missing = (provenGone: boolean) => (): Binding => ({
   kind: "Bound",
   endpointID: "ep-1",
   record: undefined,
+  fresh: true,
   provenGone,
 });
 
@@ -183,6 +191,13 @@ describe("an adoption", () => {
   });
 });
 
+const theirWorkers = { ignoreDrift: ["workers"] };
+const withWorkers =
+  (min: number, max: number): Remote =>
+  (record) => ({ ...record, workerConfig: { ...record.workerConfig, min, max } });
+const stoppedWorkers = withWorkers(0, 0);
+const running = withWorkers(1, 2);
+
 describe("an endpoint that exists", () => {
   it.each<[string, Change, Remote, Partial<Facts>, string]>([
     ["and equals the spec is left alone", {}, same, {}, "None"],
@@ -193,8 +208,16 @@ describe("an endpoint that exists", () => {
     ["is never written under Observe", observe, otherImage, { applied: false }, "None"],
     ["and differs in an ignored field only is left alone", { ignoreDrift: ["image"] }, otherImage, {}, "None"],
     ["and differs in what no update can change is left alone", {}, otherRootfs, { applied: false }, "None"],
-    ["is updated a third time", {}, otherImage, { rounds: 2 }, "Update"],
-    ["whose updates are undone three times is not fought over", {}, otherImage, { rounds: 3 }, "None, fighting"],
+    ["is updated a third time", {}, otherImage, { rounds: rounds(2) }, "Update"],
+    [
+      "whose updates are undone three times is not fought over",
+      {},
+      otherImage,
+      { rounds: rounds(3) },
+      "None, fighting",
+    ],
+    ["gets time to show an update", {}, otherImage, { rounds: rounds(2, 19_999) }, "None"],
+    ["gets no more than that", {}, otherImage, { rounds: rounds(2, 20_000) }, "Update"],
     ["is not sent what is outside the limits", tooMany, otherImage, {}, "Stall OutOfRange"],
     [
       "may have outside the limits what another party owns",
@@ -203,6 +226,15 @@ describe("an endpoint that exists", () => {
       {},
       "Update",
     ],
+    [
+      "gets its workers again after a suspend, though others own them",
+      theirWorkers,
+      stoppedWorkers,
+      { resuming: true },
+      "Update",
+    ],
+    ["keeps the workers that others own", theirWorkers, stoppedWorkers, {}, "None"],
+    ["is suspended though others own its workers", { ...theirWorkers, suspend: true }, running, {}, "Update"],
     ["is suspended whatever the limits of workers are", { ...tooMany, suspend: true }, otherImage, {}, "Update"],
   ])("%s", (_name, change, remote, facts, expected) => {
     expect(summary(plan(change, bound(remote), facts))).toBe(expected);
@@ -251,7 +283,7 @@ describe("the plan as a whole", () => {
           name: desiredOf(endpoint).name,
           appName: desiredOf(endpoint).appName,
         });
-        const sent = withIgnored(desiredOf(endpoint), remote, endpoint.spec.ignoreDrift ?? []);
+        const sent = withIgnored(desiredOf(endpoint), remote, ignoredFields(endpoint.spec));
         const after = plan(
           spec,
           bound(() => recordOf(sent)),
