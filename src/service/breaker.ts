@@ -32,8 +32,8 @@ type Circuit = { failures: number; openUntil: number; trying: boolean; reason: s
 export type BreakerOptions = {
   clock: Clock;
   random: () => number;
-  /** Why nothing at all may be sent now; undefined when it may. */
-  held?: () => string | undefined;
+  /** Why nothing of the kind may be sent now; undefined when it may. */
+  held?: (operation: Operation) => string | undefined;
   /** Never stopped: whoever calls it paces itself, to find out whether the rest may go again. */
   probe?: Operation;
 };
@@ -49,7 +49,7 @@ export function createBreaker({ clock, random, held = () => undefined, probe }: 
 
   function check(operation: Operation): void {
     if (operation === probe) return;
-    const reason = held();
+    const reason = held(operation);
     if (reason !== undefined) refuse(operation, `not sent: ${reason}`, HELD_MS);
     const circuit = circuits.get(operation);
     if (!isOpen(circuit)) return;

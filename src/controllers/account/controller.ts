@@ -2,8 +2,9 @@ import type { LookupFunction } from "node:net";
 import type { Account, ClusterAccount } from "../../api/account.ts";
 import type { AccountRef } from "../../api/meta.ts";
 import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
-import type { Reconcile } from "../../runtime/controller.ts";
+import type { Reconcile, Result } from "../../runtime/controller.ts";
 import type { CallEvent } from "../../service/call.ts";
+import type { Operation } from "../../service/operations.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
@@ -27,6 +28,18 @@ export type AccountWiring = {
 
 /** A changed Secret is seen within this time: Secrets are read by `get` only, never watched. */
 const SECRET_POLL_MS = 15_000;
+/** An account that is gone is forgotten this long, at most, after its last endpoint. */
+const DEPARTED_POLL_MS = 15_000;
+
+/** What cleaning up after an endpoint takes; nothing else is sent with a key that is gone from the cluster. */
+const CLEANUP_OPERATIONS: readonly Operation[] = [
+  "getEndpoint",
+  "getEndpointEarlier",
+  "listEndpoints",
+  "listEndpointsEarlier",
+  "updateEndpoint",
+  "deleteEndpoint",
+];
 
 /** What changes while a handle lives. */
 type Facts = {
@@ -34,7 +47,13 @@ type Facts = {
   limits: EndpointLimits | undefined;
   probe: { at: number; result: Probe } | undefined;
 };
-type Memory = { settings: string; facts: Facts; handle: AccountHandle };
+type Memory = {
+  settings: string;
+  facts: Facts;
+  handle: AccountHandle;
+  /** The account object is gone; kept for cleaning up after its endpoints. */
+  departed: boolean;
+};
 
 /** Reads the key, probes the service, and tells every dependant whether the account may be used. */
 export function createAccountReconciler<T extends Account | ClusterAccount>(
@@ -52,13 +71,39 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     await memory?.handle.dispose();
   }
 
+  /** Whether what is known of an account that lost its key, or is gone itself, may serve to clean up. */
+  function cleanupOf(key: AccountKey, memory: Memory | undefined): { cleanup?: boolean } {
+    const state = accounts.get(key)?.state;
+    const refused =
+      memory?.facts.probe?.result.authenticated === "False" ||
+      (state?.kind === "Held" && state.reason === "Unauthorized");
+    return memory === undefined || refused ? {} : { cleanup: true };
+  }
+
+  /**
+   * The account object is gone. A namespace is deleted in any order, so what it takes to clean up after the account's
+   * endpoints is kept, in memory, until the last of them is gone.
+   */
+  async function depart(key: AccountKey): Promise<Result> {
+    const memory = memories.get(key);
+    if (memory === undefined || wiring.dependants.endpoints(key).total === 0) {
+      await forget(key);
+      return undefined;
+    }
+    memory.departed = true;
+    await memory.handle.tasks.stop();
+    const held = { kind: "Held", reason: "AccountNotFound", message: `${key} was deleted` } as const;
+    accounts.set(key, { state: { ...held, ...cleanupOf(key, memory) }, handle: memory.handle });
+    return { requeueAfterMs: DEPARTED_POLL_MS };
+  }
+
   /** The account as its spec says now; a changed spec replaces the handle, a changed key does not. */
   async function remember(key: AccountKey, object: T, apiKey: string): Promise<{ memory: Memory; changed: boolean }> {
     const { spec } = object;
     const { budget: _budget, billing: _billing, apiKeySecretRef: _ref, ...relevant } = spec;
     const settings = JSON.stringify(relevant);
     const known = memories.get(key);
-    if (known?.settings === settings) {
+    if (known?.settings === settings && !known.departed) {
       const changed = known.facts.apiKey !== apiKey;
       known.facts.apiKey = apiKey;
       return { memory: known, changed };
@@ -89,12 +134,14 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
         silence.heard(event);
         wiring.onCall(key, event);
       },
-      held: () => {
+      held: (operation) => {
         const state = accounts.get(key)?.state;
-        return state?.kind === "Held" ? state.message : undefined;
+        if (state?.kind !== "Held" || (state.cleanup === true && CLEANUP_OPERATIONS.includes(operation)))
+          return undefined;
+        return state.message;
       },
     });
-    const memory: Memory = { settings, facts, handle };
+    const memory: Memory = { settings, facts, handle, departed: false };
     memories.set(key, memory);
     accounts.set(key, { state: { kind: "Checking" }, handle });
     await known?.handle.dispose();
@@ -107,10 +154,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   return async (request, { signal }) => {
     const key = accountKey(wiring.accountKind, request.name, request.namespace);
     let object = kind.store.get(request.key);
-    if (object === undefined) {
-      await forget(key);
-      return undefined;
-    }
+    if (object === undefined) return depart(key);
     const deleted = object.metadata.deletionTimestamp !== undefined;
     const users = wiring.dependants.users(key);
     object = await setFinalizer(shared, kind, object, FINALIZER, users.total > 0, signal);
@@ -139,7 +183,8 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     } catch (error) {
       if (!(error instanceof MissingReferenceError)) throw error;
       const { reason, message } = error;
-      accounts.set(key, { state: { kind: "Held", reason, message }, handle: memory?.handle });
+      const state = { kind: "Held", reason, message, ...cleanupOf(key, memory) } as const;
+      accounts.set(key, { state, handle: memory?.handle });
       outcome = { kind: "NoKey", reason, message };
     }
 

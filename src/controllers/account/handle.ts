@@ -7,7 +7,7 @@ import { createBreaker } from "../../service/breaker.ts";
 import type { CallEvent } from "../../service/call.ts";
 import { createServiceClient } from "../../service/client.ts";
 import { createLimiter } from "../../service/limiter.ts";
-import type { PathOverrides } from "../../service/operations.ts";
+import type { Operation, PathOverrides } from "../../service/operations.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
 import { createTransport } from "../../service/transport.ts";
 import { createEndpointSweep } from "../gpu-endpoint/sweep.ts";
@@ -21,7 +21,7 @@ export type HandleOptions = {
   limits: () => EndpointLimits | undefined;
   allows: (namespace: string) => Promise<boolean>;
   /** Why nothing may be sent for the account now. */
-  held: () => string | undefined;
+  held: (operation: Operation) => string | undefined;
   /** Refuses addresses; undefined allows all. */
   lookup: LookupFunction | undefined;
   clock: Clock;

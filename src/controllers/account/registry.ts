@@ -16,8 +16,11 @@ export type AccountState =
   /** Not asked yet since the operator started or the key changed. */
   | { kind: "Checking" }
   | { kind: "Ready" }
-  /** Nothing may be sent; `message` is shown on every dependant. */
-  | { kind: "Held"; reason: Reason; message: string };
+  /**
+   * Nothing may be sent; `message` is shown on every dependant. `cleanup`: the key or the account went away rather than
+   * bad, so with what was last known of it objects that are deleted are still cleaned up after.
+   */
+  | { kind: "Held"; reason: Reason; message: string; cleanup?: boolean };
 
 /** One account as its dependants use it. Replaced as a whole when its spec changes. */
 export type AccountHandle = {
@@ -58,6 +61,12 @@ export type AccountRegistry = {
   resolve(ref: AccountRef | undefined, namespace: string): Promise<Resolved>;
   /** The same, without asking whether it may be used; undefined when there is no such account. */
   keyOf(ref: AccountRef | undefined, namespace: string): AccountKey | undefined;
+  /**
+   * The account by which a deleted object is cleaned up after: the one it is bound to, also when its Secret or the
+   * account itself went first (a namespace is deleted in any order). `allowedNamespaces` is not asked: what is there has
+   * to be cleaned up.
+   */
+  resolveCleanup(bound: AccountRef | undefined, ref: AccountRef | undefined, namespace: string): Resolved;
   /** A call met 401 or 403: holds the account at once and has it checked. */
   unauthorized(key: AccountKey, message: string): void;
   /** Call after call went without an answer: the same. */
@@ -108,7 +117,7 @@ export function createAccountRegistry(
 
   function hold(key: AccountKey, reason: Reason, message: string): void {
     const entry = entries.get(key);
-    if (entry === undefined || entry.state.kind === "Held") return;
+    if (entry === undefined || (entry.state.kind === "Held" && entry.state.cleanup !== true)) return;
     set(key, { ...entry, state: { kind: "Held", reason, message } });
     requestCheck(key);
   }
@@ -128,13 +137,34 @@ export function createAccountRegistry(
     },
     unauthorized: (key, message) => hold(key, "Unauthorized", message),
     unreachable: (key, message) => hold(key, "Unreachable", message),
+    resolveCleanup(bound, ref, namespace) {
+      const keys = bound === undefined ? possibleAccounts(ref, namespace) : possibleAccounts(bound, namespace);
+      const key = keys.find((one) => exists(one) || entries.has(one));
+      if (key === undefined) {
+        const message = `${keys.join(" and ")} does not exist (any more), and this process does not know its key: create it again with its Secret`;
+        return { kind: "Held", reason: "AccountNotFound", message, ref: undefined };
+      }
+      const { state, handle } = entries.get(key) ?? { state: { kind: "Checking" }, handle: undefined };
+      const resolved = refOf(key);
+      if (state.kind === "Checking") return { kind: "Checking" };
+      if (handle !== undefined && (state.kind === "Ready" || state.cleanup === true)) {
+        return { kind: "Usable", account: handle, ref: resolved };
+      }
+      const [reason, message]: [Reason, string] =
+        state.kind === "Held" ? [state.reason, state.message] : ["AccountNotReady", "it has no connection"];
+      return {
+        kind: "Held",
+        reason,
+        message: `${resolved.kind} ${resolved.name} is not ready: ${message}`,
+        ref: resolved,
+      };
+    },
     async resolve(ref, namespace) {
       const key = keyOf(ref, namespace);
       if (key === undefined) {
         return { kind: "Held", reason: "AccountNotFound", message: notFound(ref, namespace), ref: undefined };
       }
-      const [kind, ...rest] = key.split("/");
-      const resolved: AccountRef = { kind: kind === "Account" ? "Account" : "ClusterAccount", name: rest.at(-1) ?? "" };
+      const resolved = refOf(key);
       const entry = entries.get(key);
       if (entry?.handle !== undefined && entry.state.kind === "Ready") {
         if (!(await entry.handle.allows(namespace))) {
@@ -150,9 +180,18 @@ export function createAccountRegistry(
   };
 }
 
+function refOf(key: AccountKey): AccountRef {
+  const [kind, ...rest] = key.split("/");
+  return { kind: kind === "Account" ? "Account" : "ClusterAccount", name: rest.at(-1) ?? "" };
+}
+
 function sameState(a: AccountState, b: AccountState): boolean {
   if (a.kind !== b.kind) return false;
-  return a.kind !== "Held" || b.kind !== "Held" || (a.reason === b.reason && a.message === b.message);
+  return (
+    a.kind !== "Held" ||
+    b.kind !== "Held" ||
+    (a.reason === b.reason && a.message === b.message && a.cleanup === b.cleanup)
+  );
 }
 
 function notFound(ref: AccountRef | undefined, namespace: string): string {

@@ -7,8 +7,9 @@ import type { JournalEntry } from "../../runtime/journal.ts";
 import { referencesOf } from "../references.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer, settleGone } from "../shared.ts";
 import { type Converged, converge } from "./converge.ts";
+import { needsFinalizer } from "./deletion-policy.ts";
 import { warnOfFight, warnOfLocalVolumes, warnOfStall } from "./events.ts";
-import { finalizeEndpoint, needsFinalizer } from "./finalize.ts";
+import { createEndpointFinalizer } from "./finalize.ts";
 import { reconcileRequest } from "./observe.ts";
 import { createUpdateRounds } from "./rounds.ts";
 import { pausedStatus, statusOf } from "./status.ts";
@@ -17,6 +18,7 @@ import { createUnknownCreates } from "./unknown-creates.ts";
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
 export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoint>): Reconcile {
   const rounds = createUpdateRounds();
+  const finalize = createEndpointFinalizer(shared, kind);
   const unknownCreates = createUnknownCreates(shared.clock);
 
   return async ({ key }, context) => {
@@ -31,7 +33,7 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
     const unknownForMs = unknownCreates.ageMs(uid, entry);
     if (deletionTimestamp !== undefined) {
       rounds.forget(uid);
-      return finalizeEndpoint(shared, kind, endpoint, entry, unknownForMs, context);
+      return finalize({ endpoint, entry, unknownForMs, context });
     }
     if (annotations?.[ANNOTATIONS.paused] === "true") {
       await patchStatus(shared, kind, endpoint, pausedStatus(endpoint, shared.clock.now()), context.signal);

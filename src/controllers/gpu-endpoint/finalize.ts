@@ -1,126 +1,151 @@
-import type { GpuEndpoint, GpuEndpointStatus } from "../../api/gpu-endpoint.ts";
+import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
 import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
+import type { Reason } from "../../api/reasons.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
 import { ServiceError } from "../../service/errors.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { failureOf } from "../service-failure.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
-import { updateEndpoint } from "./apply.ts";
+import { type CleanedUp, deleteRemote, type SentDeletions, scaleToZero } from "./clean-up.ts";
+import { deletionPolicyOf, needsFinalizer, releaseLine } from "./deletion-policy.ts";
 import { appNameOf, desiredEndpoint } from "./desired.ts";
-import { withIgnored } from "./drift.ts";
-import { observeBinding, read } from "./observe.ts";
-import { LOOKUP_MS } from "./plan.ts";
+import { warnOfStall } from "./events.ts";
+import { observeBinding } from "./observe.ts";
+import { isOurCreate, LOOKUP_MS } from "./plan.ts";
 import { type Outcome, statusOf } from "./status.ts";
-
-type DeletionPolicy = GpuEndpoint["spec"]["deletionPolicy"];
 
 const LOOK_AGAIN_MS = 2_000;
 const HELD_RETRY_MS = 60_000;
 
-/** The annotation wins, so that a deletion that cannot go on can be released. */
-export function deletionPolicyOf(endpoint: GpuEndpoint): DeletionPolicy {
-  const override = endpoint.metadata.annotations?.[ANNOTATIONS.deletionPolicy];
-  return override === "Retain" || override === "ScaleToZero" || override === "Delete"
-    ? override
-    : endpoint.spec.deletionPolicy;
-}
-
-/** Whether deleting the object has work to do at the remote. */
-export function needsFinalizer(endpoint: GpuEndpoint): boolean {
-  return endpoint.spec.managementPolicy === "Full" && deletionPolicyOf(endpoint) !== "Retain";
-}
-
-/** Carries out the deletion policy, then lets the object go. */
-export async function finalizeEndpoint(
-  shared: Shared,
-  kind: Kind<GpuEndpoint>,
-  endpoint: GpuEndpoint,
-  entry: JournalEntry | undefined,
+export type FinalizeInput = {
+  endpoint: GpuEndpoint;
+  entry: JournalEntry | undefined;
   /** How long the outcome of the entry has been unknown here. */
-  unknownForMs: number,
-  context: ReconcileContext,
-): Promise<Result> {
-  if (!endpoint.metadata.finalizers?.includes(FINALIZER)) return undefined;
-  const release = async (): Promise<Result> => {
-    await setFinalizer(shared, kind, endpoint, FINALIZER, false, context.signal);
-    if (entry !== undefined) shared.journal.settle(entry.id);
-    return undefined;
-  };
-  if (!needsFinalizer(endpoint)) return release();
-  const known = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
-  if (known === undefined && entry === undefined) return release();
+  unknownForMs: number;
+  context: ReconcileContext;
+};
 
-  const blocked = async (outcome: Partial<Outcome>, requeueAfterMs: number): Promise<Result> => {
-    const whole: Outcome = { record: undefined, differences: [], fighting: false, ...outcome };
-    const status: GpuEndpointStatus = statusOf(endpoint, {}, whole, undefined, shared.clock.now());
-    await patchStatus(shared, kind, endpoint, status, context.signal);
-    return { requeueAfterMs };
-  };
-  const { namespace = "", name } = endpoint.metadata;
-  const releaseLine = `to let it go and leave the endpoint as it is: kubectl -n ${namespace} annotate gpuendpoint ${name} ${ANNOTATIONS.deletionPolicy}=Retain --overwrite`;
-  const resolved = await shared.accounts.resolve(endpoint.spec.accountRef, namespace);
-  if (resolved.kind === "Checking") return undefined;
-  if (resolved.kind === "Held") {
-    const message = `Deletion waits for the account: ${resolved.message}; ${releaseLine}`;
-    return blocked({ waiting: { reason: "AccountNotReady", message, lostSight: true } }, HELD_RETRY_MS);
-  }
-  if (deletionPolicyOf(endpoint) === "Delete") {
-    const message = `deletionPolicy is Delete, and the service documents no delete operation; ${releaseLine} (or =ScaleToZero)`;
-    return blocked({ stalled: { reason: "DeleteNotConfigured", message } }, HELD_RETRY_MS);
-  }
-  try {
-    const binding = await observeBinding({
-      endpoint,
-      account: resolved.account,
-      entry,
-      unknownForMs,
-      appName: appNameOf(endpoint, shared.clusterUID),
-      now: shared.clock.now(),
-      signal: context.signal,
-    });
-    if (binding.kind === "CreateUnknown" && binding.candidate === undefined) {
-      if (binding.unknownForMs >= LOOKUP_MS) return release();
-      return { requeueAfterMs: LOOK_AGAIN_MS };
+/** What keeps the object: shown as its condition. */
+type Obstacle = { stalled: { reason: Reason; message: string } } | { waiting: { reason: Reason; message: string } };
+
+/**
+ * Carries out the deletion policy, then lets the object go. Whatever keeps it, its condition says why and ends with the
+ * command that releases it.
+ */
+export function createEndpointFinalizer(shared: Shared, kind: Kind<GpuEndpoint>) {
+  const sent: SentDeletions = new Map();
+
+  return async (input: FinalizeInput): Promise<Result> => {
+    const { endpoint, entry, context } = input;
+    if (!endpoint.metadata.finalizers?.includes(FINALIZER)) return undefined;
+
+    async function release(): Promise<Result> {
+      await setFinalizer(shared, kind, endpoint, FINALIZER, false, context.signal);
+      if (entry !== undefined) shared.journal.settle(entry.id);
+      sent.delete(endpoint.metadata.uid ?? "");
+      return undefined;
     }
-    const endpointID = binding.kind === "Bound" ? binding.endpointID : binding.candidate?.id;
-    if (endpointID !== undefined) await scaleToZero(shared, resolved.account, endpoint, endpointID, context);
-    return await release();
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    const failure = failureOf(error);
-    if (failure.kind === "AccountHeld") shared.accounts.unauthorized(resolved.account.key, failure.message);
-    const message = `Deletion could not be carried out: ${failure.message}; ${releaseLine}`;
-    const retryMs = failure.kind === "Wait" ? failure.retryAfterMs : HELD_RETRY_MS;
-    const outcome: Partial<Outcome> =
-      failure.kind === "Stalled"
-        ? { stalled: { reason: failure.reason, message } }
-        : { waiting: { reason: "Deleting", message, lostSight: true } };
-    await blocked(outcome, retryMs);
-    if (failure.kind === "Retry") throw error;
-    return { requeueAfterMs: retryMs };
-  }
+
+    async function obstructed(obstacle: Obstacle, requeueAfterMs: number): Promise<Result> {
+      const outcome = outcomeOf(endpoint, obstacle);
+      warnOfStall(shared.recorder, endpoint, outcome.stalled);
+      const status = statusOf(endpoint, {}, outcome, undefined, shared.clock.now());
+      await patchStatus(shared, kind, endpoint, status, context.signal);
+      return { requeueAfterMs };
+    }
+
+    if (!needsFinalizer(endpoint)) return release();
+    const known = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
+    if (known === undefined && entry === undefined) return release(); // nothing was ever submitted
+    const policy = deletionPolicyOf(endpoint);
+    if (typeof policy === "object") {
+      const message = `annotation ${ANNOTATIONS.deletionPolicy} is "${policy.unreadable}", allowed are Retain, ScaleToZero and Delete: nothing is done until it is one of them`;
+      return obstructed({ stalled: { reason: "InvalidSpec", message } }, HELD_RETRY_MS);
+    }
+    const { status, spec, metadata } = endpoint;
+    const resolved = shared.accounts.resolveCleanup(status?.account, spec.accountRef, metadata.namespace ?? "");
+    if (resolved.kind === "Checking") return undefined;
+    if (resolved.kind === "Held") return obstructed(heldBy(resolved), HELD_RETRY_MS);
+    const { account } = resolved;
+    if (status?.account !== undefined && status.account.baseURL !== account.baseURL) {
+      const message = `bound to ${status.account.baseURL}, but the account now has base URL ${account.baseURL}: restore the account's baseURL`;
+      return obstructed({ stalled: { reason: "AccountMismatch", message } }, HELD_RETRY_MS);
+    }
+    let done: CleanedUp;
+    try {
+      const bound = known ?? (await lostCreate(shared, account, input));
+      if (bound === "LookAgain") return { requeueAfterMs: LOOK_AGAIN_MS };
+      if (bound === "None") return await release();
+      const work = { shared, account, endpoint, endpointID: bound, entry, context };
+      done = policy === "Delete" ? await deleteRemote(work, sent) : await scaleToZero(work);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      const failure = failureOf(error);
+      if (failure.kind === "AccountHeld") shared.accounts.unauthorized(account.key, failure.message);
+      // The spec has no part in it any more: what is sent is what the remote shows.
+      const refused = failure.kind === "Stalled" && failure.reason === "RemoteRefused";
+      const message = refused ? `The service refuses the clean-up: ${error.message}` : failure.message;
+      if (failure.kind === "Stalled")
+        return obstructed({ stalled: { reason: failure.reason, message } }, HELD_RETRY_MS);
+      const result = await obstructed(
+        { waiting: { reason: "Deleting", message } },
+        failure.kind === "Wait" ? failure.retryAfterMs : HELD_RETRY_MS,
+      );
+      if (failure.kind === "Retry") throw error;
+      return result;
+    }
+    if (done.kind === "Blocked") return obstructed({ stalled: done }, HELD_RETRY_MS);
+    if (done.kind === "Wait")
+      return obstructed({ waiting: { reason: "Deleting", message: done.message } }, LOOK_AGAIN_MS);
+    if (done.note !== undefined) shared.recorder.event(endpoint, "Normal", done.note.reason, "Delete", done.note.text);
+    return release();
+  };
 }
 
-/** Sets workers to 0/0, leaving all else as the remote has it: the spec's Secrets may be gone already. */
-async function scaleToZero(
+/** What became of a create whose answer was lost: the endpoint's id, or that it never took effect. */
+async function lostCreate(
   shared: Shared,
   account: AccountHandle,
-  endpoint: GpuEndpoint,
-  endpointID: string,
-  context: ReconcileContext,
-): Promise<void> {
-  const record = await read(account, endpointID, context.signal);
-  if (record === undefined) return; // gone already
-  if (record.workerConfig.min === 0 && record.workerConfig.max === 0) return;
-  const suspended: GpuEndpoint = { ...endpoint, spec: { ...endpoint.spec, suspend: true } };
-  const desired = withIgnored(desiredEndpoint(suspended, shared.clusterUID, []), record, ["env"]);
-  await updateEndpoint(shared, account, endpointID, desired, context);
-  shared.recorder.event(
+  { endpoint, entry, unknownForMs, context }: FinalizeInput,
+): Promise<string> {
+  const now = shared.clock.now();
+  const appName = appNameOf(endpoint, shared.clusterUID);
+  const binding = await observeBinding({
     endpoint,
-    "Normal",
-    "ScaledToZero",
-    "Delete",
-    `Set the workers of endpoint ${endpointID} to 0/0`,
-  );
+    account,
+    entry,
+    unknownForMs,
+    appName,
+    now,
+    signal: context.signal,
+  });
+  if (binding.kind === "Bound") return binding.endpointID;
+  if (binding.kind === "Unbound") return "None";
+  if (binding.candidate === undefined) return binding.unknownForMs >= LOOKUP_MS ? "None" : "LookAgain";
+  // The values of Secrets may be gone with the namespace: all else has to match.
+  const desired = desiredEndpoint(endpoint, shared.clusterUID, []);
+  const ours =
+    endpoint.spec.appName === undefined || isOurCreate({ desired }, binding.candidate, binding.sentAt, ["env"]);
+  if (ours) return binding.candidate.id;
+  const note = `Endpoint ${binding.candidate.id} has app name ${appName}, but may be somebody else's: it is left as it is`;
+  shared.recorder.event(endpoint, "Warning", "AppNameTaken", "Delete", note);
+  return "None";
+}
+
+function heldBy({ reason, message }: { reason: Reason; message: string }): Obstacle {
+  const told = `Deletion waits for the account: ${message}`;
+  if (reason === "Unreachable") return { waiting: { reason: "AccountNotReady", message: told } };
+  return { stalled: { reason: reason === "AccountNotFound" ? reason : "AccountNotReady", message: told } };
+}
+
+function outcomeOf(endpoint: GpuEndpoint, obstacle: Obstacle): Outcome {
+  const withRelease = ({ reason, message }: { reason: Reason; message: string }) => ({
+    reason,
+    message: `${message}. To let the object go and leave the endpoint as it is: ${releaseLine(endpoint)}`,
+  });
+  const nothingSeen: Outcome = { record: undefined, differences: [], fighting: false };
+  return "stalled" in obstacle
+    ? { ...nothingSeen, stalled: withRelease(obstacle.stalled) }
+    : { ...nothingSeen, waiting: { ...withRelease(obstacle.waiting), lostSight: true } };
 }

@@ -171,7 +171,7 @@ export async function completed(
 }
 
 /** Searches the list for exactly this app name; `keyword` only narrows it (what it matches is not shown). */
-async function lookUp(
+export async function lookUp(
   account: AccountHandle,
   appName: string,
   signal: AbortSignal,

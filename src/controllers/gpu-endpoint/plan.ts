@@ -76,9 +76,14 @@ function planUnknown(facts: Facts, binding: Extract<Binding, { kind: "CreateUnkn
 }
 
 /** An app name chosen by a person proves nothing: name and spec must match too, and it must be younger than our request. */
-function isOurCreate(facts: Facts, candidate: EndpointRecord, sentAt: number): boolean {
+export function isOurCreate(
+  facts: Pick<Facts, "desired">,
+  candidate: EndpointRecord,
+  sentAt: number,
+  ignored: readonly DriftField[] = [],
+): boolean {
   if (candidate.name !== facts.desired.name) return false;
-  if (differences(facts.desired, candidate).length > 0) return false;
+  if (differences(facts.desired, candidate, ignored).length > 0) return false;
   return candidate.createdAt === undefined || candidate.createdAt * 1000 >= sentAt - CLOCK_SKEW_MS;
 }
 

@@ -179,6 +179,49 @@ describe("an account that cannot be used", () => {
   });
 });
 
+describe("the account that cleans up after a deleted object", () => {
+  const gone = (cleanup: boolean): AccountEntry => ({
+    state: { kind: "Held", reason: "SecretNotFound", message: "no Secret", ...(cleanup ? { cleanup } : {}) },
+    handle: handle(DEFAULT),
+  });
+  const bound = ref("Account", "default");
+
+  it.each<[string, boolean, AccountEntry | undefined, string]>([
+    ["works", true, ready(DEFAULT, () => false), "Usable"],
+    ["lost its Secret", true, gone(true), "Usable"],
+    ["is gone, its key known", false, gone(true), "Usable"],
+    ["had its key refused", true, gone(false), "Held SecretNotFound"],
+    ["is gone, its key not known", false, undefined, "Held AccountNotFound"],
+    ["was not looked at yet", true, undefined, "Checking"],
+  ])("%s", (_name, exists, entry, expected) => {
+    const registry = createAccountRegistry(
+      (key) => exists && key === DEFAULT,
+      () => {},
+    );
+    if (entry !== undefined) registry.set(DEFAULT, entry);
+    const resolved = registry.resolveCleanup(bound, undefined, "team");
+    expect(resolved.kind === "Held" ? `Held ${resolved.reason}` : resolved.kind).toBe(expected);
+  });
+
+  it("is the one the object is bound to, not the one it would find now", () => {
+    const { registry } = world(DEFAULT, CLUSTER);
+    expect(registry.resolveCleanup(ref("ClusterAccount", "default"), undefined, "team")).toMatchObject({
+      account: { key: CLUSTER },
+    });
+    expect(registry.resolveCleanup(undefined, undefined, "team")).toMatchObject({ account: { key: DEFAULT } });
+  });
+
+  it("is held by a refusal even while only that is left of it", async () => {
+    const { registry, changes } = world(DEFAULT);
+    registry.set(DEFAULT, gone(true));
+    changes.length = 0;
+    expect(await registry.resolve(undefined, "team")).toMatchObject({ kind: "Held" });
+    registry.unauthorized(DEFAULT, "401");
+    expect(registry.resolveCleanup(bound, undefined, "team")).toMatchObject({ kind: "Held", reason: "Unauthorized" });
+    expect(changes).toEqual([DEFAULT]);
+  });
+});
+
 describe("dependants hear", () => {
   const held = (message: string): AccountEntry["state"] => ({ kind: "Held", reason: "Unauthorized", message });
   it.each<[string, (before: AccountEntry) => AccountEntry, boolean]>([
