@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { KubeObject } from "../kube/types.ts";
-import { duration, int, listOf, objectName, text, time, yuanStatus } from "./fields.ts";
+import { duration, flag, int, listOf, objectName, text, time, yuanStatus } from "./fields.ts";
 import { outputSchema } from "./job.ts";
 import { accountRefSchema, boundAccountSchema, commonStatus, PENDING_STATUS } from "./meta.ts";
 import { ruled } from "./rule.ts";
@@ -140,6 +140,9 @@ export const billReportStatusSchema = z
     records: int(0, "Bills of the period.").optional(),
     unreadable: int(0, "Bills among them with an amount that is no integer, which the sums lack.").optional(),
     asOf: time("When the bills were read.").optional(),
+    final: flag(
+      "True when the period was over and its bills settled as they were read: they are not read again.",
+    ).optional(),
     export: z
       .object({
         configMap: text(253, "Name of the ConfigMap.", 0).optional(),

@@ -1,8 +1,10 @@
 import type { Logger } from "pino";
 import type { Account, ClusterAccount } from "../api/account.ts";
+import type { BillReport } from "../api/bill-report.ts";
 import type { GpuEndpoint } from "../api/gpu-endpoint.ts";
 import {
   accountResource,
+  billReportResource,
   clusterAccountResource,
   gpuEndpointResource,
   KINDS,
@@ -30,6 +32,7 @@ import { createAccountReconciler } from "./account/controller.ts";
 import { byAccount, createDependants } from "./account/dependants.ts";
 import { createNamespaceLabels } from "./account/namespaces.ts";
 import { type AccountKey, accountKey, createAccountRegistry } from "./account/registry.ts";
+import { createBillReportReconciler } from "./bill-report/controller.ts";
 import { createGpuEndpointReconciler } from "./gpu-endpoint/controller.ts";
 import { createJobReconciler } from "./jobs/controller.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
@@ -73,6 +76,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
   const taskIndex = (job: SpeechJob | VideoJob) => (job.status?.taskID === undefined ? [] : [job.status.taskID]);
   const speechJobs = informer<SpeechJob>(speechJobResource, { account: byAccount, task: taskIndex });
   const videoJobs = informer<VideoJob>(videoJobResource, { account: byAccount, task: taskIndex });
+  const billReports = informer<BillReport>(billReportResource, { account: byAccount });
   const accountObjects = informer<Account>(accountResource);
   const clusterAccounts = informer<ClusterAccount>(clusterAccountResource);
 
@@ -123,7 +127,10 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     },
   };
 
-  const dependants = createDependants({ endpoints, jobs: [speechJobs, videoJobs] }, () => accounts);
+  const dependants = createDependants(
+    { endpoints, jobs: [speechJobs, videoJobs], reports: billReports },
+    () => accounts,
+  );
   const enqueueDependants = (account: AccountKey): void => {
     for (const { resource, key } of dependants.all(account)) enqueue(resource, key);
   };
@@ -208,11 +215,12 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
   add(endpoints, createGpuEndpointReconciler(shared, kindOf(endpoints)));
   add(speechJobs, createJobReconciler(shared, speechJobAdapter(kindOf(speechJobs))));
   add(videoJobs, createJobReconciler(shared, videoJobAdapter(kindOf(videoJobs))));
+  add(billReports, createBillReportReconciler(shared, kindOf(billReports)));
 
   const manager = createManager({
     elector: options.elector,
     journal,
-    informers: [accountObjects, clusterAccounts, endpoints, speechJobs, videoJobs],
+    informers: [accountObjects, clusterAccounts, endpoints, speechJobs, videoJobs, billReports],
     controllers: [...controllers.values()],
     runnables: [
       { name: "references", start: () => references.start(), stop: () => references.stop() },

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { CallEvent } from "../service/call.ts";
 import type { AccountKey, AccountRegistry } from "./account/registry.ts";
+import { registerSpendMetrics } from "./billing/metrics.ts";
 
 /** Metrics of the remote side, all `mooring_`; labels have as many values as there are accounts and operations. */
 export function createServiceMetrics(registry: Registry, accounts: () => AccountRegistry | undefined) {
@@ -42,6 +43,7 @@ export function createServiceMetrics(registry: Registry, accounts: () => Account
       }
     },
   });
+  registerSpendMetrics(registry, accounts);
   return {
     onCall(account: AccountKey, event: CallEvent): void {
       const result = event.errorKind ?? String(event.status ?? "");

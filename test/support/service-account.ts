@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { AccountHandle } from "../../src/controllers/account/registry.ts";
+import { createAccountBills } from "../../src/controllers/billing/spend.ts";
 import { createEndpointSweep } from "../../src/controllers/gpu-endpoint/sweep.ts";
 import { createTaskPoller } from "../../src/controllers/jobs/poller.ts";
 import { createBreaker } from "../../src/service/breaker.ts";
@@ -79,6 +80,13 @@ export function accountAt(baseURL: string, change: Partial<AccountHandle> = {}):
     generation: "Current",
     details: undefined,
     tasks: createTaskPoller({ client, clock, random, onChange: none, onError: none }),
+    bills: createAccountBills({
+      client,
+      settings: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: 86_400_000 }),
+      wanted: () => false,
+      clock,
+      log: silentLog,
+    }),
     maxSpeechCharacters: 50_000,
     lookup: undefined,
     limits: () => undefined,

@@ -6,7 +6,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, inject } from "vitest";
-import { accountResource, gpuEndpointResource, speechJobResource, videoJobResource } from "../../src/api/kinds.ts";
+import {
+  accountResource,
+  billReportResource,
+  gpuEndpointResource,
+  speechJobResource,
+  videoJobResource,
+} from "../../src/api/kinds.ts";
 import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { secretResource } from "../../src/controllers/references.ts";
 import { createKubeClient, type KubeClient } from "../../src/kube/client.ts";
@@ -22,6 +28,7 @@ export const API_KEY = "simulator-key";
 
 const RESOURCES: Record<string, Resource> = {
   Account: accountResource,
+  BillReport: billReportResource,
   GpuEndpoint: gpuEndpointResource,
   SpeechJob: speechJobResource,
   VideoJob: videoJobResource,
@@ -42,6 +49,7 @@ export type AuditEntry = {
   status: number | string;
   effect?: unknown;
   id?: string;
+  fault?: string;
 };
 
 /** One operator process, from the bundle. */

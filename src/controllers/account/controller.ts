@@ -1,11 +1,13 @@
 import type { LookupFunction } from "node:net";
 import type { Account, ClusterAccount } from "../../api/account.ts";
+import { parseDuration } from "../../api/duration.ts";
 import type { AccountRef } from "../../api/meta.ts";
 import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
 import type { Reconcile, Result } from "../../runtime/controller.ts";
 import type { CallEvent } from "../../service/call.ts";
 import type { Operation } from "../../service/operations.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
+import type { BillingSettings } from "../billing/spend.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import type { Dependants } from "./dependants.ts";
@@ -45,6 +47,7 @@ const CLEANUP_OPERATIONS: readonly Operation[] = [
 type Facts = {
   apiKey: string;
   limits: EndpointLimits | undefined;
+  billing: BillingSettings;
   probe: { at: number; result: Probe } | undefined;
 };
 type Memory = {
@@ -106,15 +109,18 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     if (known?.settings === settings && !known.departed) {
       const changed = known.facts.apiKey !== apiKey;
       known.facts.apiKey = apiKey;
+      known.facts.billing = billingOf(spec.billing);
       return { memory: known, changed };
     }
-    const facts: Facts = { apiKey, limits: undefined, probe: undefined };
+    const facts: Facts = { apiKey, limits: undefined, billing: billingOf(spec.billing), probe: undefined };
     const silence = createSilenceCount((message) => accounts.unreachable(key, message));
     const handle = createAccountHandle({
       key,
       spec,
       apiKey: () => facts.apiKey,
       limits: () => facts.limits,
+      billing: () => facts.billing,
+      billsWanted: () => accounts.get(key)?.state.kind === "Ready",
       allows: async (namespace) => {
         const selector = "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined;
         return selector === undefined || matchesLabels(selector, await wiring.namespaceLabels(namespace));
@@ -148,6 +154,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     handle.endpoints.start();
     handle.details?.start();
     handle.tasks.start();
+    handle.bills.start();
     return { memory, changed: true };
   }
 
@@ -198,6 +205,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       deleted ? users : undefined,
       requested ? asked : undefined,
       clock.now(),
+      memory?.handle.bills.spend(),
     );
     await patchStatus(shared, kind, object, status, signal);
     return { requeueAfterMs: SECRET_POLL_MS };
@@ -227,6 +235,10 @@ function createSilenceCount(onSilence: (message: string) => void) {
 
 function countsOf(managed: number, handle: AccountHandle | undefined): AccountCounts {
   return { total: handle?.endpoints.total(), managed, inFlight: handle?.tasks.inFlight() ?? 0 };
+}
+
+function billingOf({ interval, timeZone, settleTime }: Account["spec"]["billing"]): BillingSettings {
+  return { intervalMs: parseDuration(interval), timeZone, settleMs: parseDuration(settleTime) };
 }
 
 function isUnauthorized(error: unknown): error is Error {

@@ -1,3 +1,4 @@
+import type { BillReport } from "../../api/bill-report.ts";
 import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
 import type { SpeechJob } from "../../api/speech-job.ts";
 import type { VideoJob } from "../../api/video-job.ts";
@@ -9,6 +10,8 @@ import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } f
 type Kinds = {
   endpoints: { resource: Resource; store: Store<GpuEndpoint> };
   jobs: readonly { resource: Resource; store: Store<SpeechJob> | Store<VideoJob> }[];
+  /** These wait for the account and never keep it: nothing of theirs is at the service. */
+  reports: { resource: Resource; store: Store<BillReport> };
 };
 
 /** The objects of an account, by the index `byAccount`. */
@@ -44,7 +47,7 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
 
   return {
     all: (key) =>
-      [kinds.endpoints, ...kinds.jobs].flatMap(({ resource, store }) =>
+      [kinds.endpoints, ...kinds.jobs, kinds.reports].flatMap(({ resource, store }) =>
         store.byIndex("account", key).map((object) => ({ resource, key: keyOf(object) })),
       ),
     endpoints(key) {

@@ -10,6 +10,7 @@ import { createLimiter } from "../../service/limiter.ts";
 import type { Operation, PathOverrides } from "../../service/operations.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
 import { createTransport } from "../../service/transport.ts";
+import { type BillingSettings, createAccountBills } from "../billing/spend.ts";
 import { createEndpointSweep } from "../gpu-endpoint/sweep.ts";
 import { createTaskPoller } from "../jobs/poller.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
@@ -19,6 +20,9 @@ export type HandleOptions = {
   spec: AccountSpec | ClusterAccountSpec;
   apiKey: () => string;
   limits: () => EndpointLimits | undefined;
+  /** Read each time: a change of `spec.billing` does not replace the handle. */
+  billing: () => BillingSettings;
+  billsWanted: () => boolean;
   allows: (namespace: string) => Promise<boolean>;
   /** Why nothing may be sent for the account now. */
   held: (operation: Operation) => string | undefined;
@@ -84,6 +88,8 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
           wanted: options.detailsWanted,
         });
   const tasks = createTaskPoller({ client, clock, random, onChange: options.onTask, onError: options.onCallError });
+  const { billing: settings, billsWanted: wanted, log } = options;
+  const bills = createAccountBills({ client, settings, wanted, clock, log });
   return {
     key: options.key,
     baseURL: spec.baseURL,
@@ -94,12 +100,13 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     generation,
     details,
     tasks,
+    bills,
     maxSpeechCharacters: spec.speech.maxCharacters,
     lookup: options.lookup,
     limits: options.limits,
     allows: options.allows,
     async dispose() {
-      await Promise.all([endpoints.stop(), details?.stop(), tasks.stop()]);
+      await Promise.all([endpoints.stop(), details?.stop(), tasks.stop(), bills.stop()]);
       await transport.close();
     },
   };

@@ -6,6 +6,7 @@ import type { Breaker } from "../../service/breaker.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { Limiter } from "../../service/limiter.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
+import type { AccountBills } from "../billing/spend.ts";
 import type { EndpointSweep } from "../gpu-endpoint/sweep.ts";
 import type { TaskPoller } from "../jobs/poller.ts";
 
@@ -38,6 +39,7 @@ export type AccountHandle = {
    */
   readonly details: EndpointSweep | undefined;
   readonly tasks: TaskPoller;
+  readonly bills: AccountBills;
   readonly maxSpeechCharacters: number;
   /** Judges every address that is connected to for this account, those of results included; undefined allows all. */
   readonly lookup: LookupFunction | undefined;

@@ -2,6 +2,8 @@ import type { AccountStatus } from "../../api/account.ts";
 import { type ConditionUpdate, removeCondition, setConditions } from "../../api/conditions.ts";
 import type { Reason } from "../../api/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
+import { formatYuan } from "../../money.ts";
+import type { Spend } from "../billing/spend.ts";
 import type { Probe } from "./probe.ts";
 
 export type AccountOutcome =
@@ -20,6 +22,8 @@ export function accountStatus(
   users: { names: string[]; total: number } | undefined,
   handledRequest: string | undefined,
   now: number,
+  /** undefined: the bills were not read since the start; what the status says stays. */
+  spend?: Spend,
 ): AccountStatus {
   const base: AccountStatus = previous ?? { conditions: [] };
   const limits = outcome.kind === "Probed" ? (outcome.probe.limits ?? base.limits) : base.limits;
@@ -39,6 +43,7 @@ export function accountStatus(
       ...(counts.total === undefined ? {} : { total: counts.total }),
     },
     tasks: { inFlight: counts.inFlight },
+    ...(spend === undefined ? {} : { spend: shownSpend(spend) }),
     conditions: setConditions(
       stalled ? base.conditions : removeCondition(base.conditions, "Stalled"),
       updates,
@@ -90,4 +95,8 @@ function inUseBy({ names, total }: { names: string[]; total: number }): { reason
   const more = total > names.length ? ` and ${total - names.length} more` : "";
   const message = `Deletion waits for what still needs the account (${total}): ${names.join(", ")}${more}: delete it first`;
   return { reason: "InUse", message };
+}
+
+function shownSpend({ day, week, month, atMs }: Spend): NonNullable<AccountStatus["spend"]> {
+  return { day: formatYuan(day), week: formatYuan(week), month: formatYuan(month), asOf: rfc3339(atMs) };
 }

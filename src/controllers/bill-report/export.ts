@@ -1,0 +1,42 @@
+import type { BillReport } from "../../api/bill-report.ts";
+import { billReportResource } from "../../api/kinds.ts";
+import { CONFIG_MAP_BYTES, NotOwnedError, writeOwnedConfigMap } from "../owned-config-map.ts";
+import type { Shared } from "../shared.ts";
+import type { Exported } from "./status.ts";
+
+type Target = NonNullable<BillReport["spec"]["exportTo"]>["configMap"];
+
+/**
+ * Writes a file into the report's ConfigMap, when it fits; all of it is read in any case, so that the size can be told.
+ * @throws whatever reading the file throws; KubeError
+ */
+export async function exportToConfigMap(
+  shared: Pick<Shared, "kube">,
+  report: BillReport,
+  { name, format }: Target,
+  file: AsyncIterable<string>,
+  signal: AbortSignal,
+): Promise<Exported> {
+  const parts: string[] = [];
+  let bytes = 0;
+  for await (const part of file) {
+    bytes += Buffer.byteLength(part);
+    if (bytes <= CONFIG_MAP_BYTES) parts.push(part);
+    else parts.length = 0;
+  }
+  if (bytes > CONFIG_MAP_BYTES) {
+    return {
+      kind: "Refused",
+      reason: "ExportTooLarge",
+      message: `the ${format} has ${bytes} bytes, and a ConfigMap takes ${CONFIG_MAP_BYTES}: shorten the period, choose a longer cycle, set category or productName, or use output.storeRef`,
+    };
+  }
+  const owner = { resource: billReportResource, object: report };
+  try {
+    await writeOwnedConfigMap(shared.kube, owner, name, { [`bills.${format.toLowerCase()}`]: parts.join("") }, signal);
+  } catch (error) {
+    if (!(error instanceof NotOwnedError)) throw error;
+    return { kind: "Refused", reason: "ExportConflict", message: error.message };
+  }
+  return { kind: "Written", export: { configMap: name, format, bytes } };
+}
