@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
 import {
   type AnyObject,
@@ -41,6 +41,8 @@ beforeAll(async () => {
   operator = await world.startOperator();
 });
 
+afterEach(() => clearFaults());
+
 const asked = async (): Promise<string[]> =>
   (await world.audit("listBills")).map(
     ({ query }) => `${query?.cycleType} ${iso(query?.startTime)} ${iso(query?.endTime)}`,
@@ -48,6 +50,7 @@ const asked = async (): Promise<string[]> =>
 const iso = (seconds: string | undefined) => new Date(Number(seconds) * 1000).toISOString().slice(0, 10);
 const askedFor = async (product: string) =>
   (await world.audit("listBills")).filter(({ query }) => query?.productName === product);
+const clearFaults = () => world.control("DELETE", "/__faults");
 const request = (name: string, value: string) =>
   world.patch("BillReport", name, { metadata: { annotations: { "mooring.dev/reconcile-requested-at": value } } });
 
@@ -209,7 +212,7 @@ describe("a BillReport", () => {
     const stalled = await waitForCondition(world, "BillReport", "forbidden", "Stalled");
     expect(condition(stalled, "Stalled")?.message).toContain("the key may not read bills");
     expect(condition(await world.get("Account", "default"), "Ready")?.status).toBe("True");
-    await world.control("DELETE", "/__faults");
+    await clearFaults();
     await request("forbidden", "now");
     await waitForCondition(world, "BillReport", "forbidden", "Ready");
   });

@@ -162,11 +162,12 @@ function failed(error: unknown): Step {
     const message = error instanceof Error ? error.message : String(error);
     return { outcome: { kind: "Waiting", reason: "Retrying", message }, error };
   }
+  // Not every kind of credential may read bills (interface: Authentication), so the account itself is not held for it.
+  if (error.kind === "Unauthorized" || error.status === 403) return notAllowed(error);
   const failure = failureOf(error);
   switch (failure.kind) {
     case "AccountHeld":
-      // Not every kind of credential may read bills (interface: Authentication), so the account itself is not held.
-      return stalled("Unauthorized", `${failure.message}: the key may not read bills; use one that may`);
+      return notAllowed(error);
     case "Stalled":
       return stalled(failure.reason, failure.message);
     case "Wait": {
@@ -176,4 +177,8 @@ function failed(error: unknown): Step {
     case "Retry":
       return { outcome: { kind: "Waiting", reason: failure.reason, message: failure.message }, error };
   }
+}
+
+function notAllowed({ message }: ServiceError): Step {
+  return stalled("Unauthorized", `${message}: the key may not read bills; use one that may`);
 }
