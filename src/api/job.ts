@@ -34,7 +34,7 @@ export const commonJobSpec = {
   ).default(false),
   activeDeadlineSeconds: int(
     1,
-    "Seconds from submission, remote queueing included, after which the job fails with DeadlineExceeded. Default: none.",
+    "Seconds from the first submission, remote queueing and further attempts included, after which the job fails with DeadlineExceeded. Default: none.",
   ).optional(),
   backoffLimit: int(
     0,
@@ -101,9 +101,12 @@ export const commonJobStatus = {
   reason: text(8192, "The remote's own reason, verbatim.", 0).optional(),
   startTime: time("When the operator first took the job.").optional(),
   submitTime: time("When the last attempt was accepted.").optional(),
+  firstSubmitTime: time("When the first attempt was accepted; activeDeadlineSeconds counts from here.").optional(),
+  nextAttemptTime: time("When the next attempt is sent, after a failed task or an unknown submission.").optional(),
   completionTime: time("When the job finished.").optional(),
   duration: text(64, "From startTime to completionTime as a Go duration, for kubectl get -o wide.", 0).optional(),
   attempts: int(0, "Paid submissions so far.").optional(),
+  failedTasks: int(0, "Remote tasks of this job that failed; more than backoffLimit and the job fails.").optional(),
   results: listOf(resultSchema, 64, "What the job made.").optional(),
   resultsExpireAt: time("When the first of the URLs expires.").optional(),
   submission: submissionSchema.optional(),

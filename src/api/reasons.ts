@@ -118,8 +118,12 @@ export const REASONS = {
   DeadlineExceeded: "DeadlineExceeded",
   /** The remote task succeeded without any result. */
   NoResult: "NoResult",
+  /** A quarter of the life of the results' URLs is left, and no copy is kept. */
+  Expiring: "Expiring",
   /** The URLs of the results ran out and no copy was kept. */
   Expired: "Expired",
+  /** The job was deleted after its submission; the remote cannot be stopped, and charges it. */
+  TaskRunsOn: "TaskRunsOn",
 
   // Accounts
   /** No account of that name, or none that is called default. */

@@ -49,3 +49,8 @@ export const turboLanguages = [
 
 export const languages = [...sharedLanguages, ...turboLanguages] as const;
 export type Language = (typeof languages)[number];
+
+/** Whether both models know the language. */
+export function isSharedLanguage(language: string): boolean {
+  return sharedLanguages.some((known) => known === language);
+}

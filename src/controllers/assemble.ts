@@ -32,9 +32,12 @@ import { createAccountReconciler } from "./account/controller.ts";
 import { byAccount, createDependants } from "./account/dependants.ts";
 import { createNamespaceLabels } from "./account/namespaces.ts";
 import { type AccountKey, accountKey, createAccountRegistry } from "./account/registry.ts";
+import { createStoreRegistry } from "./artifact-store/registry.ts";
 import { createBillReportReconciler } from "./bill-report/controller.ts";
 import { createGpuEndpointReconciler } from "./gpu-endpoint/controller.ts";
 import { createJobReconciler } from "./jobs/controller.ts";
+import { createCopies } from "./jobs/copies.ts";
+import { createSubmissions } from "./jobs/submissions.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
 import { GONE_MESSAGE, type Kind, type Shared } from "./shared.ts";
 import { speechJobAdapter } from "./speech-job/adapter.ts";
@@ -112,6 +115,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
       controllers.get(key.slice(0, colon))?.enqueue(key.slice(colon + 1));
     },
   });
+  const stores = createStoreRegistry(() => false);
   const shared: Shared = {
     kube,
     clock,
@@ -213,8 +217,15 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     ACCOUNT_WORKERS,
   );
   add(endpoints, createGpuEndpointReconciler(shared, kindOf(endpoints)));
-  add(speechJobs, createJobReconciler(shared, speechJobAdapter(kindOf(speechJobs))));
-  add(videoJobs, createJobReconciler(shared, videoJobAdapter(kindOf(videoJobs))));
+  const jobs = { submissions: createSubmissions({ clock, random }), copies: createCopies({ clock, random }), stores };
+  add(
+    speechJobs,
+    createJobReconciler(shared, speechJobAdapter(kindOf(speechJobs)), jobs, (key) => enqueue(speechJobResource, key)),
+  );
+  add(
+    videoJobs,
+    createJobReconciler(shared, videoJobAdapter(kindOf(videoJobs)), jobs, (key) => enqueue(videoJobResource, key)),
+  );
   add(billReports, createBillReportReconciler(shared, kindOf(billReports)));
 
   const manager = createManager({
@@ -230,6 +241,12 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
         stop: async () => {
           await Promise.all([...accounts.entries()].map(([, { handle }]) => handle?.dispose()));
         },
+      },
+      {
+        name: "submissions",
+        start: () => undefined,
+        drain: (deadline: AbortSignal) => jobs.submissions.drain(deadline),
+        stop: () => jobs.copies.stop(),
       },
     ],
     onTakeover: (left) =>

@@ -6,7 +6,13 @@ import type { Journal, JournalEntry } from "./journal.ts";
 import type { LeaderElector } from "./leader.ts";
 
 /** Something that runs beside the controllers (a poller, a sweep) and ends when told. */
-export type Runnable = { name: string; start(): void | Promise<void>; stop(): void | Promise<void> };
+export type Runnable = {
+  name: string;
+  start(): void | Promise<void>;
+  /** Ends what controllers still have to write down; called before they stop. When `deadline` aborts it must give up. */
+  drain?(deadline: AbortSignal): Promise<void>;
+  stop(): void | Promise<void>;
+};
 
 type StartedInformer = Pick<Informer<KubeObject>, "resource" | "start" | "synced" | "stopped">;
 
@@ -31,6 +37,9 @@ export type Manager = {
   ready(): void;
   leading(): boolean;
 };
+
+/** The share of the stop deadline that draining may take; the rest is for writing down what came of it. */
+const DRAIN_SHARE = 0.8;
 
 /**
  * Ordered start, reverse stop. The takeover order is the safety argument and nothing may move in it: lease; read the
@@ -57,6 +66,8 @@ export function createManager(options: ManagerOptions): Manager {
 
   async function finish(watches: AbortController): Promise<void> {
     const deadline = AbortSignal.timeout(options.stopDeadlineMs);
+    const drained = AbortSignal.timeout(options.stopDeadlineMs * DRAIN_SHARE);
+    await Promise.all(options.runnables.map((runnable) => runnable.drain?.(drained)));
     await Promise.all(options.controllers.map((controller) => controller.stop(deadline)));
     for (const runnable of [...options.runnables].reverse()) await runnable.stop();
     watches.abort(new Error("the operator is stopping"));

@@ -1,231 +1,211 @@
-import { ANNOTATIONS } from "../../api/meta.ts";
+import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
-import type { ServiceError } from "../../service/errors.ts";
-import type { AccountHandle, Resolved } from "../account/registry.ts";
-import { createValueReader, MissingReferenceError } from "../references.ts";
-import { failureOf } from "../service-failure.ts";
-import { patchStatus, type Shared, settleGone } from "../shared.ts";
+import type { AccountHandle } from "../account/registry.ts";
+import { patchStatus, type Shared, setFinalizer, settleGone } from "../shared.ts";
+import { copyResults, keyOfResult } from "./copies.ts";
+import { announce, announceGone } from "./events.ts";
 import { afterFinish } from "./finish.ts";
-import { type Decision, deadlineOf, decide, stateOf } from "./machine.ts";
-import { type JobOutcome, jobResults, jobStatusOf, resultsFrom } from "./status.ts";
-import { acceptedFrom, acceptedStatus, submissionOf, submit } from "./submit.ts";
-import {
-  type Accepted,
-  InvalidJobError,
-  type Job,
-  type JobAdapter,
-  type JobStatus,
-  type PaidRequest,
-} from "./types.ts";
+import { decide } from "./machine.ts";
+import { deadlineOf, type Seen } from "./observations.ts";
+import { type JobWiring, type Sight, see } from "./see.ts";
+import { type JobState, stateOf } from "./states.ts";
+import { jobStatusOf } from "./status.ts";
+import type { Step } from "./steps.ts";
+import { submit } from "./submit.ts";
+import type { Job, JobAdapter } from "./types.ts";
 
-const REFERENCE_RETRY_MS = 15_000;
-const REFUSED_RETRY_MS = 5 * 60_000;
-
-type SettledAccount = Exclude<Resolved, { kind: "Checking" }>;
-
-/** What a reconcile leads to: the status, and when to look again. */
-type Step = {
-  outcome: JobOutcome;
-  written?: Partial<JobStatus>;
-  /** Journal entry whose outcome `written` holds. */
-  settles?: string | undefined;
-  requeueAfterMs?: number | undefined;
-  /** Thrown once the status is written, for the backoff. */
-  error?: unknown;
-};
-
-/** Runs the jobs of one kind: decide, act, report. Both kinds share all of it. */
-export function createJobReconciler<T extends Job>(shared: Shared, adapter: JobAdapter<T>): Reconcile {
+/** Runs the jobs of one kind: see, decide, act, report. Both kinds share all of it; `machine.ts` has the table. */
+export function createJobReconciler<T extends Job>(
+  shared: Shared,
+  adapter: JobAdapter<T>,
+  wiring: JobWiring,
+  enqueue: (key: string) => void,
+): Reconcile {
   const { kind } = adapter;
   const { clock, journal } = shared;
+  const { submissions, copies } = wiring;
+  /** Jobs that are not finished, as they were seen last: who was deleted, and whose task goes on. */
+  const known = new Map<string, T>();
   /** Whose tasks are followed, so that a deleted job's task is not polled for ever. */
   const followed = new Map<string, { account: AccountHandle; taskID: string }>();
 
-  function unfollow(key: string): void {
-    const known = followed.get(key);
-    known?.account.tasks.forget(known.taskID);
-    followed.delete(key);
-  }
-
-  function follow(key: string, account: AccountHandle, taskID: string, status: JobStatus | undefined): void {
-    const known = followed.get(key);
-    if (known?.account === account && known.taskID === taskID) return;
-    unfollow(key);
-    followed.set(key, { account, taskID });
-    account.tasks.follow(taskID, status?.submitTime === undefined ? clock.now() : Date.parse(status.submitTime));
-  }
-
   return async ({ key }, context) => {
     const job = kind.store.get(key);
-    settleGone(shared, kind, key, job?.metadata.deletionTimestamp === undefined ? job?.metadata.uid : undefined);
-    if (job === undefined || job.metadata.deletionTimestamp !== undefined) {
+    const last = known.get(key);
+    if (last !== undefined && last.metadata.uid !== job?.metadata.uid) gone(key, last);
+    if (last === undefined || submissions.find(last.metadata.uid ?? "") === undefined) {
+      settleGone(shared, kind, key, job?.metadata.deletionTimestamp === undefined ? job?.metadata.uid : undefined);
+    }
+    if (job === undefined) return undefined;
+    if (job.metadata.deletionTimestamp !== undefined) return leave(key, job, context);
+    if (job.spec.managedBy !== undefined || job.metadata.annotations?.[ANNOTATIONS.paused] === "true") {
       unfollow(key);
       return undefined;
     }
-    const { annotations, namespace = "" } = job.metadata;
-    if (job.spec.managedBy !== undefined || annotations?.[ANNOTATIONS.paused] === "true") return undefined;
-    const state = stateOf(job.status, unsettled(shared, job));
-    if (state.kind === "Finished") {
-      unfollow(key);
-      return afterFinish(shared, adapter, job, context);
-    }
-    const resolved = await shared.accounts.resolve(job.spec.accountRef, namespace);
-    if (resolved.kind === "Checking") return undefined;
-    const token = annotations?.[ANNOTATIONS.resubmitToken];
-    const taskID = state.kind === "Submitted" ? state.taskID : undefined;
-    const decision = decide({
-      spec: job.spec,
-      status: job.status,
-      state,
-      resubmitToken: token === job.status?.lastHandledResubmitToken ? undefined : token,
-      observation: taskID === undefined || resolved.kind === "Held" ? undefined : resolved.account.tasks.latest(taskID),
-      now: clock.now(),
-    });
-    const step = await act(job, decision, resolved, token, context);
-    if (step === undefined) return undefined;
-
-    const written = { ...adapter.extraStatus(job), ...step.written };
-    const status = jobStatusOf(job, written, step.outcome, clock.now());
-    await patchStatus(shared, kind, job, status as T["status"], context.signal);
-    if (step.settles !== undefined) journal.settle(step.settles);
-    if (status.phase === "Succeeded" || status.phase === "Failed") unfollow(key);
-    else if (resolved.kind === "Usable" && status.taskID !== undefined && status.submission?.state === "Accepted") {
-      follow(key, resolved.account, status.taskID, status);
-    }
-    announce(shared, job, status);
-    if (step.error !== undefined) throw step.error;
-    return nextLook(job, status, step, clock.now());
+    return work(key, await acknowledge(key, job, context), context);
   };
 
-  async function act(
-    job: T,
-    decision: Decision,
-    resolved: SettledAccount,
-    token: string | undefined,
-    context: ReconcileContext,
-  ): Promise<Step | undefined> {
-    const now = clock.now();
-    switch (decision.do) {
-      case "Nothing":
-        return undefined;
-      case "Suspend":
-        return { outcome: { phase: "Suspended" } };
-      case "Record":
-        return accept(decision.entry, acceptedFrom(decision.outcome), now);
-      case "Halt":
-        return halt(decision.entry, "the operator ended before it had the answer", now);
-      case "Succeed":
-        return {
-          outcome: { phase: "Succeeded", result: decision.result, results: resultsFrom(decision.result, decision.at) },
-        };
-      case "Fail":
-        return { outcome: { phase: "Failed", ...decision } };
-      case "Track": {
-        const note = resolved.kind === "Held" ? { reason: resolved.reason, message: resolved.message } : undefined;
-        return { outcome: { phase: "Active", result: decision.result, ...(note === undefined ? {} : { note }) } };
-      }
-      case "Submit": {
-        const blocked = blocker(job, resolved);
-        if (blocked !== undefined) return blocked;
-        if (resolved.kind === "Held") return undefined;
-        const entry = journal.find(job.metadata.uid ?? "");
-        if (entry !== undefined) journal.settle(entry.id); // Resubmit: what became of it is not waited for
-        const step = await pay(job, decision.attempt, resolved.account, context);
-        const account = { kind: resolved.ref.kind, name: resolved.ref.name, baseURL: resolved.account.baseURL };
-        const handled = token === undefined ? {} : { lastHandledResubmitToken: token };
-        return { ...step, written: { ...step.written, account, ...handled } };
-      }
+  async function work(key: string, job: T, context: ReconcileContext): Promise<Result> {
+    const { uid = "" } = job.metadata;
+    const state = stateOf(job.status, unsettled(shared, job), submissions.find(uid) !== undefined);
+    if (state.kind === "Succeeded" || state.kind === "Failed") {
+      finished(key, uid);
+      return afterFinish(shared, adapter, job, context);
     }
+    known.set(key, job);
+    if (state.kind === "Tracking") await follow(key, job, state.taskID);
+    const sight = await see(shared, wiring, adapter, job, state, () => enqueue(key), context.signal);
+    if (sight === undefined) return undefined;
+    const { seen } = sight;
+    if (seen.kind !== "NoTurn" && seen.kind !== "Clear") submissions.leave(uid);
+    const step = decide(state, seen, { job, now: clock.now() });
+    if (step.send !== undefined) begin(key, job, state, step.send, sight);
+    if (step.copy === true) await beginCopy(key, job, sight, context);
+    const after = await report(job, step, context);
+    settle(uid, seen);
+    if (after === undefined) return nextLook(job, step, clock.now());
+    announce(shared, job, after.status);
+    // Our own write is no change to be told of: what it leads to begins here.
+    const next = stateOf(after.status, undefined, false);
+    if (next.kind === "Succeeded" || next.kind === "Failed") finished(key, uid);
+    else known.set(key, after);
+    if (next.kind === "Tracking") await follow(key, after, next.taskID);
+    else unfollow(key);
+    return nextLook(after, step, clock.now());
   }
 
-  async function pay(job: T, attempt: number, account: AccountHandle, context: ReconcileContext): Promise<Step> {
-    let request: PaidRequest;
-    try {
-      request = await adapter.prepare(job, account, createValueReader(shared.kube, context.signal));
-    } catch (error) {
-      if (error instanceof InvalidJobError) {
-        return { outcome: { phase: "Failed", reason: "InvalidSpec", message: error.message, result: undefined } };
-      }
-      if (!(error instanceof MissingReferenceError)) throw error;
-      const { reason, message } = error;
-      return { outcome: { phase: "Pending", reason, message, stalled: true }, requeueAfterMs: REFERENCE_RETRY_MS };
-    }
-    const submitted = await submit(shared, account, kind, job, attempt, request, context);
-    switch (submitted.kind) {
-      case "Accepted":
-        return accept(submitted.entry, submitted.accepted, clock.now());
-      case "Unknown":
-        return halt(submitted.entry, submitted.error.message, clock.now());
-      case "Refused":
-        return refused(submitted.error);
-      case "NotNow":
-        return notNow(submitted.error, account);
-    }
+  /** Writes the status of a step that has one. */
+  async function report(job: T, step: Step, { signal }: ReconcileContext): Promise<T | undefined> {
+    if (step.outcome === undefined) return undefined;
+    const written = { ...adapter.extraStatus(job), ...step.written };
+    const status = jobStatusOf(job, { written, cleared: step.cleared }, step.outcome, clock.now());
+    return patchStatus(shared, kind, job, status as T["status"], signal);
   }
 
-  function accept(entry: JournalEntry, accepted: Accepted, now: number): Step {
-    const written = acceptedStatus(entry, accepted, now);
-    if ("taskID" in accepted) return { outcome: { phase: "Active", result: undefined }, written, settles: entry.id };
-    const results = jobResults([{ kind: "Audio", ...accepted }], now);
-    return { outcome: { phase: "Succeeded", result: undefined, results }, written, settles: entry.id };
+  /** What came of a request or a copy stands in the status: it need not be kept any longer. */
+  function settle(uid: string, seen: Seen): void {
+    const entry = entryOf(seen);
+    if (entry !== undefined) journal.settle(entry.id);
+    if (submissions.find(uid)?.answer !== undefined) submissions.forget(uid);
+    if (["Accepted", "Results", "ResultsToStore"].includes(seen.kind)) submissions.release(uid);
+    if (seen.kind === "Stored" || seen.kind === "ResultsLost") copies.forget(uid, false);
+    else if (seen.kind === "CopyFailed") copies.forget(uid, true);
   }
 
-  function halt(entry: JournalEntry | undefined, cause: string, now: number): Step {
-    const message = `The request may have been taken and charged, and nobody can tell (${cause}): look at the service's own records, then release the job with the annotation ${ANNOTATIONS.resubmitToken}=<any new value>, or delete it`;
-    return {
-      outcome: { phase: "Halted", message },
-      written: entry === undefined ? {} : { submission: submissionOf(entry, "Unknown", now), attempts: entry.attempt },
-      settles: entry?.id,
+  function begin(key: string, job: T, state: JobState, request: NonNullable<Step["send"]>, sight: Sight): void {
+    const { account, store } = sight;
+    const { uid = "" } = job.metadata;
+    if (account === undefined || state.kind !== "Waiting") throw new Error("a request needs an account and an attempt");
+    const ref = account.key.split("/");
+    const bound = {
+      kind: ref[0] === "Account" ? ("Account" as const) : ("ClusterAccount" as const),
+      name: ref.at(-1) ?? "",
+      baseURL: account.baseURL,
     };
+    const target = store?.kind === "Usable" ? store.store : undefined;
+    submissions.begin(
+      account.key,
+      uid,
+      () => enqueue(key),
+      async (progress, signal) => {
+        const answer = await submit(shared, {
+          kind,
+          job,
+          attempt: state.attempt,
+          account,
+          bound,
+          request,
+          openArtifact: target && ((type) => target.writer(keyOfResult(job, 0, type), { signal })),
+          onSent: progress.sent,
+          onFirstAudio: progress.firstAudio,
+          signal,
+        });
+        if (answer.kind === "NotTaken") submissions.rest(uid, answer.retryAfterMs);
+        return answer;
+      },
+    );
   }
 
-  function refused(error: ServiceError): Step {
-    const reason = error.kind === "NotEntitled" ? "NotEntitled" : "InvalidSpec";
-    const { message } = failureOf(error);
-    return { outcome: { phase: "Failed", reason, message, result: undefined } };
+  async function beginCopy(
+    key: string,
+    job: T,
+    { account, store }: Sight,
+    { signal }: ReconcileContext,
+  ): Promise<void> {
+    if (store?.kind !== "Usable") throw new Error("a copy needs a store");
+    await setFinalizer(shared, kind, job, FINALIZER, true, signal);
+    copies.begin(
+      job.metadata.uid ?? "",
+      () => enqueue(key),
+      (copy, ending) => copyResults(job, store.store, account?.lookup, copy, ending),
+    );
   }
 
-  function notNow(error: ServiceError, account: AccountHandle): Step {
-    const failure = failureOf(error);
-    const { message } = failure;
-    switch (failure.kind) {
-      case "AccountHeld":
-        shared.accounts.unauthorized(account.key, `the service refuses the key: ${message}`);
-        return { outcome: { phase: "Pending", reason: "AccountNotReady", message, stalled: false } };
-      case "Wait":
-        return {
-          outcome: { phase: "Pending", reason: failure.reason, message, stalled: false },
-          requeueAfterMs: failure.retryAfterMs,
-        };
-      case "Stalled":
-        return {
-          outcome: { phase: "Pending", reason: failure.reason, message, stalled: true },
-          requeueAfterMs: REFUSED_RETRY_MS,
-        };
-      case "Retry":
-        return { outcome: { phase: "Pending", reason: failure.reason, message, stalled: false }, error };
+  /** A finalizer holds a deleted job only while its copy runs: what was paid for is kept. */
+  async function leave(key: string, job: T, { signal }: ReconcileContext): Promise<Result> {
+    const { uid = "", finalizers = [] } = job.metadata;
+    const copy = copies.find(uid);
+    if (finalizers.includes(FINALIZER) && copy !== undefined && copy.end === undefined) return undefined;
+    gone(key, job);
+    if (copy?.end?.kind === "Stored") {
+      const uris = copy.end.results.flatMap(({ artifact }) => artifact?.uri ?? []).join(", ");
+      shared.recorder.event(job, "Normal", "Stored", "Delete", `The results are kept at ${uris}`);
     }
+    copies.forget(uid, false);
+    await setFinalizer(shared, kind, job, FINALIZER, false, signal);
+    return undefined;
   }
-}
 
-/** What keeps a job from being submitted now. */
-function blocker(job: Job, resolved: SettledAccount): Step | undefined {
-  const { output } = job.spec;
-  if (output !== undefined) {
-    const message = `output.storeRef names ArtifactStore ${output.storeRef.name}, which does not exist: create it, or recreate the job without output`;
-    return { outcome: { phase: "Pending", reason: "StoreNotReady", message, stalled: true } };
+  function gone(key: string, job: T): void {
+    const { uid = "" } = job.metadata;
+    const submission = submissions.find(uid);
+    unfollow(key);
+    submissions.release(uid);
+    if (submission !== undefined && submission.answer === undefined) return; // told when the answer is here
+    if (known.delete(key)) announceGone(shared, job, submission?.answer);
+    submissions.forget(uid);
   }
-  if (resolved.kind === "Held") {
-    const { reason, message } = resolved;
-    return { outcome: { phase: "Pending", reason, message, stalled: false } };
+
+  function finished(key: string, uid: string): void {
+    unfollow(key);
+    known.delete(key);
+    submissions.release(uid);
   }
-  const bound = job.status?.account;
-  if (bound !== undefined && job.status?.submission !== undefined && bound.baseURL !== resolved.account.baseURL) {
-    const message = `bound to ${bound.baseURL}, but the account now has base URL ${resolved.account.baseURL}: nothing is sent; restore the account's baseURL, or recreate the job`;
-    return { outcome: { phase: "Pending", reason: "AccountMismatch", message, stalled: true } };
+
+  /** A wish to be looked at now: the task is asked about at once, and the wish is echoed. */
+  async function acknowledge(key: string, job: T, { signal }: ReconcileContext): Promise<T> {
+    const { annotations } = job.metadata;
+    const asked = annotations?.[ANNOTATIONS.reconcileRequestedAt] ?? annotations?.[ANNOTATIONS.fluxRequestedAt];
+    if (asked === undefined || asked === job.status?.lastHandledReconcileAt) return job;
+    const task = followed.get(key);
+    task?.account.tasks.hasten(task.taskID);
+    const status = { ...(job.status ?? { conditions: [] }), lastHandledReconcileAt: asked };
+    return patchStatus(shared, kind, job, status as T["status"], signal);
   }
-  return undefined;
+
+  function unfollow(key: string): void {
+    const one = followed.get(key);
+    one?.account.tasks.forget(one.taskID);
+    followed.delete(key);
+  }
+
+  async function follow(key: string, job: T, taskID: string): Promise<void> {
+    const resolved = await shared.accounts.resolve(job.spec.accountRef, job.metadata.namespace ?? "");
+    if (
+      resolved.kind !== "Usable" ||
+      resolved.account.baseURL !== (job.status?.account?.baseURL ?? resolved.account.baseURL)
+    ) {
+      if (resolved.kind === "Usable") unfollow(key);
+      return;
+    }
+    const one = followed.get(key);
+    if (one?.account === resolved.account && one.taskID === taskID) return;
+    unfollow(key);
+    followed.set(key, { account: resolved.account, taskID });
+    const { submitTime } = job.status ?? {};
+    resolved.account.tasks.follow(taskID, submitTime === undefined ? clock.now() : Date.parse(submitTime));
+  }
 }
 
 /** The journal's entry, unless the status shows its outcome already (the operator ended in between). */
@@ -236,25 +216,17 @@ function unsettled(shared: Shared, job: Job): JournalEntry | undefined {
   return undefined;
 }
 
-function announce(shared: Shared, job: Job, status: JobStatus): void {
-  if (job.status?.phase === status.phase) return;
-  const { taskID = "", phase } = status;
-  if (phase === "Succeeded") {
-    shared.recorder.event(job, "Normal", "Completed", "Poll", `Results: ${status.results?.length ?? 0}`);
-  } else if (phase === "Failed" || phase === "Halted") {
-    const stalled = status.conditions.find(({ type }) => type === "Stalled");
-    shared.recorder.event(job, "Warning", stalled?.reason ?? phase, "Submit", stalled?.message ?? phase);
-  } else if (phase === "Queued" && job.status?.taskID !== taskID) {
-    shared.recorder.event(job, "Normal", "Submitted", "Submit", `Task ${taskID}`);
-  }
+function entryOf(seen: Seen): JournalEntry | undefined {
+  if ("entry" in seen) return seen.entry;
+  return "submitted" in seen ? seen.submitted?.entry : undefined;
 }
 
-function nextLook(job: Job, status: JobStatus, step: Step, now: number): Result {
-  const waits: number[] = step.requeueAfterMs === undefined ? [] : [step.requeueAfterMs];
-  if (status.phase === "Succeeded" || status.phase === "Failed") waits.push(0);
+function nextLook({ spec, status }: Job, step: Step, now: number): Result {
+  const waits: number[] = step.againMs === undefined ? [] : [step.againMs];
+  if (status?.phase === "Succeeded" || status?.phase === "Failed") waits.push(0);
   else {
-    const deadline = status.taskID === undefined ? undefined : deadlineOf(job.spec, status);
-    if (deadline !== undefined) waits.push(Math.max(0, deadline - now));
+    const deadline = deadlineOf(spec, status);
+    if (deadline !== undefined && status?.phase !== "Halted") waits.push(Math.max(0, deadline - now));
   }
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
 }

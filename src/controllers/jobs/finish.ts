@@ -1,13 +1,14 @@
+import { FINALIZER } from "../../api/meta.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
-import { patchStatus, type Shared } from "../shared.ts";
-import { expireResults } from "./status.ts";
+import { patchStatus, type Shared, setFinalizer } from "../shared.ts";
+import { expiryOf } from "./expiry.ts";
 import type { Job, JobAdapter } from "./types.ts";
 
-/** A finished job changes twice more at most: its URLs run out, and its time to live ends. */
+/** A finished job changes little more: its URLs are about to run out, they do, and its time to live ends. */
 export async function afterFinish<T extends Job>(
   shared: Shared,
-  { kind }: JobAdapter<T>,
+  { kind }: Pick<JobAdapter<T>, "kind">,
   job: T,
   { signal }: ReconcileContext,
 ): Promise<Result> {
@@ -24,11 +25,15 @@ export async function afterFinish<T extends Job>(
     }
     waits.push(endOfLife - now);
   }
-  const expired = expireResults(status, now);
-  if (expired !== undefined) await patchStatus(shared, kind, job, expired as T["status"], signal);
-  else if (status.resultsExpireAt !== undefined) {
-    const untilExpiry = Date.parse(status.resultsExpireAt) - now;
-    if (untilExpiry > 0) waits.push(untilExpiry);
+  // The copy is done: nothing holds the object any more.
+  const released = await setFinalizer(shared, kind, job, FINALIZER, false, signal);
+  const expiry = expiryOf(status, now);
+  if (expiry.kind === "Later") waits.push(expiry.atMs - now);
+  else if (expiry.kind !== "None") {
+    await patchStatus(shared, kind, released, expiry.status as T["status"], signal);
+    const reason = expiry.kind === "Warn" ? "Expiring" : "Expired";
+    shared.recorder.event(job, "Warning", reason, "Expire", expiry.message);
+    if (expiry.nextMs !== undefined) waits.push(expiry.nextMs - now);
   }
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
 }

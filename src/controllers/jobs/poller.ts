@@ -16,6 +16,8 @@ export type TaskPoller = {
   /** Follows a task until `forget`; `submittedAt` (ms since the epoch) paces its first polls. */
   follow(taskID: string, submittedAt: number): void;
   forget(taskID: string): void;
+  /** Asks about the task now. */
+  hasten(taskID: string): void;
   latest(taskID: string): TaskObservation | undefined;
   inFlight(): number;
   start(): void;
@@ -116,6 +118,10 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
       schedule(task, age < FIRST_MS ? FIRST_MS - age : FIRST_MS * options.random());
     },
     forget: (taskID) => void tasks.delete(taskID),
+    hasten(taskID) {
+      const task = tasks.get(taskID);
+      if (task !== undefined) schedule(task, 0);
+    },
     latest: (taskID) => tasks.get(taskID)?.latest,
     inFlight: () => tasks.size,
     start() {

@@ -1,92 +1,165 @@
 import { randomUUID } from "node:crypto";
+import type { JobResult } from "../../api/job.ts";
+import type { BoundAccount } from "../../api/meta.ts";
+import { ArtifactError } from "../../artifacts/errors.ts";
 import { rfc3339 } from "../../clock.ts";
-import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
 import { ServiceError } from "../../service/errors.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
 import { failureOf } from "../service-failure.ts";
 import { assertPresent, type Kind, type Shared } from "../shared.ts";
-import type { Accepted, Job, JobStatus, PaidRequest } from "./types.ts";
+import type { Block } from "./observations.ts";
+import type { Accepted, Job, PaidRequest, Sending } from "./types.ts";
 
-/** The four ways a paid request can end (api: "A paid request is sent at most once per attempt"). */
-export type Submitted =
-  | { kind: "Accepted"; entry: JournalEntry; accepted: Accepted }
-  /** Surely without effect, and not for good: goes on by itself. */
-  | { kind: "NotNow"; error: ServiceError }
+/** What became of a paid request (api: "A paid request is sent at most once per attempt"). */
+export type Answer = { account: BoundAccount; entry: JournalEntry } & (
+  | { kind: "Accepted"; accepted: Accepted }
+  /** Surely without effect, and not for good: it may be sent again after `retryAfterMs`, or after growing pauses. */
+  | { kind: "NotTaken"; block: Block; retryAfterMs: number | undefined }
   /** Surely without effect, and for good. */
-  | { kind: "Refused"; error: ServiceError }
-  | { kind: "Unknown"; entry: JournalEntry; error: ServiceError };
+  | { kind: "Refused"; reason: "InvalidSpec" | "NotEntitled"; message: string }
+  /** It may have taken effect. */
+  | { kind: "Unknown"; cause: string }
+  /** The job does not want it any more; nothing was sent. */
+  | { kind: "Withdrawn" }
+);
+
+/** Thrown before anything is sent: the job was suspended, or is not what it was when this was decided. */
+class WithdrawnError extends Error {
+  override readonly name = "WithdrawnError";
+}
+
+export type SubmitOptions<T extends Job> = {
+  kind: Kind<T>;
+  job: T;
+  attempt: number;
+  account: AccountHandle;
+  bound: BoundAccount;
+  request: PaidRequest;
+  openArtifact: Sending["openArtifact"];
+  onSent: () => void;
+  onFirstAudio: (ms: number) => void;
+  signal: AbortSignal;
+};
+
+const STALLED_RETRY_MS = 5 * 60_000;
 
 /**
  * Sends one paid request under the journal's protocol: the intent is committed before a byte is written; the entry
- * stays until the caller has the outcome in the status.
+ * stays until the caller has the outcome in the status. Never rejects.
  */
-export async function submit<T extends Job>(
-  shared: Shared,
-  account: AccountHandle,
-  kind: Kind<T>,
-  job: T,
-  attempt: number,
-  request: PaidRequest,
-  { signal }: ReconcileContext,
-): Promise<Submitted> {
+export async function submit<T extends Job>(shared: Shared, options: SubmitOptions<T>): Promise<Answer> {
   const { journal, clock } = shared;
+  const { kind, job, request, account, signal } = options;
   const { name, namespace, uid = "" } = job.metadata;
-  const intent: JournalEntry = {
+  const entry: JournalEntry = {
     id: randomUUID(),
     kind: kind.resource.kind,
     key: `${namespace}/${name}`,
     uid,
     operation: request.operation,
-    attempt,
+    attempt: options.attempt,
     specHash: hashOf(request.body),
     time: rfc3339(clock.now()),
   };
+  const answer = { account: options.bound, entry };
+  let sent = false;
+  const beforeSend = async () => {
+    assertWanted(kind, job);
+    entry.time = rfc3339(clock.now());
+    await journal.commit(entry, signal);
+    shared.assertLeading();
+    assertPresent(kind, job);
+    assertWanted(kind, job);
+    signal.throwIfAborted();
+    sent = true;
+    options.onSent();
+  };
   try {
-    const accepted = await request.send(account.client, {
-      signal,
-      beforeSend: async () => {
-        await journal.commit(intent, signal);
-        shared.assertLeading();
-        assertPresent(kind, job);
-      },
+    const accepted = await request.send({
+      client: account.client,
+      options: { signal, beforeSend },
+      clock,
+      openArtifact: options.openArtifact,
+      onFirstAudio: options.onFirstAudio,
     });
-    journal.record(intent.id, accepted);
-    return { kind: "Accepted", entry: intent, accepted };
+    journal.record(entry.id, outcomeOf(accepted));
+    return { ...answer, kind: "Accepted", accepted };
   } catch (error) {
-    if (error instanceof ServiceError && error.delivery === "Unknown") return { kind: "Unknown", entry: intent, error };
-    journal.settle(intent.id);
-    if (!(error instanceof ServiceError)) throw error;
-    return isFinal(error) ? { kind: "Refused", error } : { kind: "NotNow", error };
+    if (sent && !(error instanceof ServiceError && error.delivery !== "Unknown")) {
+      return { ...answer, kind: "Unknown", cause: messageOf(error) };
+    }
+    journal.settle(entry.id);
+    if (error instanceof WithdrawnError) return { ...answer, kind: "Withdrawn" };
+    if (isRefusal(error)) {
+      const reason = error.kind === "NotEntitled" ? "NotEntitled" : "InvalidSpec";
+      return { ...answer, kind: "Refused", reason, message: refusalMessage(error, kind.resource.kind) };
+    }
+    return { ...answer, kind: "NotTaken", ...notTaken(shared, account, error) };
   }
 }
 
 /** A refusal is final unless it is about a limit, the key, or the service's own failure. */
-function isFinal(error: ServiceError): boolean {
-  return ["InvalidRequest", "NotFound", "NotEntitled"].includes(error.kind) && failureOf(error).kind === "Stalled";
+function isRefusal(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && ["InvalidRequest", "NotFound", "NotEntitled"].includes(error.kind);
 }
 
-/** Status fields of a submission that was accepted. */
-export function acceptedStatus(entry: JournalEntry, accepted: Accepted, now: number): Partial<JobStatus> {
-  return {
-    submission: submissionOf(entry, "Accepted", now),
-    attempts: entry.attempt,
-    submitTime: entry.time,
-    ...("taskID" in accepted ? { taskID: accepted.taskID } : {}),
-  };
+function refusalMessage(error: ServiceError, kind: string): string {
+  if (error.kind === "NotEntitled") return failureOf(error).message;
+  return `${error.message}: correct it in a new ${kind}, this one cannot be changed`;
 }
 
-export function submissionOf(
-  entry: JournalEntry,
-  state: NonNullable<JobStatus["submission"]>["state"],
-  now: number,
-): NonNullable<JobStatus["submission"]> {
-  return { id: entry.id, specHash: entry.specHash, attempt: entry.attempt, state, time: rfc3339(now) };
+function notTaken(
+  shared: Shared,
+  account: AccountHandle,
+  error: unknown,
+): { block: Block; retryAfterMs: number | undefined } {
+  if (error instanceof ArtifactError) {
+    const message = `the store takes nothing: ${error.message}`;
+    return { block: { reason: "StoreNotReady", message, stalled: false }, retryAfterMs: undefined };
+  }
+  if (!(error instanceof ServiceError)) {
+    const block = { reason: "Retrying", message: messageOf(error), stalled: false } as const;
+    return { block, retryAfterMs: undefined };
+  }
+  const failure = failureOf(error);
+  const { message } = failure;
+  switch (failure.kind) {
+    case "AccountHeld":
+      shared.accounts.unauthorized(account.key, `the service refuses the key: ${message}`);
+      return { block: { reason: "AccountNotReady", message, stalled: false }, retryAfterMs: undefined };
+    case "Wait":
+      return { block: { reason: failure.reason, message, stalled: false }, retryAfterMs: failure.retryAfterMs };
+    case "Stalled":
+      return { block: { reason: failure.reason, message, stalled: true }, retryAfterMs: STALLED_RETRY_MS };
+    case "Retry":
+      return { block: { reason: failure.reason, message, stalled: false }, retryAfterMs: undefined };
+  }
+}
+
+/** What was decided from an older object must not be sent for one that was suspended, or has an attempt already. */
+function assertWanted<T extends Job>({ store }: Kind<T>, job: T): void {
+  const stored = store.get(`${job.metadata.namespace}/${job.metadata.name}`);
+  const before = job.status?.submission?.id;
+  const ended = stored?.status?.phase === "Succeeded" || stored?.status?.phase === "Failed";
+  const changed = stored?.status?.submission?.id !== before;
+  if (stored === undefined || ended || changed || stored.spec.suspend || stored.spec.managedBy !== undefined) {
+    throw new WithdrawnError("the job does not want this request any more");
+  }
+}
+
+/** The outcome as the journal keeps it. */
+function outcomeOf(accepted: Accepted): Record<string, string> {
+  if ("taskID" in accepted) return { taskID: accepted.taskID };
+  return { results: JSON.stringify(accepted.results) };
 }
 
 /** The outcome as the journal kept it. */
-export function acceptedFrom(outcome: Record<string, string>): Accepted {
-  const { taskID, url, type } = outcome;
-  return taskID === undefined ? { url: url ?? "", type: type ?? "" } : { taskID };
+export function acceptedFrom({ taskID, results }: Record<string, string>): Accepted {
+  return taskID === undefined ? { results: JSON.parse(results ?? "[]") as JobResult[] } : { taskID };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,8 @@
-import type { SpeechJob, SpeechJobSpec } from "../../api/speech-job.ts";
+import type { JobResult } from "../../api/job.ts";
+import type { SpeechJob, SpeechJobSpec, SpeechJobStatus } from "../../api/speech-job.ts";
 import type { VideoJob, VideoJobSpec, VideoJobStatus } from "../../api/video-job.ts";
+import type { ArtifactWriter } from "../../artifacts/types.ts";
+import type { Clock } from "../../clock.ts";
 import type { CallOptions } from "../../service/call.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { Operation } from "../../service/operations.ts";
@@ -21,17 +24,33 @@ export type JobSpec = Pick<
   | "output"
   | "managedBy"
 >;
-export type JobStatus = Omit<VideoJobStatus, "model">;
+export type JobStatus = Omit<VideoJobStatus, "model"> & Pick<SpeechJobStatus, "firstAudioMs">;
 
-/** What a paid request gave: a task to follow, or the result itself. Values fit into the journal. */
-export type Accepted = { taskID: string } | { url: string; type: string };
+/** What a paid request gave: a task to follow, or the results themselves (none: the service was done, and gave nothing). */
+export type Accepted = { taskID: string } | { results: JobResult[]; firstAudioMs?: number };
+
+/** What sending a paid request works with. */
+export type Sending = {
+  client: ServiceClient;
+  options: CallOptions;
+  clock: Clock;
+  /** Where bytes go; undefined without `spec.output`. `type` is the file type, such as mp3. */
+  openArtifact: ((type: string) => Promise<OpenArtifact>) | undefined;
+  /** The first audio of a stream came, that many ms after the request was sent. */
+  onFirstAudio: (ms: number) => void;
+};
+export type OpenArtifact = ArtifactWriter;
 
 /** One paid request, ready to be sent once. */
 export type PaidRequest = {
   operation: Operation;
   /** What is sent; only its hash is kept. */
   body: unknown;
-  send(client: ServiceClient, options: CallOptions): Promise<Accepted>;
+  /**
+   * @throws ServiceError what became of it is in `delivery`; anything else that is thrown after `options.beforeSend` has
+   * resolved leaves it unknown
+   */
+  send(sending: Sending): Promise<Accepted>;
 };
 
 /** The spec asks for something that cannot be sent. */

@@ -1,9 +1,11 @@
 import type { SpeechJob, SpeechJobSpec } from "../../api/speech-job.ts";
+import { isSharedLanguage } from "../../api/speech-languages.ts";
 import { characters, pauseMarkerProblem } from "../../api/speech-text.ts";
 import type { SubmitSpeechBody, SynthesizeSpeechBody } from "../../service/client.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { InvalidJobError, type PaidRequest } from "../jobs/types.ts";
 import type { ValueReader } from "../references.ts";
+import { stream, synthesize } from "./audio.ts";
 
 /** The paid request of a SpeechJob. @throws InvalidJobError | MissingReferenceError */
 export async function speechRequest(job: SpeechJob, account: AccountHandle, reader: ValueReader): Promise<PaidRequest> {
@@ -14,21 +16,16 @@ export async function speechRequest(job: SpeechJob, account: AccountHandle, read
   if (length < 1 || length > limit) {
     throw new InvalidJobError(`the text has ${length} characters, ${spec.model} takes 1 to ${limit}: split it`);
   }
-  const problem = pauseMarkerProblem(text);
+  const problem = pauseMarkerProblem(text) ?? languageProblem(spec);
   if (problem !== undefined) throw new InvalidJobError(problem);
   if (spec.model === "speech-2.6-hd") {
     const body = submitBody(spec, text);
-    return { operation: "submitSpeech", body, send: (client, options) => client.submitSpeech(body, options) };
+    return { operation: "submitSpeech", body, send: ({ client, options }) => client.submitSpeech(body, options) };
   }
   const body = synthesizeBody(spec, text);
-  return {
-    operation: "synthesizeSpeech",
-    body,
-    async send(client, options) {
-      const { audio } = await client.synthesizeSpeech(body, options);
-      return { url: audio, type: spec.audioSetting?.format ?? "mp3" };
-    },
-  };
+  const type = spec.audioSetting?.format ?? "mp3";
+  if (spec.stream === true) return { operation: "streamSpeech", body, send: (sending) => stream(body, type, sending) };
+  return { operation: "synthesizeSpeech", body, send: (sending) => synthesize(body, type, sending) };
 }
 
 async function textOf({ spec, metadata }: SpeechJob, reader: ValueReader): Promise<string> {
@@ -37,6 +34,13 @@ async function textOf({ spec, metadata }: SpeechJob, reader: ValueReader): Promi
   if (secretKeyRef !== undefined) return reader.secretKey(namespace, secretKeyRef);
   if (configMapKeyRef !== undefined) return reader.configMapKey(namespace, configMapKeyRef);
   return spec.text ?? "";
+}
+
+/** Languages differ by model (interface: Speech synthesis). */
+function languageProblem({ model, languageBoost }: SpeechJobSpec): string | undefined {
+  const unknown = languageBoost !== undefined && model === "speech-2.6-hd" && !isSharedLanguage(languageBoost);
+  if (!unknown) return undefined;
+  return `languageBoost ${languageBoost} is not known to speech-2.6-hd: choose another language, auto, or speech-2.6-turbo`;
 }
 
 /** Fields that the spec leaves out stay undefined and are not sent, so that the service's own defaults hold. */
@@ -75,9 +79,13 @@ function submitBody(spec: SpeechJobSpec, text: string): SubmitSpeechBody {
   return {
     ...shared(spec, text),
     voice_setting: voiceSetting(spec),
-    // The asynchronous operation knows fewer languages; the API server has checked which.
+    // The asynchronous operation knows fewer languages: see languageProblem.
     language_boost: spec.languageBoost as SubmitSpeechBody["language_boost"],
   };
+}
+
+function streamOptions({ streamOptions: options }: SpeechJobSpec) {
+  return options && { exclude_aggregated_audio: options.excludeAggregatedAudio };
 }
 
 function synthesizeBody(spec: SpeechJobSpec, text: string): Omit<SynthesizeSpeechBody, "stream"> {
@@ -85,7 +93,8 @@ function synthesizeBody(spec: SpeechJobSpec, text: string): Omit<SynthesizeSpeec
     ...shared(spec, text),
     voice_setting: { ...voiceSetting(spec), latex_read: spec.voiceSetting.latexRead },
     language_boost: spec.languageBoost,
-    output_format: spec.outputFormat ?? "url",
+    // Effective without a stream only.
+    ...(spec.stream === true ? { stream_options: streamOptions(spec) } : { output_format: spec.outputFormat ?? "url" }),
     timbre_weights: spec.timbreWeights?.map(({ voiceID, weight }) => ({ voice_id: voiceID, weight })),
     aigc_watermark: spec.aigcWatermark,
   };

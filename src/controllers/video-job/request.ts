@@ -14,7 +14,7 @@ export async function videoRequest({ spec }: VideoJob): Promise<PaidRequest> {
     return {
       operation: "submitImageToVideo",
       body,
-      send: (client, options) => client.submitImageToVideo(body, options),
+      send: ({ client, options }) => client.submitImageToVideo(body, options),
     };
   }
   if (spec.videoToVideo === undefined)
@@ -23,7 +23,7 @@ export async function videoRequest({ spec }: VideoJob): Promise<PaidRequest> {
   return {
     operation: "submitVideoToVideo",
     body,
-    send: (client, options) => client.submitVideoToVideo(body, options),
+    send: ({ client, options }) => client.submitVideoToVideo(body, options),
   };
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createValueReader } from "../../../src/controllers/references.ts";
 import { speechRequest } from "../../../src/controllers/speech-job/request.ts";
 import { videoModelOf, videoRequest } from "../../../src/controllers/video-job/request.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 import { speechJobOf, videoJobOf } from "../../support/jobs.ts";
 import type { Change } from "../../support/manifests.ts";
 import { scriptedApi } from "../../support/scripted-api-server.ts";
@@ -24,7 +25,13 @@ async function sent(kind: "turbo" | "hd" | "image" | "reference", change: Change
           createValueReader(api.client, new AbortController().signal),
         )
       : await videoRequest(videoJobOf(kind, change));
-  const accepted = await request.send(account.client, {});
+  const accepted = await request.send({
+    client: account.client,
+    options: {},
+    clock: createFakeClock(),
+    openArtifact: undefined,
+    onFirstAudio: () => {},
+  });
   return { accepted, operation: request.operation, path: service.requests[0]?.path, body: service.requests[0]?.body };
 }
 
@@ -34,7 +41,11 @@ describe("a SpeechJob", () => {
       operation: "synthesizeSpeech",
       path: "/v3/vendor-speech-2.6-turbo",
       body: { text: "Ahoy.", voice_setting: { voice_id: "announcer" }, output_format: "url", stream: false },
-      accepted: { url: "https://files.example.com/a", type: "mp3" },
+      accepted: {
+        results: [
+          { kind: "Audio", url: "https://files.example.com/a", type: "mp3", expiresAt: "2026-03-02T00:00:00Z" },
+        ],
+      },
     });
   });
 
@@ -76,7 +87,7 @@ describe("a SpeechJob", () => {
       output_format: "url",
       stream: false,
     });
-    expect(accepted).toMatchObject({ type: "flac" });
+    expect(accepted).toMatchObject({ results: [{ type: "flac" }] });
   });
 
   it("mixes voices instead of naming one", async () => {

@@ -3,7 +3,10 @@ import { setConditions } from "../../../../src/api/conditions.ts";
 import { videoJobResource } from "../../../../src/api/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/video-job.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
+import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
+import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
+import { createSubmissions } from "../../../../src/controllers/jobs/submissions.ts";
 import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.ts";
 import { createJournal } from "../../../../src/runtime/journal.ts";
 import { createEventRecorder } from "../../../../src/runtime/recorder.ts";
@@ -39,11 +42,16 @@ const succeeded: VideoJobStatus = {
 async function reconcile(
   spec: Change,
   afterSeconds: number,
-  options: { status?: VideoJobStatus; answer?: Answer; annotations?: Record<string, string> } = {},
+  options: {
+    status?: VideoJobStatus;
+    answer?: Answer;
+    annotations?: Record<string, string>;
+    finalizers?: string[];
+  } = {},
 ) {
-  const { status = succeeded, annotations = {} } = options;
+  const { status = succeeded, annotations = {}, finalizers = [] } = options;
   const stored = videoJobOf("image", spec, status);
-  const job: VideoJob = { ...stored, metadata: { ...stored.metadata, annotations } };
+  const job: VideoJob = { ...stored, metadata: { ...stored.metadata, annotations, finalizers } };
   const api = await scriptedApi(() => options.answer ?? { body: job });
   const clock = createFakeClock();
   await clock.advance(afterSeconds * 1_000);
@@ -67,15 +75,36 @@ async function reconcile(
       assertLeading: () => {},
     },
     videoJobAdapter(kind),
+    {
+      submissions: createSubmissions({ clock, random: () => 0.5 }),
+      copies: createCopies({ clock, random: () => 0.5 }),
+      stores: createStoreRegistry(() => false),
+    },
+    () => {},
   );
   const request = { key: "team/sea", namespace: "team", name: "sea" };
   const result = await run(request, { signal: new AbortController().signal, log: silentLog });
-  return { result, requests: api.requests.map(({ method, path, body }) => ({ method, path, body })) };
+  const requests = api.requests.filter(({ path }) => !path.includes("/events"));
+  return { result, requests: requests.map(({ method, path, body }) => ({ method, path, body })) };
 }
 
 describe("a finished job", () => {
-  it("without a time to live is looked at again when its URLs run out, and is kept", async () => {
-    expect(await reconcile({}, 60)).toEqual({ result: { requeueAfterMs: 3_540_000 }, requests: [] });
+  it("without a time to live is looked at again when a quarter of its URLs' life is left, and is kept", async () => {
+    expect(await reconcile({}, 60)).toEqual({ result: { requeueAfterMs: 2_640_000 }, requests: [] });
+  });
+
+  it("warns when a quarter of its URLs' life is left, and is looked at again at their end", async () => {
+    const { result, requests } = await reconcile({}, 2_700);
+    expect(result).toEqual({ requeueAfterMs: 900_000 });
+    const [status] = requests.map(({ body }) => (body as { status: VideoJobStatus }).status);
+    expect(shown(status?.conditions ?? [])).toEqual(["Ready=True/Completed", "ResultsAvailable=True/Expiring"]);
+  });
+
+  it("whose copy ended is held by no finalizer any more", async () => {
+    const { requests } = await reconcile({}, 60, { finalizers: ["example.com/other", "mooring.dev/finalizer"] });
+    expect(requests).toMatchObject([
+      { method: "PATCH", path: PATH, body: { metadata: { finalizers: ["example.com/other"] } } },
+    ]);
   });
 
   it("is looked at when its time to live ends, if that is sooner", async () => {

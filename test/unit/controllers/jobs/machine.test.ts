@@ -1,20 +1,27 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { JobResult } from "../../../../src/api/job.ts";
+import { decide, JOB_TABLE } from "../../../../src/controllers/jobs/machine.ts";
 import {
-  type Decision,
   deadlineOf,
-  decide,
-  type JobFacts,
-  type JobState,
-  stateOf,
-} from "../../../../src/controllers/jobs/machine.ts";
-import type { JobStatus } from "../../../../src/controllers/jobs/types.ts";
+  MAX_UNKNOWN,
+  type Observations,
+  type Seen,
+  seenAccepted,
+  seenHalted,
+  seenTask,
+  seenUnknown,
+} from "../../../../src/controllers/jobs/observations.ts";
+import { type JobState, type StateKind, stateOf } from "../../../../src/controllers/jobs/states.ts";
+import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
+import type { Job, JobStatus } from "../../../../src/controllers/jobs/types.ts";
 import type { TaskResult } from "../../../../src/service/task-result.ts";
 import { START } from "../../../support/fake-clock.ts";
 import { entryOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
+import { contractBreach } from "../../../support/kstatus.ts";
 import type { Change } from "../../../support/manifests.ts";
 
-const submission = (attempt: number, state = "Accepted" as const) => ({
+const submission = (attempt: number, state: "Accepted" | "Unknown" = "Accepted") => ({
   id: `intent-${attempt}`,
   specHash: "0123456789abcdef",
   attempt,
@@ -27,207 +34,266 @@ const submitted = (attempt: number): JobStatus => ({
   taskID: "task-1",
   submission: submission(attempt),
   submitTime: "2026-03-01T00:00:00Z",
+  firstSubmitTime: "2026-03-01T00:00:00Z",
 });
-
-function facts(state: JobState, change: Change = {}, more: Partial<JobFacts> = {}): JobFacts {
-  return {
-    spec: videoJobOf("image", change).spec,
-    status: undefined,
-    state,
-    resubmitToken: undefined,
-    observation: undefined,
-    now: START,
-    ...more,
-  };
-}
-
-const summary = (decision: Decision): string =>
-  decision.do === "Submit"
-    ? `Submit attempt ${decision.attempt}`
-    : decision.do === "Fail"
-      ? `Fail ${decision.reason}`
-      : decision.do;
+const waiting: JobStatus = { conditions: [], phase: "Pending" };
+const result: JobResult = { kind: "Video", url: "https://files.example.com/sea.mp4", type: "mp4" };
+const artifact = { uri: "s3://bucket/0.mp4", bytes: 1, sha256: "0" };
 
 describe("where a job stands", () => {
-  const waiting: JobStatus = { conditions: [], phase: "Pending" };
   it.each<[string, JobStatus | undefined, Parameters<typeof stateOf>[1], JobState]>([
-    ["new", undefined, undefined, { kind: "Waiting" }],
-    ["waiting", waiting, undefined, { kind: "Waiting" }],
-    ["submitted", submitted(1), undefined, { kind: "Submitted", taskID: "task-1" }],
-    ["with an intent and no outcome", waiting, entryOf(), { kind: "Unresolved", entry: entryOf() }],
-    [
-      "with an outcome that is only in the journal",
-      waiting,
-      entryOf({ outcome: { taskID: "task-1" } }),
-      { kind: "Accepted", entry: entryOf({ outcome: { taskID: "task-1" } }), outcome: { taskID: "task-1" } },
-    ],
+    ["new", undefined, undefined, { kind: "Waiting", attempt: 1 }],
+    ["waiting", waiting, undefined, { kind: "Waiting", attempt: 1 }],
+    ["submitted", submitted(1), undefined, { kind: "Tracking", taskID: "task-1" }],
+    ["with an intent and no outcome", waiting, entryOf(), { kind: "Sending", entry: entryOf() }],
     [
       "submitted again, and nobody knows",
       submitted(1),
       entryOf({ attempt: 2 }),
-      { kind: "Unresolved", entry: entryOf({ attempt: 2 }) },
+      { kind: "Sending", entry: entryOf({ attempt: 2 }) },
     ],
     ["halted", { ...submitted(1), phase: "Halted" }, undefined, { kind: "Halted" }],
+    ["storing", { ...submitted(1), phase: "Storing" }, undefined, { kind: "Storing" }],
     [
       "with a task of an attempt that another replaced",
-      { ...submitted(1), submission: { ...submission(2), state: "Unknown" } },
+      { ...submitted(1), submission: submission(2, "Unknown") },
       undefined,
-      { kind: "Waiting" },
+      { kind: "Waiting", attempt: 3 },
     ],
-    ["succeeded", { ...submitted(1), phase: "Succeeded" }, undefined, { kind: "Finished" }],
-    ["failed, whatever the journal still holds", { ...submitted(1), phase: "Failed" }, entryOf(), { kind: "Finished" }],
+    ["succeeded", { ...submitted(1), phase: "Succeeded" }, undefined, { kind: "Succeeded" }],
+    ["failed, whatever the journal still holds", { ...submitted(1), phase: "Failed" }, entryOf(), { kind: "Failed" }],
   ])("%s", (_name, status, entry, expected) => {
-    expect(stateOf(status, entry)).toEqual(expected);
+    expect(stateOf(status, entry, false)).toEqual(expected);
+  });
+
+  it("finished, whatever is still under way", () => {
+    expect(stateOf({ ...submitted(1), phase: "Failed" }, undefined, true)).toEqual({ kind: "Failed" });
+    expect(stateOf(waiting, undefined, true)).toEqual({ kind: "Sending", entry: undefined });
   });
 });
 
-describe("a job that was not submitted", () => {
-  it.each<[string, JobFacts, string]>([
-    ["is submitted", facts({ kind: "Waiting" }), "Submit attempt 1"],
-    ["waits while it is suspended", facts({ kind: "Waiting" }, { suspend: true }), "Suspend"],
-    ["halts when nobody knows whether it was sent", facts({ kind: "Unresolved", entry: entryOf() }), "Halt"],
-    [
-      "is sent again under Resubmit when nobody knows",
-      facts({ kind: "Unresolved", entry: entryOf({ attempt: 2 }) }, { onSubmissionUnknown: "Resubmit" }),
-      "Submit attempt 3",
-    ],
-    [
-      "is written down when the journal knows that it was accepted",
-      facts({ kind: "Accepted", entry: entryOf(), outcome: { taskID: "task-1" } }, { suspend: true }),
-      "Record",
-    ],
-    ["stays halted", facts({ kind: "Halted" }, {}, { status: submitted(1) }), "Nothing"],
-    [
-      "is released by a new token, as a further attempt",
-      facts({ kind: "Halted" }, {}, { status: submitted(1), resubmitToken: "again" }),
-      "Submit attempt 2",
-    ],
-    [
-      "is not sent again while it is suspended, whatever onSubmissionUnknown says",
-      facts({ kind: "Unresolved", entry: entryOf() }, { onSubmissionUnknown: "Resubmit", suspend: true }),
-      "Suspend",
-    ],
-    [
-      "keeps its new token for later while it is suspended",
-      facts({ kind: "Halted" }, { suspend: true }, { status: submitted(1), resubmitToken: "again" }),
-      "Nothing",
-    ],
-    ["is finished and stays so", facts({ kind: "Finished" }, {}, { resubmitToken: "again" }), "Nothing"],
-  ])("%s", (_name, given, expected) => {
-    expect(summary(decide(given))).toBe(expected);
+/** One example of each observation. */
+const entry = entryOf();
+const end = { reason: "InvalidSpec", message: "m" } as const;
+const block = { reason: "RateLimited", message: "m", stalled: false } as const;
+const account = { kind: "Account", name: "default", baseURL: "https://api.example.com" } as const;
+const examples: { [K in keyof Observations]: Seen<K> } = {
+  Suspended: { kind: "Suspended" },
+  PastDeadline: { kind: "PastDeadline", ...end },
+  Blocked: { kind: "Blocked", ...block },
+  TooSoon: { kind: "TooSoon", until: START + 5_000 },
+  Resting: { kind: "Resting", until: START + 5_000 },
+  InvalidSpec: { kind: "InvalidSpec", ...end },
+  NoTurn: { kind: "NoTurn", longer: true },
+  Clear: { kind: "Clear", request: { operation: "submitImageToVideo", body: {}, send: async () => ({ taskID: "t" }) } },
+  UnderWay: { kind: "UnderWay", sent: true, since: START - 5_000 },
+  Accepted: { kind: "Accepted", entry, account, taskID: "task-1" },
+  NotTaken: { kind: "NotTaken", ...block, entry, until: START + 5_000 },
+  Withdrawn: { kind: "Withdrawn", until: START },
+  Refused: { kind: "Refused", ...end, entry, account },
+  Unknown: { kind: "Unknown", entry, account, cause: "c" },
+  UnknownButResubmit: { kind: "UnknownButResubmit", entry, account, cause: "c" },
+  Unreleased: { kind: "Unreleased" },
+  Released: { kind: "Released", token: "again" },
+  Unfinished: { kind: "Unfinished", result: taskOf("TASK_STATUS_PROCESSING") },
+  TaskFailed: { kind: "TaskFailed", ...end },
+  TaskFailedRetry: { kind: "TaskFailedRetry", message: "m" },
+  Results: { kind: "Results", results: [result] },
+  ResultsToStore: { kind: "ResultsToStore", results: [result] },
+  NoResults: { kind: "NoResults", ...end },
+  NotCopying: { kind: "NotCopying" },
+  Copying: { kind: "Copying", note: "n" },
+  Stored: { kind: "Stored", results: [{ ...result, artifact }] },
+  CopyFailed: { kind: "CopyFailed", results: [result], message: "m", stalled: false },
+  ResultsLost: { kind: "ResultsLost", ...end },
+};
+const statuses: Record<StateKind, JobStatus> = {
+  Waiting: waiting,
+  Sending: waiting,
+  Halted: { ...waiting, phase: "Halted", submission: submission(1, "Unknown") },
+  Tracking: submitted(1),
+  Storing: { ...submitted(1), phase: "Storing", results: [result] },
+  Succeeded: { ...submitted(1), phase: "Succeeded" },
+  Failed: { ...submitted(1), phase: "Failed" },
+};
+const rows = Object.entries(JOB_TABLE).flatMap(([state, seen]) =>
+  Object.entries(seen).map(([kind, row]) => [state as StateKind, kind as keyof Observations, row[1]] as const),
+);
+
+describe("the table of jobs", () => {
+  it.each(rows)("is true: %s and %s lead to %s", (from, kind, next) => {
+    const job: Job = { ...videoJobOf("image", { backoffLimit: 3 }), status: statuses[from] as never };
+    const state = stateOf(job.status, from === "Sending" ? entry : undefined, false);
+    expect(state.kind).toBe(from);
+    const step = decide(state, examples[kind], { job, now: START });
+    const status =
+      step.outcome === undefined
+        ? job.status
+        : jobStatusOf(job, { written: step.written, cleared: step.cleared }, step.outcome, START);
+    // The request is under way only when one was asked for, or goes on being so.
+    const sending = step.send !== undefined || kind === "UnderWay";
+    expect(stateOf(status, undefined, sending).kind).toBe(next);
+    if (step.outcome !== undefined) expect(contractBreach(status?.conditions ?? [])).toBe("");
+  });
+
+  it("sends a paid request from one place only", () => {
+    const sending = rows.filter(([from, kind]) => {
+      const job: Job = { ...videoJobOf("image"), status: statuses[from] as never };
+      const state = stateOf(job.status, from === "Sending" ? entry : undefined, false);
+      return decide(state, examples[kind], { job, now: START }).send !== undefined;
+    });
+    expect(sending.map(([from, kind]) => `${from} ${kind}`)).toEqual(["Waiting Clear"]);
+  });
+
+  it("is left by no finished job", () => {
+    expect([JOB_TABLE.Succeeded, JOB_TABLE.Failed]).toEqual([{}, {}]);
+    for (const kind of ["Succeeded", "Failed"] as const) {
+      const job: Job = { ...videoJobOf("image"), status: statuses[kind] as never };
+      expect(() => decide({ kind }, examples.Clear, { job, now: START })).toThrow("no row for");
+    }
+  });
+});
+
+function facts(change: Change, status: JobStatus | undefined, now = START) {
+  const job = videoJobOf("image", change);
+  return { job: { ...job, ...(status === undefined ? {} : { status }) }, spec: job.spec, status, now };
+}
+
+describe("an unknown submission", () => {
+  const seen = (change: Change, attempt = 1, failedTasks = 0) =>
+    seenUnknown({ entry: entryOf({ attempt }), account }, "c", facts(change, { ...waiting, failedTasks })).kind;
+  it("halts, and is sent again under Resubmit", () => {
+    expect(seen({})).toBe("Unknown");
+    expect(seen({ onSubmissionUnknown: "Resubmit" })).toBe("UnknownButResubmit");
+  });
+  it("halts under Resubmit too when it goes on and on; failed tasks do not count", () => {
+    expect(seen({ onSubmissionUnknown: "Resubmit" }, MAX_UNKNOWN)).toBe("Unknown");
+    expect(seen({ onSubmissionUnknown: "Resubmit" }, MAX_UNKNOWN + 2, 3)).toBe("UnknownButResubmit");
+  });
+  it("is released by a new token, unless it is suspended", () => {
+    const halted = statuses.Halted;
+    expect(seenHalted(facts({}, halted), undefined).kind).toBe("Unreleased");
+    expect(seenHalted(facts({}, halted), "again")).toEqual({ kind: "Released", token: "again" });
+    expect(seenHalted(facts({ suspend: true }, halted), "again").kind).toBe("Unreleased");
+    expect(seenHalted(facts({}, { ...halted, lastHandledResubmitToken: "again" }), "again").kind).toBe("Unreleased");
+  });
+});
+
+describe("an accepted request", () => {
+  const seen = (accepted: Parameters<typeof seenAccepted>[0], change: Change = {}) =>
+    seenAccepted(accepted, { entry, account }, videoJobOf("image", change).spec).kind;
+  const output = { output: { storeRef: { name: "store" } } };
+  it.each([
+    ["a task", seen({ taskID: "t" }), "Accepted"],
+    ["a URL", seen({ results: [result] }), "Results"],
+    ["a URL that is to be copied", seen({ results: [result] }, output), "ResultsToStore"],
+    ["bytes that are in the store", seen({ results: [{ kind: "Audio", artifact }] }, output), "Results"],
+    ["nothing", seen({ results: [] }), "NoResults"],
+  ])("that gave %s", (_name, kind, expected) => {
+    expect(kind).toBe(expected);
   });
 });
 
 describe("a job whose task runs", () => {
-  const tracked = (result: TaskResult | undefined, change: Change = {}, attempt = 1, now = START) =>
-    decide(
-      facts({ kind: "Submitted", taskID: "task-1" }, change, {
-        status: submitted(attempt),
-        observation: result && { result, at: START - 1_000 },
-        now,
-      }),
-    );
+  const seen = (task: TaskResult | undefined, change: Change = {}, status = submitted(1), now = START) =>
+    seenTask(facts(change, status, now), "task-1", task && { result: task, at: START - 1_000 }, undefined);
 
   it.each<[string, TaskResult | undefined, Change, number, string]>([
-    ["is followed before the first poll", undefined, {}, 1, "Track"],
-    ["is followed while it is queued", taskOf("TASK_STATUS_QUEUED"), {}, 1, "Track"],
-    ["is followed while it is processed", taskOf("TASK_STATUS_PROCESSING"), {}, 1, "Track"],
-    ["is followed in a state that nobody knows", taskOf("TASK_STATUS_MARINATING"), {}, 1, "Track"],
-    ["is followed in no state at all", taskOf(""), {}, 1, "Track"],
+    ["is followed before the first poll", undefined, {}, 0, "Unfinished"],
+    ["is followed while it is queued", taskOf("TASK_STATUS_QUEUED"), {}, 0, "Unfinished"],
+    ["is followed in a state that nobody knows", taskOf("TASK_STATUS_MARINATING"), {}, 0, "Unfinished"],
+    ["is followed in no state at all", taskOf(""), {}, 0, "Unfinished"],
     [
       "is not complete by its progress",
       taskOf("TASK_STATUS_PROCESSING", { progressPercent: 100, videos: [video] }),
       {},
-      1,
-      "Track",
+      0,
+      "Unfinished",
     ],
-    ["succeeds with a result", taskOf("TASK_STATUS_SUCCEED", { videos: [video] }), {}, 1, "Succeed"],
+    ["succeeds with a result", taskOf("TASK_STATUS_SUCCEED", { videos: [video] }), {}, 0, "Results"],
+    [
+      "is copied when that is asked for",
+      taskOf("TASK_STATUS_SUCCEED", { videos: [video] }),
+      { output: { storeRef: { name: "store" } } },
+      0,
+      "ResultsToStore",
+    ],
     [
       "succeeds whatever its progress says",
-      taskOf("TASK_STATUS_SUCCEED", { progressPercent: 3, audios: [video] }),
+      taskOf("TASK_STATUS_SUCCEED", { progressPercent: 0, audios: [video] }),
       {},
-      1,
-      "Succeed",
+      0,
+      "Results",
     ],
-    ["has failed when it succeeds with nothing", taskOf("TASK_STATUS_SUCCEED"), {}, 1, "Fail NoResult"],
+    ["has failed when it succeeds with nothing", taskOf("TASK_STATUS_SUCCEED"), {}, 0, "NoResults NoResult"],
     [
-      "has failed when it succeeds without a URL",
+      "has failed when it succeeds without a URL, and is not paid again",
       taskOf("TASK_STATUS_SUCCEED", { videos: [{ url: "", type: "mp4" }] }),
       { backoffLimit: 3 },
-      1,
-      "Fail NoResult",
+      0,
+      "NoResults NoResult",
     ],
-    ["fails with it", taskOf("TASK_STATUS_FAILED"), {}, 1, "Fail RemoteTaskFailed"],
+    ["fails with it", taskOf("TASK_STATUS_FAILED"), {}, 0, "TaskFailed RemoteTaskFailed"],
     [
       "is paid again as often as backoffLimit says",
       taskOf("TASK_STATUS_FAILED"),
       { backoffLimit: 2 },
-      1,
-      "Submit attempt 2",
+      0,
+      "TaskFailedRetry",
     ],
-    ["is paid again a last time", taskOf("TASK_STATUS_FAILED"), { backoffLimit: 2 }, 2, "Submit attempt 3"],
-    ["fails after the last attempt", taskOf("TASK_STATUS_FAILED"), { backoffLimit: 2 }, 3, "Fail BackoffLimitExceeded"],
-    [
-      "is not paid again while it is suspended",
-      taskOf("TASK_STATUS_FAILED"),
-      { backoffLimit: 2, suspend: true },
-      1,
-      "Suspend",
-    ],
-    [
-      "goes on although it is suspended: the remote cannot be stopped",
-      taskOf("TASK_STATUS_PROCESSING"),
-      { suspend: true },
-      1,
-      "Track",
-    ],
-  ])("%s", (_name, result, change, attempt, expected) => {
-    expect(summary(tracked(result, change, attempt))).toBe(expected);
+    ["is paid again a last time", taskOf("TASK_STATUS_FAILED"), { backoffLimit: 2 }, 1, "TaskFailedRetry"],
+    ["fails after that", taskOf("TASK_STATUS_FAILED"), { backoffLimit: 2 }, 2, "TaskFailed BackoffLimitExceeded"],
+  ])("%s", (_name, task, change, failedTasks, expected) => {
+    const observation = seen(task, change, { ...submitted(1), failedTasks });
+    expect("reason" in observation ? `${observation.kind} ${observation.reason}` : observation.kind).toBe(expected);
   });
 
   it.each<[string, TaskResult | undefined, number, string]>([
-    ["is followed up to its deadline", taskOf("TASK_STATUS_PROCESSING"), 59_999, "Track"],
-    ["fails at its deadline", taskOf("TASK_STATUS_PROCESSING"), 60_000, "Fail DeadlineExceeded"],
-    ["fails at its deadline also when no poll has succeeded", undefined, 60_000, "Fail DeadlineExceeded"],
+    ["is followed up to its deadline", taskOf("TASK_STATUS_PROCESSING"), 59_999, "Unfinished"],
+    ["fails at its deadline", taskOf("TASK_STATUS_PROCESSING"), 60_000, "PastDeadline"],
+    ["fails at its deadline also when no poll has succeeded", undefined, 60_000, "PastDeadline"],
     [
-      "succeeds when the result is there, however late it is seen",
+      "succeeds when the result is there, however late",
       taskOf("TASK_STATUS_SUCCEED", { videos: [video] }),
       90_000,
-      "Succeed",
+      "Results",
     ],
-  ])("%s", (_name, result, afterMs, expected) => {
-    expect(summary(tracked(result, { activeDeadlineSeconds: 60 }, 1, START + afterMs))).toBe(expected);
+  ])("%s", (_name, task, afterMs, expected) => {
+    expect(seen(task, { activeDeadlineSeconds: 60 }, submitted(1), START + afterMs).kind).toBe(expected);
   });
 
   it("says what the service said, and what to do", () => {
-    const reason = "prompt refused";
-    expect(tracked(taskOf("TASK_STATUS_FAILED", { reason }))).toMatchObject({
-      message: "Task task-1 failed: prompt refused: create a new job to try again",
+    expect(seen(taskOf("TASK_STATUS_FAILED", { reason: "prompt refused" }))).toMatchObject({
+      message: "Task task-1 failed: prompt refused: create a new VideoJob to try again",
     });
-    expect(tracked(taskOf("TASK_STATUS_FAILED"), { backoffLimit: 1 }, 2)).toMatchObject({
-      message: expect.stringMatching(/^2 attempts; Task task-1 failed: the service gives no reason/),
+    expect(seen(taskOf("TASK_STATUS_FAILED"), { backoffLimit: 1 }, { ...submitted(1), failedTasks: 1 })).toMatchObject({
+      message: expect.stringMatching(/^2 tasks failed, backoffLimit is 1\. Task task-1 failed: the service gives no/),
     });
   });
 
-  it("has no deadline before it was submitted", () => {
+  it("has no deadline before it was submitted; after that it counts over all attempts", () => {
     const { spec } = videoJobOf("image", { activeDeadlineSeconds: 60 });
-    expect(deadlineOf(spec, { conditions: [] })).toBeUndefined();
-    expect(deadlineOf(spec, submitted(1))).toBe(START + 60_000);
+    expect(deadlineOf(spec, waiting)).toBeUndefined();
+    expect(deadlineOf(spec, { ...submitted(2), submitTime: "2026-03-01T00:00:30Z" })).toBe(START + 60_000);
     expect(deadlineOf(videoJobOf("image").spec, submitted(1))).toBeUndefined();
   });
 
-  it("tells when the result was returned: its URLs live from then", () => {
-    expect(tracked(taskOf("TASK_STATUS_SUCCEED", { videos: [video] }))).toMatchObject({ at: START - 1_000 });
+  it("waits longer after each failed task: 10 s, 20 s, 40 s, as batch/v1 Job", () => {
+    const waits = [0, 1, 2, 9].map((failedTasks) => {
+      const job = { ...videoJobOf("image", { backoffLimit: 10 }), status: { ...submitted(1), failedTasks } as never };
+      return decide({ kind: "Tracking", taskID: "task-1" }, examples.TaskFailedRetry, { job, now: START }).againMs;
+    });
+    expect(waits).toEqual([10_000, 20_000, 40_000, 360_000]);
   });
 });
 
 describe("whatever the service answers", () => {
-  const statuses = fc.oneof(
+  const states = fc.oneof(
     fc.constantFrom("TASK_STATUS_SUCCEED", "TASK_STATUS_FAILED", "TASK_STATUS_QUEUED", "TASK_STATUS_PROCESSING", ""),
     fc.string(),
   );
   const results = fc
-    .record({ status: statuses, progressPercent: fc.double(), eta: fc.double(), hasVideo: fc.boolean() })
+    .record({ status: states, progressPercent: fc.double(), eta: fc.double(), hasVideo: fc.boolean() })
     .map(({ status, progressPercent, eta, hasVideo }) =>
       taskOf(status, { progressPercent, eta, videos: hasVideo ? [video] : [] }),
     );
@@ -235,40 +301,27 @@ describe("whatever the service answers", () => {
   it("a job is never paid more often than backoffLimit + 1 times", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10 }), fc.array(results, { maxLength: 60 }), (backoffLimit, polls) => {
-        let attempt = 1;
-        for (const result of polls) {
-          const decision = decide(
-            facts(
-              { kind: "Submitted", taskID: "task-1" },
-              { backoffLimit },
-              {
-                status: submitted(attempt),
-                observation: { result, at: START },
-              },
-            ),
+        const plain = videoJobOf("image", { backoffLimit });
+        let job: Job = { ...plain, status: submitted(1) as never };
+        let paid = 1;
+        for (const task of polls) {
+          const state = stateOf(job.status, undefined, false);
+          if (state.kind === "Waiting") {
+            paid = state.attempt;
+            job = { ...plain, status: { ...submitted(paid), failedTasks: job.status?.failedTasks } as never };
+            continue;
+          }
+          if (state.kind !== "Tracking") break;
+          const seen = seenTask(
+            facts({ backoffLimit }, job.status),
+            state.taskID,
+            { result: task, at: START },
+            undefined,
           );
-          if (decision.do === "Submit") attempt = decision.attempt;
-          else if (decision.do !== "Track") break;
+          const { outcome, ...change } = decide(state, seen, { job, now: START });
+          if (outcome !== undefined) job = { ...plain, status: jobStatusOf(job, change, outcome, START) as never };
         }
-        expect(attempt).toBeLessThanOrEqual(backoffLimit + 1);
-      }),
-    );
-  });
-
-  it("an unknown submission is never sent again under Halt", () => {
-    fc.assert(
-      fc.property(fc.option(results, { nil: undefined }), fc.boolean(), fc.string(), (result, suspend, token) => {
-        const decision = decide(
-          facts(
-            { kind: "Unresolved", entry: entryOf() },
-            { suspend },
-            {
-              resubmitToken: token,
-              observation: result && { result, at: START },
-            },
-          ),
-        );
-        expect(decision.do).toBe("Halt");
+        expect(paid).toBeLessThanOrEqual(backoffLimit + 1);
       }),
     );
   });

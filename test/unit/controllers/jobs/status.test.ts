@@ -2,13 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { setConditions } from "../../../../src/api/conditions.ts";
 import { PENDING_STATUS } from "../../../../src/api/meta.ts";
-import {
-  expireResults,
-  type JobOutcome,
-  jobResults,
-  jobStatusOf,
-  resultsFrom,
-} from "../../../../src/controllers/jobs/status.ts";
+import { expiryOf } from "../../../../src/controllers/jobs/expiry.ts";
+import { jobResults, resultsFrom } from "../../../../src/controllers/jobs/results.ts";
+import { type JobOutcome, jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
 import type { JobStatus } from "../../../../src/controllers/jobs/types.ts";
 import { START } from "../../../support/fake-clock.ts";
 import { taskOf, video, videoJobOf } from "../../../support/jobs.ts";
@@ -45,6 +41,8 @@ const halted: JobStatus = {
   ),
 };
 const results = jobResults([{ kind: "Video", ...video }], START);
+const artifact = { uri: "s3://bucket/0.mp4", bytes: 9, sha256: "0".repeat(64) };
+const stored = results.map((result) => ({ ...result, artifact }));
 const active = (status: string | undefined, change = {}): JobOutcome => ({
   phase: "Active",
   result: status === undefined ? undefined : taskOf(status, change),
@@ -169,11 +167,65 @@ describe("a job", () => {
     [
       "whose account is held while it runs",
       running,
-      { phase: "Active", result: undefined, note: { reason: "AccountNotReady", message: "" } },
+      { phase: "Active", result: undefined, note: { reason: "AccountNotReady", message: "", stalled: false } },
       {},
       "Running",
       ["Ready=False/AccountNotReady", "Reconciling=True/AccountNotReady"],
       "InProgress",
+    ],
+    [
+      "that must not be followed, for its account is another one now",
+      running,
+      { phase: "Active", result: undefined, note: { reason: "AccountMismatch", message: "", stalled: true } },
+      {},
+      "Running",
+      ["Ready=False/AccountMismatch", "Stalled=True/AccountMismatch"],
+      "Failed",
+    ],
+    [
+      "whose request is under way",
+      PENDING_STATUS,
+      { phase: "Submitting" },
+      {},
+      "Submitting",
+      ["Ready=False/Submitting", "Reconciling=True/Submitting"],
+      "InProgress",
+    ],
+    [
+      "that was suspended while its request is under way",
+      PENDING_STATUS,
+      { phase: "Submitting" },
+      { suspend: true },
+      "Submitting",
+      ["Ready=False/Submitting", "Reconciling=True/Submitting", "Suspended=False/AlreadySubmitted"],
+      "InProgress",
+    ],
+    [
+      "whose results are being copied",
+      running,
+      { phase: "Storing", result: undefined, results, reason: "Storing", message: "", stalled: false },
+      {},
+      "Storing",
+      ["Ready=False/Storing", "Reconciling=True/Storing", "ResultsAvailable=True/Available"],
+      "InProgress",
+    ],
+    [
+      "whose results cannot be copied",
+      running,
+      { phase: "Storing", result: undefined, results, reason: "StoreNotReady", message: "", stalled: true },
+      {},
+      "Storing",
+      ["Ready=False/StoreNotReady", "ResultsAvailable=True/Available", "Stalled=True/StoreNotReady"],
+      "Failed",
+    ],
+    [
+      "whose results were copied",
+      running,
+      { phase: "Succeeded", result: undefined, results: stored },
+      {},
+      "Succeeded",
+      ["Complete=True/Completed", "Ready=True/Completed", "ResultsAvailable=True/Stored"],
+      "Current",
     ],
     [
       "that may have been sent",
@@ -227,6 +279,9 @@ describe("a job", () => {
       { phase: "Halted", message: "" },
       active(undefined),
       active("TASK_STATUS_PROCESSING"),
+      { phase: "Submitting" },
+      { phase: "Storing", result: undefined, results, reason: "Storing", message: "", stalled: false },
+      { phase: "Storing", result: undefined, results, reason: "StoreNotReady", message: "", stalled: true },
       { phase: "Succeeded", result: undefined, results },
       { phase: "Failed", reason: "NoResult", message: "", result: undefined },
     );
@@ -328,19 +383,35 @@ describe("the life of a URL", () => {
   });
 
   const done = report(running, { phase: "Succeeded", result: undefined, results }).status;
-  it("ends, and the status says so once", () => {
-    expect(expireResults(done, START + 3_599_999)).toBeUndefined();
-    const expired = expireResults(done, START + 3_600_000);
-    expect(shown(expired?.conditions ?? [])).toEqual([
+  const object = (status: JobStatus) => ({ metadata: { name: "sea", generation: 1 }, status });
+
+  it("ends: a warning when a quarter is left, a word when it is over, each once", () => {
+    expect(expiryOf(done, START)).toEqual({ kind: "Later", atMs: START + 2_700_000 });
+    expect(expiryOf(done, START + 2_699_999).kind).toBe("Later");
+    const warned = expiryOf(done, START + 2_700_000);
+    if (warned.kind !== "Warn") throw new Error(warned.kind);
+    expect(shown(warned.status.conditions)).toContain("ResultsAvailable=True/Expiring");
+    expect(kstatusOf(object(warned.status))).toBe("Current");
+    expect(expiryOf(warned.status, START + 3_599_999)).toEqual({ kind: "Later", atMs: START + 3_600_000 });
+
+    const expired = expiryOf(warned.status, START + 3_600_000);
+    if (expired.kind !== "Expired") throw new Error(expired.kind);
+    expect(shown(expired.status.conditions)).toEqual([
       "Complete=True/Completed",
       "Ready=True/Completed",
       "ResultsAvailable=False/Expired",
     ]);
-    expect(expired && expireResults(expired, START + 9_999_999)).toBeUndefined();
-    expect(expired && kstatusOf({ metadata: { name: "sea", generation: 1 }, status: expired })).toBe("Current");
+    expect(kstatusOf(object(expired.status))).toBe("Current");
+    expect(expiryOf(expired.status, START + 9_999_999)).toEqual({ kind: "None" });
   });
 
-  it("does not matter to a failed job", () => {
-    expect(expireResults({ ...halted, resultsExpireAt: early }, START)).toBeUndefined();
+  it("is over at once for an operator that slept through the warning", () => {
+    expect(expiryOf(done, START + 3_600_000).kind).toBe("Expired");
+  });
+
+  it("does not matter to what was copied, nor to a failed job", () => {
+    const kept = report(running, { phase: "Succeeded", result: undefined, results: stored }).status;
+    expect(expiryOf(kept, START + 9_999_999)).toEqual({ kind: "None" });
+    expect(expiryOf({ ...halted, resultsExpireAt: early }, START)).toEqual({ kind: "None" });
   });
 });

@@ -3,10 +3,10 @@ import { videoJobResource } from "../../../../src/api/kinds.ts";
 import type { VideoJob } from "../../../../src/api/video-job.ts";
 import { systemClock } from "../../../../src/clock.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
-import { acceptedFrom, type Submitted, submit } from "../../../../src/controllers/jobs/submit.ts";
+import { type Answer, acceptedFrom, submit } from "../../../../src/controllers/jobs/submit.ts";
 import type { Kind, Shared } from "../../../../src/controllers/shared.ts";
 import { videoRequest } from "../../../../src/controllers/video-job/request.ts";
-import { createJournal, FencedError, type JournalEntry } from "../../../../src/runtime/journal.ts";
+import { createJournal, type JournalEntry } from "../../../../src/runtime/journal.ts";
 import { createEventRecorder } from "../../../../src/runtime/recorder.ts";
 import { createReferencePoller } from "../../../../src/runtime/reference-poller.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
@@ -22,7 +22,6 @@ import {
 
 const PATH = "/api/v1/namespaces/mooring/configmaps/mooring-journal";
 const forever = new AbortController().signal;
-const context = { signal: forever, log: silentLog };
 const stored = (store: ObjectStore): JournalEntry[] => JSON.parse(store.objects.get(PATH)?.data?.["intents"] ?? "[]");
 
 async function world(answer: (request: ServiceRequest, store: ObjectStore) => ServiceAnswer) {
@@ -59,11 +58,30 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
   const job = videoJobOf("image");
   const kind: Kind<VideoJob> = { resource: videoJobResource, store: createStore<VideoJob>() };
   kind.store.upsert(job);
-  const send = async (url = service.url, more: Partial<Shared> = {}): Promise<Submitted> =>
-    submit({ ...shared, ...more }, accountAt(url), kind, job, 1, await videoRequest(job), context);
+  const send = async (url = service.url, more: Partial<Shared> = {}): Promise<Answer> =>
+    submit(
+      { ...shared, ...more },
+      {
+        kind,
+        job,
+        attempt: 1,
+        account: accountAt(url),
+        bound: { kind: "Account", name: "default", baseURL: url },
+        request: await videoRequest(job),
+        openArtifact: undefined,
+        onSent: () => {},
+        onFirstAudio: () => {},
+        signal: forever,
+      },
+    );
   return { store, service, journal, journalOf, send, job, kind };
 }
 
+const changed = (job: VideoJob, change: Partial<VideoJob>): VideoJob => ({
+  ...job,
+  ...change,
+  metadata: { ...job.metadata, resourceVersion: "8" },
+});
 const own = (status: number, reason: string, message = "m"): ServiceAnswer => ({
   status,
   body: { code: status, reason, message, metadata: {} },
@@ -102,16 +120,16 @@ describe("a paid request", () => {
     expect(acceptedFrom(left[0]?.outcome ?? {})).toEqual({ taskID: "task-1" });
   });
 
-  it.each<[string, ServiceAnswer, Submitted["kind"]]>([
+  it.each<[string, ServiceAnswer, Answer["kind"]]>([
     ["an accepted task", { body: { task_id: "t" } }, "Accepted"],
     ["a refusal of the parameters", own(400, "INVALID_REQUEST_BODY", "bad prompt"), "Refused"],
     ["a refusal for want of verification", own(403, "NEED_REAL_NAME_VERIFY"), "Refused"],
     ["a path that does not exist", own(404, "RESOURCE_NOT_FOUND"), "Refused"],
-    ["a rate limit", own(429, "RATE_LIMIT_EXCEEDED"), "NotNow"],
-    ["a refused key", own(401, "UNAUTHORIZED"), "NotNow"],
-    ["an empty account", own(400, "INSUFFICIENT_BALANCE"), "NotNow"],
-    ["a used up quota", own(403, "QUOTA_EXCEEDED"), "NotNow"],
-    ["the service's own failure", own(500, "INTERNAL_ERROR"), "NotNow"],
+    ["a rate limit", own(429, "RATE_LIMIT_EXCEEDED"), "NotTaken"],
+    ["a refused key", own(401, "UNAUTHORIZED"), "NotTaken"],
+    ["an empty account", own(400, "INSUFFICIENT_BALANCE"), "NotTaken"],
+    ["a used up quota", own(403, "QUOTA_EXCEEDED"), "NotTaken"],
+    ["the service's own failure", own(500, "INTERNAL_ERROR"), "NotTaken"],
     ["a gateway's page", { status: 502, body: "<html>bad gateway</html>" }, "Unknown"],
     ["a gateway's timeout", { status: 504, body: "<html>timeout</html>" }, "Unknown"],
     ["an answer that cannot be read", { body: "<html>hello</html>" }, "Unknown"],
@@ -131,8 +149,8 @@ describe("a paid request", () => {
   it("that never left is no intent any more", async () => {
     const w = await world(() => ({}));
     expect(await w.send("http://127.0.0.1:1")).toMatchObject({
-      kind: "NotNow",
-      error: { kind: "Unreachable", delivery: "NotSent" },
+      kind: "NotTaken",
+      block: { reason: "Unreachable", stalled: false },
     });
     expect(w.journal.entries()).toEqual([]);
   });
@@ -142,7 +160,10 @@ describe("a paid request", () => {
     const assertLeading = () => {
       throw new Error("the lease is not surely held");
     };
-    await expect(w.send(w.service.url, { assertLeading })).rejects.toThrow("not surely held");
+    expect(await w.send(w.service.url, { assertLeading })).toMatchObject({
+      kind: "NotTaken",
+      block: { message: expect.stringContaining("not surely held") },
+    });
     expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
   });
 
@@ -153,21 +174,32 @@ describe("a paid request", () => {
       (job) => ({ ...job, metadata: { ...job.metadata, deletionTimestamp: "2026-03-01T00:00:00Z" } }),
     ],
     ["was made anew under its name", (job) => ({ ...job, metadata: { ...job.metadata, uid: "another" } })],
+    ["is suspended", (job) => changed(job, { spec: { ...job.spec, suspend: true } })],
+    ["is another controller's", (job) => changed(job, { spec: { ...job.spec, managedBy: "example.com/queue" } })],
+    ["has ended", (job) => changed(job, { status: { conditions: [], phase: "Failed" } })],
+    [
+      "has an attempt already",
+      (job) =>
+        changed(job, {
+          status: {
+            conditions: [],
+            submission: { id: "other", specHash: "0", attempt: 1, state: "Accepted", time: "2026-03-01T00:00:00Z" },
+          },
+        }),
+    ],
   ])("does not leave when its job %s by then", async (_name, then) => {
     const w = await world(() => ({ body: { task_id: "t" } }));
     w.kind.store.remove(w.job);
     const now = then(w.job);
     if (now !== undefined) w.kind.store.upsert(now);
-    await expect(w.send()).rejects.toThrow(
-      "VideoJob team/sea was deleted before its request was sent: nothing is sent",
-    );
+    expect(["Withdrawn", "NotTaken"]).toContain((await w.send()).kind);
     expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
   });
 
   it("does not leave a deposed leader", async () => {
     const w = await world(() => ({ body: { task_id: "t" } }));
     await w.journalOf("two").open(forever);
-    await expect(w.send()).rejects.toThrow(FencedError);
+    expect(await w.send()).toMatchObject({ kind: "NotTaken", block: { message: expect.stringContaining("epoch") } });
     expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
   });
 });

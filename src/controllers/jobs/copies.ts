@@ -1,0 +1,102 @@
+import type { JobResult } from "../../api/job.ts";
+import { ArtifactError } from "../../artifacts/errors.ts";
+import { artifactKey } from "../../artifacts/key.ts";
+import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
+import type { Clock } from "../../clock.ts";
+import { backoffDelay } from "../../runtime/backoff.ts";
+import type { AccountHandle } from "../account/registry.ts";
+import type { Job } from "./types.ts";
+
+/** How a copy ended; `results` carry the artifacts that are there by now. */
+export type CopyEnd =
+  | { kind: "Stored"; results: JobResult[] }
+  /** `retryable`: trying again may help without anybody's doing. */
+  | { kind: "Failed"; results: JobResult[]; message: string; retryable: boolean };
+
+export type Copy = { bytes: number; totalBytes: number | undefined; end?: CopyEnd };
+
+/** The copies of results to stores that are under way. They run beside the reconciles and outlive any of them. */
+export type Copies = {
+  find(uid: string): Copy | undefined;
+  /** `wake` is called when it has ended. */
+  begin(uid: string, wake: () => void, run: (copy: Copy, signal: AbortSignal) => Promise<CopyEnd>): void;
+  /** The end stands in the status. `failed`: the next try comes after a pause that grows. */
+  forget(uid: string, failed: boolean): void;
+  restingUntil(uid: string): number | undefined;
+  /** Ends a copy under way, when its object is to go. */
+  abort(uid: string): void;
+  /** Ends all; each goes on where it was after the next start. */
+  stop(): Promise<void>;
+};
+
+const REST = { baseMs: 2_000, capMs: 5 * 60_000, jitter: 0.4 };
+
+export function createCopies({ clock, random }: { clock: Clock; random: () => number }): Copies {
+  const copies = new Map<string, Copy & { ending: AbortController; running: Promise<void> }>();
+  const rests = new Map<string, { failures: number; until: number }>();
+  return {
+    find: (uid) => copies.get(uid),
+    begin(uid, wake, run) {
+      const ending = new AbortController();
+      const copy: Copy = { bytes: 0, totalBytes: undefined };
+      const running = run(copy, ending.signal).then((end) => {
+        copy.end = end;
+        wake();
+      });
+      copies.set(uid, Object.assign(copy, { ending, running }));
+    },
+    forget(uid, failed) {
+      copies.delete(uid);
+      if (!failed) {
+        rests.delete(uid);
+        return;
+      }
+      const failures = (rests.get(uid)?.failures ?? 0) + 1;
+      rests.set(uid, { failures, until: clock.now() + backoffDelay(failures, { ...REST, random }) });
+    },
+    restingUntil: (uid) => rests.get(uid)?.until,
+    abort: (uid) => copies.get(uid)?.ending.abort(new Error("the object is to be deleted")),
+    async stop() {
+      for (const { ending } of copies.values()) ending.abort(new Error("the operator is stopping"));
+      await Promise.all([...copies.values()].map(({ running }) => running));
+    },
+  };
+}
+
+/** Copies what is not there yet, one result after the other. Never rejects. */
+export async function copyResults(
+  job: Job,
+  store: ArtifactStoreHandle,
+  lookup: AccountHandle["lookup"],
+  copy: Copy,
+  signal: AbortSignal,
+): Promise<CopyEnd> {
+  const results = [...(job.status?.results ?? [])];
+  for (const [index, result] of results.entries()) {
+    if (result.artifact !== undefined || result.url === undefined) continue;
+    try {
+      const onProgress = ({ bytes, totalBytes }: Pick<Copy, "bytes" | "totalBytes">) => {
+        copy.bytes = bytes;
+        copy.totalBytes = totalBytes;
+      };
+      const artifact = await store.copy(result.url, keyOfResult(job, index, result.type), {
+        lookup,
+        signal,
+        onProgress,
+      });
+      results[index] = { ...result, artifact };
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const retryable = !(error instanceof ArtifactError) || error.retryable;
+      return { kind: "Failed", results, message: `result ${index} is not copied yet: ${message}`, retryable };
+    }
+  }
+  return { kind: "Stored", results };
+}
+
+/** Where a result of a job lies in its store. */
+export function keyOfResult(job: Job, index: number, type: string | undefined): string {
+  const { namespace = "", name, uid = "" } = job.metadata;
+  const kind = job.kind ?? "Job";
+  return artifactKey({ prefix: job.spec.output?.prefix, namespace, kind, name, uid, index, type: type ?? "" });
+}

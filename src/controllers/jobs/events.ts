@@ -1,0 +1,49 @@
+import { getCondition } from "../../api/conditions.ts";
+import type { Shared } from "../shared.ts";
+import { GONE_MESSAGE } from "../shared.ts";
+import type { Answer } from "./submit.ts";
+import type { Job, JobStatus } from "./types.ts";
+
+/** Tells what a status write has changed. */
+export function announce({ recorder }: Pick<Shared, "recorder">, job: Job, status: JobStatus | undefined): void {
+  if (status === undefined) return;
+  const before = job.status;
+  const { phase, taskID } = status;
+  if (taskID !== undefined && taskID !== before?.taskID) {
+    recorder.event(job, "Normal", "Submitted", "Submit", `Task ${taskID}, attempt ${status.attempts}`);
+  }
+  const failed = (status.failedTasks ?? 0) > (before?.failedTasks ?? 0);
+  const again = phase === "Pending" && status.submission?.id !== before?.submission?.id;
+  if (phase === "Pending" && (failed || again)) {
+    const ready = getCondition(status.conditions, "Ready");
+    recorder.event(job, "Warning", ready?.reason ?? phase, "Submit", ready?.message ?? phase);
+  }
+  if (phase === before?.phase) return;
+  if (phase === "Succeeded") {
+    recorder.event(job, "Normal", "Completed", "Poll", getCondition(status.conditions, "Complete")?.message ?? phase);
+  } else if (phase === "Storing") {
+    recorder.event(job, "Normal", "Storing", "Store", "The remote has succeeded; the results are being copied");
+  } else if (phase === "Failed" || phase === "Halted") {
+    const stalled = getCondition(status.conditions, "Stalled");
+    recorder.event(job, "Warning", stalled?.reason ?? phase, "Submit", stalled?.message ?? phase);
+  }
+}
+
+/** A job is deleted. Before anything was sent, nothing is to be told; after that the remote cannot be stopped. */
+export function announceGone(
+  { recorder, log }: Pick<Shared, "recorder" | "log">,
+  job: Job,
+  answer: Answer | undefined,
+): void {
+  const { status } = job;
+  const submitted = status?.submission?.state;
+  const task = answer?.kind === "Accepted" && "taskID" in answer.accepted ? answer.accepted.taskID : status?.taskID;
+  if (task !== undefined && (answer?.kind === "Accepted" || submitted === "Accepted") && status?.phase !== "Storing") {
+    const note = `Deleted after it was submitted: task ${task} runs on at the service and is charged`;
+    recorder.event(job, "Warning", "TaskRunsOn", "Delete", note);
+  } else if (answer?.kind === "Unknown" || answer?.kind === "Accepted" || submitted === "Unknown") {
+    const note = "Deleted after its request was sent: it may be charged, and its result is not kept";
+    recorder.event(job, "Warning", "TaskRunsOn", "Delete", note);
+  }
+  if (answer?.kind === "Unknown" || answer?.kind === "Accepted") log.warn({ ...answer.entry }, GONE_MESSAGE);
+}
