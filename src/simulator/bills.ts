@@ -21,18 +21,19 @@ export function periodOf(atMs: number, cycle: Cycle, offsetHours: number): { sta
 export function billsOf(charges: readonly Charge[], cycle: Cycle, offsetHours: number) {
   const groups = new Map<
     string,
-    { first: Charge; startMs: number; endMs: number; usage: number; amount: number; count: number }
+    { first: Charge; startMs: number; endMs: number; usage: number; amount: number; voucher: number; count: number }
   >();
   for (const charge of charges) {
     const { startMs, endMs } = periodOf(charge.atMs, cycle, offsetHours);
     const id = [startMs, charge.key.id, charge.productID, charge.productName, charge.category].join("\n");
-    const group = groups.get(id) ?? { first: charge, startMs, endMs, usage: 0, amount: 0, count: 0 };
+    const group = groups.get(id) ?? { first: charge, startMs, endMs, usage: 0, amount: 0, voucher: 0, count: 0 };
     group.usage += charge.usage;
     group.amount += charge.amount;
+    group.voucher += charge.voucher ?? 0;
     group.count += 1;
     groups.set(id, group);
   }
-  return [...groups.values()].map(({ first, startMs, endMs, usage, amount, count }) => ({
+  return [...groups.values()].map(({ first, startMs, endMs, usage, amount, voucher, count }) => ({
     userId: "owner-1",
     startTime: String(startMs / 1000),
     endTime: String(endMs / 1000),
@@ -47,11 +48,12 @@ export function billsOf(charges: readonly Charge[], cycle: Cycle, offsetHours: n
     ...numbered("basePrice", [first.unitPrice, 0, 0, 0, 0, 0]),
     ...numbered("discountPrice", [first.unitPrice, 0, 0, 0, 0, 0]),
     amount: String(amount),
-    voucherAmount: "0",
-    payAmount: String(amount),
-    payAmountDisplay: amount / 10_000,
+    voucherAmount: String(voucher),
+    payAmount: String(amount - voucher),
+    payAmountDisplay: (amount - voucher) / 10_000,
     pricePrecision: 1,
     requestCount: String(count),
+    ...first.details,
   }));
 }
 

@@ -13,6 +13,17 @@ export type Charge = {
   usage: number;
   unitPrice: number;
   amount: number;
+  /** How much of `amount` a voucher pays; 0 unless given. */
+  voucher?: number;
+  /** Fields of the bill that uses of this service leave out, or leave as they are. */
+  details?: BillDetails;
+};
+
+export type BillDetails = {
+  pricePrecision?: number | undefined;
+  llmSeries?: string | undefined;
+  multimodalPricing?: Record<string, unknown> | undefined;
+  tieredConfig?: Record<string, unknown> | undefined;
 };
 
 /** What was used and what it costs; bills and budgets are views of it. */

@@ -26,7 +26,13 @@ const CHARGES = [
   charge("2026-01-01T00:00:00Z", 1),
   charge("2026-01-31T23:59:59Z", 20),
   charge("2026-02-01T00:00:00Z", 300, { category: "gen_api", productName: "Speech, fast" }),
-  charge("2026-02-28T23:59:59Z", 4_000),
+  charge("2026-02-28T23:59:59Z", 4_000, {
+    voucher: 1_500,
+    unitPrice: 7,
+    pricePrecision: 1000,
+    llmSeries: "series-4",
+    tieredConfig: { tiers: [{ upTo: 100 }] },
+  }),
   charge("2026-03-01T00:00:00Z", 50_000, { key: 1 }),
   charge("2026-03-31T23:59:59Z", 600_000),
   charge("2026-04-01T00:00:00Z", 7_000_000), // after the period
@@ -62,7 +68,7 @@ describe("a BillReport", () => {
       observedGeneration: 1,
       account: { kind: "Account", name: "default", baseURL: world.simulator.url },
       period: { startTime: "2026-01-01T00:00:00Z", endTime: "2026-04-01T00:00:00Z" },
-      totals: { amount: "65.4321", voucher: "0", paid: "65.4321" },
+      totals: { amount: "65.4321", voucher: "0.15", paid: "65.2821" },
       records: 6,
       unreadable: 0,
       final: true,
@@ -93,6 +99,10 @@ describe("a BillReport", () => {
     expect(lines).toHaveLength(6);
     expect(lines[2]).toContain('"Speech, fast"');
     expect(lines[0]?.split(",")[columns.indexOf("basePrice0")]).toBe("1.2345");
+    const special = lines[3]?.split(",") ?? [];
+    expect(special[columns.indexOf("basePrice0")]).toBe("0.0000007");
+    expect(special[columns.indexOf("llmSeries")]).toBe("series-4");
+    expect(lines[3]).toMatch(/"\{""tiers"":\[\{""upTo"":100\}\]\}"$/);
     expect(lines.map((line) => line.split(",")[0])).toEqual([
       "2026-01-01T00:00:00Z",
       "2026-01-31T00:00:00Z",

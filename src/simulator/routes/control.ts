@@ -19,6 +19,11 @@ const chargeInput = z.strictObject({
   usage: z.int().default(1),
   unitPrice: z.int().default(0),
   amount: z.int(),
+  voucher: z.int().default(0),
+  pricePrecision: z.int().min(1).optional(),
+  llmSeries: z.string().optional(),
+  multimodalPricing: z.record(z.string(), z.unknown()).optional(),
+  tieredConfig: z.record(z.string(), z.unknown()).optional(),
 });
 
 /** What tests and demonstrations use to look into the service and to disturb it. No key is needed. */
@@ -66,8 +71,14 @@ export function controlRoutes(app: FastifyInstance, service: Service): void {
   });
   app.post("/__state/charges", (request) => {
     const charges = z.array(chargeInput).parse(request.body);
-    for (const { time, key, ...charge } of charges) {
-      ledger.charge({ ...charge, atMs: Date.parse(time), key: identityOf(config().apiKeys[key] ?? `key-${key}`, key) });
+    for (const { time, key, pricePrecision, llmSeries, multimodalPricing, tieredConfig, ...charge } of charges) {
+      const given = Object.entries({ pricePrecision, llmSeries, multimodalPricing, tieredConfig });
+      ledger.charge({
+        ...charge,
+        atMs: Date.parse(time),
+        key: identityOf(config().apiKeys[key] ?? `key-${key}`, key),
+        details: Object.fromEntries(given.filter(([, value]) => value !== undefined)),
+      });
     }
     return { added: charges.length };
   });
