@@ -15,8 +15,8 @@ import { createLeaderElector } from "../runtime/leader.ts";
 import { createMetrics } from "../runtime/metrics.ts";
 import { createTokenReviewGate } from "../runtime/metrics-auth.ts";
 
-const JOURNAL_NAME = "mooring-journal";
-const LEASE_NAME = "mooring-operator";
+export const JOURNAL_NAME = "mooring-journal";
+export const LEASE_NAME = "mooring-operator";
 
 const HELP: Record<keyof OperatorConfig, string> = {
   kubeconfig: "path of the kubeconfig; default KUBECONFIG, ~/.kube/config, or the pod's service account",

@@ -1,4 +1,6 @@
 import { Command } from "commander";
+import { registerApplyCommand } from "./apply.ts";
+import { registerCleanupCommand } from "./cleanup.ts";
 import { registerCrdsCommand } from "./crds.ts";
 import { registerOperatorCommand } from "./operator.ts";
 import { registerSimulatorCommand } from "./simulator.ts";
@@ -9,6 +11,8 @@ export async function run(argv: readonly string[]): Promise<void> {
     .showHelpAfterError();
   registerOperatorCommand(program);
   registerCrdsCommand(program);
+  registerApplyCommand(program);
+  registerCleanupCommand(program);
   registerSimulatorCommand(program);
   await program.parseAsync(argv);
 }

@@ -23,6 +23,13 @@ export type KubeClient = {
     patch: object,
     options?: RequestOptions,
   ): Promise<T>;
+  /** Server-side apply: makes the object or takes over the fields of `body`, from other managers too. */
+  apply<T extends KubeObject>(
+    resource: Resource,
+    place: Place,
+    body: T,
+    options: RequestOptions & { fieldManager: string },
+  ): Promise<T>;
   delete(resource: Resource, place: Place, options?: RequestOptions & { body?: object }): Promise<void>;
   /** Lines of a watch as they arrive, unparsed; ends when the server ends it. `inactivityMs` without a byte is an error. */
   watch(resource: Resource, place: Place, options: RequestOptions & { inactivityMs: number }): AsyncIterable<string>;
@@ -106,6 +113,13 @@ export function createKubeClient(
     update: (resource, place, body, extra = {}) => json("update", "PUT", resource, place, { ...extra, body }),
     mergePatch: (resource, place, body, extra = {}) =>
       json("patch", "PATCH", resource, place, { ...extra, body, contentType: "application/merge-patch+json" }),
+    apply: (resource, place, body, { fieldManager, ...extra }) =>
+      json("apply", "PATCH", resource, place, {
+        ...extra,
+        query: { ...extra.query, fieldManager, force: true },
+        body,
+        contentType: "application/apply-patch+yaml",
+      }),
     delete: async (resource, place, extra = {}) => {
       await json("delete", "DELETE", resource, place, extra);
     },

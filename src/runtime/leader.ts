@@ -5,7 +5,7 @@ import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 
-const leaseResource: Resource = {
+export const leaseResource: Resource = {
   group: "coordination.k8s.io",
   version: "v1",
   plural: "leases",

@@ -96,3 +96,17 @@ describe("server-side apply merges lists by key", () => {
     expect(node).toMatchObject({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] });
   });
 });
+
+describe("the chart", () => {
+  it("carries the CRDs of crds/, and nothing else (npm run crds)", () => {
+    const copies = join(import.meta.dirname, "../../../charts/mooring/files/crds");
+    expect(readdirSync(copies).sort()).toEqual(readdirSync(directory).sort());
+    for (const name of readdirSync(copies)) {
+      expect(readFileSync(join(copies, name), "utf8")).toBe(readFileSync(join(directory, name), "utf8"));
+    }
+  });
+
+  it("can put labels and annotations into each: one metadata, with the name first", () => {
+    for (const kind of KINDS) expect(crdYaml(kind).match(/^metadata:\n {2}name:/gm)).toHaveLength(1);
+  });
+});

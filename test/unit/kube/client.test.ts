@@ -56,6 +56,7 @@ describe("a call", () => {
       { method: "GET" },
     ],
     ["create", ({ client }) => client.create(things, { namespace: "team" }, body), { method: "POST", body }],
+    ["apply", ({ client }) => client.apply(things, place, body, { fieldManager: "tests" }), { method: "PATCH", body }],
     ["update", ({ client }) => client.update(things, place, body), { method: "PUT", body }],
     [
       "patch",
@@ -80,6 +81,13 @@ describe("a call", () => {
     const api = await scriptedApi(() => ({ body }));
     await api.client.mergePatch(things, place, { spec: {} });
     expect(api.requests[0]?.headers["content-type"]).toBe("application/merge-patch+json");
+  });
+
+  it("applies as a manager of fields, over others' claims", async () => {
+    const api = await scriptedApi(() => ({ body }));
+    await api.client.apply(things, place, body, { fieldManager: "tests" });
+    expect(api.requests[0]?.headers["content-type"]).toBe("application/apply-patch+yaml");
+    expect(Object.fromEntries(api.requests[0]?.query ?? [])).toEqual({ fieldManager: "tests", force: "true" });
   });
 
   it("leaves out what the query does not say", async () => {

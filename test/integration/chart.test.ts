@@ -1,0 +1,226 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { parse } from "yaml";
+import { flagOf, operatorConfigSchema } from "../../src/config.ts";
+import { createServiceMetrics } from "../../src/controllers/service-metrics.ts";
+import { createMetrics } from "../../src/runtime/metrics.ts";
+import { CHART, helm, type Rendered, render } from "../support/chart.ts";
+import { kubectlInNamespace } from "../support/kubectl.ts";
+import { tool } from "../tools/tool.ts";
+
+const { namespace, kubectl } = kubectlInNamespace("chart");
+const valueSets = (await readdir(join(CHART, "ci"))).sort();
+const valuesOf = (name: string) => ["--values", join(CHART, "ci", name)];
+/** Each value set is rendered once. */
+const renderings = new Map<string, Promise<Rendered[]>>();
+function rendered(name: string): Promise<Rendered[]> {
+  const objects = renderings.get(name) ?? render(namespace, ...valuesOf(name));
+  renderings.set(name, objects);
+  return objects;
+}
+const folder = await mkdtemp(join(tmpdir(), "mooring-chart-"));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Kinds of other projects that the chart makes on request, with as much schema as naming them takes. */
+const foreignKinds = ["ServiceMonitor", "PrometheusRule"].map((kind) => {
+  const plural = `${kind.toLowerCase()}s`;
+  const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.monitoring.coreos.com` },
+    spec: {
+      group: "monitoring.coreos.com",
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
+      scope: "Namespaced",
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema } }],
+    },
+  };
+});
+
+beforeAll(async () => {
+  for (const crd of foreignKinds) {
+    expect((await kubectl(["apply", "-f", "-"], JSON.stringify(crd))).stderr).toBe("");
+    await kubectl(["wait", "--for=condition=Established", `crd/${crd.metadata.name}`]);
+  }
+}, 600_000);
+afterAll(async () => {
+  for (const crd of foreignKinds) await kubectl(["delete", "crd", crd.metadata.name]);
+});
+
+test("helm lint --strict finds nothing", async () => {
+  for (const name of valueSets)
+    expect(await helm("lint", "--strict", CHART, ...valuesOf(name))).toMatchObject({ code: 0 });
+});
+
+describe("values", () => {
+  test("are twelve sets at least", () => expect(valueSets.length).toBeGreaterThanOrEqual(12));
+
+  test.each(valueSets)("%s are accepted by the API server", async (name) => {
+    // kubectl refuses a namespace beside its own: each namespace by itself.
+    const objects = await rendered(name);
+    for (const [place, group] of Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? namespace)) {
+      const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: group });
+      const options = ["--namespace", place, "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"];
+      expect(await kubectl(["apply", ...options], list)).toMatchObject({ code: 0, stderr: "" });
+    }
+  });
+
+  test.each(valueSets)("%s make a ClusterAccount that the API server accepts, or none", async (name) => {
+    const objects = await rendered(name);
+    for (const { data } of objects) {
+      const account = data?.["account.yaml"];
+      if (account === undefined) continue;
+      const answer = await kubectl(["apply", "--dry-run=server", "-f", "-"], account);
+      expect(answer).toMatchObject({ code: 0, stderr: "" });
+    }
+  });
+
+  test.each(valueSets)("%s start the operator with flags that it knows", async (name) => {
+    const known = Object.keys(operatorConfigSchema.shape).map(flagOf);
+    const args = (await rendered(name))
+      .filter(({ kind, metadata }) => kind === "Deployment" && !metadata.name.endsWith("-simulator"))
+      .flatMap(
+        ({ spec }) => (spec as { template: { spec: { containers: { args: string[] }[] } } }).template.spec.containers,
+      )
+      .flatMap((container) => container.args);
+    expect(args[0]).toBe("operator");
+    for (const argument of args.slice(1)) expect(known).toContain(argument.split("=")[0]);
+  });
+
+  it.each([
+    ["replica=2", "replica"],
+    ["image.tags=1", "tags"],
+    ["crds.enable=true", "enable"],
+    ["metrics.serviceMonitor.enable=true", "enable"],
+    ["metrics.auth=token", "none"],
+    ["defaultAccount.existingSecret.names=x", "names"],
+    ["simulator.on=true", "on"],
+    ["watchNamespaces={Not_A_Name}", "Not_A_Name"],
+    ["logLevel=verbose", "logLevel"],
+    ["networkPolicy.ingress=x", "ingress"],
+    ["replicas=two", "replicas"],
+    ["cleanup.timeout=60", "timeout"],
+    ["terminationGracePeriodSeconds=5", "terminationGracePeriodSeconds"],
+  ])("%s is refused by name", async (setting, named) => {
+    const { code, stderr } = await helm("template", "mooring", CHART, "--set", setting);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(named);
+  });
+
+  it.each([
+    [
+      "an account without an address",
+      ["defaultAccount.enabled=true,defaultAccount.apiKey=k"],
+      "defaultAccount.baseURL is empty",
+    ],
+    [
+      "an account without a key",
+      ["defaultAccount.enabled=true,defaultAccount.baseURL=https://a.example.com"],
+      "one of apiKey and existingSecret.name",
+    ],
+    ["two default accounts", ["defaultAccount.enabled=true,simulator.enabled=true"], "set one of them to false"],
+  ])("%s is refused with what to do", async (_, settings, message) => {
+    const { code, stderr } = await helm("template", "mooring", CHART, ...settings.flatMap((one) => ["--set", one]));
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(message);
+  });
+
+  test("are each in the schema and in values.yaml", async () => {
+    const schema = JSON.parse(await readFile(join(CHART, "values.schema.json"), "utf8"));
+    const paths = (properties: Record<string, { properties?: object }>, prefix = ""): string[] =>
+      Object.entries(properties).flatMap(([key, value]) =>
+        value.properties === undefined
+          ? [`${prefix}${key}`]
+          : paths(value.properties as Parameters<typeof paths>[0], `${prefix}${key}.`),
+      );
+    const values = parse(await readFile(join(CHART, "values.yaml"), "utf8"));
+    const has = (path: string) =>
+      path.split(".").reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], values);
+    const known = paths(schema.properties).filter((path) => path !== "global");
+    for (const path of known) expect(has(path), path).toBeDefined();
+  });
+});
+
+describe("pods", () => {
+  test.each(valueSets)("of %s fit the restricted Pod Security standard", async (name) => {
+    const objects = await rendered(name);
+    const secured = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
+    const enforce = {
+      ...secured,
+      metadata: { ...secured.metadata, labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
+    };
+    expect((await kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify(enforce))).stderr).toBe("");
+    const templates: { metadata: object; spec: unknown }[] = objects.flatMap(({ kind, metadata, spec }) => {
+      if (kind === "Pod") return [{ metadata, spec }];
+      return kind === "Deployment" || kind === "Job"
+        ? [(spec as { template: { metadata: object; spec: unknown } }).template]
+        : [];
+    });
+    expect(templates.length).toBeGreaterThan(0);
+    for (const { metadata, spec } of templates) {
+      // Its service account and priority are not there; what is asked here is the pod's security alone.
+      const { serviceAccountName: _, priorityClassName: __, ...rest } = spec as Record<string, unknown>;
+      const pod = { apiVersion: "v1", kind: "Pod", metadata: { ...metadata, name: "probe", namespace }, spec: rest };
+      const answer = await kubectl(["create", "--dry-run=server", "-f", "-"], JSON.stringify(pod));
+      expect(answer).toMatchObject({ code: 0, stderr: "" });
+    }
+  });
+});
+
+describe("monitoring", () => {
+  /** Every series that an operator exports, by name. */
+  async function exported(): Promise<Set<string>> {
+    const metrics = createMetrics();
+    createServiceMetrics(metrics.registry, () => undefined);
+    const names = await Promise.all(
+      (await metrics.registry.getMetricsAsJSON()).map(({ name, type }) =>
+        String(type) === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+      ),
+    );
+    return new Set(names.flat());
+  }
+  const namesIn = (expression: string) =>
+    [
+      ...expression
+        .replaceAll(/"[^"]*"/g, '""')
+        .replaceAll(/\{[^}]*\}/g, "")
+        .matchAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g),
+    ]
+      .map(([name]) => name)
+      .filter((name) => !["histogram_quantile", "min_over_time", "max_over_time", "absent_over_time"].includes(name));
+
+  test("promtool accepts the rules", async () => {
+    const [rule] = (await rendered("05-monitoring-values.yaml")).filter(({ kind }) => kind === "PrometheusRule");
+    const path = join(folder, "rules.yaml");
+    await writeFile(path, JSON.stringify(rule?.spec));
+    const { stdout } = await promisify(execFile)(await tool("promtool"), ["check", "rules", path]);
+    expect(stdout).toMatch(/SUCCESS: [5-9] rules found/);
+  }, 900_000);
+
+  test("rules and dashboard name only metrics that exist", async () => {
+    const known = await exported();
+    const rules = parse(await readFile(join(CHART, "files/alerts.yaml"), "utf8"));
+    const dashboard = JSON.parse(await readFile(join(CHART, "files/dashboard.json"), "utf8"));
+    const expressions: string[] = [
+      ...rules.groups.flatMap((group: { rules: { expr: string }[] }) => group.rules.map(({ expr }) => expr)),
+      ...dashboard.panels.flatMap((panel: { targets: { expr: string }[] }) => panel.targets.map(({ expr }) => expr)),
+    ];
+    expect(expressions.length).toBeGreaterThan(20);
+    for (const expression of expressions) {
+      const names = namesIn(expression);
+      expect(names.length, expression).toBeGreaterThan(0);
+      for (const name of names) expect(known, expression).toContain(name);
+    }
+  });
+
+  test("the dashboard arrives in its ConfigMap as it is in the chart", async () => {
+    const objects = await rendered("05-monitoring-values.yaml");
+    const [dashboard] = objects.flatMap(({ data }) => data?.["mooring.json"] ?? []);
+    expect(JSON.parse(dashboard ?? "")).toMatchObject({ uid: "mooring" });
+  });
+});

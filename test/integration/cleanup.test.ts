@@ -1,0 +1,115 @@
+import { execFile } from "node:child_process";
+import { expect, inject, it } from "vitest";
+import { configMapResource } from "../../src/runtime/journal.ts";
+import { leaseResource } from "../../src/runtime/leader.ts";
+import { manifest } from "../support/manifests.ts";
+import {
+  BUNDLE,
+  closeWorldsAfterAll,
+  disposableWorld,
+  eventually,
+  type World,
+  waitForCondition,
+} from "../support/world.ts";
+
+closeWorldsAfterAll();
+
+/** Runs `mooring cleanup` for a world, never throws. */
+function cleanup({ namespace }: World, ...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const all = [
+    BUNDLE,
+    "cleanup",
+    `--kubeconfig=${inject("kubeconfig")}`,
+    `--leader-election-namespace=${namespace}`,
+    `--watch-namespaces=${namespace}`,
+    ...args,
+  ];
+  return new Promise((resolve) => {
+    execFile(process.execPath, all, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
+    );
+  });
+}
+
+const finalizers = async (world: World, name: string) =>
+  (await world.get("GpuEndpoint", name)).metadata.finalizers ?? [];
+
+it("an operator that is gone strands nothing: cleanup takes the finalizers off, and deletions go on", async () => {
+  const world = await disposableWorld("cleanup");
+  const operator = await world.startOperator({ args: ["--leader-elect"] });
+  for (const name of ["kept", "going"]) await world.apply(manifest("endpoint", {}, name));
+  for (const name of ["kept", "going"]) await waitForCondition(world, "GpuEndpoint", name, "Ready");
+  await world.patch("GpuEndpoint", "kept", {
+    metadata: { finalizers: ["example.com/theirs", "mooring.dev/finalizer"] },
+  });
+
+  const refused = await cleanup(world, "--timeout=3s");
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toContain(
+    `an operator still holds the lease ${world.namespace}/mooring-operator after 3s: scale it to 0`,
+  );
+  expect(await finalizers(world, "going")).toEqual(["mooring.dev/finalizer"]);
+
+  await operator.kill();
+  await world.remove("GpuEndpoint", "going");
+  await world.control("DELETE", "/__audit");
+  const dry = await cleanup(world, "--dry-run");
+  expect(dry.stdout).toContain(
+    `GpuEndpoint ${world.namespace}/going: finalizer would be taken off, its deletion goes on\n`,
+  );
+  expect(await finalizers(world, "going")).toEqual(["mooring.dev/finalizer"]);
+
+  const { code, stdout, stderr } = await cleanup(world, "--stop-deployment=not-there");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout.split("\n").sort()).toEqual(
+    [
+      `Deployment ${world.namespace}/not-there: not there`,
+      `GpuEndpoint ${world.namespace}/going: finalizer taken off, its deletion goes on`,
+      `GpuEndpoint ${world.namespace}/kept: finalizer taken off`,
+      "2 objects released; what is at the service stays there as it is",
+      "",
+    ].sort(),
+  );
+  await eventually("the deletion went on", async () => (await world.list("GpuEndpoint")).length === 1);
+  expect(await finalizers(world, "kept")).toEqual(["example.com/theirs"]);
+  expect((await world.audit()).filter(({ method }) => method !== "GET")).toEqual([]);
+  for (const [resource, name] of [
+    [leaseResource, "mooring-operator"],
+    [configMapResource, "mooring-journal"],
+  ] as const) {
+    await expect(world.kube.get(resource, { namespace: world.namespace, name })).rejects.toMatchObject({ status: 404 });
+  }
+
+  // An operator that comes back takes the endpoint up again, with its finalizer and without a second create.
+  await world.patch("GpuEndpoint", "kept", { metadata: { finalizers: [] } });
+  await world.startOperator({ args: ["--leader-elect"] });
+  await eventually("the finalizer is back", async () => (await finalizers(world, "kept")).length === 1);
+  expect(await world.audit("createEndpoint")).toEqual([]);
+});
+
+it("a submission without an outcome keeps the journal, and is named", async () => {
+  const world = await disposableWorld("cleanup");
+  const intent = {
+    id: "1",
+    kind: "SpeechJob",
+    key: `${world.namespace}/paid`,
+    uid: "0",
+    operation: "submitSpeech",
+    attempt: 1,
+    specHash: "abc",
+    time: "2026-01-01T00:00:00Z",
+  };
+  await world.apply({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "mooring-journal" },
+    data: { epoch: "4", holder: "somebody", intents: JSON.stringify([intent]) },
+  });
+  const { code, stdout } = await cleanup(world);
+  expect(code).toBe(0);
+  expect(stdout).toContain(
+    `SpeechJob ${world.namespace}/paid: submitSpeech of 2026-01-01T00:00:00Z has no known outcome`,
+  );
+  expect(stdout).toContain(`ConfigMap ${world.namespace}/mooring-journal stays`);
+  expect((await world.get("ConfigMap", "mooring-journal")).metadata.name).toBe("mooring-journal");
+});

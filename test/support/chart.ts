@@ -1,0 +1,39 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { parseAllDocuments } from "yaml";
+import type { KubeObject } from "../../src/kube/types.ts";
+import { tool } from "../tools/tool.ts";
+
+export const CHART = fileURLToPath(new URL("../../charts/mooring", import.meta.url));
+
+export type Rendered = KubeObject & { data?: Record<string, string>; rules?: Rule[] } & Record<string, unknown>;
+export type Rule = {
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+  nonResourceURLs?: string[];
+  verbs: string[];
+};
+
+/** Runs helm without a cluster. Never throws, so that refusals can be looked at. */
+export async function helm(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const program = await tool("helm");
+  return new Promise((resolve) => {
+    execFile(program, args, { maxBuffer: 64 << 20 }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
+    );
+  });
+}
+
+/** The manifests of release `mooring` as text. @throws Error with what helm says */
+async function renderText(namespace: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await helm("template", "mooring", CHART, "--namespace", namespace, ...args);
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+/** The objects of release `mooring`. */
+export async function render(namespace: string, ...args: string[]): Promise<Rendered[]> {
+  const documents = parseAllDocuments(await renderText(namespace, ...args));
+  return documents.map((document) => document.toJS() as Rendered).filter((object) => object !== null);
+}
