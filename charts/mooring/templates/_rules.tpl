@@ -1,23 +1,23 @@
 {{- /*
 Every right of the operator, in one place. test/integration/chart-rbac.test.ts holds it to a list and runs an operator with
-exactly these rights. A new kind needs a line in "objects" and in "views" below.
+exactly these rights. A new kind is named in "objects", "view", "edit" or "admin", and "cleanup" below.
 */ -}}
 
 {{- /* In each namespace that is served: everywhere, or in each of watchNamespaces. */ -}}
 {{- define "mooring.rules.objects" -}}
 # Our kinds are watched; `patch` puts the finalizer on.
 - apiGroups: [mooring.dev]
-  resources: [gpuendpoints]
+  resources: [gpuendpoints, accounts]
   verbs: [list, watch, patch]
 # A finished job is deleted when its ttlSecondsAfterFinished is over.
 - apiGroups: [mooring.dev]
   resources: [speechjobs, videojobs]
   verbs: [list, watch, delete]
 - apiGroups: [mooring.dev]
-  resources: [accounts]
+  resources: [billreports]
   verbs: [list, watch]
 - apiGroups: [mooring.dev]
-  resources: [gpuendpoints/status, speechjobs/status, videojobs/status, accounts/status]
+  resources: [gpuendpoints/status, speechjobs/status, videojobs/status, accounts/status, billreports/status]
   verbs: [patch]
 # What specs refer to, by name: API keys, environment, texts. Never listed, never watched.
 - apiGroups: [""]
@@ -37,7 +37,7 @@ exactly these rights. A new kind needs a line in "objects" and in "views" below.
 {{- define "mooring.rules.cluster" -}}
 - apiGroups: [mooring.dev]
   resources: [clusteraccounts]
-  verbs: [list, watch]
+  verbs: [list, watch, patch]
 - apiGroups: [mooring.dev]
   resources: [clusteraccounts/status]
   verbs: [patch]
@@ -84,7 +84,7 @@ exactly these rights. A new kind needs a line in "objects" and in "views" below.
 {{- /* People: what view, edit and admin see and change. Accounts carry keys and money: changing them is for admins. */ -}}
 {{- define "mooring.rules.view" -}}
 - apiGroups: [mooring.dev]
-  resources: [gpuendpoints, speechjobs, videojobs, accounts, clusteraccounts]
+  resources: [gpuendpoints, speechjobs, videojobs, accounts, clusteraccounts, billreports]
   verbs: [get, list, watch]
 - apiGroups: [mooring.dev]
   resources: [gpuendpoints/scale]
@@ -93,7 +93,7 @@ exactly these rights. A new kind needs a line in "objects" and in "views" below.
 
 {{- define "mooring.rules.edit" -}}
 - apiGroups: [mooring.dev]
-  resources: [gpuendpoints, speechjobs, videojobs]
+  resources: [gpuendpoints, speechjobs, videojobs, billreports]
   verbs: [create, update, patch, delete, deletecollection]
 - apiGroups: [mooring.dev]
   resources: [gpuendpoints/scale]
@@ -113,7 +113,7 @@ exactly these rights. A new kind needs a line in "objects" and in "views" below.
 {{- /* `mooring cleanup`, for the moment of an uninstall. */ -}}
 {{- define "mooring.rules.cleanup.cluster" -}}
 - apiGroups: [mooring.dev]
-  resources: [gpuendpoints, speechjobs, videojobs, accounts, clusteraccounts]
+  resources: [gpuendpoints, speechjobs, videojobs, accounts, clusteraccounts, billreports]
   verbs: [list, patch]
 {{- end -}}
 
