@@ -1,6 +1,7 @@
 import type { Resource } from "../kube/resource.ts";
 import { accountSpecSchema, clusterAccountSpecSchema } from "./account.ts";
 import { accountStatusSchema } from "./account-status.ts";
+import { artifactStoreSpecSchema, artifactStoreStatusSchema } from "./artifact-store.ts";
 import { billReportSpecSchema, billReportStatusSchema } from "./bill-report.ts";
 import { AGE, type Column, conditionColumn, type KindDefinition } from "./definition.ts";
 import { gpuEndpointRules, gpuEndpointSpecSchema } from "./gpu-endpoint.ts";
@@ -23,6 +24,7 @@ export const videoJobResource = resource("VideoJob", "videojobs");
 export const accountResource = resource("Account", "accounts");
 export const clusterAccountResource = resource("ClusterAccount", "clusteraccounts", false);
 export const billReportResource = resource("BillReport", "billreports");
+export const artifactStoreResource = resource("ArtifactStore", "artifactstores");
 
 const readyReason = conditionColumn("Reason", "Ready", "reason", true);
 
@@ -134,5 +136,29 @@ const billReport: KindDefinition = {
   rules: [],
 };
 
+const artifactStore: KindDefinition = {
+  resource: artifactStoreResource,
+  description: "A place where results are copied before their URLs expire: an S3 bucket or a folder of a volume.",
+  singular: "artifactstore",
+  shortNames: ["store"],
+  columns: [
+    conditionColumn("Ready", "Ready", "status"),
+    { name: "Location", type: "string", jsonPath: ".status.location" },
+    AGE,
+    readyReason,
+  ],
+  spec: artifactStoreSpecSchema,
+  status: artifactStoreStatusSchema,
+  rules: [],
+};
+
 /** Every kind of the group. */
-export const KINDS: readonly KindDefinition[] = [gpuEndpoint, speechJob, videoJob, account, clusterAccount, billReport];
+export const KINDS: readonly KindDefinition[] = [
+  gpuEndpoint,
+  speechJob,
+  videoJob,
+  account,
+  clusterAccount,
+  billReport,
+  artifactStore,
+];

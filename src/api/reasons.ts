@@ -125,6 +125,18 @@ export const REASONS = {
   /** The job was deleted after its submission; the remote cannot be stopped, and charges it. */
   TaskRunsOn: "TaskRunsOn",
 
+  // Artifact stores
+  /** The artifact store refuses the credentials, or they do not allow what is needed. */
+  StoreDenied: "StoreDenied",
+  /** The bucket does not exist. */
+  BucketNotFound: "BucketNotFound",
+  /** The operator has no `--artifact-root`, or the folder under it cannot be used. */
+  VolumeNotAvailable: "VolumeNotAvailable",
+  /** Nothing more fits into the artifact store. */
+  StoreFull: "StoreFull",
+  /** What the artifact store gives back is not what was sent. */
+  StoreCorrupt: "StoreCorrupt",
+
   // Accounts
   /** No account of that name, or none that is called default. */
   AccountNotFound: "AccountNotFound",
@@ -136,9 +148,9 @@ export const REASONS = {
   NamespaceNotAllowed: "NamespaceNotAllowed",
   /** The service refuses the key (401 or 403). */
   Unauthorized: "Unauthorized",
-  /** The service does not answer. */
+  /** The service, or the artifact store, does not answer. */
   Unreachable: "Unreachable",
-  /** A namespaced Account points at a private address. */
+  /** A namespaced Account or ArtifactStore, or the URL of a result, points at a private address. */
   AddressNotAllowed: "AddressNotAllowed",
   /** Less is left than the budget asks for; new paid work waits. */
   BudgetExceeded: "BudgetExceeded",

@@ -57,24 +57,30 @@ export function isPrivateAddress(address: string): boolean {
 
 /**
  * A `lookup` for `net.connect` that fails when a name resolves to any private address: judged on the very address that is
- * connected to, so a name that changes its answer (DNS rebinding) gains nothing.
+ * connected to, so a name that changes its answer (DNS rebinding) gains nothing. Literal addresses must be shown to it too:
+ * Node does not look them up (guarded-connect.ts).
+ * @param advice ends the error's message: who may use public addresses only, and what to do
  */
-export const publicLookup: LookupFunction = (hostname, options, callback) => {
-  const all: LookupOptions = { ...options, all: true };
-  dnsLookup(hostname, all, (error, answers) => {
-    if (error !== null) return callback(error, "", 0);
-    const addresses = answers as unknown as LookupAddress[];
-    const bad = addresses.find(({ address }) => isPrivateAddress(address));
-    if (bad !== undefined) return callback(refusal(hostname, bad.address), "", 0);
-    if (options.all) return callback(null, addresses);
-    const [first] = addresses;
-    if (first === undefined) return callback(new Error(`${hostname}: no address`), "", 0);
-    callback(null, first.address, first.family);
-  });
-};
-
-function refusal(hostname: string, address: string): PrivateAddressError {
-  return new PrivateAddressError(
-    `${hostname} is the private address ${address}; a namespaced Account may use public addresses only: use a ClusterAccount, or --allow-private-networks for development`,
-  );
+export function publicOnly(advice: string): LookupFunction {
+  return (hostname, options, callback) => {
+    const all: LookupOptions = { ...options, all: true };
+    dnsLookup(hostname, all, (error, answers) => {
+      if (error !== null) return callback(error, "", 0);
+      const addresses = answers as unknown as LookupAddress[];
+      const bad = addresses.find(({ address }) => isPrivateAddress(address));
+      if (bad !== undefined) {
+        const refusal = new PrivateAddressError(`${hostname} is the private address ${bad.address}; ${advice}`);
+        return callback(refusal, "", 0);
+      }
+      if (options.all) return callback(null, addresses);
+      const [first] = addresses;
+      if (first === undefined) return callback(new Error(`${hostname}: no address`), "", 0);
+      callback(null, first.address, first.family);
+    });
+  };
 }
+
+/** For what is called, or fetched, for a namespaced Account. */
+export const publicLookup: LookupFunction = publicOnly(
+  "a namespaced Account may use public addresses only: use a ClusterAccount, or --allow-private-networks for development",
+);

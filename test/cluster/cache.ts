@@ -20,23 +20,39 @@ export function envtestKey(version: string): string {
   return `envtest-${version}-${process.platform}-${process.arch}`;
 }
 
-/** Names what the Go module builds here: it changes with the module's files and with the machine's kind. */
-export async function buildKey(folder: string = moduleFolder): Promise<string> {
+/** Names what a Go module builds here: it changes with the module's files and with the machine's kind. */
+export async function buildKey(
+  folder: string = moduleFolder,
+  files: readonly string[] = ["go.mod", "go.sum", "main.go"],
+): Promise<string> {
   const hash = createHash("sha256").update(`${process.platform} ${process.arch}`);
-  for (const name of ["go.mod", "go.sum", "main.go"]) {
+  for (const name of files) {
     hash.update(`\0${name}\0`).update(await readFile(join(folder, name)));
   }
   return hash.digest("hex").slice(0, 16);
 }
 
-/**
- * Makes `folder` by letting `fill` write into an empty folder beside it, which then takes its name: `folder` is complete or not there,
- * also when two processes do this at once or one is killed. Programs that take long run guarded. Returns the programs in it.
- */
+/** `fillWith` for the programs of a control plane. */
 export async function fillFolder(
   folder: string,
   fill: (empty: string, guarded: Guarded) => Promise<void>,
 ): Promise<Binaries> {
+  const binaries = await fillWith(folder, binariesIn, fill);
+  if (binaries === undefined) {
+    throw new Error(`${folder}: no etcd or no kube-apiserver in it after it was made`);
+  }
+  return binaries;
+}
+
+/**
+ * Makes `folder` by letting `fill` write into an empty folder beside it, which then takes its name: `folder` is complete or not there,
+ * also when two processes do this at once or one is killed. Programs that take long run guarded. Returns what `find` finds in it.
+ */
+export async function fillWith<T>(
+  folder: string,
+  find: (folder: string) => Promise<T | undefined>,
+  fill: (empty: string, guarded: Guarded) => Promise<void>,
+): Promise<T | undefined> {
   await mkdir(dirname(folder), { recursive: true });
   const guarded = await startGuarded();
   const partial = `${dirname(folder)}/.${basename(folder)}-${basename(guarded.dir)}`;
@@ -46,16 +62,12 @@ export async function fillFolder(
     await fill(partial, guarded);
     await rename(partial, folder).catch(async (error: unknown) => {
       // Another process was faster: its folder is as good as ours.
-      if ((await binariesIn(folder)) === undefined) {
+      if ((await find(folder)) === undefined) {
         throw error;
       }
     });
   } finally {
     await guarded.stop();
   }
-  const binaries = await binariesIn(folder);
-  if (binaries === undefined) {
-    throw new Error(`${folder}: no etcd or no kube-apiserver in it after it was made`);
-  }
-  return binaries;
+  return find(folder);
 }

@@ -81,6 +81,7 @@ it("kubectl get mooring lists every kind, each by its short name too", async () 
     .map((line) => line.trim().split(/\s+/));
   expect(rows.map(([plural, short]) => `${plural} ${short}`).sort()).toEqual([
     "accounts acct",
+    "artifactstores store",
     "clusteraccounts cacct",
     "gpuendpoints gpuep",
     "speechjobs speech",

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { kubectlInNamespace } from "../support/kubectl.ts";
 import { manifest } from "../support/manifests.ts";
 import { accountRefusals } from "../support/refusals/account.ts";
+import { artifactStoreRefusals } from "../support/refusals/artifact-store.ts";
 import { billRefusals } from "../support/refusals/bill.ts";
 import { endpointRefusals } from "../support/refusals/endpoint.ts";
 import type { Refusal } from "../support/refusals/refusal.ts";
@@ -16,6 +17,7 @@ const tables: [string, readonly Refusal[]][] = [
   ["VideoJob", videoRefusals],
   ["Account and ClusterAccount", accountRefusals],
   ["BillReport", billRefusals],
+  ["ArtifactStore", artifactStoreRefusals],
 ];
 
 describe.each(tables)("%s is refused with one line, and its good twin is not:", (_, table) => {

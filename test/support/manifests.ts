@@ -9,7 +9,17 @@ export type Manifest = {
 
 export type Change = Record<string, unknown>;
 
-export type Variant = "endpoint" | "turbo" | "hd" | "image" | "reference" | "account" | "clusterAccount" | "bill";
+export type Variant =
+  | "endpoint"
+  | "turbo"
+  | "hd"
+  | "image"
+  | "reference"
+  | "account"
+  | "clusterAccount"
+  | "bill"
+  | "s3Store"
+  | "volumeStore";
 
 const specs: Record<Variant, { kind: string; spec: Record<string, unknown> }> = {
   endpoint: {
@@ -57,6 +67,8 @@ const specs: Record<Variant, { kind: string; spec: Record<string, unknown> }> = 
     },
   },
   bill: { kind: "BillReport", spec: { lastDays: 30 } },
+  s3Store: { kind: "ArtifactStore", spec: { s3: { bucket: "results" } } },
+  volumeStore: { kind: "ArtifactStore", spec: { volume: { path: "results" } } },
 };
 
 /** A manifest that is good, with `change` merged into its spec (RFC 7396: null removes, lists are replaced). */

@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import { checkKey, joinKey } from "../key.ts";
+import type { Backend } from "../sink.ts";
+import { createBucket, type S3Options } from "./bucket.ts";
+import { abortUpload, readUpload, SOURCE_METADATA, uploadsOf } from "./multipart.ts";
+import { createUploadSink } from "./upload-sink.ts";
+import { checksumOf, describeObject, readBack, removeObject } from "./verify.ts";
+
+/** A bucket. What is not complete is a multipart upload, which no reader of the bucket sees. */
+export function createS3Backend(options: S3Options): Backend {
+  const bucket = createBucket(options);
+  const full = (key: string) => checkKey(joinKey(options.prefix, key));
+
+  async function clear(key: string, signal: AbortSignal, except?: string): Promise<void> {
+    for (const uploadID of await uploadsOf(bucket, key, signal)) {
+      if (uploadID !== except) await abortUpload(bucket, key, uploadID, signal);
+    }
+  }
+
+  return {
+    leftover(short, signal) {
+      const key = full(short);
+      return bucket.call(key, signal, async () => {
+        const [uploadID] = await uploadsOf(bucket, key, signal);
+        if (uploadID === undefined) return undefined;
+        const { parts, identityChecksum } = await readUpload(bucket, key, uploadID, signal);
+        if (parts.length === 0 || identityChecksum === undefined) return undefined;
+        return {
+          bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
+          matches: (identity) => checksumOf(Buffer.from(identity)) === identityChecksum,
+          resume: (resumed) =>
+            bucket.call(key, resumed, async () => {
+              await clear(key, resumed, uploadID);
+              // The identity is in the upload already.
+              return createUploadSink(bucket, key, {
+                identity: undefined,
+                resume: { uploadID, parts },
+                signal: resumed,
+              });
+            }),
+        };
+      });
+    },
+    open(short, identity, signal) {
+      const key = full(short);
+      return bucket.call(key, signal, async () => {
+        await clear(key, signal);
+        return createUploadSink(bucket, key, { identity, signal });
+      });
+    },
+    existing(short, identity, bytes, signal) {
+      const key = full(short);
+      return bucket.call(key, signal, async () => {
+        const head = await describeObject(bucket, key, signal);
+        if (head?.Metadata?.[SOURCE_METADATA] !== identity || head.ContentLength !== bytes) return undefined;
+        const found = await readBack(bucket, key, signal);
+        return found.bytes === bytes ? { uri: `s3://${bucket.name}/${key}`, ...found } : undefined;
+      });
+    },
+    clear(short, signal) {
+      const key = full(short);
+      return bucket.call(key, signal, () => clear(key, signal));
+    },
+    async probe(signal) {
+      const key = full(`.mooring-probe-${randomUUID()}`);
+      const sink = createUploadSink(bucket, key, { identity: undefined, signal });
+      await sink.write(Buffer.from(randomUUID()));
+      await sink.commit();
+      await bucket.call(key, signal, async () => {
+        await readBack(bucket, key, signal);
+        await removeObject(bucket, key, signal);
+        await uploadsOf(bucket, key, signal);
+      });
+    },
+    dispose: async () => bucket.client.destroy(),
+  };
+}

@@ -1,0 +1,117 @@
+import {
+  AbortMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  ListMultipartUploadsCommand,
+  ListPartsCommand,
+  UploadPartCommand,
+} from "@aws-sdk/client-s3";
+import type { Bucket } from "./bucket.ts";
+import { statusOf } from "./failure.ts";
+import { checksumOf } from "./verify.ts";
+
+export type Part = { number: number; etag: string; checksum: string; bytes: number };
+
+/** Metadata of an object that says what it was copied from. */
+export const SOURCE_METADATA = "mooring-source";
+
+/**
+ * S3 tells nothing of an upload in progress but its parts. So the identity of the source is a part too: the highest number
+ * there is, never listed when the upload is completed, and gone with the upload. Its checksum is all that is needed.
+ */
+const IDENTITY_PART = 10_000;
+export const MAX_PARTS = IDENTITY_PART - 1;
+
+export async function startUpload(
+  bucket: Bucket,
+  key: string,
+  identity: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  const { UploadId = "" } = await bucket.client.send(
+    new CreateMultipartUploadCommand({
+      Bucket: bucket.name,
+      Key: key,
+      ChecksumAlgorithm: "SHA256",
+      ...(identity === undefined ? {} : { Metadata: { [SOURCE_METADATA]: identity } }),
+    }),
+    { abortSignal: signal },
+  );
+  if (identity !== undefined) await putPart(bucket, key, UploadId, IDENTITY_PART, Buffer.from(identity), signal);
+  return UploadId;
+}
+
+/** Sends one part; the store refuses it unless it has the checksum. */
+export async function putPart(
+  bucket: Bucket,
+  key: string,
+  uploadID: string,
+  number: number,
+  body: Uint8Array,
+  signal: AbortSignal,
+): Promise<Part> {
+  const checksum = checksumOf(body);
+  const { ETag = "" } = await bucket.client.send(
+    new UploadPartCommand({
+      Bucket: bucket.name,
+      Key: key,
+      UploadId: uploadID,
+      PartNumber: number,
+      Body: body,
+      ContentLength: body.length,
+      ChecksumSHA256: checksum,
+    }),
+    { abortSignal: signal },
+  );
+  return { number, etag: ETag, checksum, bytes: body.length };
+}
+
+export type OpenUpload = { uploadID: string; parts: Part[]; identityChecksum: string | undefined };
+
+/** The uploads to exactly this key that were neither completed nor aborted, newest first. */
+export async function uploadsOf(bucket: Bucket, key: string, signal: AbortSignal): Promise<string[]> {
+  const { Uploads = [] } = await bucket.client.send(
+    new ListMultipartUploadsCommand({ Bucket: bucket.name, Prefix: key }),
+    { abortSignal: signal },
+  );
+  return Uploads.filter(({ Key }) => Key === key)
+    .sort((a, b) => (b.Initiated?.getTime() ?? 0) - (a.Initiated?.getTime() ?? 0))
+    .flatMap(({ UploadId }) => (UploadId === undefined ? [] : [UploadId]));
+}
+
+/** The parts of an upload from the first on without a gap; none where the store keeps no checksums of parts. */
+export async function readUpload(
+  bucket: Bucket,
+  key: string,
+  uploadID: string,
+  signal: AbortSignal,
+): Promise<OpenUpload> {
+  const found = new Map<number, Part>();
+  let marker: string | undefined;
+  do {
+    const page = await bucket.client.send(
+      new ListPartsCommand({ Bucket: bucket.name, Key: key, UploadId: uploadID, PartNumberMarker: marker }),
+      { abortSignal: signal },
+    );
+    for (const { PartNumber: number, ETag: etag, ChecksumSHA256: checksum, Size: bytes } of page.Parts ?? []) {
+      if (number === undefined || etag === undefined || checksum === undefined || bytes === undefined) continue;
+      found.set(number, { number, etag, checksum, bytes });
+    }
+    marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
+  } while (marker !== undefined);
+  const parts: Part[] = [];
+  for (let part = found.get(1); part !== undefined && part.number <= MAX_PARTS; part = found.get(part.number + 1)) {
+    parts.push(part);
+  }
+  return { uploadID, parts, identityChecksum: found.get(IDENTITY_PART)?.checksum };
+}
+
+/** Throws an upload away; one that is gone already is fine. */
+export async function abortUpload(bucket: Bucket, key: string, uploadID: string, signal: AbortSignal): Promise<void> {
+  try {
+    await bucket.client.send(new AbortMultipartUploadCommand({ Bucket: bucket.name, Key: key, UploadId: uploadID }), {
+      abortSignal: signal,
+    });
+  } catch (error) {
+    if (statusOf(error) !== 404) throw error;
+  }
+}

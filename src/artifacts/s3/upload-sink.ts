@@ -1,0 +1,130 @@
+import { createHash } from "node:crypto";
+import { CompleteMultipartUploadCommand, PutObjectCommand } from "@aws-sdk/client-s3";
+import { ArtifactError } from "../errors.ts";
+import type { Sink } from "../sink.ts";
+import type { Bucket } from "./bucket.ts";
+import { abortUpload, MAX_PARTS, type Part, putPart, SOURCE_METADATA, startUpload } from "./multipart.ts";
+import { createPartBuffer } from "./part-buffer.ts";
+import { checksumOf, compositeOf, removeObject, verifyObject } from "./verify.ts";
+
+/** At least 5 MiB by the rules of S3; 9,999 of them make 78 GiB. */
+export const PART_BYTES = 8 * 1024 * 1024;
+/** For cleaning up when the signal of the copy has aborted already. */
+const CLEANUP_MS = 10_000;
+
+export type UploadOptions = {
+  identity: string | undefined;
+  /** An upload that was interrupted. */
+  resume?: { uploadID: string; parts: readonly Part[] };
+  signal: AbortSignal;
+};
+
+/**
+ * Sends an object in parts, one on its way while the next one fills; what fits into one part goes as a whole. Two parts are
+ * in memory at most.
+ */
+export function createUploadSink(bucket: Bucket, key: string, { identity, resume, signal }: UploadOptions): Sink {
+  const parts: Part[] = [...(resume?.parts ?? [])];
+  let uploadID = resume?.uploadID;
+  let filling = createPartBuffer(PART_BYTES);
+  let spare = createPartBuffer(PART_BYTES);
+  let sending: Promise<void> | undefined;
+  /** The object stands under its key and was not verified yet. */
+  let visible = false;
+  const hash = createHash("sha256");
+  const bytesOf = () => parts.reduce((sum, { bytes }) => sum + bytes, 0);
+
+  /** Waits for the part under way, then starts the one that has filled. */
+  async function flush(): Promise<void> {
+    await sending;
+    const full = filling;
+    filling = spare;
+    spare = full;
+    sending = bucket.call(key, signal, async () => {
+      uploadID ??= await startUpload(bucket, key, identity, signal);
+      const number = parts.length + 1;
+      if (number > MAX_PARTS) throw new ArtifactError("TooLarge", `${key}: more than ${MAX_PARTS} parts`);
+      parts.push(await putPart(bucket, key, uploadID, number, full.bytes(), signal));
+      full.clear();
+    });
+    // Told where it is waited for.
+    sending.catch(() => undefined);
+  }
+
+  async function commitWhole() {
+    const body = filling.bytes();
+    const checksum = checksumOf(body);
+    await bucket.call(key, signal, () =>
+      bucket.client.send(
+        new PutObjectCommand({
+          Bucket: bucket.name,
+          Key: key,
+          Body: body,
+          ContentLength: body.length,
+          ChecksumSHA256: checksum,
+          ...(identity === undefined ? {} : { Metadata: { [SOURCE_METADATA]: identity } }),
+        }),
+        { abortSignal: signal },
+      ),
+    );
+    visible = true;
+    const sent = { bytes: body.length, sha256: hash.digest("hex") };
+    return verifyObject(bucket, key, { bytes: body.length, checksum, sent }, signal);
+  }
+
+  async function commitParts(upload: string) {
+    const bytes = bytesOf();
+    await bucket.call(key, signal, () =>
+      bucket.client.send(
+        new CompleteMultipartUploadCommand({
+          Bucket: bucket.name,
+          Key: key,
+          UploadId: upload,
+          MultipartUpload: {
+            Parts: parts.map(({ number, etag, checksum }) => ({
+              PartNumber: number,
+              ETag: etag,
+              ChecksumSHA256: checksum,
+            })),
+          },
+        }),
+        { abortSignal: signal },
+      ),
+    );
+    uploadID = undefined;
+    visible = true;
+    const sent = resume === undefined ? { bytes, sha256: hash.digest("hex") } : undefined;
+    const checksum = compositeOf(parts.map((part) => part.checksum));
+    return verifyObject(bucket, key, { bytes, checksum, sent }, signal);
+  }
+
+  return {
+    stored: bytesOf,
+    async write(chunk) {
+      hash.update(chunk);
+      for (let rest = chunk; rest.length > 0; ) {
+        // Only when more comes: an object of exactly one part goes as a whole.
+        if (filling.room() === 0) await flush();
+        rest = filling.take(rest);
+      }
+    },
+    async commit() {
+      const whole = uploadID === undefined && sending === undefined;
+      if (!whole && filling.size() > 0) await flush();
+      await sending;
+      const digest = uploadID === undefined ? await commitWhole() : await commitParts(uploadID);
+      return { uri: `s3://${bucket.name}/${key}`, ...digest };
+    },
+    async end(keep) {
+      // It failed already, or its outcome does not matter any more.
+      await sending?.catch(() => undefined);
+      if (keep) return;
+      const upload = uploadID;
+      const cleanup = AbortSignal.timeout(CLEANUP_MS);
+      await bucket.call(key, cleanup, async () => {
+        if (upload !== undefined) await abortUpload(bucket, key, upload, cleanup);
+        if (visible) await removeObject(bucket, key, cleanup);
+      });
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { createHash, randomUUID } from "node:crypto";
+import { rm, writeFile } from "node:fs/promises";
+import { ArtifactError } from "../errors.ts";
+import { checkKey } from "../key.ts";
+import type { Backend } from "../sink.ts";
+import { volumeFailure } from "./failure.ts";
+import { openSink, sha256OfFile } from "./file-sink.ts";
+import { partialsOf, placeOf, removePartials } from "./folders.ts";
+
+export type VolumeOptions = {
+  /** The operator's `--artifact-root`. */
+  root: string;
+  /** `spec.volume.path`. */
+  path: string;
+};
+
+/** A folder of a mounted volume. Partial files are hidden beside their place and carry in their names what they come from. */
+export function createVolumeBackend({ root, path: base }: VolumeOptions): Backend {
+  async function guarded<T>(key: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw volumeFailure(error, `${base}/${key}`);
+    }
+  }
+
+  return {
+    leftover: (key) =>
+      guarded(key, async () => {
+        const place = await placeOf(root, base, key);
+        const [left] = (await partialsOf(place)).filter(({ safe }) => safe > 0).sort((a, b) => b.safe - a.safe);
+        if (left === undefined) return undefined;
+        return {
+          bytes: left.safe,
+          matches: (identity) => identity === left.identity,
+          resume: (signal) => guarded(key, () => openSink(place, left, signal)),
+        };
+      }),
+    open: (key, identity, signal) =>
+      guarded(key, async () => {
+        const place = await placeOf(root, base, key);
+        await removePartials(place);
+        return openSink(place, { identity: identity ?? randomUUID(), safe: 0 }, signal);
+      }),
+    // A file says nothing of where it came from: it is copied again.
+    existing: async () => undefined,
+    clear: (key) => guarded(key, async () => removePartials(await placeOf(root, base, key))),
+    probe: (signal) =>
+      guarded("probe", async () => {
+        const { path } = await placeOf(root, base, checkKey(`.mooring-probe-${randomUUID()}`));
+        const written = Buffer.from(randomUUID());
+        try {
+          await writeFile(path, written, { flag: "wx", signal });
+          const { sha256 } = await sha256OfFile(path, signal);
+          if (sha256 !== createHash("sha256").update(written).digest("hex")) {
+            throw new ArtifactError("Corrupt", `${base}: a small file read back differs from what was written`);
+          }
+        } finally {
+          await rm(path, { force: true });
+        }
+      }),
+    dispose: async () => undefined,
+  };
+}

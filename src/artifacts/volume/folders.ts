@@ -1,0 +1,78 @@
+import { lstat, mkdir, open, readdir, realpath, rm } from "node:fs/promises";
+import { basename, dirname, join, relative, sep } from "node:path";
+import { ArtifactError } from "../errors.ts";
+import { checkKey } from "../key.ts";
+import { volumeFailure } from "./failure.ts";
+
+/** A file of a volume and what lies beside it while it is written. */
+export type Place = { folder: string; name: string; path: string };
+
+/**
+ * Where a key lies under `root`/`base`. Every folder on the way is made when it is missing and must be a folder of its own:
+ * a symbolic link would lead out of the store. `root` itself may be a link, it is the administrator's.
+ * @throws ArtifactError InvalidKey, NotFound, Denied
+ */
+export async function placeOf(root: string, base: string, key: string): Promise<Place> {
+  const name = basename(checkKey(key));
+  try {
+    const real = await realpath(root);
+    const segments = [...checkKey(base).split("/"), ...dirname(key).split("/")].filter((segment) => segment !== ".");
+    let folder = real;
+    for (const segment of segments) {
+      folder = join(folder, segment);
+      await mkdir(folder).catch((error) => {
+        if (error.code !== "EEXIST") throw error;
+      });
+      await assertOwn(folder, (await lstat(folder)).isDirectory(), real);
+    }
+    const path = join(folder, name);
+    const present = await lstat(path).catch(() => undefined);
+    await assertOwn(path, present === undefined || present.isFile(), real);
+    return { folder, name, path };
+  } catch (error) {
+    throw volumeFailure(error, `${base}/${key}`);
+  }
+}
+
+async function assertOwn(path: string, good: boolean, root: string): Promise<void> {
+  if (good) return;
+  const shown = relative(root, path).split(sep).join("/");
+  throw new ArtifactError("InvalidKey", `${shown} under the artifact root is a link or of the wrong kind: remove it`);
+}
+
+/** What a partial file says of itself in its name: its source, and how many of its bytes are surely on disk. */
+export type Partial = { identity: string; safe: number };
+
+/** `.NAME.IDENTITY-SAFE.partial` */
+export function partialPath({ folder, name }: Place, { identity, safe }: Partial): string {
+  return join(folder, `.${name}.${identity}-${safe}.partial`);
+}
+
+/** What is being written, or was left, beside a file. */
+export async function partialsOf({ folder, name }: Place): Promise<(Partial & { path: string })[]> {
+  const found = (await readdir(folder)).map((entry) => ({
+    entry,
+    match: /^\.(.*)\.([-0-9a-f]+)-(\d+)\.partial$/.exec(entry),
+  }));
+  return found
+    .filter(({ match }) => match?.[1] === name)
+    .map(({ entry, match }) => ({
+      path: join(folder, entry),
+      identity: match?.[2] ?? "",
+      safe: Number(match?.[3] ?? 0),
+    }));
+}
+
+export async function removePartials(place: Place): Promise<void> {
+  for (const { path } of await partialsOf(place)) await rm(path, { force: true });
+}
+
+/** Makes a rename in the folder last through a power cut. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,39 @@
+import type { LookupFunction } from "node:net";
+import { DEFAULT_LIMITS } from "../../src/artifacts/handle.ts";
+import { openStore } from "../../src/artifacts/open-store.ts";
+import { createSlots } from "../../src/artifacts/slots.ts";
+import type { CopyLimits } from "../../src/artifacts/source.ts";
+import type { ArtifactStoreHandle } from "../../src/artifacts/types.ts";
+import { systemClock } from "../../src/clock.ts";
+import type { S3Server } from "./versitygw.ts";
+
+const handleOptions = (limits: Partial<CopyLimits>) => ({
+  clock: systemClock,
+  slots: createSlots(4),
+  limits: { ...DEFAULT_LIMITS, ...limits },
+});
+
+export function volumeStore(
+  root: string,
+  limits: Partial<CopyLimits> = {},
+  path = "results",
+): Promise<ArtifactStoreHandle> {
+  return openStore({ kind: "volume", volume: { root, path } }, handleOptions(limits));
+}
+
+export function s3Store(
+  server: Pick<S3Server, "endpoint" | "accessKeyId" | "secretAccessKey">,
+  options: { bucket?: string; prefix?: string; lookup?: LookupFunction; limits?: Partial<CopyLimits> } = {},
+): Promise<ArtifactStoreHandle> {
+  const { endpoint, accessKeyId, secretAccessKey } = server;
+  const s3 = {
+    endpoint,
+    region: "us-east-1",
+    bucket: options.bucket ?? "results",
+    prefix: options.prefix,
+    forcePathStyle: true,
+    credentials: { accessKeyId, secretAccessKey },
+    lookup: options.lookup,
+  };
+  return openStore({ kind: "s3", s3 }, handleOptions(options.limits ?? {}));
+}
