@@ -39,7 +39,7 @@ export function handlerOf(service: Service, route: Pick<Route, "operation" | "ha
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const operation = typeof route.operation === "string" ? route.operation : route.operation(request.body);
     const call = { service, operation, request, reply };
-    const fault = service.faults.strike(operation);
+    const fault = service.faults.strike(operation, JSON.stringify([request.query, request.body]));
     if (fault?.kind === "latency" && !fault.after) await sleep(fault.latencyMs);
     if (fault !== undefined && (await failBefore(call, fault))) return reply;
     let outcome: Outcome;

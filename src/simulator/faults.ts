@@ -8,6 +8,8 @@ const target = {
   times: z.int().min(1).optional(),
   /** The share of calls that it hits; without `times`: for good. */
   probability: z.number().min(0).max(1).optional(),
+  /** Hits only calls whose query or body contains this text. */
+  match: z.string().min(1).optional(),
   /** How many calls pass before it begins. */
   skip: z.int().min(0).default(0),
 };
@@ -46,8 +48,8 @@ export type Faults = {
   add(fault: Fault): number;
   list(): ({ id: number; hits: number } & Fault)[];
   clear(): void;
-  /** The fault that hits this call of the operation: the first added that applies. */
-  strike(operation: string): Fault | undefined;
+  /** The fault that hits this call of the operation: the first added that applies. `content`: its query and body, as text. */
+  strike(operation: string, content: string): Fault | undefined;
 };
 
 export function createFaults(random: Random): Faults {
@@ -63,10 +65,11 @@ export function createFaults(random: Random): Faults {
     clear: () => {
       rules = [];
     },
-    strike: (operation) => {
+    strike: (operation, content) => {
       for (const rule of rules) {
         const { fault } = rule;
         if (fault.operation !== "*" && fault.operation !== operation) continue;
+        if (fault.match !== undefined && !content.includes(fault.match)) continue;
         const times = fault.times ?? (fault.probability === undefined ? 1 : Number.POSITIVE_INFINITY);
         if (rule.hits >= times) continue;
         rule.seen += 1;

@@ -82,6 +82,14 @@ describe("a fault", () => {
     expect(JSON.parse((await bench.ask("/__faults")).text)).toMatchObject([{ id: 1, hits: 2, kind: "status" }]);
   });
 
+  it("hits only the calls that it matches", async () => {
+    await bench.fault({ operation: "submitVideoToVideo", kind: "status", status: 500, times: 9, match: "a storm" });
+    await expect(bench.client.submitVideoToVideo(video)).resolves.toHaveProperty("taskID");
+    expect(await failure(bench.client.submitVideoToVideo({ input: { prompt: "a storm at sea" } }))).toMatchObject({
+      kind: "ServerError",
+    });
+  });
+
   it("with a probability hits about that share", async () => {
     await bench.fault({ operation: "*", kind: "status", status: 500, probability: 0.3 });
     const outcomes = await Promise.all(
