@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { registerApplyCommand } from "./apply.ts";
 import { registerCleanupCommand } from "./cleanup.ts";
 import { registerCrdsCommand } from "./crds.ts";
+import { registerImportCommand } from "./import.ts";
 import { registerOperatorCommand } from "./operator.ts";
 import { registerSimulatorCommand } from "./simulator.ts";
 
@@ -14,5 +15,6 @@ export async function run(argv: readonly string[]): Promise<void> {
   registerApplyCommand(program);
   registerCleanupCommand(program);
   registerSimulatorCommand(program);
+  registerImportCommand(program);
   await program.parseAsync(argv);
 }

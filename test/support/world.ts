@@ -68,6 +68,8 @@ export type WorldOptions = {
   /** Merged into the spec of Account `default`; null leaves the account out. */
   account?: Record<string, unknown> | null;
   apiKey?: string;
+  /** Of the simulator's identifiers: worlds that must not share them have different ones. */
+  seed?: number;
 };
 
 /**
@@ -97,6 +99,7 @@ export async function createWorld(prefix: string, options: WorldOptions = {}): P
   const namespace = `${prefix}-${randomBytes(4).toString("hex")}`;
   await kube.create(namespaceResource, {}, { metadata: { name: namespace }, spec: {} });
   const simulator = await createSimulator({
+    ...(options.seed === undefined ? {} : { seed: options.seed }),
     config: { bootDelayMs: 0, timeScale: 0.1, apiKeys: [API_KEY], ...options.simulator },
   });
   const operators = new Set<Operator>();

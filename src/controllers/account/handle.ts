@@ -7,12 +7,13 @@ import { createBreaker } from "../../service/breaker.ts";
 import type { CallEvent } from "../../service/call.ts";
 import { createServiceClient } from "../../service/client.ts";
 import { createLimiter } from "../../service/limiter.ts";
-import type { Operation, PathOverrides } from "../../service/operations.ts";
+import type { Operation } from "../../service/operations.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
 import { createTransport } from "../../service/transport.ts";
 import { type BillingSettings, createAccountBills } from "../billing/spend.ts";
 import { createEndpointSweep } from "../gpu-endpoint/sweep.ts";
 import { createTaskPoller } from "../jobs/poller.ts";
+import { callSettings } from "./call-settings.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
 
 export type HandleOptions = {
@@ -46,6 +47,7 @@ const DETAILS_EVERY_SWEEPS = 10;
 /** Everything that runs for one account: one pool, one limiter, one sweep, one poller. */
 export function createAccountHandle(options: HandleOptions): AccountHandle {
   const { spec, clock, random } = options;
+  const { paths, requestsPerMinute } = callSettings(spec);
   const transport = createTransport({
     baseURL: spec.baseURL,
     apiKey: options.apiKey,
@@ -58,13 +60,8 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     random,
     startsEmpty: true,
     ...spec.rateLimit,
-    requestsPerMinute: Object.fromEntries(
-      (spec.operations ?? []).map(({ operation, requestsPerMinute }) => [operation, requestsPerMinute]),
-    ),
+    requestsPerMinute,
   });
-  const paths: PathOverrides = Object.fromEntries(
-    Object.entries(spec.paths ?? {}).filter(([, path]) => path !== undefined),
-  );
   const { generation, pageSize, syncInterval, deleteOperation } = spec.endpoints;
   const breaker = createBreaker({ clock, random, held: options.held, probe: "getEndpointLimits" });
   const client = createServiceClient({ transport, limiter, breaker, paths, deleteOperation, onCall: options.onCall });

@@ -196,7 +196,8 @@ function sameState(a: AccountState, b: AccountState): boolean {
   );
 }
 
-function notFound(ref: AccountRef | undefined, namespace: string): string {
+/** What is said when a reference leads to no account. */
+export function notFound(ref: AccountRef | undefined, namespace: string): string {
   return ref === undefined
     ? `no Account "default" in namespace ${namespace} and no ClusterAccount "default": create one, or set spec.accountRef`
     : `${ref.kind} ${ref.kind === "Account" ? `${namespace}/` : ""}${ref.name} does not exist: create it, or change spec.accountRef`;

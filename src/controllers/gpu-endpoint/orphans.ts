@@ -9,7 +9,7 @@ export type KnownEndpoints = { appNames: ReadonlySet<string>; endpointIDs: Reado
 const GENERATED = /^([a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?)-([0-9a-f]{10})$/;
 
 /**
- * Everything that objects of this cluster may stand for: the ids they are bound to, and the app names that they have
+ * Everything that objects of this cluster may stand for: the ids they are bound to or are to take over, and the app names that they have
  * or would be given. Objects of every account, since several accounts may show the same endpoints.
  */
 export function knownEndpoints(endpoints: Iterable<GpuEndpoint>, clusterUID: string): KnownEndpoints {
@@ -17,11 +17,17 @@ export function knownEndpoints(endpoints: Iterable<GpuEndpoint>, clusterUID: str
   const endpointIDs = new Set<string>();
   for (const endpoint of endpoints) {
     appNames.add(appNameOf(endpoint, clusterUID));
-    const { appName, endpointID } = endpoint.status ?? {};
+    const { appName } = endpoint.status ?? {};
     if (appName !== undefined) appNames.add(appName);
-    if (endpointID !== undefined) endpointIDs.add(endpointID);
+    for (const id of endpointIDsOf(endpoint)) endpointIDs.add(id);
   }
   return { appNames, endpointIDs };
+}
+
+/** The remote endpoint that an object is bound to, or is to take over. */
+export function endpointIDsOf({ spec, status }: GpuEndpoint): string[] {
+  const ids = [status?.endpointID, spec.adoption?.endpointID];
+  return ids.filter((id): id is string => id !== undefined && id !== "");
 }
 
 /**

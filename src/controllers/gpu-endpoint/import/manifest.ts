@@ -7,6 +7,8 @@ import { manifestYaml, oneLine, quoted } from "./yaml.ts";
 export type ManifestOptions = ImportOptions & {
   /** `metadata.namespace`; undefined leaves it out. */
   namespace: string | undefined;
+  /** Names of other objects of that namespace. */
+  reservedNames?: Iterable<string>;
 };
 
 /** One endpoint of the service as manifests. */
@@ -24,7 +26,7 @@ export type ImportedEndpoint = {
 
 /** Manifests in YAML for each endpoint, by name. Applied, they take the endpoints over and plan no change. */
 export function importedEndpoints(records: readonly EndpointRecord[], options: ManifestOptions): ImportedEndpoint[] {
-  const names = objectNames(records);
+  const names = objectNames(records, options.reservedNames);
   return records
     .map((record) => importedEndpoint(record, names.get(record.id) ?? record.id, options))
     .sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -10,10 +10,11 @@ type Named = Pick<EndpointRecord, "id" | "name" | "appName" | "createdAt">;
  * A `metadata.name` for each endpoint, by id: a DNS label of at most 63 characters from its name, else its app name, else
  * its id. Of several with the same name the oldest has it alone and the others carry the beginning of their id, so an
  * import that is run again gives the same names.
+ * @param reserved names that other objects have already
  */
-export function objectNames(records: readonly Named[]): Map<string, string> {
+export function objectNames(records: readonly Named[], reserved: Iterable<string> = []): Map<string, string> {
   const names = new Map<string, string>();
-  const taken = new Set<string>();
+  const taken = new Set(reserved);
   for (const record of [...records].sort(byAge)) {
     const name = free(record, taken);
     taken.add(name);

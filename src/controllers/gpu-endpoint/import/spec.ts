@@ -53,7 +53,8 @@ export function importSpec(record: EndpointRecord, secretName: string, options: 
   }
   if (options.env === "omit" && record.envs.length > 0) left.add("env");
   // Leaving one field to the service can mend another, never break one, so this ends.
-  for (let issues = issuesOf(draft); issues.size > 0; issues = issuesOf(draft)) {
+  const check = () => issuesOf(draft, record, options.env);
+  for (let issues = check(); issues.size > 0; issues = check()) {
     let changed = false;
     for (const [field, message] of issues) {
       if (field === "appName") {
@@ -125,10 +126,11 @@ function leave(draft: SpecDraft, field: DriftField, left: Set<DriftField>): void
 }
 
 /** What is wrong with a draft: the first message for each field of the spec. */
-function issuesOf(draft: SpecDraft): Map<string, string> {
+function issuesOf(draft: SpecDraft, record: EndpointRecord, mode: EnvMode): Map<string, string> {
   const issues = new Map<string, string>();
   for (const [field, value] of Object.entries(draft)) {
-    if (!isWellFormed(value)) issues.set(field, "holds half a character (a lone surrogate), which no manifest can");
+    const problem = field === "env" && value !== undefined ? envProblem(record.envs, mode) : textProblem(value);
+    if (problem !== undefined) issues.set(field, problem);
   }
   const parsed = gpuEndpointSpecSchema.safeParse(definedOnly(draft));
   for (const { path, message } of parsed.success ? [] : parsed.error.issues) {
@@ -143,10 +145,31 @@ function issuesOf(draft: SpecDraft): Map<string, string> {
   return issues;
 }
 
-function isWellFormed(value: unknown): boolean {
-  if (typeof value === "string") return value.isWellFormed();
-  if (typeof value !== "object" || value === null) return true;
-  return Object.values(value).every(isWellFormed);
+/**
+ * Halves of characters, which no manifest can hold, and what server-side apply refuses or changes: it sends JSON that the
+ * API server reads as YAML, where U+0085 is the end of a line and its neighbours are not allowed.
+ */
+const HALF = /\p{Surrogate}/u;
+const CHANGED_ON_THE_WAY = /[\u007f-\u009f\ufffe\uffff]/u;
+
+function textProblem(value: unknown, direct = true): string | undefined {
+  if (typeof value === "object" && value !== null) {
+    return Object.values(value)
+      .map((part) => textProblem(part, direct))
+      .find((problem) => problem !== undefined);
+  }
+  if (typeof value !== "string") return undefined;
+  if (HALF.test(value)) return "holds half a character (a lone surrogate), which no manifest can";
+  const [character] = (direct ? CHANGED_ON_THE_WAY.exec(value) : undefined) ?? [];
+  if (character === undefined) return undefined;
+  const code = character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+  return `holds the control character U+${code}, which the API server does not take unchanged`;
+}
+
+/** Values that go into a Secret travel encoded; the names of the variables do not. */
+function envProblem(envs: EndpointRecord["envs"], mode: EnvMode): string | undefined {
+  const values = envs.map(({ value }) => value);
+  return textProblem(envs.map(({ key }) => key)) ?? textProblem(values, mode === "inline");
 }
 
 /** Replaces values by references. Returns the data of the Secret. */

@@ -32,8 +32,11 @@ export function oneLine(text: string): string {
 }
 
 function escaped(text: string): string {
-  const codeOf = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return text.replace(EVERY_DELICATE, (character) => character.split("").map(codeOf).join(""));
+  return text.replace(EVERY_DELICATE, (character) => {
+    const code = (character.codePointAt(0) ?? 0).toString(16);
+    // A pair of \u, as in JSON, is refused by the YAML of kubectl.
+    return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
+  });
 }
 
 /**

@@ -70,6 +70,7 @@ const cases: [what: string, change: Partial<EndpointRecord>, left: string[], pro
   ["a variable without a name", { envs: [{ key: "", value: "v" }] }, ["env"], /: env: .*name/],
   ["a variable twice", { envs: [...envs, ...envs] }, ["env"], /: env: .*Duplicate value: name TOKEN/],
   ["a long value", { envs: [{ key: "K", value: long(4096) }] }, ["env"], /: env: .*4095/],
+  ["a name that apply would change", { name: "a\u0085b" }, ["name"], /: name: holds the control character U\+0085/],
   ["half a character", { envs: [{ key: "K", value: "\ud800" }] }, ["env"], /: env: holds half a character/],
 ];
 
@@ -113,6 +114,14 @@ describe("the environment", () => {
     expect(Object.keys(data)[0]).toBe("TOKEN");
     expect(Object.values(data)).toEqual(["czNjcmV0", "eWVzCg==", ""]);
     expect(result.endpoint).not.toContain("s3cret");
+  });
+
+  it("has values inline only where apply takes them unchanged", () => {
+    const change = { envs: [{ key: "K", value: "\u0085" }] };
+    expect(imported(change)).toMatchObject({ problems: [], secret: expect.stringContaining("K: woU=") });
+    const inline = imported(change, { env: "inline" });
+    expect(inline.problems).toEqual([expect.stringMatching(/: env: holds the control character U\+0085/)]);
+    expect(specOf(inline).ignoreDrift).toEqual(["env"]);
   });
 
   it("stays at the service when it is larger than a Secret can be", () => {

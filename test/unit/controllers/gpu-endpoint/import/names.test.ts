@@ -29,6 +29,10 @@ it("gives the oldest of a name the plain one, in whatever order they come", () =
   expect(Object.fromEntries(objectNames(records.toReversed()))).toEqual(expected);
 });
 
+it("leaves names of other objects alone", () => {
+  expect(objectNames([named("aaaaaaaaaa1", "echo")], ["echo"]).get("aaaaaaaaaa1")).toBe("echo-aaaaaaaa");
+});
+
 it("is unique and valid even when ids begin alike and names are long", () => {
   const records = Array.from({ length: 200 }, (_, i) => named(`same-beginning-${i}`, "n".repeat(300), "", i % 7));
   const names = [...objectNames(records).values()];

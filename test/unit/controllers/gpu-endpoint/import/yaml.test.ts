@@ -36,6 +36,7 @@ describe("manifestYaml", () => {
   it("writes nothing that the YAML of kubectl refuses or takes for the end of a line", () => {
     const plain = /^[\n\x20-\x7e\u00a1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\uffef\u{10000}-\u{10ffff}]*$/u;
     for (const text of TRAPS) expect(manifestYaml({ text }, [text]), JSON.stringify(text)).toMatch(plain);
+    expect(manifestYaml({ text: "\u{10fffd}" }, [])).toBe('text: "\\U0010fffd"\n');
   });
 
   it("keeps the order, folds nothing and shows a script as it is", () => {

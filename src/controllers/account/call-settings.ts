@@ -1,0 +1,15 @@
+import type { AccountSpec } from "../../api/account.ts";
+import type { Operation, PathOverrides } from "../../service/operations.ts";
+
+/** What an account says of single operations, as the client and the limiter take it. */
+export function callSettings({ paths, operations }: Pick<AccountSpec, "paths" | "operations">): {
+  paths: PathOverrides;
+  requestsPerMinute: { readonly [operation in Operation]?: number };
+} {
+  return {
+    paths: Object.fromEntries(Object.entries(paths ?? {}).filter(([, path]) => path !== undefined)),
+    requestsPerMinute: Object.fromEntries(
+      (operations ?? []).map(({ operation, requestsPerMinute }) => [operation, requestsPerMinute]),
+    ),
+  };
+}
