@@ -139,6 +139,21 @@ describe("values from Secrets and ConfigMaps", () => {
     await world.control("DELETE", "/__faults");
   });
 
+  it("what was refused is not sent again by itself at once, but when somebody asks", async () => {
+    const refusals = async (name: string) => (await updatesOf(name)).filter(({ status }) => status === 400);
+    const sweeps = async () => (await world.audit("listEndpointsEarlier")).length;
+    const before = await sweeps();
+    await eventually("three more sweeps", async () => (await sweeps()) > before + 3);
+    for (const name of remedying) {
+      expect(await refusals(name), name).toHaveLength(1);
+      await world.patch("GpuEndpoint", name, {
+        metadata: { annotations: { "mooring.dev/reconcile-requested-at": "now" } },
+      });
+      const ready = await waitForCondition(world, "GpuEndpoint", name, "Ready");
+      expect(condition(ready, "Synced")?.status, name).toBe("True");
+    }
+  });
+
   it("keys that are missing stall the endpoint by name, all of them, and their coming releases it", async () => {
     await world.patch("Secret", "tokens", { data: { hub: null } });
     await world.patch("ConfigMap", "settings", { data: { mode: null } });

@@ -11,6 +11,7 @@ import { needsFinalizer } from "./deletion-policy.ts";
 import { warnOfFight, warnOfLocalVolumes, warnOfStall } from "./events.ts";
 import { createEndpointFinalizer } from "./finalize.ts";
 import { reconcileRequest } from "./observe.ts";
+import { createRefusals } from "./refusals.ts";
 import { createUpdateRounds } from "./rounds.ts";
 import { pausedStatus, statusOf } from "./status.ts";
 import { createUnknownCreates } from "./unknown-creates.ts";
@@ -18,6 +19,7 @@ import { createUnknownCreates } from "./unknown-creates.ts";
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
 export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoint>): Reconcile {
   const rounds = createUpdateRounds();
+  const refusals = createRefusals();
   const finalize = createEndpointFinalizer(shared, kind);
   const unknownCreates = createUnknownCreates(shared.clock);
 
@@ -33,6 +35,7 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
     const unknownForMs = unknownCreates.ageMs(uid, entry);
     if (deletionTimestamp !== undefined) {
       rounds.forget(uid);
+      refusals.forget(uid);
       return finalize({ endpoint, entry, unknownForMs, context });
     }
     if (annotations?.[ANNOTATIONS.paused] === "true") {
@@ -53,7 +56,7 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
       endpoint = await setFinalizer(shared, kind, endpoint, FINALIZER, needsFinalizer(endpoint), context.signal);
       const { account, ref } = resolved;
       const requested = request !== undefined;
-      const known = { entry, unknownForMs, rounds, requested };
+      const known = { entry, unknownForMs, rounds, refusals, requested };
       converged = await converge({ shared, kind, endpoint, account, ref, ...known, context });
     }
 

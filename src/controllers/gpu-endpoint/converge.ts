@@ -16,6 +16,7 @@ import { appNameOf, type DesiredEndpoint, desiredEndpoint, referencesHash, updat
 import { type Difference, differences, ignoredFields } from "./drift.ts";
 import { completed, isApplied, isResuming, isSettled, isSettling, observeBinding, read } from "./observe.ts";
 import { type Binding, MAX_ROUNDS, type Plan, planEndpoint } from "./plan.ts";
+import type { Refusals } from "./refusals.ts";
 import type { UpdateRounds } from "./rounds.ts";
 import { boundAccount, type Outcome, type Written } from "./status.ts";
 
@@ -32,6 +33,7 @@ const LOOK_AGAIN_MS = 2_000;
 const RECHECK_MS = 5_000;
 const FAST_SETTLE_MS = 30_000;
 const ABSENCE_MS = 15_000;
+const WRITES = { createEndpoint: true, updateEndpoint: true };
 const REMOTE_REFUSAL_MS = 10 * 60_000;
 
 export type ConvergeInput = {
@@ -44,6 +46,7 @@ export type ConvergeInput = {
   /** How long this process has known that the entry's outcome is unknown. */
   unknownForMs: number;
   rounds: UpdateRounds;
+  refusals: Refusals;
   /** A person asks to look and to try again now. */
   requested: boolean;
   context: ReconcileContext;
@@ -58,6 +61,7 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
   if (input.entry !== undefined && accepted !== undefined) {
     Object.assign(written, { endpointID: accepted, submission: acceptedBy(input.entry, shared.clock.now()) });
   }
+  let decision: Decision | undefined;
   try {
     const reader = createValueReader(shared.kube, context.signal);
     const env = await resolveEnv(reader, endpoint.metadata.namespace ?? "", endpoint.spec.env ?? []);
@@ -73,10 +77,11 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
         fresh,
         signal: context.signal,
       });
-    const decision = decide(input, desired, await observe(false));
+    decision = decide(input, desired, await observe(false));
     // An update names every parameter, so it is made from a fresh read: the sweep's may be a minute old.
     const stale = decision.plan.action === "Update" && decision.binding.kind === "Bound" && !decision.binding.fresh;
-    return await act(input, desired, stale ? decide(input, desired, await observe(true)) : decision, written);
+    if (stale) decision = decide(input, desired, await observe(true));
+    return refused(input, decision, written) ?? (await act(input, desired, decision, written));
   } catch (error) {
     if (error instanceof MissingReferenceError) {
       return {
@@ -84,7 +89,7 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
         written,
       };
     }
-    if (error instanceof ServiceError) return failed(input, error, written);
+    if (error instanceof ServiceError) return failed(input, error, decision, written);
     throw error;
   }
 }
@@ -160,8 +165,13 @@ async function act(
     case "Update": {
       const endpointID = binding.kind === "Bound" ? binding.endpointID : "";
       const fields = plan.differences.flatMap(({ field, remediable }) => (remediable ? [field] : []));
+      try {
+        await updateEndpoint(shared, account, endpointID, plan.sent, context);
+      } catch (error) {
+        if (isUnknownDelivery(error)) rounds.note(uid, wish, fields, now); // what was refused cannot be undone
+        throw error;
+      }
       rounds.note(uid, wish, fields, now);
-      await updateEndpoint(shared, account, endpointID, plan.sent, context);
       rounds.give(uid, wish);
       Object.assign(written, given, { lastAppliedTime: rfc3339(now) });
       shared.recorder.event(
@@ -258,7 +268,21 @@ async function readAfterWrite(
   }
 }
 
-function failed(input: ConvergeInput, error: ServiceError, written: Partial<Written>): Converged {
+/** The service refused the same a moment ago, and nobody asks to try again: it is not sent. */
+function refused(input: ConvergeInput, { plan, wish }: Decision, written: Partial<Written>): Converged | undefined {
+  const { shared, endpoint, refusals, requested } = input;
+  if (requested || (plan.action !== "Create" && plan.action !== "Update")) return undefined;
+  const known = refusals.find(endpoint.metadata.uid ?? "", wish, shared.clock.now());
+  if (known === undefined) return undefined;
+  return { outcome: blank({ stalled: known.refusal }), written, requeueAfterMs: known.againMs };
+}
+
+function failed(
+  input: ConvergeInput,
+  error: ServiceError,
+  decision: Decision | undefined,
+  written: Partial<Written>,
+): Converged {
   if (isUnknownDelivery(error) && error.operation === "createEndpoint") {
     const message = `The answer to the create was lost (${error.message}); looking for app name ${written.appName}`;
     return {
@@ -275,8 +299,14 @@ function failed(input: ConvergeInput, error: ServiceError, written: Partial<Writ
         outcome: blank({ waiting: { reason: "AccountNotReady", message: failure.message, lostSight: true } }),
         written,
       };
-    case "Stalled":
-      return { outcome: blank({ stalled: failure }), written, requeueAfterMs: REMOTE_REFUSAL_MS };
+    case "Stalled": {
+      const { uid = "" } = input.endpoint.metadata;
+      const { reason, message } = failure;
+      if (decision !== undefined && error.operation in WRITES) {
+        input.refusals.note(uid, decision.wish, { reason, message }, input.shared.clock.now() + REMOTE_REFUSAL_MS);
+      }
+      return { outcome: blank({ stalled: { reason, message } }), written, requeueAfterMs: REMOTE_REFUSAL_MS };
+    }
     case "Wait":
       return {
         outcome: blank({ waiting: { ...failure, lostSight: true } }),

@@ -75,7 +75,7 @@ async function observeBound(facts: BindingFacts, endpointID: string): Promise<Bi
     const provenGone = account.endpoints.gone(endpointID) && !isNew(endpoint, now);
     return { kind: "Bound", endpointID, record: undefined, fresh: true, provenGone };
   }
-  const settlingOnly = isApplied(endpoint) && reconcileRequest(endpoint) === undefined;
+  const settlingOnly = facts.fresh !== true && isApplied(endpoint) && reconcileRequest(endpoint) === undefined;
   const whole = await completed(account, endpoint, record, settlingOnly ? "Remembered" : "Now", signal);
   return { kind: "Bound", endpointID, record: whole, fresh: true, provenGone: false };
 }
