@@ -28,6 +28,7 @@ import type { Metrics } from "../runtime/metrics.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { type Indexer, keyOf } from "../runtime/store.ts";
+import type { EndpointRecord } from "../service/endpoint-record.ts";
 import { createAccountReconciler } from "./account/controller.ts";
 import { byAccount, createDependants } from "./account/dependants.ts";
 import { createNamespaceLabels } from "./account/namespaces.ts";
@@ -35,6 +36,8 @@ import { type AccountKey, accountKey, createAccountRegistry } from "./account/re
 import { createStoreRegistry } from "./artifact-store/registry.ts";
 import { createBillReportReconciler } from "./bill-report/controller.ts";
 import { createGpuEndpointReconciler } from "./gpu-endpoint/controller.ts";
+import { createEndpointMetrics } from "./gpu-endpoint/metrics.ts";
+import { findOrphans, knownEndpoints } from "./gpu-endpoint/orphans.ts";
 import { createJobReconciler } from "./jobs/controller.ts";
 import { createCopies } from "./jobs/copies.ts";
 import { createSubmissions } from "./jobs/submissions.ts";
@@ -160,10 +163,20 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     });
   }
 
+  const endpointMetrics = createEndpointMetrics(metrics.registry, {
+    endpoints: () => endpoints.store.list(),
+    accounts: () =>
+      [...accounts.entries()].flatMap(([key]): [AccountKey, Account | ClusterAccount][] => {
+        const object = accountObject(key);
+        return object === undefined ? [] : [[key, object]];
+      }),
+  });
   const serviceMetrics = createServiceMetrics(metrics.registry, () => accounts);
   const wiring = {
     namespaceLabels: createNamespaceLabels(kube, clock),
     dependants,
+    orphansAmong: (records: readonly EndpointRecord[]) =>
+      findOrphans(records, knownEndpoints(endpoints.store.list(), options.clusterUID)),
     onEndpoint: (_account: AccountKey, id: string, appName: string) => {
       const found = [...endpoints.store.byIndex("endpointID", id), ...endpoints.store.byIndex("appName", appName)];
       for (const endpoint of found) enqueue(gpuEndpointResource, keyOf(endpoint));
@@ -216,7 +229,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     }),
     ACCOUNT_WORKERS,
   );
-  add(endpoints, createGpuEndpointReconciler(shared, kindOf(endpoints)));
+  add(endpoints, createGpuEndpointReconciler(shared, kindOf(endpoints), endpointMetrics));
   const jobs = { submissions: createSubmissions({ clock, random }), copies: createCopies({ clock, random }), stores };
   add(
     speechJobs,

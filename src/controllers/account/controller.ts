@@ -4,7 +4,9 @@ import { parseDuration } from "../../api/duration.ts";
 import type { AccountRef } from "../../api/meta.ts";
 import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
 import type { Reconcile, Result } from "../../runtime/controller.ts";
+import { keyOf } from "../../runtime/store.ts";
 import type { CallEvent } from "../../service/call.ts";
+import type { EndpointRecord } from "../../service/endpoint-record.ts";
 import type { Operation } from "../../service/operations.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
 import type { BillingSettings } from "../billing/spend.ts";
@@ -23,6 +25,8 @@ export type AccountWiring = {
   lookup: LookupFunction | undefined;
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
   dependants: Pick<Dependants, "endpoints" | "users">;
+  /** Of the endpoints that the account shows, those that no object stands for although an operator made them. */
+  orphansAmong: (records: readonly EndpointRecord[]) => EndpointRecord[];
   onEndpoint: (key: AccountKey, id: string, appName: string) => void;
   onTask: (key: AccountKey, taskID: string) => void;
   onCall: (key: AccountKey, event: CallEvent) => void;
@@ -58,6 +62,9 @@ type Memory = {
   departed: boolean;
 };
 
+/** How many orphans an event names. */
+const NAMED = 5;
+
 /** Reads the key, probes the service, and tells every dependant whether the account may be used. */
 export function createAccountReconciler<T extends Account | ClusterAccount>(
   shared: Shared,
@@ -66,10 +73,28 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 ): Reconcile {
   const { accounts, clock } = shared;
   const memories = new Map<AccountKey, Memory>();
+  const reported = new Map<AccountKey, ReadonlySet<string>>();
+
+  /** One event for what was not reported before, never a deletion. */
+  function warnOfOrphans(key: AccountKey, object: T, orphans: readonly EndpointRecord[]): void {
+    const before = reported.get(key);
+    reported.set(key, new Set(orphans.map(({ id }) => id)));
+    if (orphans.every(({ id }) => before?.has(id) === true)) return;
+    const named = orphans.slice(0, NAMED).map(({ id, appName }) => `${id} (${appName})`);
+    const more = orphans.length > NAMED ? ` and ${orphans.length - NAMED} more` : "";
+    shared.recorder.event(
+      object,
+      "Warning",
+      "OrphanedEndpoints",
+      "Sweep",
+      `${orphans.length} of the account's endpoints look generated and have no GpuEndpoint: ${named.join(", ")}${more}; they are left as they are`,
+    );
+  }
 
   async function forget(key: AccountKey): Promise<void> {
     const memory = memories.get(key);
     memories.delete(key);
+    reported.delete(key);
     accounts.remove(key);
     await memory?.handle.dispose();
   }
@@ -130,7 +155,11 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       random: shared.random,
       log: shared.log.child({ account: key }),
       detailsWanted: () => accounts.get(key)?.state.kind === "Ready" && wiring.dependants.endpoints(key).withVolumes,
-      endpointsWanted: () => accounts.get(key)?.state.kind === "Ready" && wiring.dependants.endpoints(key).total > 0,
+      // What was seen once is watched further: orphans remain when the last object has gone.
+      endpointsWanted: () =>
+        accounts.get(key)?.state.kind === "Ready" &&
+        (wiring.dependants.endpoints(key).total > 0 ||
+          (kind.store.get(keyOf(object))?.status?.endpoints?.total ?? 0) > 0),
       onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
       onTask: (taskID) => wiring.onTask(key, taskID),
       onCallError: (error) => {
@@ -195,7 +224,15 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       outcome = { kind: "NoKey", reason, message };
     }
 
-    const counts = countsOf(wiring.dependants.endpoints(key).managed, memory?.handle);
+    const listed = memory?.handle.endpoints.list();
+    const orphans = listed === undefined ? undefined : wiring.orphansAmong(listed);
+    if (orphans !== undefined) warnOfOrphans(key, object, orphans);
+    const counts: AccountCounts = {
+      total: listed?.length,
+      managed: wiring.dependants.endpoints(key).managed,
+      orphaned: orphans?.length,
+      inFlight: memory?.handle.tasks.inFlight() ?? 0,
+    };
     const { generation } = object.metadata;
     const status = accountStatus(
       object.status,
@@ -231,10 +268,6 @@ function createSilenceCount(onSilence: (message: string) => void) {
       if (silent >= SILENT_CALLS) onSilence(`${silent} calls in a row were not answered (${operation}: ${errorKind})`);
     },
   };
-}
-
-function countsOf(managed: number, handle: AccountHandle | undefined): AccountCounts {
-  return { total: handle?.endpoints.total(), managed, inFlight: handle?.tasks.inFlight() ?? 0 };
 }
 
 function billingOf({ interval, timeZone, settleTime }: Account["spec"]["billing"]): BillingSettings {

@@ -11,7 +11,13 @@ export type AccountOutcome =
   /** The key could not be read; nothing was asked of the service. */
   | { kind: "NoKey"; reason: Reason; message: string };
 
-export type AccountCounts = { total: number | undefined; managed: number; inFlight: number };
+/** `total` and `orphaned` are undefined until the account's endpoints were listed once. */
+export type AccountCounts = {
+  total: number | undefined;
+  managed: number;
+  orphaned: number | undefined;
+  inFlight: number;
+};
 
 export function accountStatus(
   previous: AccountStatus | undefined,
@@ -41,6 +47,7 @@ export function accountStatus(
       ...base.endpoints,
       managed: counts.managed,
       ...(counts.total === undefined ? {} : { total: counts.total }),
+      ...(counts.orphaned === undefined ? {} : { orphaned: counts.orphaned }),
     },
     tasks: { inFlight: counts.inFlight },
     ...(spend === undefined ? {} : { spend: shownSpend(spend) }),

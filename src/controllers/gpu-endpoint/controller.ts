@@ -10,6 +10,7 @@ import { type Converged, converge } from "./converge.ts";
 import { needsFinalizer } from "./deletion-policy.ts";
 import { warnOfFight, warnOfLocalVolumes, warnOfStall } from "./events.ts";
 import { createEndpointFinalizer } from "./finalize.ts";
+import type { EndpointMetrics } from "./metrics.ts";
 import { reconcileRequest } from "./observe.ts";
 import { createRefusals } from "./refusals.ts";
 import { createUpdateRounds } from "./rounds.ts";
@@ -17,7 +18,11 @@ import { pausedStatus, statusOf } from "./status.ts";
 import { createUnknownCreates } from "./unknown-creates.ts";
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
-export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoint>): Reconcile {
+export function createGpuEndpointReconciler(
+  shared: Shared,
+  kind: Kind<GpuEndpoint>,
+  metrics: EndpointMetrics,
+): Reconcile {
   const rounds = createUpdateRounds();
   const refusals = createRefusals();
   const finalize = createEndpointFinalizer(shared, kind);
@@ -66,6 +71,7 @@ export function createGpuEndpointReconciler(shared: Shared, kind: Kind<GpuEndpoi
     warnOfFight(shared.recorder, endpoint, outcome);
     warnOfStall(shared.recorder, endpoint, outcome.stalled);
     await patchStatus(shared, kind, endpoint, status, context.signal);
+    metrics.moved(endpoint, status, shared.clock.now());
     const settled = written.submission?.id ?? (written.endpointID === undefined ? undefined : entry?.id);
     if (settled !== undefined) shared.journal.settle(settled);
     if (converged.error !== undefined) throw converged.error;

@@ -29,6 +29,8 @@ export type EndpointSweep = {
   /** As `wrote`; and what is known of it is not given out any more, until it is seen again. */
   forget(id: string): void;
   total(): number;
+  /** Every record; undefined until a sweep has been complete. */
+  list(): EndpointRecord[] | undefined;
   start(): void;
   stop(): Promise<void>;
 };
@@ -147,6 +149,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       return (missed.get(id) ?? 0) >= 2;
     },
     total: () => records.size,
+    list: () => (completed > 0 ? [...records.values()] : undefined),
     observe(record) {
       alone.set(record.id, clock.monotonic());
       observe(record);

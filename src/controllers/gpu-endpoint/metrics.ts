@@ -1,0 +1,98 @@
+import { Gauge, Histogram, type Registry } from "prom-client";
+import type { Account, ClusterAccount } from "../../api/account.ts";
+import { getCondition, isTrue } from "../../api/conditions.ts";
+import type { GpuEndpoint, GpuEndpointStatus } from "../../api/gpu-endpoint.ts";
+import type { AccountKey } from "../account/registry.ts";
+
+export const endpointStates = ["Ready", "NotReady", "Progressing", "Stopped", "Stalled", "Deleting"] as const;
+export type EndpointState = (typeof endpointStates)[number];
+
+export type EndpointMetrics = {
+  /** A status was written after that of `endpoint`; `now` in ms since the epoch. */
+  moved(endpoint: GpuEndpoint, status: GpuEndpointStatus, now: number): void;
+};
+
+/** In seconds: up to half an hour for a large image, up to a day for a drift that nobody puts right. */
+const TO_READY = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800];
+const DRIFTED = [1, 5, 15, 30, 60, 120, 300, 900, 3600, 21_600, 86_400];
+
+/** Metrics of endpoints as a whole: no series of its own for any of them. */
+export function createEndpointMetrics(
+  registry: Registry,
+  objects: { endpoints: () => Iterable<GpuEndpoint>; accounts: () => Iterable<[AccountKey, Account | ClusterAccount]> },
+): EndpointMetrics {
+  const registers = [registry];
+  new Gauge({
+    name: "mooring_endpoints",
+    help: "GpuEndpoints by state, each in one",
+    labelNames: ["state"],
+    registers,
+    collect() {
+      for (const state of endpointStates) this.set({ state }, 0);
+      for (const endpoint of objects.endpoints()) this.inc({ state: stateOf(endpoint) });
+    },
+  });
+  new Gauge({
+    name: "mooring_endpoints_drifted",
+    help: "GpuEndpoints whose remote differs from the spec now",
+    registers,
+    collect() {
+      const drifted = [...objects.endpoints()].filter(({ status }) => syncedOf(status)?.status === "False");
+      this.set(drifted.length);
+    },
+  });
+  new Gauge({
+    name: "mooring_account_orphaned_endpoints",
+    help: "Remote endpoints that look generated and that no GpuEndpoint of this cluster stands for",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account, { status }] of objects.accounts()) {
+        this.set({ account }, status?.endpoints?.orphaned ?? 0);
+      }
+    },
+  });
+  const toReady = new Histogram({
+    name: "mooring_endpoint_ready_seconds",
+    help: "From the creation of a GpuEndpoint to its first Ready",
+    buckets: TO_READY,
+    registers,
+  });
+  const drift = new Histogram({
+    name: "mooring_endpoint_drift_seconds",
+    help: "How long a remote endpoint differed from its spec, observed when it ends",
+    buckets: DRIFTED,
+    registers,
+  });
+  /** Objects that were seen before they were bound: only of those the first Ready is known to be the first. */
+  const unready = new Set<string>();
+
+  return {
+    moved({ metadata, status: before }, after, now) {
+      const { uid = "", creationTimestamp } = metadata;
+      if (before?.endpointID === undefined) unready.add(uid);
+      if (isTrue(after.conditions, "Ready") && unready.delete(uid) && creationTimestamp !== undefined) {
+        toReady.observe(Math.max(0, now - Date.parse(creationTimestamp)) / 1000);
+      }
+      const was = syncedOf(before);
+      if (was?.status === "False" && syncedOf(after)?.status === "True") {
+        drift.observe(Math.max(0, now - Date.parse(was.lastTransitionTime)) / 1000);
+      }
+    },
+  };
+}
+
+const syncedOf = (status: GpuEndpointStatus | undefined) => getCondition(status?.conditions, "Synced");
+
+/** The one state that says most of an endpoint. */
+export function stateOf({ metadata, status }: GpuEndpoint): EndpointState {
+  const conditions = status?.conditions;
+  if (metadata.deletionTimestamp !== undefined) return "Deleting";
+  if (isTrue(conditions, "Stalled")) return "Stalled";
+  if (isTrue(conditions, "Stopped")) return "Stopped";
+  if (isTrue(conditions, "Ready")) return "Ready";
+  if (isTrue(conditions, "Reconciling") || getCondition(conditions, "Ready")?.reason === "Pending")
+    return "Progressing";
+  return "NotReady";
+}

@@ -1,0 +1,73 @@
+import { Registry } from "prom-client";
+import { describe, expect, it } from "vitest";
+import type { GpuEndpointStatus } from "../../../../src/api/gpu-endpoint.ts";
+import { PENDING_STATUS } from "../../../../src/api/meta.ts";
+import { createEndpointMetrics, stateOf } from "../../../../src/controllers/gpu-endpoint/metrics.ts";
+import type { Condition } from "../../../../src/kube/types.ts";
+import { endpointOf } from "../../../support/endpoints.ts";
+import { START } from "../../../support/fake-clock.ts";
+
+const at = new Date(START).toISOString();
+const is = (type: string, status: Condition["status"] = "True"): Condition => ({
+  type,
+  status,
+  reason: "Pending",
+  message: "",
+  lastTransitionTime: at,
+});
+const status = (...conditions: Condition[]): GpuEndpointStatus => ({ conditions });
+
+describe("the state of an endpoint", () => {
+  it.each([
+    ["Progressing", PENDING_STATUS],
+    ["Progressing", status(is("Ready", "Unknown"), is("Reconciling"))],
+    ["Ready", status(is("Ready"))],
+    ["Stopped", status(is("Ready"), is("Stopped"))],
+    ["Stalled", status(is("Ready", "False"), is("Stalled"))],
+    ["NotReady", status({ ...is("Ready", "False"), reason: "RemoteError" })],
+  ])("%s", (state, of) => {
+    expect(stateOf(endpointOf({}, { status: of }))).toBe(state);
+  });
+
+  it("Deleting, whatever else", () => {
+    expect(stateOf(endpointOf({}, { deletionTimestamp: at, status: status(is("Stalled")) }))).toBe("Deleting");
+  });
+});
+
+describe("metrics of endpoints", () => {
+  it("count each endpoint once, with every state at hand, and orphans by account", async () => {
+    const registry = new Registry();
+    const endpoints = [
+      endpointOf({}, { status: status(is("Ready"), is("Synced", "False")) }),
+      endpointOf({}, { status: status(is("Ready")) }),
+      endpointOf(),
+    ];
+    const account = { metadata: { name: "default" }, spec: {}, status: { conditions: [], endpoints: { orphaned: 2 } } };
+    createEndpointMetrics(registry, {
+      endpoints: () => endpoints,
+      accounts: () => [["ClusterAccount/default", account as never]],
+    });
+    const text = await registry.metrics();
+    expect(text).toContain('mooring_endpoints{state="Ready"} 2');
+    expect(text).toContain('mooring_endpoints{state="NotReady"} 1');
+    expect(text).toContain('mooring_endpoints{state="Stalled"} 0');
+    expect(text).toContain("mooring_endpoints_drifted 1");
+    expect(text).toContain('mooring_account_orphaned_endpoints{account="ClusterAccount/default"} 2');
+  });
+
+  it("observe the first Ready once, and a drift when it ends", async () => {
+    const registry = new Registry();
+    const metrics = createEndpointMetrics(registry, { endpoints: () => [], accounts: () => [] });
+    const created = endpointOf({}, { creationTimestamp: at, status: PENDING_STATUS });
+    const bound = { ...status(is("Ready", "Unknown")), endpointID: "ep-1" };
+    metrics.moved(created, bound, START + 1_000);
+    metrics.moved({ ...created, status: bound }, { ...status(is("Ready")), endpointID: "ep-1" }, START + 7_000);
+    metrics.moved({ ...created, status: bound }, { ...status(is("Ready")), endpointID: "ep-1" }, START + 99_000);
+    const drifted = { ...status(is("Ready"), is("Synced", "False")), endpointID: "ep-1" };
+    metrics.moved({ ...created, status: drifted }, { ...status(is("Ready"), is("Synced")) }, START + 30_000);
+    const text = await registry.metrics();
+    expect(text).toContain("mooring_endpoint_ready_seconds_sum 7");
+    expect(text).toContain("mooring_endpoint_ready_seconds_count 1");
+    expect(text).toContain("mooring_endpoint_drift_seconds_sum 30");
+  });
+});
