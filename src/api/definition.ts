@@ -23,7 +23,7 @@ export type KindDefinition = {
   status: z.ZodType;
   /** Rules on the whole object. */
   rules: readonly TransitionRule[];
-  scale?: { specReplicasPath: string; statusReplicasPath: string };
+  scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
 };
 
 export function conditionColumn(name: string, type: string, part: "status" | "reason", wide = false): Column {

@@ -32,6 +32,11 @@ export const gpuEndpointStatusSchema = z
       })
       .describe("How many workers there are now.")
       .optional(),
+    selector: text(
+      253,
+      "What the scale subresource shows as its selector: it matches no pod, but a HorizontalPodAutoscaler asks for one.",
+      0,
+    ).optional(),
     regionID: text(255, "Region at the remote.", 0).optional(),
     memberID: text(255, "Member at the remote.", 0).optional(),
     ownerID: text(255, "Owner at the remote.", 0).optional(),

@@ -46,7 +46,11 @@ const gpuEndpoint: KindDefinition = {
   spec: gpuEndpointSpecSchema,
   status: gpuEndpointStatusSchema,
   rules: gpuEndpointRules,
-  scale: { specReplicasPath: ".spec.workers.min", statusReplicasPath: ".status.workers.ready" },
+  scale: {
+    specReplicasPath: ".spec.workers.min",
+    statusReplicasPath: ".status.workers.ready",
+    labelSelectorPath: ".status.selector",
+  },
 };
 
 const jobColumns = (modelPath: string): Column[] => [

@@ -1,4 +1,7 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { gpuEndpointResource } from "../../src/api/kinds.ts";
+import type { KubeObject } from "../../src/kube/types.ts";
+import { runProgram } from "../cluster/run-program.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   type AnyObject,
@@ -13,7 +16,13 @@ import {
 
 closeWorldsAfterAll();
 
-type Remote = { id: string; parameters: { appName: string; image: { image: string }; workerConfig: object } };
+type Scale = KubeObject<{ replicas: number }, { replicas: number; selector: string }> & {
+  status: { replicas: number; selector: string };
+};
+type Remote = {
+  id: string;
+  parameters: { appName: string; image: { image: string }; workerConfig: { minNum: number; maxNum: number } };
+};
 
 const IMAGE = "registry.example.com/models/echo:1.0";
 const THEIRS = "registry.example.com/theirs:2";
@@ -242,6 +251,49 @@ describe.concurrent("whose endpoint it is, and who has the last word on it", () 
     const resumed = await waitForCondition(world, "GpuEndpoint", "slept", "Stopped", "False");
     expect(condition(resumed, "Stopped")?.reason).toBe("Resumed");
     expect(await workers()).toMatchObject({ minNum: 1, maxNum: 2 });
+  });
+
+  it("kubectl scale and a client of the scale subresource set workers.min, and read the ready workers", async () => {
+    await world.apply(manifest("endpoint", {}, "scaled"));
+    const { status } = await waitForCondition(world, "GpuEndpoint", "scaled", "Ready");
+    const workers = async () => (await remoteOf(world, status?.endpointID))?.parameters.workerConfig;
+    const args = ["--kubeconfig", inject("kubeconfig"), "--namespace", world.namespace];
+    await runProgram(inject("kubectl"), [...args, "scale", "gpuendpoint/scaled", "--replicas=2"]);
+    await eventually("two at the remote", async () => (await workers())?.minNum === 2);
+    // As a HorizontalPodAutoscaler does it: read the scale, which needs a selector, change the replicas, put it back.
+    const place = { namespace: world.namespace, name: "scaled", subresource: "scale" };
+    const scale = await eventually("two ready workers", async () => {
+      const now = await world.kube.get<Scale>(gpuEndpointResource, place);
+      return now.status.replicas === 2 && now;
+    });
+    expect(scale.spec.replicas).toBe(2);
+    expect(scale.status.selector).toMatch(/^mooring\.dev\/endpoint=[0-9a-f-]{36}$/);
+    await world.kube.update(gpuEndpointResource, place, { ...scale, spec: { replicas: 0 } });
+    await eventually("none at the remote", async () => (await workers())?.minNum === 0);
+    expect(await workers()).toMatchObject({ minNum: 0, maxNum: 2 });
+    const beyond = { ...(await world.kube.get<Scale>(gpuEndpointResource, place)), spec: { replicas: 3 } };
+    await expect(world.kube.update(gpuEndpointResource, place, beyond)).rejects.toThrow(
+      "workers.min must not be above",
+    );
+  });
+
+  it("what a deletion leaves behind is counted and named by an event, and not touched", async () => {
+    await world.apply(manifest("endpoint", { deletionPolicy: "Retain" }, "left-behind"));
+    const { status } = await waitForCondition(world, "GpuEndpoint", "left-behind", "Ready");
+    await world.remove("GpuEndpoint", "left-behind");
+    const account = await eventually("it is counted", async () => {
+      const object = await world.get("Account", "default");
+      return (object.status?.endpoints as { orphaned?: number } | undefined)?.orphaned === 1 && object;
+    });
+    expect(account.status?.endpoints).toMatchObject({ total: expect.any(Number), managed: expect.any(Number) });
+    const args = ["--kubeconfig", inject("kubeconfig"), "--namespace", world.namespace];
+    const said = await eventually("the event", async () => {
+      const text = await runProgram(inject("kubectl"), [...args, "get", "events", "-o=jsonpath={.items[*].message}"]);
+      return text.includes("look generated") && text;
+    });
+    expect(said).toContain(`${status?.endpointID} (left-behind-`);
+    expect(await updatesOf(world, status?.endpointID)).toEqual([]);
+    expect(await remoteOf(world, status?.endpointID)).toBeDefined();
   });
 });
 

@@ -1,6 +1,6 @@
 import { type ConditionUpdate, removeCondition, setConditions } from "../../api/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/gpu-endpoint.ts";
-import { type AccountRef, ANNOTATIONS } from "../../api/meta.ts";
+import { type AccountRef, ANNOTATIONS, GROUP } from "../../api/meta.ts";
 import type { Reason } from "../../api/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../service/endpoint-record.ts";
@@ -39,7 +39,7 @@ export function statusOf(
     ...previous,
     ...(observedGeneration === undefined ? {} : { observedGeneration }),
     ...(handledRequest === undefined ? {} : { lastHandledReconcileAt: handledRequest }),
-    ...(record === undefined ? {} : remoteStatus(record)),
+    ...(record === undefined ? {} : remoteStatus(record, endpoint.metadata.uid ?? "")),
   };
   if (written.appliedGeneration !== undefined && written.appliedReferencesHash === undefined) {
     delete status.appliedReferencesHash;
@@ -58,7 +58,7 @@ export function statusOf(
   return status;
 }
 
-function remoteStatus(record: EndpointRecord): Partial<GpuEndpointStatus> {
+function remoteStatus(record: EndpointRecord, uid: string): Partial<GpuEndpointStatus> {
   const text = (key: "type" | "url" | "regionID" | "memberID" | "ownerID") =>
     record[key] === "" ? {} : { [key]: record[key] };
   return {
@@ -74,6 +74,7 @@ function remoteStatus(record: EndpointRecord): Partial<GpuEndpointStatus> {
       healthy: record.workers.filter((worker) => worker.healthy === true).length,
       draining: record.workers.filter((worker) => worker.draining === true).length,
     },
+    selector: `${GROUP}/endpoint=${uid}`,
     ...text("type"),
     ...text("url"),
     ...text("regionID"),
