@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { gpuEndpointResource } from "../src/api/kinds.ts";
 import { createKubeClient } from "../src/kube/client.ts";
 import { loadCredentials } from "../src/kube/credentials.ts";
-import type { Condition, KubeObject } from "../src/kube/types.ts";
+import type { KubeObject } from "../src/kube/types.ts";
 import { startStack } from "../test/demo/stack.ts";
 import { manifest } from "../test/support/manifests.ts";
 
@@ -17,11 +17,9 @@ const { values } = parseArgs({
 const count = Number(values.endpoints);
 const minutes = Number(values.minutes);
 const AT_ONCE = 50;
-const READY_MS = 20 * 60_000;
+const READY_MS = 40 * 60_000;
 /** Whatever was still under way when the last endpoint became ready is over: one sweep, and the account's own rounds. */
 const CALM_MS = 75_000;
-
-type Endpoint = KubeObject<unknown, { conditions?: Condition[] }>;
 
 const stop = new AbortController();
 process.once("SIGINT", () => stop.abort(new Error("interrupted")));
@@ -80,10 +78,7 @@ try {
   say(`${count} objects after ${seconds()} s`);
   for (let ready = 0; ready < count; ) {
     await sleep(5_000, undefined, { signal: stop.signal });
-    const { items } = await client.list<Endpoint>(gpuEndpointResource, { namespace });
-    ready = items.filter(({ status }) =>
-      status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
-    ).length;
+    ready = metric(await fetch(stack.metrics).then((answer) => answer.text()), "mooring_endpoints", 'state="Ready"');
     if (performance.now() - began > READY_MS) throw new Error(`${ready} of ${count} are ready after ${seconds()} s`);
   }
   say(`all ready after ${seconds()} s`);
