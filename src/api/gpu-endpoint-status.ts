@@ -42,6 +42,13 @@ export const gpuEndpointStatusSchema = z
     ownerID: text(255, "Owner at the remote.", 0).optional(),
     createdAt: time("When the remote created the endpoint.").optional(),
     drift: listOf(driftSchema, 64, "Where the remote differs from the spec.").optional(),
+    exported: z
+      .object({
+        configMap: text(253, "Name of the ConfigMap that holds the export.").optional(),
+        secret: text(253, "Name of the Secret that holds the export.").optional(),
+      })
+      .describe("The objects that exportTo led to; removed when it names them no more.")
+      .optional(),
     submission: submissionSchema.optional(),
     appliedGeneration: z.int().min(0).describe("The metadata.generation that the remote was last given.").optional(),
     appliedReferencesHash: text(

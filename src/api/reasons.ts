@@ -88,6 +88,8 @@ export const REASONS = {
   DeleteNotConfigured: "DeleteNotConfigured",
   /** `exportTo` names an object that belongs to something else. */
   ExportConflict: "ExportConflict",
+  /** The operator lacks a permission that `exportTo` needs. */
+  ExportForbidden: "ExportForbidden",
 
   // The spec
   /** The spec says something that cannot be sent; the message names field, value and what is allowed. */

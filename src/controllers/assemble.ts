@@ -66,6 +66,8 @@ const DEADLINE_MS = 5 * 60_000;
 const ACCOUNT_WORKERS = 4;
 /** A changed Secret reaches the remote within a minute. */
 const REFERENCE_POLL_MS = 20_000;
+/** What somebody else does to an export is put right within a minute. */
+const EXPORT_POLL_MS = 60_000;
 const STOP_DEADLINE_MS = 25_000;
 
 /** The operator: informers, accounts, controllers and what leads from one to the other. Starts nothing. */
@@ -108,16 +110,13 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     resourceOf: (object) =>
       KINDS.find(({ resource }) => resource.kind === object.kind)?.resource ?? gpuEndpointResource,
   });
-  const references = createReferencePoller({
-    client: kube,
-    clock,
-    intervalMs: REFERENCE_POLL_MS,
-    log,
-    onChange: (key) => {
-      const colon = key.indexOf(":");
-      controllers.get(key.slice(0, colon))?.enqueue(key.slice(colon + 1));
-    },
-  });
+  const onReferenceChange = (key: string): void => {
+    const colon = key.indexOf(":");
+    controllers.get(key.slice(0, colon))?.enqueue(key.slice(colon + 1));
+  };
+  const polled = { client: kube, clock, log, onChange: onReferenceChange };
+  const references = createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS });
+  const exports = createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS });
   const stores = createStoreRegistry(() => false);
   const shared: Shared = {
     kube,
@@ -128,6 +127,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     recorder,
     accounts,
     references,
+    exports,
     clusterUID: options.clusterUID,
     assertLeading: () => {
       if (options.elector?.surelyHeld() === false) throw new Error("the lease is not surely held: nothing is sent");
@@ -248,6 +248,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     controllers: [...controllers.values()],
     runnables: [
       { name: "references", start: () => references.start(), stop: () => references.stop() },
+      { name: "exports", start: () => exports.start(), stop: () => exports.stop() },
       {
         name: "accounts",
         start: () => undefined,

@@ -22,6 +22,8 @@ export type Shared = {
   accounts: AccountRegistry;
   /** Notices changes of the Secrets and ConfigMaps that a spec refers to. Keys: `PLURAL:NAMESPACE/NAME`. */
   references: ReferencePoller;
+  /** Notices what is done to the objects that an endpoint is exported to. The same keys. */
+  exports: ReferencePoller;
   /** UID of the namespace kube-system: tells clusters apart that share an account. */
   clusterUID: string;
   /** Throws unless this process surely leads. Called right before whatever must not be sent twice. */

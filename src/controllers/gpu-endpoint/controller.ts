@@ -9,12 +9,13 @@ import { type Kind, patchStatus, type Shared, setFinalizer, settleGone } from ".
 import { type Converged, converge } from "./converge.ts";
 import { needsFinalizer } from "./deletion-policy.ts";
 import { warnOfFight, warnOfLocalVolumes, warnOfStall } from "./events.ts";
+import { exportReferences, syncExports, withExports } from "./exports.ts";
 import { createEndpointFinalizer } from "./finalize.ts";
 import type { EndpointMetrics } from "./metrics.ts";
 import { reconcileRequest } from "./observe.ts";
 import { createRefusals } from "./refusals.ts";
 import { createUpdateRounds } from "./rounds.ts";
-import { pausedStatus, statusOf } from "./status.ts";
+import { type Outcome, pausedStatus, statusOf } from "./status.ts";
 import { createUnknownCreates } from "./unknown-creates.ts";
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
@@ -33,6 +34,7 @@ export function createGpuEndpointReconciler(
     settleGone(shared, kind, key, endpoint?.metadata.uid);
     if (endpoint === undefined) {
       shared.references.forget(referenceKey(key));
+      shared.exports.forget(referenceKey(key));
       return undefined;
     }
     const { uid = "", namespace = "", annotations, deletionTimestamp } = endpoint.metadata;
@@ -49,6 +51,7 @@ export function createGpuEndpointReconciler(
     }
 
     shared.references.track(referenceKey(key), referencesOf(namespace, endpoint.spec.env ?? []));
+    shared.exports.track(referenceKey(key), exportReferences(endpoint));
     const request = reconcileRequest(endpoint);
     const resolved = await shared.accounts.resolve(endpoint.spec.accountRef, namespace);
     if (resolved.kind === "Checking") return undefined;
@@ -65,8 +68,13 @@ export function createGpuEndpointReconciler(
       converged = await converge({ shared, kind, endpoint, account, ref, ...known, context });
     }
 
-    const { outcome, written } = converged;
-    const status = statusOf(endpoint, written, outcome, request, shared.clock.now());
+    const { written } = converged;
+    const { record } = converged.outcome;
+    const now = shared.clock.now();
+    const seen = statusOf(endpoint, written, converged.outcome, request, now);
+    const exports = await syncExports({ shared, endpoint, record, signal: context.signal }, seen);
+    const outcome = withStall(converged.outcome, exports.stalled);
+    const status = withExports(statusOf(endpoint, written, outcome, request, now), exports);
     warnOfLocalVolumes(shared.recorder, endpoint);
     warnOfFight(shared.recorder, endpoint, outcome);
     warnOfStall(shared.recorder, endpoint, outcome.stalled);
@@ -74,8 +82,10 @@ export function createGpuEndpointReconciler(
     metrics.moved(endpoint, status, shared.clock.now());
     const settled = written.submission?.id ?? (written.endpointID === undefined ? undefined : entry?.id);
     if (settled !== undefined) shared.journal.settle(settled);
-    if (converged.error !== undefined) throw converged.error;
-    return converged.requeueAfterMs === undefined ? undefined : { requeueAfterMs: converged.requeueAfterMs };
+    const error = converged.error ?? exports.error;
+    if (error !== undefined) throw error;
+    const again = [converged.requeueAfterMs, exports.requeueAfterMs].flatMap((ms) => ms ?? []);
+    return again.length === 0 ? undefined : { requeueAfterMs: Math.min(...again) };
   };
 }
 
@@ -87,6 +97,11 @@ function unsettled(shared: Shared, endpoint: GpuEndpoint): JournalEntry | undefi
   if (entry === undefined || entry.id !== endpoint.status?.submission?.id) return entry;
   shared.journal.settle(entry.id);
   return undefined;
+}
+
+/** What is wrong with the endpoint itself is told first. */
+function withStall(outcome: Outcome, stalled: Outcome["stalled"]): Outcome {
+  return stalled === undefined || outcome.stalled !== undefined ? outcome : { ...outcome, stalled };
 }
 
 function held(reason: Reason, message: string): Converged {

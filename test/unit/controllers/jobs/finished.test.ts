@@ -71,6 +71,7 @@ async function reconcile(
         () => {},
       ),
       references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
+      exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
       clusterUID: "cluster",
       assertLeading: () => {},
     },

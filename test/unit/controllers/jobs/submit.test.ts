@@ -52,6 +52,7 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
       () => {},
     ),
     references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
+    exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
     clusterUID: "cluster",
     assertLeading: () => {},
   };

@@ -1,0 +1,196 @@
+import type { GpuEndpoint, GpuEndpointStatus } from "../../api/gpu-endpoint.ts";
+import { gpuEndpointResource } from "../../api/kinds.ts";
+import type { Reason } from "../../api/reasons.ts";
+import { isAlreadyExists, isForbidden, isNotFound } from "../../kube/errors.ts";
+import { apiVersionOf, type Resource } from "../../kube/resource.ts";
+import type { KubeObject, OwnerReference } from "../../kube/types.ts";
+import { configMapResource } from "../../runtime/journal.ts";
+import type { Reference } from "../../runtime/reference-poller.ts";
+import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import { secretResource } from "../references.ts";
+import type { Shared } from "../shared.ts";
+
+type Exported = NonNullable<GpuEndpointStatus["exported"]>;
+type Values = { url: string; endpointID: string; appName: string };
+type Holder = KubeObject & { data?: Record<string, string>; immutable?: boolean };
+
+export type ExportOutcome = {
+  /** For the status: the objects that hold the export, or are about to. */
+  exported: Exported;
+  /** A person must act. */
+  stalled?: { reason: Reason; message: string };
+  requeueAfterMs?: number;
+  /** The API server could not be asked, or somebody else wrote at the same time: to be thrown once the status is written. */
+  error?: unknown;
+};
+
+/** Where an export goes, and how that kind spells a value. */
+type Target = { field: keyof Exported; resource: Resource; spell: (value: string) => string };
+const TARGETS: readonly Target[] = [
+  { field: "configMap", resource: configMapResource, spell: (value) => value },
+  { field: "secret", resource: secretResource, spell: (value) => Buffer.from(value).toString("base64") },
+];
+
+/** What an earlier endpoint of the same name owned is collected within this time. */
+const COLLECTED_MS = 60_000;
+const LOOK_AGAIN_MS = 2_000;
+const FORBIDDEN_RETRY_MS = 60_000;
+
+export type ExportInput = {
+  shared: Pick<Shared, "kube" | "clock">;
+  endpoint: GpuEndpoint;
+  /** The remote as it was just seen: an adopted endpoint has an app name of its own. */
+  record: EndpointRecord | undefined;
+  signal: AbortSignal;
+};
+
+/** What `exportTo` names: followed, so that what somebody else does to it is noticed. */
+export function exportReferences({ spec, metadata: { namespace = "" } }: GpuEndpoint): Reference[] {
+  return TARGETS.flatMap(({ field, resource }) => {
+    const name = spec.exportTo?.[field]?.name;
+    return name === undefined ? [] : [{ resource, namespace, name }];
+  });
+}
+
+/**
+ * Keeps the objects of `exportTo` equal to the endpoint, and removes those that it names no more.
+ *
+ * Guarantees: an object that is not owned by this endpoint is never touched; of one that is, only our keys are written,
+ * and only when a value differs; its name stands in the status before it is made, so that it is found again when
+ * `exportTo` goes. The garbage collector removes it with the endpoint.
+ * @param status as it is about to be written
+ */
+export async function syncExports(input: ExportInput, status: GpuEndpointStatus): Promise<ExportOutcome> {
+  try {
+    return await syncAll(input, status);
+  } catch (error) {
+    return { exported: input.endpoint.status?.exported ?? {}, error };
+  }
+}
+
+async function syncAll(input: ExportInput, status: GpuEndpointStatus): Promise<ExportOutcome> {
+  const outcome: ExportOutcome = { exported: {} };
+  for (const target of TARGETS) {
+    const one = await syncOne(input, status, target);
+    if (one.name !== undefined) outcome.exported[target.field] = one.name;
+    if (one.stalled !== undefined) outcome.stalled ??= one.stalled;
+    if (one.requeueAfterMs !== undefined) {
+      outcome.requeueAfterMs = Math.min(one.requeueAfterMs, outcome.requeueAfterMs ?? Number.POSITIVE_INFINITY);
+    }
+  }
+  return outcome;
+}
+
+/** The status with what came of the exports. */
+export function withExports(status: GpuEndpointStatus, { exported }: ExportOutcome): GpuEndpointStatus {
+  const { exported: _previous, ...rest } = status;
+  return Object.keys(exported).length === 0 ? rest : { ...rest, exported };
+}
+
+type One = Omit<ExportOutcome, "exported" | "error"> & { name: string | undefined };
+
+async function syncOne(input: ExportInput, status: GpuEndpointStatus, target: Target): Promise<One> {
+  const { endpoint } = input;
+  const wanted = endpoint.spec.exportTo?.[target.field]?.name;
+  const previous = endpoint.status?.exported?.[target.field];
+  try {
+    if (previous !== undefined && previous !== wanted) {
+      await removeExport(input, target, previous);
+      // The next name is not used before this one is out of the status.
+      return { name: undefined, ...(wanted === undefined ? {} : { requeueAfterMs: 0 }) };
+    }
+    const { url, endpointID } = status;
+    const appName = endpoint.spec.adoption === undefined ? status.appName : input.record?.appName;
+    if (wanted === undefined || !url || !endpointID || !appName) return { name: previous };
+    return await writeExport(input, target, wanted, { url, endpointID, appName });
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    const { namespace } = endpoint.metadata;
+    const { kind, plural } = target.resource;
+    if (error instanceof Error && error.message.includes("being terminated")) return { name: previous };
+    const message = `exportTo.${target.field}: the operator may not write ${kind} ${namespace}/${previous ?? wanted}: grant it get, create, patch and delete on ${plural}, or remove exportTo.${target.field}`;
+    return { name: previous, stalled: { reason: "ExportForbidden", message }, requeueAfterMs: FORBIDDEN_RETRY_MS };
+  }
+}
+
+async function writeExport(input: ExportInput, target: Target, name: string, values: Values): Promise<One> {
+  const { shared, endpoint, signal } = input;
+  const { namespace } = endpoint.metadata;
+  const { resource, field } = target;
+  const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, target.spell(value)]));
+  const present = await find(input, target, name);
+  if (present === undefined) {
+    if (endpoint.status?.exported?.[field] !== name) return { name, requeueAfterMs: 0 };
+    const metadata = { name, namespace, labels: LABELS, ownerReferences: [ownerOf(endpoint)] };
+    const body = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata, data } as unknown as Holder;
+    try {
+      await shared.kube.create<Holder>(resource, { namespace }, body, { signal });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      return { name, requeueAfterMs: 0 };
+    }
+    return { name };
+  }
+  const place = `${resource.kind} ${namespace}/${name}`;
+  if (!isOwned(endpoint, present)) {
+    if (isLeaving(input, present)) return { name: endpoint.status?.exported?.[field], requeueAfterMs: LOOK_AGAIN_MS };
+    const message = `exportTo.${field} names ${place}, which exists and does not belong to this endpoint: it is left untouched; choose another name, or delete it`;
+    return { name: endpoint.status?.exported?.[field], stalled: { reason: "ExportConflict", message } };
+  }
+  const differing = Object.entries(data).filter(([key, value]) => present.data?.[key] !== value);
+  if (differing.length === 0) return { name };
+  if (present.immutable === true) {
+    const message = `exportTo.${field} names ${place}, which somebody made immutable, with other values: delete it, and it is made anew`;
+    return { name, stalled: { reason: "ExportConflict", message } };
+  }
+  const { resourceVersion } = present.metadata;
+  const patch = { metadata: { resourceVersion }, data: Object.fromEntries(differing) };
+  await shared.kube.mergePatch(resource, { namespace, name }, patch, { signal });
+  return { name };
+}
+
+/** Deletes an export that `exportTo` does not name any more, if it is still ours. */
+async function removeExport(input: ExportInput, target: Target, name: string): Promise<void> {
+  const { shared, endpoint, signal } = input;
+  const present = await find(input, target, name);
+  if (present === undefined || !isOwned(endpoint, present)) return;
+  const { uid, resourceVersion, namespace } = present.metadata;
+  try {
+    await shared.kube.delete(
+      target.resource,
+      { namespace, name },
+      { signal, body: { preconditions: { uid, resourceVersion } } },
+    );
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+async function find({ shared, endpoint, signal }: ExportInput, { resource }: Target, name: string) {
+  try {
+    return await shared.kube.get<Holder>(resource, { namespace: endpoint.metadata.namespace, name }, { signal });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+const LABELS = { "app.kubernetes.io/managed-by": "mooring" };
+
+/** Without `blockOwnerDeletion`, which would need permission on the endpoint's finalizers. */
+function ownerOf({ metadata: { name, uid = "" } }: GpuEndpoint): OwnerReference {
+  const { kind } = gpuEndpointResource;
+  return { apiVersion: apiVersionOf(gpuEndpointResource), kind, name, uid, controller: true };
+}
+
+function isOwned({ metadata: { uid } }: GpuEndpoint, { metadata }: Holder): boolean {
+  return metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
+}
+
+/** On its way out: being deleted, or owned by an endpoint of this name that was deleted a moment ago. */
+function isLeaving({ shared, endpoint }: ExportInput, { metadata }: Holder): boolean {
+  const { name, creationTimestamp = "" } = endpoint.metadata;
+  if (metadata.deletionTimestamp !== undefined) return true;
+  const earlier = metadata.ownerReferences?.some(({ kind, name: owner }) => kind === "GpuEndpoint" && owner === name);
+  return earlier === true && shared.clock.now() - Date.parse(creationTimestamp) < COLLECTED_MS;
+}

@@ -1,0 +1,150 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { manifest } from "../support/manifests.ts";
+import {
+  type AnyObject,
+  closeWorldsAfterAll,
+  condition,
+  disposableWorld,
+  eventually,
+  type World,
+  waitForCondition,
+} from "../support/world.ts";
+
+closeWorldsAfterAll();
+
+type Holder = AnyObject & { data?: Record<string, string> };
+
+let world: World;
+beforeAll(async () => {
+  world = await disposableWorld("exports");
+  await world.startOperator();
+});
+
+const holder = async (kind: "ConfigMap" | "Secret", name: string) => (await world.get(kind, name)) as Holder;
+const configMap = (name: string) => holder("ConfigMap", name);
+const decoded = ({ data = {} }: Holder) =>
+  Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]));
+const exists = async (kind: "ConfigMap" | "Secret", name: string) =>
+  (await world.list(kind)).some(({ metadata }) => metadata.name === name);
+const both = (name: string) => ({ exportTo: { configMap: { name }, secret: { name } } });
+
+/** Has the endpoint reconciled once more, and waits for it. */
+async function reconciled(name: string): Promise<AnyObject> {
+  const value = `${performance.now()}`;
+  await world.patch("GpuEndpoint", name, {
+    metadata: { annotations: { "mooring.dev/reconcile-requested-at": value } },
+  });
+  return eventually(`${name} is reconciled`, async () => {
+    const object = await world.get("GpuEndpoint", name);
+    return object.status?.["lastHandledReconcileAt"] === value && object;
+  });
+}
+
+describe("exportTo", () => {
+  it("writes url, endpointID and appName, once, and goes with the endpoint", async () => {
+    const { metadata } = await world.apply(manifest("endpoint", both("one-export"), "one"));
+    const { status } = await waitForCondition(world, "GpuEndpoint", "one", "Ready");
+    const made = await eventually("both are made", async () => {
+      return { configMap: await configMap("one-export"), secret: await holder("Secret", "one-export") };
+    });
+    const values = { url: status?.["url"], endpointID: status?.["endpointID"], appName: status?.["appName"] };
+    expect(made.configMap.data).toEqual(values);
+    expect(decoded(made.secret)).toEqual(values);
+    const owner = { kind: "GpuEndpoint", name: "one", uid: metadata.uid, controller: true };
+    for (const one of Object.values(made)) {
+      expect(one.metadata.ownerReferences).toEqual([{ apiVersion: "mooring.dev/v1alpha1", ...owner }]);
+      expect(one.metadata.labels).toEqual({ "app.kubernetes.io/managed-by": "mooring" });
+    }
+    await reconciled("one");
+    const again = await reconciled("one");
+    expect(again.status?.["exported"]).toEqual({ configMap: "one-export", secret: "one-export" });
+    expect((await configMap("one-export")).metadata.resourceVersion).toBe(made.configMap.metadata.resourceVersion);
+    expect((await holder("Secret", "one-export")).metadata.resourceVersion).toBe(made.secret.metadata.resourceVersion);
+
+    await world.remove("GpuEndpoint", "one");
+    await eventually(
+      "the garbage collector removes both",
+      async () => !(await exists("ConfigMap", "one-export")) && !(await exists("Secret", "one-export")),
+    );
+  });
+
+  it("puts right what somebody else changed, value by value, and leaves their keys alone", async () => {
+    await world.apply(manifest("endpoint", both("two-export"), "two"));
+    await waitForCondition(world, "GpuEndpoint", "two", "Ready");
+    await eventually("both are made", async () => (await exists("Secret", "two-export")) && configMap("two-export"));
+    await world.patch("ConfigMap", "two-export", {
+      metadata: { labels: { theirs: "yes" } },
+      data: { url: "http://elsewhere.example.com", appName: null, note: "theirs" },
+    });
+    await world.remove("Secret", "two-export");
+    // Nobody asks for a reconcile: both are noticed within a minute.
+    const { status } = await world.get("GpuEndpoint", "two");
+    await eventually(
+      "both are put right",
+      async () => (await exists("Secret", "two-export")) && (await configMap("two-export")).data?.["appName"],
+      110_000,
+    );
+    const mended = await configMap("two-export");
+    expect(mended.data).toEqual({
+      url: status?.["url"],
+      endpointID: status?.["endpointID"],
+      appName: status?.["appName"],
+      note: "theirs",
+    });
+    expect(mended.metadata.labels).toMatchObject({ theirs: "yes" });
+  });
+
+  it("never touches what is not the endpoint's, and says so until it is gone", async () => {
+    const data = { url: "mine", other: "x" };
+    await world.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "mine" }, data });
+    const before = await configMap("mine");
+    await world.apply(manifest("endpoint", { exportTo: { configMap: { name: "mine" } } }, "three"));
+    const stalled = await waitForCondition(world, "GpuEndpoint", "three", "Stalled");
+    expect(condition(stalled, "Stalled")).toMatchObject({
+      reason: "ExportConflict",
+      message: `exportTo.configMap names ConfigMap ${world.namespace}/mine, which exists and does not belong to this endpoint: it is left untouched; choose another name, or delete it`,
+    });
+    await reconciled("three");
+    expect((await configMap("mine")).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+    await world.remove("ConfigMap", "mine");
+    await reconciled("three");
+    const ready = await waitForCondition(world, "GpuEndpoint", "three", "Ready");
+    expect(condition(ready, "Stalled")).toBeUndefined();
+    expect((await eventually("it is made", () => configMap("mine"))).data).toMatchObject({
+      endpointID: ready.status?.["endpointID"],
+    });
+  });
+
+  it("follows the spec: another name, another kind, none", async () => {
+    await world.apply(manifest("endpoint", { exportTo: { configMap: { name: "four-a" } } }, "four"));
+    await eventually("the first is made", () => configMap("four-a"));
+    await world.patch("GpuEndpoint", "four", { spec: { exportTo: { configMap: { name: "four-b" } } } });
+    await eventually("the second is made", () => configMap("four-b"));
+    expect(await exists("ConfigMap", "four-a")).toBe(false);
+    await world.patch("GpuEndpoint", "four", { spec: { exportTo: { configMap: null, secret: { name: "four-c" } } } });
+    await eventually("the Secret is made", () => holder("Secret", "four-c"));
+    expect(await exists("ConfigMap", "four-b")).toBe(false);
+    await world.patch("GpuEndpoint", "four", { spec: { exportTo: null } });
+    await eventually("nothing is left", async () => !(await exists("Secret", "four-c")));
+    const after = await reconciled("four");
+    expect(after.status?.["exported"]).toBeUndefined();
+    expect(condition(after, "Ready")?.status).toBe("True");
+  });
+
+  it("an endpoint made anew under the same name waits for the collector instead of stalling", async () => {
+    await world.apply(manifest("endpoint", both("five-export"), "five"));
+    await eventually("it is made", () => holder("Secret", "five-export"));
+    await world.remove("GpuEndpoint", "five");
+    await eventually("it is gone", async () =>
+      (await world.list("GpuEndpoint")).every(({ metadata }) => metadata.name !== "five"),
+    );
+    const { metadata } = await world.apply(manifest("endpoint", both("five-export"), "five"));
+    const owner = (object: Holder) => object.metadata.ownerReferences?.[0]?.uid;
+    await eventually("both are the new endpoint's", async () => {
+      const { conditions = [] } = (await world.get("GpuEndpoint", "five")).status ?? {};
+      expect(conditions.map(({ type }) => type)).not.toContain("Stalled");
+      const owners = [await configMap("five-export"), await holder("Secret", "five-export")].map(owner);
+      return owners.every((uid) => uid === metadata.uid);
+    });
+  });
+});
