@@ -4,6 +4,7 @@ import { registerCleanupCommand } from "./cleanup.ts";
 import { registerCrdsCommand } from "./crds.ts";
 import { registerImportCommand } from "./import.ts";
 import { registerOperatorCommand } from "./operator.ts";
+import { registerOrphansCommand } from "./orphans.ts";
 import { registerSimulatorCommand } from "./simulator.ts";
 
 export async function run(argv: readonly string[]): Promise<void> {
@@ -16,5 +17,6 @@ export async function run(argv: readonly string[]): Promise<void> {
   registerCleanupCommand(program);
   registerSimulatorCommand(program);
   registerImportCommand(program);
+  registerOrphansCommand(program);
   await program.parseAsync(argv);
 }

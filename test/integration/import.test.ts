@@ -1,18 +1,10 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, inject, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
+import { createByHand, tools } from "../support/command-line.ts";
 import { oddEndpoints } from "../support/odd-endpoints.ts";
-import {
-  API_KEY,
-  BUNDLE,
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  type World,
-} from "../support/world.ts";
+import { closeWorldsAfterAll, condition, disposableWorld, eventually, type World } from "../support/world.ts";
 
 const COUNT = 50;
 /** Of these, some hold values that a GpuEndpoint leaves to the service: an update with them would be refused. */
@@ -21,38 +13,6 @@ const folders: string[] = [];
 
 closeWorldsAfterAll();
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
-
-type Ended = { code: number; stdout: string; stderr: string };
-
-function run(file: string, args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(file, args, { env: { ...process.env, ...env }, maxBuffer: 64 << 20 }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
-    );
-  });
-}
-
-function tools(world: World) {
-  const place = ["--kubeconfig", inject("kubeconfig"), "--namespace", world.namespace];
-  return {
-    mooring: (command: string, ...args: string[]) => run(process.execPath, [BUNDLE, command, ...place, ...args]),
-    kubectl: (...args: string[]) => run(inject("kubectl"), [...place, ...args]),
-  };
-}
-
-async function post(world: World, path: string, body: unknown): Promise<Record<string, unknown>> {
-  const answer = await fetch(`${world.simulator.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`);
-  return JSON.parse(text);
-}
-
-const create = (world: World, endpoint: unknown) =>
-  post(world, "/gpu-instance/openapi/v1/endpoint/create", { endpoint }).then(({ id }) => String(id));
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "mooring-import-"));
@@ -75,10 +35,14 @@ describe.each([
     const world = await disposableWorld("import", { seed, account: { endpoints: { generation, syncInterval: "1s" } } });
     const { mooring, kubectl } = tools(world);
     for (const { create: body, patch } of oddEndpoints(COUNT)) {
-      const id = await create(world, body);
+      const id = await createByHand(world, body);
       if (patch !== undefined) await world.control("POST", `/__state/endpoints/${id}`, patch);
     }
-    const hopeless = await create(world, { ...oddEndpoints(1)[0]?.create, name: "no image", appName: "no-image" });
+    const hopeless = await createByHand(world, {
+      ...oddEndpoints(1)[0]?.create,
+      name: "no image",
+      appName: "no-image",
+    });
     await world.control("POST", `/__state/endpoints/${hopeless}`, { image: { image: "" } });
     const before = await parametersByID(world);
 

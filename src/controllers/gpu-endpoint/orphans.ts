@@ -9,8 +9,8 @@ export type KnownEndpoints = { appNames: ReadonlySet<string>; endpointIDs: Reado
 const GENERATED = /^([a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?)-([0-9a-f]{10})$/;
 
 /**
- * Everything that objects of this cluster may stand for: the ids they are bound to or are to take over, and the app names that they have
- * or would be given. Objects of every account, since several accounts may show the same endpoints.
+ * Everything that objects of this cluster may stand for: the ids they are bound to or are to take over, and the app
+ * names that they have or would be given. Objects of every account, since several accounts may show the same endpoints.
  */
 export function knownEndpoints(endpoints: Iterable<GpuEndpoint>, clusterUID: string): KnownEndpoints {
   const appNames = new Set<string>();

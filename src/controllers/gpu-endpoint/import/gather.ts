@@ -10,6 +10,8 @@ export type GatherOptions = {
   /** Only these, read one by one; undefined lists. */
   ids?: readonly string[];
   keyword?: string;
+  /** Whether the earlier generation completes what the current one shows. Default true. */
+  completed?: boolean;
   clock?: Clock;
 };
 
@@ -29,7 +31,8 @@ const PAGE_SIZE = 100;
 export async function gatherEndpoints(options: GatherOptions): Promise<Gathered> {
   const { generation } = options;
   const records = options.ids === undefined ? await listed(options, generation) : await single(options, options.ids);
-  if (generation === "Earlier" || records.length === 0) return { records, warning: undefined };
+  if (options.completed === false || generation === "Earlier" || records.length === 0)
+    return { records, warning: undefined };
   try {
     const earlier =
       options.ids === undefined
