@@ -4,6 +4,7 @@ import type { Clock } from "../../clock.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { ServiceError } from "../../service/errors.ts";
 import type { TaskResult } from "../../service/task-result.ts";
+import { createPace, FIRST_MS, nextPollMs } from "./pace.ts";
 
 /** What the last successful poll of a task showed. */
 export type TaskObservation = { result: TaskResult; at: number };
@@ -43,14 +44,10 @@ type Followed = {
   told: TaskObservation | undefined;
 };
 
-const FIRST_MS = 3_000;
-const LONG_TASK_AFTER_MS = 10 * 60_000;
-const MAX_MS = 10_000;
-const LONG_MAX_MS = 30_000;
 const PROGRESS_POINTS = 10;
 const PROGRESS_MS = 15_000;
-/** Polls under way at once; the account's limiter is the real bound. */
-const CONCURRENCY = 8;
+/** Polls under way at once; the account's limiter is the real bound, and as many submissions may stand in its line. */
+const CONCURRENCY = 16;
 
 export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
   const { clock } = options;
@@ -58,6 +55,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
   const heap = new TinyQueue<{ taskID: string; due: number }>([], (a, b) => a.due - b.due);
   const ended = new AbortController();
   const polls = new Set<Promise<void>>();
+  const pace = createPace();
   let started = false;
   let cancelTimer: (() => void) | undefined;
 
@@ -82,6 +80,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
         return;
       }
       heap.pop();
+      pace.polledLate(clock.monotonic() - first.due);
       const poll = pollOnce(task).finally(() => {
         polls.delete(poll);
         pump();
@@ -105,7 +104,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
       if (error instanceof ServiceError) options.onError(error);
       else throw error;
     }
-    if (tasks.get(task.taskID) === task) schedule(task, nextPollMs(task, clock.now()));
+    if (tasks.get(task.taskID) === task) schedule(task, nextPollMs(task, clock.now(), pace.stretch()));
   }
 
   return {
@@ -134,23 +133,6 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
       await Promise.all(polls);
     },
   };
-}
-
-/** Paced by what the service says: half of the time it expects to need, within 1 s to 10 s (30 s for long tasks). */
-export function nextPollMs(task: Pick<Followed, "submittedAt" | "failures" | "latest">, now: number): number {
-  const age = now - task.submittedAt;
-  const cap = age > LONG_TASK_AFTER_MS ? LONG_MAX_MS : MAX_MS;
-  if (task.failures > 0) return Math.min(cap, FIRST_MS * 2 ** Math.min(task.failures - 1, 4));
-  const { eta, progressPercent } = task.latest?.result.task ?? {};
-  if (eta !== undefined && eta > 0) return clamp((eta * 1000) / 2, cap);
-  if (progressPercent !== undefined && progressPercent > 0 && progressPercent < 100) {
-    return clamp(((age / progressPercent) * (100 - progressPercent)) / 2, cap);
-  }
-  return clamp(age / 4, cap, FIRST_MS);
-}
-
-function clamp(ms: number, max: number, min = 1_000): number {
-  return Math.min(max, Math.max(min, ms));
 }
 
 export function isNoticeable(told: TaskObservation | undefined, latest: TaskObservation): boolean {

@@ -1,10 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import {
-  createTaskPoller,
-  isNoticeable,
-  nextPollMs,
-  type TaskPoller,
-} from "../../../../src/controllers/jobs/poller.ts";
+import { delay } from "../../../../src/clock.ts";
+import { createPace, nextPollMs } from "../../../../src/controllers/jobs/pace.ts";
+import { createTaskPoller, isNoticeable, type TaskPoller } from "../../../../src/controllers/jobs/poller.ts";
 import { ServiceError } from "../../../../src/service/errors.ts";
 import type { TaskResult } from "../../../../src/service/task-result.ts";
 import { createFakeClock, type FakeClock, settle } from "../../../support/fake-clock.ts";
@@ -97,8 +94,8 @@ describe("a task", () => {
 });
 
 describe("pacing", () => {
-  const at = (ageMs: number, change: Partial<TaskResult["task"]> = {}, failures = 0) =>
-    nextPollMs({ submittedAt: 0, failures, latest: { result: taskOf("X", change), at: ageMs } }, ageMs);
+  const at = (ageMs: number, change: Partial<TaskResult["task"]> = {}, failures = 0, stretch = 1) =>
+    nextPollMs({ submittedAt: 0, failures, latest: { result: taskOf("X", change) } }, ageMs, stretch);
   it.each([
     ["half of what the service expects to need", at(5_000, { eta: 8 }), 4_000],
     ["at least 1 s", at(5_000, { eta: 1 }), 1_000],
@@ -109,26 +106,71 @@ describe("pacing", () => {
     ["by age when there is nothing to go by", at(20_000), 5_000],
     ["3 s at first", at(100), 3_000],
     ["by failures", at(5_000, { eta: 2 }, 2), 6_000],
+    ["longer for a far task where the rate is short", at(5_000, { eta: 900 }, 0, 4), 40_000],
+    ["close to the end that is expected, where the rate is short", at(5_000, { eta: 16 }, 0, 4), 14_000],
+    ["1 s at the end, however short the rate is", at(5_000, { eta: 1 }, 0, 4), 1_000],
   ])("%s", (_name, ms, expected) => {
     expect(ms).toBe(expected);
   });
 });
 
+it("the pace slackens while polls are late, up to four times, and comes back", () => {
+  const pace = createPace();
+  const told = (ms: number, times: number) => {
+    for (let i = 0; i < times; i++) pace.polledLate(ms);
+    return pace.stretch();
+  };
+  expect(told(0, 10)).toBe(1);
+  expect(told(5_000, 20)).toBeGreaterThan(1.3);
+  expect(told(5_000, 500)).toBe(4);
+  expect(told(0, 500)).toBe(1);
+});
+
 describe("many tasks", () => {
-  it("are asked about in the order in which they are due, at most 8 at a time", async () => {
+  it("are asked about in the order in which they are due, at most 16 at a time", async () => {
     const release: ((result: TaskResult) => void)[] = [];
     const w = follow(() => new Promise((resolve) => release.push(resolve)));
-    for (let i = 0; i < 20; i++) w.poller.follow(`t${i}`, w.clock.now() - 2_000 + (i % 2 === 0 ? -500 : 0));
+    for (let i = 0; i < 40; i++) w.poller.follow(`t${i}`, w.clock.now() - 2_000 + (i % 2 === 0 ? -500 : 0));
     await w.clock.advance(10_000);
-    expect(w.polls).toHaveLength(8);
-    while (w.polls.length < 20 && release.length > 0) {
+    expect(w.polls).toHaveLength(16);
+    while (w.polls.length < 40 && release.length > 0) {
       release.shift()?.(taskOf("TASK_STATUS_PROCESSING"));
       await settle();
     }
-    const first = w.polls.slice(0, 20).map(({ taskID }) => taskID);
-    expect(new Set(first).size).toBe(20);
-    expect(first.slice(0, 10).every((taskID) => Number(taskID.slice(1)) % 2 === 0)).toBe(true);
+    const first = w.polls.slice(0, 40).map(({ taskID }) => taskID);
+    expect(new Set(first).size).toBe(40);
+    expect(first.slice(0, 20).every((taskID) => Number(taskID.slice(1)) % 2 === 0)).toBe(true);
     for (const resolve of release.splice(0)) resolve(taskOf("TASK_STATUS_PROCESSING"));
+  });
+
+  it("under a low rate are all served: none waits much longer than its share", async () => {
+    const rate = 2; // a second
+    let free = 0;
+    const clock = createFakeClock();
+    const polls: { taskID: string; at: number }[] = [];
+    const poller = createTaskPoller({
+      clock,
+      random: () => 0.5,
+      client: {
+        getTaskResult: async ({ taskID }, options) => {
+          free = Math.max(free, clock.monotonic()) + 1000 / rate;
+          await delay(clock, free - clock.monotonic(), options?.signal);
+          polls.push({ taskID, at: clock.monotonic() });
+          return taskOf("TASK_STATUS_PROCESSING", { eta: Number(taskID) % 2 === 0 ? 1 : 900 });
+        },
+      },
+      onChange: () => {},
+      onError: () => {},
+    });
+    onTestFinished(() => poller.stop());
+    poller.start();
+    for (let i = 0; i < 60; i++) poller.follow(String(i), clock.now());
+    await clock.advance(10 * minute);
+    for (let i = 0; i < 60; i++) {
+      const times = polls.filter(({ taskID }) => taskID === String(i)).map(({ at }) => at);
+      const gaps = times.slice(1).map((at, n) => at - (times[n] ?? 0));
+      expect(Math.max(...gaps), `task ${i}`).toBeLessThan(100_000);
+    }
   });
 
   it("are let go when the account ends: nothing is asked any more", async () => {
