@@ -1,0 +1,109 @@
+import type { AccountSpec, AccountStatus } from "../../api/account.ts";
+import type { ConditionUpdate } from "../../api/conditions.ts";
+import { rfc3339 } from "../../clock.ts";
+import { formatYuan, type Money, parseYuan } from "../../money.ts";
+import type { KeyBudget } from "../../service/money-records.ts";
+
+const SHOWN_BUDGETS = 100;
+
+export type BudgetSpec = NonNullable<AccountSpec["budget"]>;
+
+/** What is known of an account's money; a part is undefined until it was read. */
+export type MoneyView = {
+  keys: readonly KeyBudget[] | undefined;
+  /** What the calendar month cost so far, by the bills. */
+  spentThisMonth: Money | undefined;
+};
+
+export type BudgetState =
+  /** Not read yet, or it does not name the key that counts. */
+  | { kind: "Unknown"; message: string }
+  /** Nothing limits what may be spent. */
+  | { kind: "Unlimited"; message: string }
+  /** `headroom`: what may be spent until the budget is exceeded; 0 or less when it is. */
+  | { kind: "Limited"; headroom: Money; message: string };
+
+/** What the budget of an account leaves for new paid work: the least of what its key budgets and its bills leave. Pure. */
+export function budgetState(spec: BudgetSpec, view: MoneyView): BudgetState {
+  const states = [
+    ...(spec.memberID === undefined ? [] : [keyState(spec, view.keys)]),
+    ...(spec.monthlyLimit === undefined ? [] : [monthState(spec.monthlyLimit, view.spentThisMonth)]),
+  ];
+  const unknown = states.find(({ kind }) => kind === "Unknown");
+  const limited = states.filter((state) => state.kind === "Limited");
+  const [first] = limited.sort((a, b) => (a.headroom < b.headroom ? -1 : a.headroom > b.headroom ? 1 : 0));
+  // What is exceeded is exceeded, whatever else could not be read.
+  if (first !== undefined && first.headroom <= 0n) return first;
+  return unknown ?? first ?? { kind: "Unlimited", message: "No budget limits the account" };
+}
+
+function keyState({ memberID, keyID, minRemaining }: BudgetSpec, keys: MoneyView["keys"]): BudgetState {
+  if (keys === undefined) return { kind: "Unknown", message: `The key budgets of member ${memberID} are not read yet` };
+  const counted = keyID === undefined ? keys : keys.filter((key) => key.keyID === keyID);
+  if (counted.length === 0) {
+    const what = keyID === undefined ? "no key budget" : `no budget of key ${keyID}`;
+    return { kind: "Unknown", message: `Member ${memberID} has ${what}: correct spec.budget` };
+  }
+  const least = counted
+    .map((key) => ({ key, remaining: remainingOf(key) }))
+    .filter((one): one is { key: KeyBudget; remaining: Money } => one.remaining !== undefined)
+    .reduce<{ key: KeyBudget; remaining: Money } | undefined>(
+      (low, one) => (low === undefined || one.remaining < low.remaining ? one : low),
+      undefined,
+    );
+  if (least === undefined) return { kind: "Unlimited", message: `The key budgets of member ${memberID} are unlimited` };
+  const keep = minRemaining === undefined ? 0n : parseYuan(minRemaining);
+  const name = least.key.keyName === "" ? least.key.keyID : least.key.keyName;
+  const kept = keep === 0n ? "" : `, of which ${formatYuan(keep)} have to be left`;
+  return {
+    kind: "Limited",
+    headroom: least.remaining - keep,
+    message: `Key ${name} has ${formatYuan(least.remaining)} yuan left${kept}`,
+  };
+}
+
+/** undefined: unlimited. A kind of budget that is not known here counts by its numbers. */
+function remainingOf({ type, limit, used, remaining }: KeyBudget): Money | undefined {
+  if (type.toLowerCase() === "unlimited") return undefined;
+  if (remaining !== undefined) return remaining;
+  return limit === undefined || used === undefined ? undefined : limit - used;
+}
+
+function monthState(monthlyLimit: string, spent: Money | undefined): BudgetState {
+  if (spent === undefined) return { kind: "Unknown", message: "The bills of the month are not read yet" };
+  return {
+    kind: "Limited",
+    headroom: parseYuan(monthlyLimit) - spent,
+    message: `The month has cost ${formatYuan(spent)} of ${monthlyLimit} yuan`,
+  };
+}
+
+/** `status.budgets`. Times that cannot be read are left out. */
+export function shownBudgets(keys: readonly KeyBudget[]): NonNullable<AccountStatus["budgets"]> {
+  const money = (name: "limit" | "used" | "remaining", key: KeyBudget) =>
+    key[name] === undefined ? {} : { [name]: formatYuan(key[name]) };
+  const time = (name: "periodStart" | "periodEnd", key: KeyBudget) =>
+    Number.isNaN(Date.parse(key[name])) ? {} : { [name]: rfc3339(Date.parse(key[name])) };
+  return keys.slice(0, SHOWN_BUDGETS).map((key) => ({
+    keyID: key.keyID,
+    ...(key.keyName === "" ? {} : { keyName: key.keyName }),
+    type: key.type,
+    ...money("limit", key),
+    ...money("used", key),
+    ...money("remaining", key),
+    ...(key.cycle === "" ? {} : { cycle: key.cycle }),
+    ...time("periodStart", key),
+    ...time("periodEnd", key),
+  }));
+}
+
+/** The condition BudgetExceeded of an account that has a budget. */
+export function budgetCondition(action: BudgetSpec["action"], state: BudgetState): ConditionUpdate {
+  const type = "BudgetExceeded";
+  if (state.kind === "Unknown") return { type, status: "Unknown", reason: "Pending", message: state.message };
+  if (state.kind === "Unlimited" || state.headroom > 0n) {
+    return { type, status: "False", reason: "WithinBudget", message: state.message };
+  }
+  const effect = action === "HoldNew" ? "new paid work waits" : "nothing is held, as action is Warn";
+  return { type, status: "True", reason: "BudgetExceeded", message: `${state.message}: ${effect}` };
+}
