@@ -87,6 +87,9 @@ const budgetSchema = ruled(
     memberID: text(255, "The sub-user account whose key budgets are read.").optional(),
     keyID: text(255, "The API key whose budget counts; needs memberID. Default: every key of the member.").optional(),
     minRemaining: yuan("Budget that must be left for new paid work; needs memberID.").optional(),
+    reservePerTask: yuan(
+      "What a task is counted with while it is in flight, under action HoldNew. Default: the most that a task of its kind was seen to cost; until one was seen, tasks go one at a time.",
+    ).optional(),
     monthlyLimit: yuan("What a calendar month may cost, by the bills.").optional(),
     action: z
       .enum(["Warn", "HoldNew"])

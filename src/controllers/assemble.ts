@@ -32,6 +32,7 @@ import type { EndpointRecord } from "../service/endpoint-record.ts";
 import { createAccountReconciler } from "./account/controller.ts";
 import { byAccount, createDependants } from "./account/dependants.ts";
 import { createNamespaceLabels } from "./account/namespaces.ts";
+import { createPaidWork, NO_ALLOWANCE } from "./account/paid-work.ts";
 import { type AccountKey, accountKey, createAccountRegistry } from "./account/registry.ts";
 import { createStoreRegistry } from "./artifact-store/registry.ts";
 import { createBillReportReconciler } from "./bill-report/controller.ts";
@@ -118,6 +119,11 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
   const references = createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS });
   const exports = createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS });
   const stores = createStoreRegistry(() => false);
+  const paidWork = createPaidWork({
+    clock,
+    allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
+    inFlight: (key) => dependants.inFlight(key),
+  });
   const shared: Shared = {
     kube,
     clock,
@@ -126,6 +132,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     journal,
     recorder,
     accounts,
+    paidWork,
     references,
     exports,
     clusterUID: options.clusterUID,
@@ -171,7 +178,11 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
         return object === undefined ? [] : [[key, object]];
       }),
   });
-  const serviceMetrics = createServiceMetrics(metrics.registry, () => accounts);
+  const serviceMetrics = createServiceMetrics(
+    metrics.registry,
+    () => accounts,
+    () => paidWork,
+  );
   const wiring = {
     namespaceLabels: createNamespaceLabels(kube, clock),
     dependants,
@@ -187,6 +198,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
       }
     },
     onCall: serviceMetrics.onCall,
+    onMoney: checkAccount,
   };
 
   function add<T extends KubeObject>(

@@ -1,10 +1,17 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { formatYuan } from "../money.ts";
 import type { CallEvent } from "../service/call.ts";
+import { OPERATION_NAMES } from "../service/operations.ts";
+import type { PaidWork } from "./account/paid-work.ts";
 import type { AccountKey, AccountRegistry } from "./account/registry.ts";
 import { registerSpendMetrics } from "./billing/metrics.ts";
 
 /** Metrics of the remote side, all `mooring_`; labels have as many values as there are accounts and operations. */
-export function createServiceMetrics(registry: Registry, accounts: () => AccountRegistry | undefined) {
+export function createServiceMetrics(
+  registry: Registry,
+  accounts: () => AccountRegistry | undefined,
+  paidWork: () => Pick<PaidWork, "waiting">,
+) {
   const registers = [registry];
   const calls = new Counter({
     name: "mooring_service_requests_total",
@@ -40,6 +47,55 @@ export function createServiceMetrics(registry: Registry, accounts: () => Account
       this.reset();
       for (const [account, { state }] of accounts()?.entries() ?? []) {
         this.set({ account }, state.kind === "Ready" ? 1 : 0);
+      }
+    },
+  });
+  new Gauge({
+    name: "mooring_service_calls_waiting",
+    help: "Calls that wait for the account's rate limit",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account, { handle }] of accounts()?.entries() ?? []) {
+        this.set({ account }, handle?.limiter.waiting() ?? 0);
+      }
+    },
+  });
+  new Gauge({
+    name: "mooring_breaker_open",
+    help: "1 for an operation that failed so often that it is spared calls for a moment; others are not listed",
+    labelNames: ["account", "operation"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account, { handle }] of accounts()?.entries() ?? []) {
+        for (const operation of OPERATION_NAMES) {
+          if (handle !== undefined && handle.breaker.state(operation) !== "Closed") this.set({ account, operation }, 1);
+        }
+      }
+    },
+  });
+  new Gauge({
+    name: "mooring_jobs_waiting",
+    help: "Jobs that wait for the account's budget or for maxConcurrentTasks",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account] of accounts()?.entries() ?? []) this.set({ account }, paidWork().waiting(account));
+    },
+  });
+  new Gauge({
+    name: "mooring_budget_left_yuan",
+    help: "What spec.budget of an account leaves for new paid work, negative when it is exceeded; absent without a limit",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account, { handle }] of accounts()?.entries() ?? []) {
+        const state = handle?.budget()?.state;
+        if (state?.kind === "Limited") this.set({ account }, Number(formatYuan(state.headroom)));
       }
     },
   });

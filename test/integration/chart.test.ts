@@ -176,7 +176,11 @@ describe("monitoring", () => {
   /** Every series that an operator exports, by name. */
   async function exported(): Promise<Set<string>> {
     const metrics = createMetrics();
-    createServiceMetrics(metrics.registry, () => undefined);
+    createServiceMetrics(
+      metrics.registry,
+      () => undefined,
+      () => ({ waiting: () => 0 }),
+    );
     const names = await Promise.all(
       (await metrics.registry.getMetricsAsJSON()).map(({ name, type }) =>
         String(type) === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],

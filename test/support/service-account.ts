@@ -2,6 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
+import { NO_ALLOWANCE } from "../../src/controllers/account/paid-work.ts";
 import type { AccountHandle } from "../../src/controllers/account/registry.ts";
 import { createAccountBills } from "../../src/controllers/billing/spend.ts";
 import { createEndpointSweep } from "../../src/controllers/gpu-endpoint/sweep.ts";
@@ -87,6 +88,8 @@ export function accountAt(baseURL: string, change: Partial<AccountHandle> = {}):
       clock,
       log: silentLog,
     }),
+    budget: () => undefined,
+    allowance: () => NO_ALLOWANCE,
     maxSpeechCharacters: 50_000,
     lookup: undefined,
     limits: () => undefined,

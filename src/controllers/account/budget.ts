@@ -37,14 +37,24 @@ export function budgetState(spec: BudgetSpec, view: MoneyView): BudgetState {
   return unknown ?? first ?? { kind: "Unlimited", message: "No budget limits the account" };
 }
 
-function keyState({ memberID, keyID, minRemaining }: BudgetSpec, keys: MoneyView["keys"]): BudgetState {
+/** What was spent so far, by the same books; a rise shows what tasks have cost. undefined: not read yet. */
+export function usedOf(spec: BudgetSpec, { keys, spentThisMonth }: MoneyView): Money | undefined {
+  if (spec.memberID === undefined) return spentThisMonth;
+  return keys === undefined ? undefined : counted(spec, keys).reduce((sum, { used = 0n }) => sum + used, 0n);
+}
+
+const counted = ({ keyID }: BudgetSpec, keys: readonly KeyBudget[]) =>
+  keyID === undefined ? keys : keys.filter((key) => key.keyID === keyID);
+
+function keyState(spec: BudgetSpec, keys: MoneyView["keys"]): BudgetState {
+  const { memberID, keyID, minRemaining } = spec;
   if (keys === undefined) return { kind: "Unknown", message: `The key budgets of member ${memberID} are not read yet` };
-  const counted = keyID === undefined ? keys : keys.filter((key) => key.keyID === keyID);
-  if (counted.length === 0) {
+  const found = counted(spec, keys);
+  if (found.length === 0) {
     const what = keyID === undefined ? "no key budget" : `no budget of key ${keyID}`;
     return { kind: "Unknown", message: `Member ${memberID} has ${what}: correct spec.budget` };
   }
-  const least = counted
+  const least = found
     .map((key) => ({ key, remaining: remainingOf(key) }))
     .filter((one): one is { key: KeyBudget; remaining: Money } => one.remaining !== undefined)
     .reduce<{ key: KeyBudget; remaining: Money } | undefined>(

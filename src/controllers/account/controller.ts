@@ -1,9 +1,11 @@
 import type { LookupFunction } from "node:net";
-import type { Account, ClusterAccount } from "../../api/account.ts";
+import type { Account, AccountSpec, AccountStatus, ClusterAccount } from "../../api/account.ts";
+import { getCondition, isTrue } from "../../api/conditions.ts";
 import { parseDuration } from "../../api/duration.ts";
 import type { AccountRef } from "../../api/meta.ts";
 import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
 import type { Reconcile, Result } from "../../runtime/controller.ts";
+import type { EventRecorder } from "../../runtime/recorder.ts";
 import { keyOf } from "../../runtime/store.ts";
 import type { CallEvent } from "../../service/call.ts";
 import type { EndpointRecord } from "../../service/endpoint-record.ts";
@@ -30,6 +32,8 @@ export type AccountWiring = {
   onEndpoint: (key: AccountKey, id: string, appName: string) => void;
   onTask: (key: AccountKey, taskID: string) => void;
   onCall: (key: AccountKey, event: CallEvent) => void;
+  /** Bills or budgets were read: the account's status has news. */
+  onMoney: (key: AccountKey) => void;
 };
 
 /** A changed Secret is seen within this time: Secrets are read by `get` only, never watched. */
@@ -52,6 +56,7 @@ type Facts = {
   apiKey: string;
   limits: EndpointLimits | undefined;
   billing: BillingSettings;
+  budget: AccountSpec["budget"];
   probe: { at: number; result: Probe } | undefined;
 };
 type Memory = {
@@ -135,9 +140,16 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       const changed = known.facts.apiKey !== apiKey;
       known.facts.apiKey = apiKey;
       known.facts.billing = billingOf(spec.billing);
+      known.facts.budget = spec.budget;
       return { memory: known, changed };
     }
-    const facts: Facts = { apiKey, limits: undefined, billing: billingOf(spec.billing), probe: undefined };
+    const facts: Facts = {
+      apiKey,
+      limits: undefined,
+      billing: billingOf(spec.billing),
+      budget: spec.budget,
+      probe: undefined,
+    };
     const silence = createSilenceCount((message) => accounts.unreachable(key, message));
     const handle = createAccountHandle({
       key,
@@ -146,6 +158,12 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       limits: () => facts.limits,
       billing: () => facts.billing,
       billsWanted: () => accounts.get(key)?.state.kind === "Ready",
+      budget: () => facts.budget,
+      moneyUrgency: () => shared.paidWork.urgency(key),
+      onMoney: (used, startedAt) => {
+        shared.paidWork.moneyRead(key, used, startedAt);
+        wiring.onMoney(key);
+      },
       allows: async (namespace) => {
         const selector = "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined;
         return selector === undefined || matchesLabels(selector, await wiring.namespaceLabels(namespace));
@@ -180,10 +198,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     memories.set(key, memory);
     accounts.set(key, { state: { kind: "Checking" }, handle });
     await known?.handle.dispose();
-    handle.endpoints.start();
-    handle.details?.start();
-    handle.tasks.start();
-    handle.bills.start();
+    handle.start();
     return { memory, changed: true };
   }
 
@@ -233,17 +248,17 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       orphaned: orphans?.length,
       inFlight: memory?.handle.tasks.inFlight() ?? 0,
     };
-    const { generation } = object.metadata;
-    const status = accountStatus(
-      object.status,
-      generation,
+    const status = accountStatus({
+      object,
       outcome,
       counts,
-      deleted ? users : undefined,
-      requested ? asked : undefined,
-      clock.now(),
-      memory?.handle.bills.spend(),
-    );
+      users: deleted ? users : undefined,
+      handledRequest: requested ? asked : undefined,
+      spend: memory?.handle.bills.spend(),
+      budget: memory?.handle.budget(),
+      now: clock.now(),
+    });
+    warnOfBudget(shared.recorder, object, status);
     await patchStatus(shared, kind, object, status, signal);
     return { requeueAfterMs: SECRET_POLL_MS };
   };
@@ -253,6 +268,13 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     const namespace = "namespace" in ref ? ref.namespace : (object.metadata.namespace ?? "");
     return createValueReader(shared.kube, signal).secretKey(namespace, ref);
   }
+}
+
+/** One event when the budget becomes exceeded; the condition says the rest. */
+function warnOfBudget(recorder: EventRecorder, object: Account | ClusterAccount, status: AccountStatus): void {
+  const exceeded = getCondition(status.conditions, "BudgetExceeded");
+  if (exceeded?.status !== "True" || isTrue(object.status?.conditions, "BudgetExceeded")) return;
+  recorder.event(object, "Warning", "BudgetExceeded", "Budget", exceeded.message);
 }
 
 /** Calls in a row that the service itself did not answer, before the account is held and probed. */

@@ -1,10 +1,13 @@
 import type { BillReport } from "../../api/bill-report.ts";
 import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
+import type { JobPhase } from "../../api/job.ts";
 import type { SpeechJob } from "../../api/speech-job.ts";
 import type { VideoJob } from "../../api/video-job.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeObject } from "../../kube/types.ts";
 import { type Indexer, keyOf, type Store } from "../../runtime/store.ts";
+import { paidOperation } from "../jobs/types.ts";
+import type { Work } from "./paid-work.ts";
 import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } from "./registry.ts";
 
 type Kinds = {
@@ -20,12 +23,16 @@ export type Dependants = {
   all(key: AccountKey): { resource: Resource; key: string }[];
   /** Endpoints that this account follows, and how many of them are bound. */
   endpoints(key: AccountKey): { total: number; managed: number; withVolumes: boolean };
+  /** Jobs whose request is on its way or whose task runs, as their statuses say. */
+  inFlight(key: AccountKey): Work[];
   /**
    * What still needs the account: endpoints, until they are gone, and jobs that have not finished. `KIND NAMESPACE/NAME`,
    * sorted, at most `limit`, and how many there are in all.
    */
   users(key: AccountKey, limit?: number): { names: string[]; total: number };
 };
+
+const IN_FLIGHT: readonly JobPhase[] = ["Submitting", "Queued", "Running"];
 
 type Dependant = KubeObject<{ accountRef?: Parameters<typeof possibleAccounts>[0] }>;
 
@@ -58,6 +65,13 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
         withVolumes: found.some(({ spec }) => (spec.volumes?.length ?? 0) > 0),
       };
     },
+    inFlight: (key) =>
+      kinds.jobs.flatMap(({ store }) =>
+        store
+          .byIndex("account", key)
+          .filter((job) => IN_FLIGHT.includes(job.status?.phase ?? "Pending") && belongs(job, key))
+          .map((job) => ({ uid: job.metadata.uid ?? "", operation: paidOperation(job) })),
+      ),
     users(key, limit = 3) {
       const jobs = kinds.jobs.flatMap(({ resource, store }) =>
         store

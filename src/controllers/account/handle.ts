@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { AccountSpec, ClusterAccountSpec } from "../../api/account.ts";
 import { parseDuration } from "../../api/duration.ts";
 import type { Clock } from "../../clock.ts";
+import { type Money, parseYuan } from "../../money.ts";
 import { createBreaker } from "../../service/breaker.ts";
 import type { CallEvent } from "../../service/call.ts";
 import { createServiceClient } from "../../service/client.ts";
@@ -13,6 +14,8 @@ import { createTransport } from "../../service/transport.ts";
 import { type BillingSettings, createAccountBills } from "../billing/spend.ts";
 import { createEndpointSweep } from "../gpu-endpoint/sweep.ts";
 import { createTaskPoller } from "../jobs/poller.ts";
+import { type BudgetSpec, budgetState, usedOf } from "./budget.ts";
+import { createBudgetReader } from "./budget-reader.ts";
 import { callSettings } from "./call-settings.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
 
@@ -24,6 +27,11 @@ export type HandleOptions = {
   /** Read each time: a change of `spec.billing` does not replace the handle. */
   billing: () => BillingSettings;
   billsWanted: () => boolean;
+  /** The same for `spec.budget`. */
+  budget: () => BudgetSpec | undefined;
+  moneyUrgency: () => "Settling" | "Waiting" | "None";
+  /** `used`: what was spent so far; `startedAt` (monotonic ms): when that was asked for. */
+  onMoney: (used: Money | undefined, startedAt: number) => void;
   allows: (namespace: string) => Promise<boolean>;
   /** Why nothing may be sent for the account now. */
   held: (operation: Operation) => string | undefined;
@@ -44,8 +52,8 @@ export type HandleOptions = {
 /** Details change with the volumes, which every sweep shows; this is how often they are read when nothing else says so. */
 const DETAILS_EVERY_SWEEPS = 10;
 
-/** Everything that runs for one account: one pool, one limiter, one sweep, one poller. */
-export function createAccountHandle(options: HandleOptions): AccountHandle {
+/** Everything that runs for one account: one pool, one limiter, one sweep, one poller. It runs from `start` on. */
+export function createAccountHandle(options: HandleOptions): AccountHandle & { start(): void } {
   const { spec, clock, random } = options;
   const { paths, requestsPerMinute } = callSettings(spec);
   const transport = createTransport({
@@ -86,7 +94,33 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
         });
   const tasks = createTaskPoller({ client, clock, random, onChange: options.onTask, onError: options.onCallError });
   const { billing: settings, billsWanted: wanted, log } = options;
-  const bills = createAccountBills({ client, settings, wanted, clock, log });
+  const view = () => ({ keys: budgets.latest(), spentThisMonth: bills.spend()?.month });
+  const onRead = (startedAt: number) => {
+    const spec = options.budget();
+    options.onMoney(spec === undefined ? undefined : usedOf(spec, view()), startedAt);
+  };
+  const bills = createAccountBills({
+    client,
+    settings,
+    wanted,
+    hurry: () => options.budget()?.monthlyLimit !== undefined && options.moneyUrgency() !== "None",
+    onRead,
+    clock,
+    log,
+  });
+  const budgets = createBudgetReader({
+    client,
+    memberID: () => (wanted() ? options.budget()?.memberID : undefined),
+    intervalMs: () => settings().intervalMs,
+    urgency: options.moneyUrgency,
+    onRead,
+    clock,
+    log,
+  });
+  const budget = () => {
+    const spec = options.budget();
+    return spec === undefined ? undefined : { spec, state: budgetState(spec, view()), keys: budgets.latest() };
+  };
   return {
     key: options.key,
     baseURL: spec.baseURL,
@@ -98,12 +132,28 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     details,
     tasks,
     bills,
+    budget,
+    allowance() {
+      const { spec: held, state } = budget() ?? {};
+      return {
+        maxTasks: spec.maxConcurrentTasks,
+        budget: held?.action === "HoldNew" ? state : undefined,
+        reserve: held?.reservePerTask === undefined ? undefined : parseYuan(held.reservePerTask),
+      };
+    },
     maxSpeechCharacters: spec.speech.maxCharacters,
     lookup: options.lookup,
     limits: options.limits,
     allows: options.allows,
+    start() {
+      endpoints.start();
+      details?.start();
+      tasks.start();
+      bills.start();
+      budgets.start();
+    },
     async dispose() {
-      await Promise.all([endpoints.stop(), details?.stop(), tasks.stop(), bills.stop()]);
+      await Promise.all([endpoints.stop(), details?.stop(), tasks.stop(), bills.stop(), budgets.stop()]);
       await transport.close();
     },
   };

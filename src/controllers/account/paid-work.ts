@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { formatYuan, type Money } from "../../money.ts";
+import type { Money } from "../../money.ts";
 import type { Operation } from "../../service/operations.ts";
 import type { BudgetState } from "./budget.ts";
 import type { AccountKey } from "./registry.ts";
@@ -17,6 +17,9 @@ export type Allowance = {
   reserve: Money | undefined;
 };
 
+/** Of an account that is not known yet: its jobs wait for it anyway. */
+export const NO_ALLOWANCE: Allowance = { maxTasks: undefined, budget: undefined, reserve: undefined };
+
 export type Refusal = { reason: "ConcurrencyLimited" | "BudgetExceeded"; message: string };
 
 /**
@@ -26,19 +29,21 @@ export type Refusal = { reason: "ConcurrencyLimited" | "BudgetExceeded"; message
  * costs is what the spec says, or the most that one was seen to cost; until one was seen, they go one at a time.
  */
 export type PaidWork = {
-  /** Takes a place, or says why not; `wake` is called when it is worth asking again. */
-  admit(account: AccountKey, work: Work): Refusal | undefined;
+  /** Takes a place, or says why not; then `wake` is called when it is worth asking again. */
+  admit(account: AccountKey, work: Work, wake: () => void): Refusal | undefined;
   /** It runs, as its status says (after a restart nothing else remembers it). */
   running(account: AccountKey, work: Work): void;
   /** Its task has ended, or it does not want to be sent any more. `charged`: it may have cost something. */
-  ended(account: AccountKey, uid: string, charged: boolean): void;
+  ended(uid: string, charged: boolean): void;
   /**
    * The account's money was read: `used` is what it has cost in all, undefined when only part of it is known; `startedAt`
    * (monotonic ms) when the reading began.
    */
   moneyRead(account: AccountKey, used: Money | undefined, startedAt: number): void;
-  /** Tasks that ended since the money was last read: reading it again would tell something. */
-  unsettled(account: AccountKey): boolean;
+  /**
+   * How soon reading the money again would tell something: tasks have ended since, or jobs wait for the budget.
+   */
+  urgency(account: AccountKey): "Settling" | "Waiting" | "None";
   /** Jobs that are waiting for a place. */
   waiting(account: AccountKey): number;
 };
@@ -48,8 +53,6 @@ export type PaidWorkOptions = {
   allowance: (account: AccountKey) => Allowance;
   /** What the statuses of its jobs say is in flight; asked once an account. */
   inFlight: (account: AccountKey) => Work[];
-  /** These may go now. */
-  wake: (uids: readonly string[]) => void;
 };
 
 /** A charge that has not shown by then is not expected any more. */
@@ -63,13 +66,13 @@ type Line = {
   places: Map<string, Operation>;
   /** Those that have ended, and whose cost has not shown yet. */
   settling: { operation: Operation; endedAt: number }[];
-  /** In order of arrival: when it last asked (monotonic ms). */
-  waiters: Map<string, number>;
+  /** In order of arrival; `askedAt` (monotonic ms): when it last did. */
+  waiters: Map<string, { askedAt: number; wake: () => void }>;
   costs: Map<Operation, Money>;
   used: Money | undefined;
 };
 
-export function createPaidWork({ clock, allowance, inFlight, wake }: PaidWorkOptions): PaidWork {
+export function createPaidWork({ clock, allowance, inFlight }: PaidWorkOptions): PaidWork {
   const lines = new Map<AccountKey, Line>();
 
   function lineOf(account: AccountKey): Line {
@@ -85,7 +88,7 @@ export function createPaidWork({ clock, allowance, inFlight, wake }: PaidWorkOpt
   function ahead({ waiters }: Line, uid: string): number {
     const now = clock.monotonic();
     let count = 0;
-    for (const [waiter, askedAt] of waiters) {
+    for (const [waiter, { askedAt }] of waiters) {
       if (waiter === uid) break;
       if (now - askedAt > WAITER_GONE_MS) waiters.delete(waiter);
       else count++;
@@ -97,7 +100,7 @@ export function createPaidWork({ clock, allowance, inFlight, wake }: PaidWorkOpt
     const before = ahead(line, uid);
     const busy = line.places.size;
     if (maxTasks !== undefined && busy + before >= maxTasks) {
-      const message = `The account has ${busy} tasks in flight and allows ${maxTasks} (maxConcurrentTasks)`;
+      const message = `The account allows ${maxTasks} tasks in flight (maxConcurrentTasks)`;
       return { reason: "ConcurrencyLimited" as const, message };
     }
     if (budget === undefined || budget.kind === "Unlimited") return undefined;
@@ -115,23 +118,20 @@ export function createPaidWork({ clock, allowance, inFlight, wake }: PaidWorkOpt
     }
     const reserved = costs.reduce<Money>((sum, cost) => sum + (cost ?? 0n), 0n);
     if (reserved + own * BigInt(before + 1) <= budget.headroom) return undefined;
-    return exceeded(
-      `${budget.message}; ${unseen.length} tasks whose cost has not shown yet reserve ${formatYuan(reserved)} and this one would need ${formatYuan(own)}`,
-    );
+    return exceeded("What the budget leaves is reserved by tasks whose cost has not shown yet");
   }
 
   function wakeSome(line: Line): void {
-    const next = [...line.waiters.keys()].slice(0, WAKE_AT_ONCE);
-    if (next.length > 0) wake(next);
+    for (const { wake } of [...line.waiters.values()].slice(0, WAKE_AT_ONCE)) wake();
   }
 
   return {
-    admit(account, work) {
+    admit(account, work, wake) {
       const line = lineOf(account);
       if (line.places.has(work.uid)) return undefined;
       const refused = refusal(line, work, allowance(account));
       if (refused !== undefined) {
-        line.waiters.set(work.uid, clock.monotonic());
+        line.waiters.set(work.uid, { askedAt: clock.monotonic(), wake });
         return refused;
       }
       line.waiters.delete(work.uid);
@@ -141,16 +141,17 @@ export function createPaidWork({ clock, allowance, inFlight, wake }: PaidWorkOpt
     running(account, { uid, operation }) {
       lineOf(account).places.set(uid, operation);
     },
-    ended(account, uid, charged) {
-      const line = lineOf(account);
-      const operation = line.places.get(uid);
-      const waited = line.waiters.delete(uid);
-      if (operation === undefined && !waited) return;
-      line.places.delete(uid);
-      if (operation !== undefined && charged && allowance(account).budget?.kind === "Limited") {
-        line.settling.push({ operation, endedAt: clock.monotonic() });
+    ended(uid, charged) {
+      for (const [account, line] of lines) {
+        const operation = line.places.get(uid);
+        const waited = line.waiters.delete(uid);
+        if (operation === undefined && !waited) continue;
+        line.places.delete(uid);
+        if (operation !== undefined && charged && allowance(account).budget?.kind === "Limited") {
+          line.settling.push({ operation, endedAt: clock.monotonic() });
+        }
+        wakeSome(line);
       }
-      wakeSome(line);
     },
     moneyRead(account, used, startedAt) {
       const line = lineOf(account);
@@ -170,7 +171,11 @@ export function createPaidWork({ clock, allowance, inFlight, wake }: PaidWorkOpt
       line.used = used ?? line.used;
       wakeSome(line);
     },
-    unsettled: (account) => lineOf(account).settling.length > 0,
+    urgency(account) {
+      const { settling, waiters } = lineOf(account);
+      if (settling.length > 0) return "Settling";
+      return waiters.size > 0 ? "Waiting" : "None";
+    },
     waiting: (account) => lineOf(account).waiters.size,
   };
 }

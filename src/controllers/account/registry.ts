@@ -5,10 +5,13 @@ import type { Reason } from "../../api/reasons.ts";
 import type { Breaker } from "../../service/breaker.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { Limiter } from "../../service/limiter.ts";
+import type { KeyBudget } from "../../service/money-records.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
 import type { AccountBills } from "../billing/spend.ts";
 import type { EndpointSweep } from "../gpu-endpoint/sweep.ts";
 import type { TaskPoller } from "../jobs/poller.ts";
+import type { BudgetSpec, BudgetState } from "./budget.ts";
+import type { Allowance } from "./paid-work.ts";
 
 /** `Account/NAMESPACE/NAME` or `ClusterAccount/NAME`. */
 export type AccountKey = string;
@@ -40,6 +43,10 @@ export type AccountHandle = {
   readonly details: EndpointSweep | undefined;
   readonly tasks: TaskPoller;
   readonly bills: AccountBills;
+  /** What `spec.budget` leaves; undefined without one. */
+  budget(): { spec: BudgetSpec; state: BudgetState; keys: readonly KeyBudget[] | undefined } | undefined;
+  /** What new paid work has to wait for. */
+  allowance(): Allowance;
   readonly maxSpeechCharacters: number;
   /** Judges every address that is connected to for this account, those of results included; undefined allows all. */
   readonly lookup: LookupFunction | undefined;

@@ -1,10 +1,12 @@
-import type { AccountStatus } from "../../api/account.ts";
-import { type ConditionUpdate, removeCondition, setConditions } from "../../api/conditions.ts";
+import type { Account, AccountStatus, ClusterAccount } from "../../api/account.ts";
+import { type ConditionUpdate, setConditions } from "../../api/conditions.ts";
 import type { Reason } from "../../api/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import { formatYuan } from "../../money.ts";
 import type { Spend } from "../billing/spend.ts";
+import { budgetCondition, shownBudgets } from "./budget.ts";
 import type { Probe } from "./probe.ts";
+import type { AccountHandle } from "./registry.ts";
 
 export type AccountOutcome =
   | { kind: "Probed"; probe: Probe }
@@ -19,23 +21,36 @@ export type AccountCounts = {
   inFlight: number;
 };
 
-export function accountStatus(
-  previous: AccountStatus | undefined,
-  generation: number | undefined,
-  outcome: AccountOutcome,
-  counts: AccountCounts,
+export type AccountFacts = {
+  object: Account | ClusterAccount;
+  outcome: AccountOutcome;
+  counts: AccountCounts;
   /** It is to be deleted, and these still need it. */
-  users: { names: string[]; total: number } | undefined,
-  handledRequest: string | undefined,
-  now: number,
+  users: { names: string[]; total: number } | undefined;
+  handledRequest: string | undefined;
   /** undefined: the bills were not read since the start; what the status says stays. */
-  spend?: Spend,
-): AccountStatus {
+  spend: Spend | undefined;
+  /** undefined: there is none, or the account was not used yet. */
+  budget: ReturnType<AccountHandle["budget"]>;
+  now: number;
+};
+
+/** The whole status after a reconcile. Pure. */
+export function accountStatus({ object, outcome, counts, users, ...facts }: AccountFacts): AccountStatus {
+  const { handledRequest, spend, budget, now } = facts;
+  const { generation } = object.metadata;
+  const previous = object.status;
   const base: AccountStatus = previous ?? { conditions: [] };
   const limits = outcome.kind === "Probed" ? (outcome.probe.limits ?? base.limits) : base.limits;
   const inUse: ConditionUpdate[] = users === undefined ? [] : [{ type: "Ready", status: "False", ...inUseBy(users) }];
-  const updates = [...updatesOf(outcome).filter(({ type }) => users === undefined || type !== "Ready"), ...inUse].map(
-    (update) => ({ ...update, observedGeneration: generation }),
+  const updates = [
+    ...updatesOf(outcome).filter(({ type }) => users === undefined || type !== "Ready"),
+    ...inUse,
+    ...budgetUpdates(budget),
+  ].map((update) => ({ ...update, observedGeneration: generation }));
+  // A budget that the spec no longer has is not exceeded.
+  const kept = (base.conditions ?? []).filter(
+    ({ type }) => object.spec.budget !== undefined || type !== "BudgetExceeded",
   );
   const stalled = updates.some(({ type }) => type === "Stalled");
   return {
@@ -51,12 +66,17 @@ export function accountStatus(
     },
     tasks: { inFlight: counts.inFlight },
     ...(spend === undefined ? {} : { spend: shownSpend(spend) }),
+    ...(budget?.keys === undefined ? {} : { budgets: shownBudgets(budget.keys) }),
     conditions: setConditions(
-      stalled ? base.conditions : removeCondition(base.conditions, "Stalled"),
+      kept.filter(({ type }) => stalled || type !== "Stalled"),
       updates,
       rfc3339(now),
     ),
   };
+}
+
+function budgetUpdates(budget: ReturnType<AccountHandle["budget"]>): ConditionUpdate[] {
+  return budget === undefined ? [] : [budgetCondition(budget.spec.action, budget.state)];
 }
 
 function updatesOf(outcome: AccountOutcome): ConditionUpdate[] {

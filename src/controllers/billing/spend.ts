@@ -38,10 +38,15 @@ export type AccountBillsOptions = {
   settings: () => BillingSettings;
   /** While false, nothing is asked. */
   wanted: () => boolean;
+  /** Somebody waits for what newer bills tell: they are read each minute. */
+  hurry?: () => boolean;
+  /** `startedAt`: monotonic ms, when the reading began. */
+  onRead?: (startedAt: number) => void;
   clock: Clock;
   log: Logger;
 };
 
+const HURRY_MS = 60_000;
 const IDLE_MS = 1_000;
 const RETRY_MS = 5 * 60_000;
 
@@ -62,6 +67,7 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
       let failed = false;
       try {
         latest = await readSpend(reader, settings(), clock.now(), ended.signal);
+        options.onRead?.(read);
       } catch (error) {
         if (ended.signal.aborted) return;
         // The account is not held for it: not every kind of credential may read bills (interface: Authentication).
@@ -69,7 +75,8 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
         failed = true;
       }
       // Looked at each second, because a changed interval holds at once.
-      const waitMs = () => (failed ? Math.min(RETRY_MS, settings().intervalMs) : settings().intervalMs);
+      const pauseMs = () => (failed ? RETRY_MS : options.hurry?.() === true ? HURRY_MS : Number.POSITIVE_INFINITY);
+      const waitMs = () => Math.min(pauseMs(), settings().intervalMs);
       for (let left = 1; left > 0 && !ended.signal.aborted; ) {
         left = read + waitMs() - clock.monotonic();
         if (left > 0) await delay(clock, Math.min(IDLE_MS, left), ended.signal);

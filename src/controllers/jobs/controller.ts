@@ -13,7 +13,7 @@ import { type JobState, stateOf } from "./states.ts";
 import { jobStatusOf } from "./status.ts";
 import type { Step } from "./steps.ts";
 import { submit } from "./submit.ts";
-import type { Job, JobAdapter } from "./types.ts";
+import { type Job, type JobAdapter, paidOperation } from "./types.ts";
 
 /** Runs the jobs of one kind: see, decide, act, report. Both kinds share all of it; `machine.ts` has the table. */
 export function createJobReconciler<T extends Job>(
@@ -89,6 +89,8 @@ export function createJobReconciler<T extends Job>(
     if (entry !== undefined) journal.settle(entry.id);
     if (submissions.find(uid)?.answer !== undefined) submissions.forget(uid);
     if (["Accepted", "Results", "ResultsToStore"].includes(seen.kind)) submissions.release(uid);
+    const charged = GIVES_PLACE_BACK[seen.kind];
+    if (charged !== undefined) shared.paidWork.ended(uid, charged);
     if (seen.kind === "Stored" || seen.kind === "ResultsLost") copies.forget(uid, false);
     else if (seen.kind === "CopyFailed") copies.forget(uid, true);
   }
@@ -162,6 +164,7 @@ export function createJobReconciler<T extends Job>(
     const submission = submissions.find(uid);
     unfollow(key);
     submissions.release(uid);
+    shared.paidWork.ended(uid, job.status?.submission !== undefined || submission?.sent === true);
     if (submission !== undefined && submission.answer === undefined) return; // told when the answer is here
     if (known.delete(key)) announceGone(shared, job, submission?.answer);
     submissions.forget(uid);
@@ -200,6 +203,7 @@ export function createJobReconciler<T extends Job>(
       return;
     }
     const one = followed.get(key);
+    shared.paidWork.running(resolved.account.key, { uid: job.metadata.uid ?? "", operation: paidOperation(job) });
     if (one?.account === resolved.account && one.taskID === taskID) return;
     unfollow(key);
     followed.set(key, { account: resolved.account, taskID });
@@ -215,6 +219,23 @@ function unsettled(shared: Shared, job: Job): JournalEntry | undefined {
   shared.journal.settle(entry.id);
   return undefined;
 }
+
+/** Observations after which a job has no task in flight and asks for none now; whether something may have been charged. */
+const GIVES_PLACE_BACK: { readonly [K in Seen["kind"]]?: boolean } = {
+  Suspended: false,
+  InvalidSpec: false,
+  NotTaken: false,
+  Withdrawn: false,
+  Refused: false,
+  PastDeadline: true,
+  Results: true,
+  ResultsToStore: true,
+  NoResults: true,
+  TaskFailed: true,
+  TaskFailedRetry: true,
+  Unknown: true,
+  UnknownButResubmit: true,
+};
 
 function entryOf(seen: Seen): JournalEntry | undefined {
   if ("entry" in seen) return seen.entry;

@@ -13,8 +13,8 @@ export type GateFacts = {
 export type Gate = (facts: GateFacts) => Block | undefined;
 
 /**
- * May a job be submitted now? Asked in this order before its intent is written down; the first that says no is shown. Whatever
- * else holds new paid work back (a budget, a number of tasks at once) is one more line here.
+ * May a job be submitted now? Asked in this order before its intent is written down; the first that says no is shown. What
+ * holds new paid work back by number or by money is asked after these (`PaidWork.admit`), because a yes takes a place.
  */
 export const SUBMISSION_GATES: readonly Gate[] = [storeReady, accountReady, accountUnchanged];
 

@@ -24,8 +24,10 @@ export type Observations = {
   // Before a request
   Suspended: object;
   PastDeadline: End;
-  /** An account, a store, a budget or a limit does not let it go now. */
+  /** An account or a store does not let it go now. */
   Blocked: Block;
+  /** Nor a budget or the number of tasks in flight; it is told when it is worth asking again. */
+  Unaffordable: Block;
   /** A failed task, or an unknown submission under Resubmit, is followed by a pause that the status shows. */
   TooSoon: { until: number };
   /** The service said no for now; the status says so already. */
@@ -77,7 +79,16 @@ export type Seen<K extends ObservationKind = ObservationKind> = {
 
 /** What can be seen of a job in each state. Nothing moves a finished one. */
 export type SeenIn = {
-  Waiting: "Suspended" | "PastDeadline" | "Blocked" | "TooSoon" | "Resting" | "InvalidSpec" | "NoTurn" | "Clear";
+  Waiting:
+    | "Suspended"
+    | "PastDeadline"
+    | "Blocked"
+    | "Unaffordable"
+    | "TooSoon"
+    | "Resting"
+    | "InvalidSpec"
+    | "NoTurn"
+    | "Clear";
   Sending:
     | "UnderWay"
     | "Accepted"

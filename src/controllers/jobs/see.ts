@@ -72,6 +72,9 @@ export async function see<T extends Job>(
     const rest = wiring.submissions.restingUntil(uid);
     if (rest !== undefined && rest > facts.now) return { seen: { kind: "Resting", until: rest } };
     const prepared = await prepare(account);
+    const { operation } = prepared.kind === "Clear" ? prepared.request : {};
+    const refusal = operation === undefined ? undefined : shared.paidWork.admit(account.key, { uid, operation }, wake);
+    if (refusal !== undefined) return { seen: { kind: "Unaffordable", ...refusal, stalled: false } };
     if (prepared.kind === "Clear" && !wiring.submissions.admit(account.key, uid, wake)) {
       const age = facts.now - Date.parse(job.metadata.creationTimestamp ?? "");
       return { seen: { kind: "NoTurn", longer: age >= SHOW_SENDING_AFTER_MS } };

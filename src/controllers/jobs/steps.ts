@@ -52,6 +52,10 @@ export function showBlock({ reason, message, stalled }: Seen<"Blocked">): Step {
   return { outcome: { phase: "Pending", reason, message, stalled } };
 }
 
+export function showUnaffordable({ reason, message, stalled }: Seen<"Unaffordable">): Step {
+  return { outcome: { phase: "Pending", reason, message, stalled }, againMs: TURN_MS };
+}
+
 export function showPause({ until }: Seen<"TooSoon">, { job, now }: JobContext): Step {
   const attempt = (job.status?.submission?.attempt ?? 0) + 1;
   const message = `Attempt ${attempt} follows at ${rfc3339(until)}`;

@@ -53,6 +53,14 @@ export type PaidRequest = {
   send(sending: Sending): Promise<Accepted>;
 };
 
+/** The operation that a job pays for. */
+export function paidOperation({ spec }: Job): Operation {
+  if ("imageToVideo" in spec && spec.imageToVideo !== undefined) return "submitImageToVideo";
+  if (!("model" in spec)) return "submitVideoToVideo";
+  if (spec.model === "speech-2.6-hd") return "submitSpeech";
+  return spec.stream ? "streamSpeech" : "synthesizeSpeech";
+}
+
 /** The spec asks for something that cannot be sent. */
 export class InvalidJobError extends Error {
   override readonly name = "InvalidJobError";

@@ -11,19 +11,19 @@ const limited = (headroom: bigint): BudgetState => ({ kind: "Limited", headroom,
 function setUp(allowed: Partial<Allowance>, inFlight: Work[] = []) {
   const clock = createFakeClock();
   const allowance: Allowance = { maxTasks: undefined, budget: undefined, reserve: undefined, ...allowed };
-  const woken: string[][] = [];
+  const woken: string[] = [];
   const paid = createPaidWork({
     clock,
     allowance: () => allowance,
     inFlight: () => inFlight,
-    wake: (uids) => woken.push([...uids]),
   });
   return {
     clock,
     allowance,
     paid,
     woken,
-    admit: (uid: string, operation?: Operation) => paid.admit(KEY, work(uid, operation))?.reason ?? "Admitted",
+    admit: (uid: string, operation?: Operation) =>
+      paid.admit(KEY, work(uid, operation), () => woken.push(uid))?.reason ?? "Admitted",
     /** A reading of the money that began now. */
     read: (used: bigint) => paid.moneyRead(KEY, used, clock.monotonic()),
   };
@@ -39,8 +39,8 @@ describe("maxConcurrentTasks", () => {
       "ConcurrencyLimited",
     ]);
     expect(admit("a")).toBe("Admitted"); // asked twice, one place
-    paid.ended(KEY, "a", true);
-    expect(woken).toEqual([["c", "d"]]);
+    paid.ended("a", true);
+    expect(woken).toEqual(["c", "d"]);
     expect(admit("d")).toBe("ConcurrencyLimited"); // c was here first
     expect(admit("c")).toBe("Admitted");
     expect(admit("d")).toBe("ConcurrencyLimited");
@@ -50,7 +50,7 @@ describe("maxConcurrentTasks", () => {
     const { paid, admit } = setUp({ maxTasks: 2 }, [work("old-1"), work("old-2")]);
     expect(admit("a")).toBe("ConcurrencyLimited");
     paid.running(KEY, work("old-1"));
-    paid.ended(KEY, "old-2", true);
+    paid.ended("old-2", true);
     expect(admit("a")).toBe("Admitted");
   });
 
@@ -59,8 +59,8 @@ describe("maxConcurrentTasks", () => {
     admit("running");
     admit("deleted");
     admit("forgotten");
-    paid.ended(KEY, "deleted", false);
-    paid.ended(KEY, "running", true);
+    paid.ended("deleted", false);
+    paid.ended("running", true);
     expect(admit("late")).toBe("ConcurrencyLimited");
     await clock.advance(151_000);
     expect(admit("late")).toBe("Admitted");
@@ -83,7 +83,7 @@ describe("a budget that holds new work", () => {
     const { clock, allowance, paid, admit, read } = setUp({ budget: limited(30n), reserve: 30n });
     read(0n);
     admit("a");
-    paid.ended(KEY, "a", true);
+    paid.ended("a", true);
     expect(admit("b")).toBe("BudgetExceeded");
     await clock.advance(1_000);
     read(0n); // not shown yet
@@ -92,7 +92,7 @@ describe("a budget that holds new work", () => {
     allowance.budget = limited(0n);
     read(30n);
     expect(admit("b")).toBe("BudgetExceeded");
-    expect(paid.unsettled(KEY)).toBe(false);
+    expect(paid.urgency(KEY)).toBe("Waiting");
     allowance.budget = limited(1_000n); // a new period
     expect(admit("b")).toBe("Admitted");
   });
@@ -101,7 +101,7 @@ describe("a budget that holds new work", () => {
     const { clock, paid, admit, read } = setUp({ budget: limited(30n), reserve: 30n });
     read(0n);
     admit("a");
-    paid.ended(KEY, "a", true);
+    paid.ended("a", true);
     await clock.advance(61_000);
     read(0n);
     expect(admit("b")).toBe("Admitted");
@@ -111,8 +111,8 @@ describe("a budget that holds new work", () => {
     const { paid, admit, woken } = setUp({ budget: limited(30n), reserve: 30n });
     admit("a");
     admit("b");
-    paid.ended(KEY, "a", false);
-    expect(woken).toEqual([["b"]]);
+    paid.ended("a", false);
+    expect(woken).toEqual(["b"]);
     expect(admit("b")).toBe("Admitted");
   });
 
@@ -121,7 +121,7 @@ describe("a budget that holds new work", () => {
     read(500n);
     expect(admit("a")).toBe("Admitted");
     expect(admit("b")).toBe("BudgetExceeded");
-    paid.ended(KEY, "a", true);
+    paid.ended("a", true);
     expect(admit("b")).toBe("BudgetExceeded");
     await clock.advance(1_000);
     allowance.budget = limited(60n);

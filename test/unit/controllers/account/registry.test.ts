@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type LabelSelector, matchesLabels } from "../../../../src/controllers/account/namespaces.ts";
+import { NO_ALLOWANCE } from "../../../../src/controllers/account/paid-work.ts";
 import {
   type AccountEntry,
   type AccountHandle,
@@ -57,6 +58,8 @@ function handle(key: string, allows: (namespace: string) => boolean = () => true
       clock,
       log: silentLog,
     }),
+    budget: () => undefined,
+    allowance: () => NO_ALLOWANCE,
     maxSpeechCharacters: 50_000,
     lookup: undefined,
     limits: () => undefined,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { setConditions } from "../../../../src/api/conditions.ts";
 import { videoJobResource } from "../../../../src/api/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/video-job.ts";
+import { createPaidWork, NO_ALLOWANCE } from "../../../../src/controllers/account/paid-work.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
@@ -73,6 +74,7 @@ async function reconcile(
       references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
       exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
       clusterUID: "cluster",
+      paidWork: createPaidWork({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
       assertLeading: () => {},
     },
     videoJobAdapter(kind),

@@ -81,6 +81,7 @@ const examples: { [K in keyof Observations]: Seen<K> } = {
   Suspended: { kind: "Suspended" },
   PastDeadline: { kind: "PastDeadline", ...end },
   Blocked: { kind: "Blocked", ...block },
+  Unaffordable: { kind: "Unaffordable", ...block },
   TooSoon: { kind: "TooSoon", until: START + 5_000 },
   Resting: { kind: "Resting", until: START + 5_000 },
   InvalidSpec: { kind: "InvalidSpec", ...end },

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { videoJobResource } from "../../../../src/api/kinds.ts";
 import type { VideoJob } from "../../../../src/api/video-job.ts";
 import { systemClock } from "../../../../src/clock.ts";
+import { createPaidWork, NO_ALLOWANCE } from "../../../../src/controllers/account/paid-work.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { type Answer, acceptedFrom, submit } from "../../../../src/controllers/jobs/submit.ts";
 import type { Kind, Shared } from "../../../../src/controllers/shared.ts";
@@ -54,6 +55,7 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
     references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
     exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
     clusterUID: "cluster",
+    paidWork: createPaidWork({ clock: parts.clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
     assertLeading: () => {},
   };
   const job = videoJobOf("image");

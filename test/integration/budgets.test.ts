@@ -1,0 +1,79 @@
+import { expect, it } from "vitest";
+import { manifest } from "../support/manifests.ts";
+import {
+  closeWorldsAfterAll,
+  condition,
+  disposableWorld,
+  eventually,
+  type World,
+  waitForCondition,
+} from "../support/world.ts";
+
+closeWorldsAfterAll();
+
+const phases = async (world: World) => {
+  const counts: Record<string, number> = {};
+  for (const { status } of await world.list("SpeechJob")) {
+    const phase = String(status?.phase ?? "Pending");
+    counts[phase] = (counts[phase] ?? 0) + 1;
+  }
+  return counts;
+};
+
+it("a budget that runs out in the middle of 100 jobs: none is sent over it, the others wait and go when it is raised", {
+  timeout: 300_000,
+}, async () => {
+  // Ten characters cost 200 of 1/10000 yuan each, so 0.2 yuan a job; 6 yuan pay for 30.
+  const cost = 2_000;
+  const budgets = (limit: number) => [{ memberID: "member-1", keyName: "default", type: "One-time" as const, limit }];
+  const world = await disposableWorld("budget", {
+    simulator: {
+      timeScale: 0.01,
+      prices: { speechHDPerThousandCharacters: cost * 100 },
+      budgets: budgets(30 * cost),
+      enforceBudgets: false,
+    },
+    account: { budget: { memberID: "member-1", reservePerTask: "0.2", action: "HoldNew" } },
+  });
+  for (let i = 0; i < 100; i++) {
+    const job = manifest("hd", { text: "0123456789" }, `j-${i}`);
+    await world.apply(job);
+  }
+  await world.startOperator();
+  await eventually("the budget is used up", async () => (await phases(world)).Succeeded === 30, 120_000);
+  const account = await waitForCondition(world, "Account", "default", "BudgetExceeded");
+  expect(condition(account, "BudgetExceeded")?.message).toMatch(/has 0 yuan left: new paid work waits$/);
+  expect(account.status?.budgets).toMatchObject([{ type: "One-time", limit: "6", used: "6", remaining: "0" }]);
+  expect(await phases(world)).toEqual({ Succeeded: 30, Pending: 70 });
+  expect(await world.audit("submitSpeech")).toHaveLength(30);
+  const [waiting] = (await world.list("SpeechJob")).filter(({ status }) => status?.phase !== "Succeeded");
+  expect(condition(waiting as never, "Ready")).toMatchObject({ status: "False", reason: "BudgetExceeded" });
+
+  await world.control("POST", "/__config", { budgets: budgets(45 * cost) });
+  await eventually("the raised budget is used up", async () => (await phases(world)).Succeeded === 45, 200_000);
+  expect(await world.audit("submitSpeech")).toHaveLength(45);
+});
+
+it("maxConcurrentTasks: never more in flight, across a restart too, and all are done at last", {
+  timeout: 200_000,
+}, async () => {
+  const world = await disposableWorld("tasks", {
+    simulator: { timeScale: 0.2 },
+    account: { maxConcurrentTasks: 3 },
+  });
+  for (let i = 0; i < 12; i++) await world.apply(manifest("hd", {}, `j-${i}`));
+  let most = 0;
+  const look = async () => {
+    const { tasks } = (await world.state()) as { tasks: { endsAtMs?: number; status?: string }[] };
+    const counts = await phases(world);
+    most = Math.max(most, (counts.Queued ?? 0) + (counts.Running ?? 0) + (counts.Submitting ?? 0));
+    return { tasks: tasks.length, done: counts.Succeeded ?? 0 };
+  };
+  const first = await world.startOperator();
+  await eventually("some are done", async () => (await look()).done >= 2, 100_000);
+  await first.stop(); // killed in the middle of a request it would leave one Halted
+  await world.startOperator();
+  await eventually("all are done", async () => (await look()).done === 12, 150_000);
+  expect(most).toBe(3);
+  expect(await world.audit("submitSpeech")).toHaveLength(12);
+});
