@@ -8,8 +8,9 @@ export function flagsTable(register: (program: Command) => void): string {
     options.map(({ flags, description, envVar, defaultValue }) => {
       const variable = envVar ?? /\[\$(\w+)\]$/.exec(description)?.[1] ?? "";
       const meaning = description.replace(/ \[\$\w+\]$/, "");
-      const fallback = defaultValue === undefined ? "" : ` (default ${String(defaultValue)})`;
-      return `| \`${flags}\` | \`${variable}\` | ${`${meaning}${fallback}`.replaceAll("|", "\\|")} |`;
+      const hasDefault = defaultValue !== undefined && String(defaultValue) !== "";
+      const fallback = hasDefault ? ` (default ${String(defaultValue)})` : "";
+      return `| \`${flags}\` | ${variable === "" ? "" : `\`${variable}\``} | ${`${meaning}${fallback}`.replaceAll("|", "\\|")} |`;
     }),
   );
   return ["| flag | environment | meaning |", "|---|---|---|", ...rows].join("\n");

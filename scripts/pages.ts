@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { registerImportCommand } from "../src/commands/import.ts";
 import { registerOperatorCommand } from "../src/commands/operator.ts";
 import { registerSimulatorCommand } from "../src/commands/simulator.ts";
 import { flagsTable, withFlags } from "./flags.ts";
@@ -13,6 +14,7 @@ export async function generatedPages(): Promise<Map<string, string>> {
   return new Map([
     ["docs/reasons.md", reasonsPage(parseReasons(await read("src/api/reasons.ts")))],
     ["docs/operator.md", withFlags(await read("docs/operator.md"), flagsTable(registerOperatorCommand))],
+    ["docs/import.md", withFlags(await read("docs/import.md"), flagsTable(registerImportCommand))],
     ["docs/simulator.md", withFlags(await read("docs/simulator.md"), flagsTable(registerSimulatorCommand))],
   ]);
 }

@@ -27,6 +27,13 @@ async function parametersByID(world: World): Promise<Map<string, Parameters>> {
 }
 type Parameters = Record<string, unknown> & { workerConfig: object };
 
+async function setFull(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const text = await readFile(join(directory, name), "utf8");
+    await writeFile(join(directory, name), text.replace("managementPolicy: Observe", "managementPolicy: Full"));
+  }
+}
+
 describe.each([
   { generation: "Current", env: "secret", sweep: "listEndpoints", seed: 11 },
   { generation: "Earlier", env: "inline", sweep: "listEndpointsEarlier", seed: 12 },
@@ -86,10 +93,12 @@ describe.each([
       );
     await settled("all observed");
 
-    for (const name of files.filter((file) => !file.endsWith(".secret.yaml"))) {
-      const text = await readFile(join(out, name), "utf8");
-      await writeFile(join(out, name), text.replace("managementPolicy: Observe", "managementPolicy: Full"));
-    }
+    // The two ways of the page: written anew, or edited by hand.
+    const anew = ["--include-managed", "--management-policy", "Full", "--env", env, "--out", out];
+    expect((await mooring("import", ...anew)).stderr).toContain("exists: move it away, or overwrite it with --force");
+    if (generation === "Current") expect((await mooring("import", ...anew, "--force")).code).toBe(3);
+    else await setFull(out);
+    expect((await readdir(out)).sort()).toEqual(files);
     expect(await kubectl("apply", "--server-side", "-f", out)).toMatchObject({ code: 0, stderr: "" });
     await settled("all managed");
     const sweeps = async () =>
