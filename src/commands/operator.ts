@@ -31,7 +31,10 @@ const HELP: Record<keyof OperatorConfig, string> = {
   maxConcurrentReconciles: "objects of a kind that are worked on at once, 1-1000 (default 64)",
   logLevel: "trace, debug, info, warn, error or fatal (default info)",
   logFormat: "json or pretty (default json)",
-  allowPrivateNetworks: "let namespaced Accounts use private addresses, for development (default false)",
+  allowPrivateNetworks:
+    "let namespaced Accounts and ArtifactStores use private addresses, for development or a store in the cluster (default false)",
+  artifactRoot:
+    "folder, of a mounted volume, under which ArtifactStores with spec.volume keep their files; default none",
 };
 const SWITCHES: readonly string[] = ["leaderElect", "allowPrivateNetworks"];
 

@@ -1,9 +1,11 @@
 import type { Logger } from "pino";
 import type { Account, ClusterAccount } from "../api/account.ts";
+import type { ArtifactStore } from "../api/artifact-store.ts";
 import type { BillReport } from "../api/bill-report.ts";
 import type { GpuEndpoint } from "../api/gpu-endpoint.ts";
 import {
   accountResource,
+  artifactStoreResource,
   billReportResource,
   clusterAccountResource,
   gpuEndpointResource,
@@ -14,11 +16,13 @@ import {
 import { FINALIZER } from "../api/meta.ts";
 import type { SpeechJob } from "../api/speech-job.ts";
 import type { VideoJob } from "../api/video-job.ts";
+import { COPIES_AT_ONCE, DEFAULT_LIMITS } from "../artifacts/handle.ts";
+import { createSlots } from "../artifacts/slots.ts";
 import type { Clock } from "../clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { publicLookup } from "../net/address-guard.ts";
+import { publicLookup, publicOnly } from "../net/address-guard.ts";
 import { type Controller, createController, type Reconcile } from "../runtime/controller.ts";
 import { createInformer, type Informer } from "../runtime/informer.ts";
 import type { Journal, JournalEntry } from "../runtime/journal.ts";
@@ -34,7 +38,8 @@ import { byAccount, createDependants } from "./account/dependants.ts";
 import { createNamespaceLabels } from "./account/namespaces.ts";
 import { createPaidWork, NO_ALLOWANCE } from "./account/paid-work.ts";
 import { type AccountKey, accountKey, createAccountRegistry } from "./account/registry.ts";
-import { createStoreRegistry } from "./artifact-store/registry.ts";
+import { createArtifactStoreReconciler } from "./artifact-store/controller.ts";
+import { createStoreRegistry, type StoreKey, storeKey } from "./artifact-store/registry.ts";
 import { createBillReportReconciler } from "./bill-report/controller.ts";
 import { createGpuEndpointReconciler } from "./gpu-endpoint/controller.ts";
 import { createEndpointMetrics } from "./gpu-endpoint/metrics.ts";
@@ -60,6 +65,8 @@ export type AssembleOptions = {
   watchNamespaces: readonly string[];
   maxConcurrentReconciles: number;
   allowPrivateNetworks: boolean;
+  /** Where the volumes of ArtifactStores are; undefined: there are none. */
+  artifactRoot?: string | undefined;
 };
 
 /** Reconciles wait for the account's limiter, so a deadline is generous; a paid synchronous call takes up to a minute. */
@@ -70,6 +77,13 @@ const REFERENCE_POLL_MS = 20_000;
 /** What somebody else does to an export is put right within a minute. */
 const EXPORT_POLL_MS = 60_000;
 const STOP_DEADLINE_MS = 25_000;
+
+/** ArtifactStores that an object writes to. */
+const byStore: Indexer<KubeObject<{ output?: { storeRef: { name: string } } | undefined }>> = ({ metadata, spec }) =>
+  spec.output === undefined ? [] : [storeKey(metadata.namespace ?? "", spec.output.storeRef.name)];
+const storeLookup = publicOnly(
+  "an ArtifactStore may use public addresses only: use a public address or a volume, or start the operator with --allow-private-networks",
+);
 
 /** The operator: informers, accounts, controllers and what leads from one to the other. Starts nothing. */
 export function assembleOperator(options: AssembleOptions): { manager: Manager; recorder: EventRecorder } {
@@ -83,11 +97,16 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     appName: (endpoint) => (endpoint.status?.appName === undefined ? [] : [endpoint.status.appName]),
   });
   const taskIndex = (job: SpeechJob | VideoJob) => (job.status?.taskID === undefined ? [] : [job.status.taskID]);
-  const speechJobs = informer<SpeechJob>(speechJobResource, { account: byAccount, task: taskIndex });
-  const videoJobs = informer<VideoJob>(videoJobResource, { account: byAccount, task: taskIndex });
-  const billReports = informer<BillReport>(billReportResource, { account: byAccount });
+  const speechJobs = informer<SpeechJob>(speechJobResource, {
+    account: byAccount,
+    task: taskIndex,
+    artifacts: byStore,
+  });
+  const videoJobs = informer<VideoJob>(videoJobResource, { account: byAccount, task: taskIndex, artifacts: byStore });
+  const billReports = informer<BillReport>(billReportResource, { account: byAccount, artifacts: byStore });
   const accountObjects = informer<Account>(accountResource);
   const clusterAccounts = informer<ClusterAccount>(clusterAccountResource);
+  const artifactStores = informer<ArtifactStore>(artifactStoreResource);
 
   const accountObject = (key: AccountKey): Account | ClusterAccount | undefined => {
     const [kind, ...rest] = key.split("/");
@@ -118,7 +137,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
   const polled = { client: kube, clock, log, onChange: onReferenceChange };
   const references = createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS });
   const exports = createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS });
-  const stores = createStoreRegistry(() => false);
+  const stores = createStoreRegistry((key) => artifactStores.store.get(key) !== undefined);
   const paidWork = createPaidWork({
     clock,
     allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
@@ -157,6 +176,16 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
       enqueueDependants(accountKey(kind === accountObjects ? "Account" : "ClusterAccount", name, namespace));
     });
   }
+
+  const enqueueWriters = (key: StoreKey): void => {
+    for (const { resource, store } of [speechJobs, videoJobs, billReports]) {
+      for (const object of store.byIndex("artifacts", key)) enqueue(resource, keyOf(object));
+    }
+  };
+  stores.onChange(enqueueWriters);
+  artifactStores.onChange(({ type, object }) => {
+    if (type !== "Modified") enqueueWriters(keyOf(object));
+  });
 
   // An account gets its finalizer with its first dependant, and its deletion goes on with the last one.
   for (const kind of [endpoints, speechJobs, videoJobs]) {
@@ -241,6 +270,15 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     }),
     ACCOUNT_WORKERS,
   );
+  add(
+    artifactStores,
+    createArtifactStoreReconciler(shared, kindOf(artifactStores), stores, {
+      artifactRoot: options.artifactRoot,
+      lookup: options.allowPrivateNetworks ? undefined : storeLookup,
+      handle: { clock, limits: DEFAULT_LIMITS, slots: createSlots(COPIES_AT_ONCE) },
+    }),
+    ACCOUNT_WORKERS,
+  );
   add(endpoints, createGpuEndpointReconciler(shared, kindOf(endpoints), endpointMetrics));
   const jobs = { submissions: createSubmissions({ clock, random }), copies: createCopies({ clock, random }), stores };
   add(
@@ -256,7 +294,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
   const manager = createManager({
     elector: options.elector,
     journal,
-    informers: [accountObjects, clusterAccounts, endpoints, speechJobs, videoJobs, billReports],
+    informers: [accountObjects, clusterAccounts, artifactStores, endpoints, speechJobs, videoJobs, billReports],
     controllers: [...controllers.values()],
     runnables: [
       { name: "references", start: () => references.start(), stop: () => references.stop() },
@@ -272,7 +310,10 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
         name: "submissions",
         start: () => undefined,
         drain: (deadline: AbortSignal) => jobs.submissions.drain(deadline),
-        stop: () => jobs.copies.stop(),
+        stop: async () => {
+          await jobs.copies.stop();
+          await Promise.all([...stores.entries()].map(([, { handle }]) => handle?.dispose()));
+        },
       },
     ],
     onTakeover: (left) =>

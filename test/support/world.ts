@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, inject } from "vitest";
 import {
   accountResource,
+  artifactStoreResource,
   billReportResource,
   gpuEndpointResource,
   speechJobResource,
@@ -28,6 +29,7 @@ export const API_KEY = "simulator-key";
 
 const RESOURCES: Record<string, Resource> = {
   Account: accountResource,
+  ArtifactStore: artifactStoreResource,
   BillReport: billReportResource,
   GpuEndpoint: gpuEndpointResource,
   SpeechJob: speechJobResource,

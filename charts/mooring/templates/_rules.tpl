@@ -14,10 +14,10 @@ exactly these rights. A new kind is named in "objects", "view", "edit" or "admin
   resources: [speechjobs, videojobs]
   verbs: [list, watch, delete]
 - apiGroups: [mooring.dev]
-  resources: [billreports]
+  resources: [billreports, artifactstores]
   verbs: [list, watch]
 - apiGroups: [mooring.dev]
-  resources: [gpuendpoints/status, speechjobs/status, videojobs/status, accounts/status, billreports/status]
+  resources: [gpuendpoints/status, speechjobs/status, videojobs/status, accounts/status, billreports/status, artifactstores/status]
   verbs: [patch]
 # What specs refer to, by name: API keys, environment, texts. Never listed, never watched.
 - apiGroups: [""]
@@ -81,10 +81,13 @@ exactly these rights. A new kind is named in "objects", "view", "edit" or "admin
   verbs: [get]
 {{- end -}}
 
-{{- /* People: what view, edit and admin see and change. Accounts carry keys and money: changing them is for admins. */ -}}
+{{- /*
+People: what view, edit and admin see and change. Accounts carry keys and money, ArtifactStores may use the operator's own
+identity: changing them is for admins.
+*/ -}}
 {{- define "mooring.rules.view" -}}
 - apiGroups: [mooring.dev]
-  resources: [gpuendpoints, speechjobs, videojobs, accounts, clusteraccounts, billreports]
+  resources: [gpuendpoints, speechjobs, videojobs, accounts, clusteraccounts, billreports, artifactstores]
   verbs: [get, list, watch]
 - apiGroups: [mooring.dev]
   resources: [gpuendpoints/scale]
@@ -102,7 +105,7 @@ exactly these rights. A new kind is named in "objects", "view", "edit" or "admin
 
 {{- define "mooring.rules.admin" -}}
 - apiGroups: [mooring.dev]
-  resources: [accounts]
+  resources: [accounts, artifactstores]
   verbs: [create, update, patch, delete, deletecollection]
 # Verbs that the admission policies ask for: spec.managementPolicy Observe, spec.adoption.mode Override.
 - apiGroups: [mooring.dev]
@@ -113,7 +116,7 @@ exactly these rights. A new kind is named in "objects", "view", "edit" or "admin
 {{- /* `mooring cleanup`, for the moment of an uninstall. */ -}}
 {{- define "mooring.rules.cleanup.cluster" -}}
 - apiGroups: [mooring.dev]
-  resources: [gpuendpoints, speechjobs, videojobs, accounts, clusteraccounts, billreports]
+  resources: [gpuendpoints, speechjobs, videojobs, accounts, clusteraccounts, billreports, artifactstores]
   verbs: [list, patch]
 {{- end -}}
 

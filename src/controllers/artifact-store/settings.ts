@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { ArtifactStore, ArtifactStoreSpec } from "../../api/artifact-store.ts";
+import { joinKey } from "../../artifacts/key.ts";
+import type { StoreOptions } from "../../artifacts/open-store.ts";
+import type { S3Credentials, S3Options } from "../../artifacts/s3/bucket.ts";
+import { MissingReferenceError, type ValueReader } from "../references.ts";
+
+export type StoreWiring = {
+  /** The operator's `--artifact-root`. */
+  artifactRoot: string | undefined;
+  /** Judges the addresses of S3 services. */
+  lookup: S3Options["lookup"];
+};
+
+/** Everything a store is opened with. @throws MissingReferenceError */
+export async function settingsOf(
+  store: ArtifactStore,
+  reader: ValueReader,
+  wiring: StoreWiring,
+): Promise<StoreOptions> {
+  const { s3, volume } = store.spec;
+  if (s3 !== undefined) {
+    const { credentialsSecretRef: ref, ...rest } = s3;
+    const credentials =
+      ref === undefined ? undefined : await readCredentials(reader, store.metadata.namespace ?? "", ref.name);
+    return { kind: "s3", s3: { ...rest, credentials, lookup: wiring.lookup } };
+  }
+  if (wiring.artifactRoot === undefined) {
+    throw new MissingReferenceError(
+      "VolumeNotAvailable",
+      "spec.volume needs an operator that was started with --artifact-root: mount a volume and set it, or use spec.s3",
+    );
+  }
+  return { kind: "volume", volume: { root: wiring.artifactRoot, path: volume?.path ?? "" } };
+}
+
+/** The names that the AWS tools and ObjectBucketClaims use. */
+async function readCredentials(reader: ValueReader, namespace: string, name: string): Promise<S3Credentials> {
+  const value = async (key: string) => (await reader.secretKey(namespace, { name, key })).trim();
+  const accessKeyId = await value("AWS_ACCESS_KEY_ID");
+  const secretAccessKey = await value("AWS_SECRET_ACCESS_KEY");
+  const sessionToken = await value("AWS_SESSION_TOKEN").catch((error: unknown) => {
+    if (error instanceof MissingReferenceError && error.reason === "SecretKeyMissing") return undefined;
+    throw error;
+  });
+  return { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) };
+}
+
+/** Where artifacts go, for `kubectl get`. */
+export function locationOf({ s3, volume }: ArtifactStoreSpec, artifactRoot: string | undefined): string {
+  if (s3 !== undefined) return `s3://${joinKey(s3.bucket, s3.prefix ?? "")}`;
+  return pathToFileURL(join(artifactRoot ?? "/", volume?.path ?? "")).href;
+}
