@@ -6,6 +6,7 @@ import { registerImportCommand } from "./import.ts";
 import { registerOperatorCommand } from "./operator.ts";
 import { registerOrphansCommand } from "./orphans.ts";
 import { registerSimulatorCommand } from "./simulator.ts";
+import { registerValidateCommand } from "./validate.ts";
 
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command("mooring")
@@ -18,5 +19,6 @@ export async function run(argv: readonly string[]): Promise<void> {
   registerSimulatorCommand(program);
   registerImportCommand(program);
   registerOrphansCommand(program);
+  registerValidateCommand(program);
   await program.parseAsync(argv);
 }

@@ -1,0 +1,102 @@
+import type { z } from "zod";
+import { KINDS } from "./kinds.ts";
+import { API_VERSION, GROUP } from "./meta.ts";
+import { structuralSchema } from "./structural.ts";
+
+/** What is wrong with a manifest. `path`: keys and indexes from the root; the value there need not exist. */
+export type ManifestProblem = { path: (string | number)[]; message: string };
+
+const OBJECT_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const NAME_LENGTH = 253;
+const ROOT_FIELDS = ["apiVersion", "kind", "metadata", "spec", "status"];
+
+/**
+ * What the API server would refuse of an object of our kinds, as far as one manifest shows it: schema, rules, and fields
+ * that do not exist (as kubectl's validation). What compares with a stored object (immutable fields) cannot be seen.
+ * @returns undefined for an object of somebody else's group
+ */
+export function manifestProblems(object: unknown): ManifestProblem[] | undefined {
+  if (!isRecord(object)) return [{ path: [], message: "is no object: expected apiVersion, kind, metadata and spec" }];
+  const { apiVersion, kind, metadata, spec } = object;
+  if (typeof apiVersion !== "string" || typeof kind !== "string") {
+    const path = typeof apiVersion === "string" ? ["kind"] : ["apiVersion"];
+    return [{ path, message: "is missing or no text: every manifest needs apiVersion and kind" }];
+  }
+  if (apiVersion.split("/")[0] !== GROUP) return undefined;
+  if (apiVersion !== API_VERSION)
+    return [{ path: ["apiVersion"], message: `${apiVersion} is not served: use ${API_VERSION}` }];
+  const definition = KINDS.find(({ resource }) => resource.kind === kind);
+  if (definition === undefined) {
+    const known = KINDS.map(({ resource }) => resource.kind).join(", ");
+    return [{ path: ["kind"], message: `there is no kind ${JSON.stringify(kind)}: use one of ${known}` }];
+  }
+  const problems: ManifestProblem[] = Object.keys(object)
+    .filter((field) => !ROOT_FIELDS.includes(field))
+    .map((field) => ({ path: [field], message: "unknown field" }));
+  problems.push(...metadataProblems(metadata, definition.resource.namespaced));
+  if (spec === undefined || spec === null) return [...problems, { path: ["spec"], message: "is missing" }];
+  problems.push(...unknownFields(spec, structuralSchema(definition.spec), ["spec"]));
+  return [...problems, ...schemaProblems(definition.spec, spec)];
+}
+
+function metadataProblems(metadata: unknown, namespaced: boolean): ManifestProblem[] {
+  if (!isRecord(metadata)) return [{ path: ["metadata"], message: "is missing: it needs a name" }];
+  const { name, generateName, namespace } = metadata;
+  const problems: ManifestProblem[] = [];
+  if (name === undefined && generateName === undefined) {
+    problems.push({ path: ["metadata", "name"], message: "is missing" });
+  } else if (name !== undefined && (typeof name !== "string" || name.length > NAME_LENGTH || !OBJECT_NAME.test(name))) {
+    problems.push({
+      path: ["metadata", "name"],
+      message: `${JSON.stringify(name)} must be lower-case letters, digits, '-' and '.', at most ${NAME_LENGTH} characters`,
+    });
+  }
+  if (namespace !== undefined && !namespaced) {
+    problems.push({ path: ["metadata", "namespace"], message: "this kind has no namespace: remove it" });
+  }
+  return problems;
+}
+
+function schemaProblems(schema: z.ZodType, spec: unknown): ManifestProblem[] {
+  const parsed = schema.safeParse(withoutNulls(spec));
+  if (parsed.success) return [];
+  return parsed.error.issues
+    .filter(({ code }) => code !== "unrecognized_keys") // told as unknown fields
+    .map(({ path, message }) => ({
+      path: ["spec", ...path.map((part) => (typeof part === "number" ? part : String(part)))],
+      message,
+    }));
+}
+
+/** The API server drops what is null before it looks. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isRecord(value)) return value;
+  const kept = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(kept.map(([key, field]) => [key, withoutNulls(field)]));
+}
+
+function unknownFields(value: unknown, schema: Record<string, unknown>, path: (string | number)[]): ManifestProblem[] {
+  const { properties, items, additionalProperties } = schema;
+  if (Array.isArray(value) && isRecord(items)) {
+    return value.flatMap((item, index) => unknownFields(item, items, [...path, index]));
+  }
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([key, field]) => {
+    const here = [...path, key];
+    if (isRecord(additionalProperties)) return unknownFields(field, additionalProperties, here);
+    if (!isRecord(properties)) return [];
+    const known = properties[key];
+    return isRecord(known) ? unknownFields(field, known, here) : [{ path: here, message: unknown(key, properties) }];
+  });
+}
+
+/** The field that was probably meant differs in the case of letters alone, most of the time (`clusterId`). */
+function unknown(key: string, properties: Record<string, unknown>): string {
+  const meant = Object.keys(properties).find((name) => name.toLowerCase() === key.toLowerCase());
+  return meant === undefined ? "unknown field" : `unknown field: did you mean ${meant}?`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
