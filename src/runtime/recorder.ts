@@ -4,7 +4,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 
-const eventResource: Resource = {
+export const eventResource: Resource = {
   group: "events.k8s.io",
   version: "v1",
   plural: "events",

@@ -3,7 +3,7 @@ import type { Reconcile, ReconcileContext, Result } from "../../runtime/controll
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { patchStatus, type Shared, setFinalizer, settleGone } from "../shared.ts";
-import { copyResults, keyOfResult } from "./copies.ts";
+import { abandonCopies, copyResults, keyOfResult } from "./copies.ts";
 import { announce, announceGone } from "./events.ts";
 import { afterFinish } from "./finish.ts";
 import { decide } from "./machine.ts";
@@ -145,15 +145,17 @@ export function createJobReconciler<T extends Job>(
   }
 
   /** A finalizer holds a deleted job only while its copy runs: what was paid for is kept. */
-  async function leave(key: string, job: T, { signal }: ReconcileContext): Promise<Result> {
+  async function leave(key: string, job: T, { signal, log }: ReconcileContext): Promise<Result> {
     const { uid = "", finalizers = [] } = job.metadata;
     const copy = copies.find(uid);
-    if (finalizers.includes(FINALIZER) && copy !== undefined && copy.end === undefined) return undefined;
+    const held = finalizers.includes(FINALIZER);
+    if (held && copy !== undefined && copy.end === undefined) return undefined;
     gone(key, job);
+    if (!held) return undefined;
     if (copy?.end?.kind === "Stored") {
       const uris = copy.end.results.flatMap(({ artifact }) => artifact?.uri ?? []).join(", ");
       shared.recorder.event(job, "Normal", "Stored", "Delete", `The results are kept at ${uris}`);
-    }
+    } else await abandonCopies(job, wiring.stores, signal, log);
     copies.forget(uid, false);
     await setFinalizer(shared, kind, job, FINALIZER, false, signal);
     return undefined;

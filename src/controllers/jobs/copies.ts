@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import type { JobResult } from "../../api/job.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import { artifactKey } from "../../artifacts/key.ts";
@@ -5,6 +6,7 @@ import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { AccountHandle } from "../account/registry.ts";
+import type { StoreRegistry } from "../artifact-store/registry.ts";
 import type { Job } from "./types.ts";
 
 /** How a copy ended; `results` carry the artifacts that are there by now. */
@@ -92,6 +94,21 @@ export async function copyResults(
     }
   }
   return { kind: "Stored", results };
+}
+
+/** Removes what an unfinished copy left in the store, for an object that is to go: that must not wait for a broken store. */
+export async function abandonCopies(job: Job, stores: StoreRegistry, signal: AbortSignal, log: Logger): Promise<void> {
+  const { output } = job.spec;
+  const target = output && stores.resolve(job.metadata.namespace ?? "", output.storeRef);
+  if (target?.kind !== "Usable") return;
+  for (const [index, { artifact, type }] of (job.status?.results ?? []).entries()) {
+    if (artifact !== undefined) continue;
+    try {
+      await target.store.abandon(keyOfResult(job, index, type), signal);
+    } catch (error) {
+      log.warn({ reason: String(error), result: index }, "an unfinished copy was not removed from the store");
+    }
+  }
 }
 
 /** Where a result of a job lies in its store. */

@@ -7,8 +7,11 @@ import { resultsFrom } from "./results.ts";
 import type { StateKind } from "./states.ts";
 import type { Accepted, Job, JobSpec, JobStatus, PaidRequest } from "./types.ts";
 
-/** Why something cannot go on now. `stalled`: a person must act; otherwise it goes on by itself. */
-export type Block = { reason: Reason; message: string; stalled: boolean };
+/**
+ * Why something cannot go on now. `stalled`: a person must act; otherwise it goes on by itself. `againMs`: nobody tells when it
+ * can go on, so it is looked at again.
+ */
+export type Block = { reason: Reason; message: string; stalled: boolean; againMs?: number };
 type End = { reason: Reason; message: string; result?: TaskResult | undefined; entry?: JournalEntry | undefined };
 /** The remote has done its work. `entry`: of a request that gave the results at once. */
 type Delivery = {

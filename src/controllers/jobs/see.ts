@@ -21,6 +21,9 @@ import type { Submissions } from "./submissions.ts";
 import { acceptedFrom } from "./submit.ts";
 import { InvalidJobError, type Job, type JobAdapter } from "./types.ts";
 
+/** A Secret or ConfigMap that is not there may come; nobody tells. */
+const REFERENCE_RETRY_MS = 15_000;
+
 /** What runs for the jobs of both kinds beside their reconciles. */
 export type JobWiring = { submissions: Submissions; copies: Copies; stores: StoreRegistry };
 
@@ -88,8 +91,9 @@ export async function see<T extends Job>(
     } catch (error) {
       const { message } = error instanceof Error ? error : new Error(String(error));
       if (error instanceof InvalidJobError) return { kind: "InvalidSpec", reason: "InvalidSpec", message };
-      if (error instanceof MissingReferenceError)
-        return { kind: "Blocked", reason: error.reason, message, stalled: true };
+      if (error instanceof MissingReferenceError) {
+        return { kind: "Blocked", reason: error.reason, message, stalled: true, againMs: REFERENCE_RETRY_MS };
+      }
       throw error;
     }
   }

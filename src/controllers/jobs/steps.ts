@@ -48,8 +48,8 @@ export function showSuspended(): Step {
   return { outcome: { phase: "Suspended" } };
 }
 
-export function showBlock({ reason, message, stalled }: Seen<"Blocked">): Step {
-  return { outcome: { phase: "Pending", reason, message, stalled } };
+export function showBlock({ reason, message, stalled, againMs }: Seen<"Blocked">): Step {
+  return { outcome: { phase: "Pending", reason, message, stalled }, ...(againMs === undefined ? {} : { againMs }) };
 }
 
 export function showUnaffordable({ reason, message, stalled }: Seen<"Unaffordable">): Step {
@@ -223,8 +223,8 @@ export function showFailedCopy({ results, message, stalled }: Seen<"CopyFailed">
   return { outcome: { phase: "Storing", result: undefined, results, reason, message, stalled }, againMs: 0 };
 }
 
-export function showBlockedCopy({ kind: _kind, ...block }: Seen<"Blocked">, context: JobContext): Step {
-  return storing(context, block, BLOCKED_COPY_MS);
+export function showBlockedCopy({ reason, message, stalled }: Seen<"Blocked">, context: JobContext): Step {
+  return storing(context, { reason, message, stalled }, BLOCKED_COPY_MS);
 }
 
 function storing({ job }: JobContext, block: Block, againMs: number): Step {
