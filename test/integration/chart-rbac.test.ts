@@ -25,6 +25,7 @@ const MODES = {
   "cluster-wide": [],
   "per namespace": ["--set", "watchNamespaces={team}"],
   "guarded metrics": ["--set", "metrics.auth=token-review"],
+  "exports of secrets": ["--set", "rbac.exportTo.secrets=true"],
 } as const;
 
 /** What rules allow, a line for each verb: `verb resource[.group][/name]`. */
@@ -60,13 +61,14 @@ describe("the operator's rights", () => {
     await expect(table(objects)).toMatchFileSnapshot(`./rights/${mode.replaceAll(" ", "-")}.txt`);
   });
 
-  test("hold no list or watch of Secrets, no wildcard, and no write of roles", async () => {
-    for (const settings of Object.values(MODES)) {
+  test("hold no list or watch of Secrets, no write of them unless asked for, no wildcard, and no write of roles", async () => {
+    for (const [mode, settings] of Object.entries(MODES)) {
       const rights = (await render("mooring-system", ...settings)).flatMap(({ rules = [] }) => rightsOf(rules));
       expect(rights.length).toBeGreaterThan(20);
       for (const right of rights) {
         expect(right).not.toContain("*");
-        expect(right).not.toMatch(/^secrets.*: (list|watch|update|delete)/);
+        expect(right).not.toMatch(/^secrets.*: (list|watch|update|deletecollection)/);
+        if (mode !== "exports of secrets") expect(right).not.toMatch(/^secrets.*: (create|patch|delete)/);
         expect(right).not.toContain("rbac.authorization.k8s.io");
       }
     }
@@ -138,8 +140,8 @@ async function refusals(operator: Operator): Promise<string[]> {
 
 describe("an operator with exactly these rights", () => {
   it.each([
-    ["cluster-wide", () => []],
-    ["per namespace", (namespace: string) => ["--set", `watchNamespaces={${namespace}}`]],
+    ["cluster-wide", () => MODES["exports of secrets"]],
+    ["per namespace", (namespace: string) => ["--set", `watchNamespaces={${namespace}},rbac.exportTo.secrets=true`]],
   ] as const)("%s takes the main path, and nothing is refused", async (_, settingsOf) => {
     const world = await disposableWorld("rights");
     const { namespace, kube } = world;
@@ -152,7 +154,8 @@ describe("an operator with exactly these rights", () => {
       { name: "HUB", valueFrom: { secretKeyRef: { name: "tokens", key: "hub" } } },
       { name: "MODE", valueFrom: { configMapKeyRef: { name: "settings", key: "mode" } } },
     ];
-    await world.apply(manifest("endpoint", { env }, "one"));
+    const exportTo = { configMap: { name: "one-url" }, secret: { name: "one-url" } };
+    await world.apply(manifest("endpoint", { env, exportTo }, "one"));
     for (const variant of ["turbo", "hd", "image"] as const) await world.apply(manifest(variant, {}, variant));
     await world.apply(manifest("hd", { ttlSecondsAfterFinished: 1 }, "short-lived"));
     const clusterAccount = await aClusterAccount(world);
@@ -167,10 +170,17 @@ describe("an operator with exactly these rights", () => {
     await eventually("the finished job is deleted", async () =>
       (await world.list("SpeechJob")).every(({ metadata }) => metadata.name !== "short-lived"),
     );
+    for (const kind of ["ConfigMap", "Secret"])
+      await eventually("the export is there", () => world.get(kind, "one-url"));
+    await world.patch("ConfigMap", "one-url", { data: { url: "somebody's" } });
     await world.patch("GpuEndpoint", "one", { spec: { workers: { max: 3 } } });
     await eventually(
       "the change arrives",
       async () => (await world.get("GpuEndpoint", "one")).status?.appliedGeneration === 2,
+    );
+    await world.patch("GpuEndpoint", "one", { spec: { exportTo: null } });
+    await eventually("the exports are gone", async () =>
+      (await world.list("Secret")).every(({ metadata }) => metadata.name !== "one-url"),
     );
     await world.remove("GpuEndpoint", "one");
     await eventually("the endpoint is gone", async () => (await world.list("GpuEndpoint")).length === 0);

@@ -12,17 +12,36 @@ exactly these rights. A new kind is named in "objects", "view", "edit" or "admin
 # A finished job is deleted when its ttlSecondsAfterFinished is over.
 - apiGroups: [mooring.dev]
   resources: [speechjobs, videojobs]
-  verbs: [list, watch, delete]
+  verbs: [list, watch, patch, delete]
 - apiGroups: [mooring.dev]
   resources: [billreports, artifactstores]
   verbs: [list, watch]
 - apiGroups: [mooring.dev]
-  resources: [gpuendpoints/status, speechjobs/status, videojobs/status, accounts/status, billreports/status, artifactstores/status]
+  resources:
+    - gpuendpoints/status
+    - speechjobs/status
+    - videojobs/status
+    - accounts/status
+    - billreports/status
+    - artifactstores/status
   verbs: [patch]
 # What specs refer to, by name: API keys, environment, texts. Never listed, never watched.
 - apiGroups: [""]
   resources: [secrets, configmaps]
   verbs: [get]
+{{- with .Values.rbac.exportTo }}
+{{- if .configMaps }}
+# spec.exportTo of endpoints and bill reports. Only what an object of ours owns is changed or deleted.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [create, update, patch, delete]
+{{- end }}
+{{- if .secrets }}
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [create, patch, delete]
+{{- end }}
+{{- end }}
 {{ include "mooring.rules.events" . }}
 {{- end -}}
 
