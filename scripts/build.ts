@@ -1,8 +1,9 @@
-/** Bundles src/main.ts and every dependency into one file that runs with nothing but Node. */
-import { chmod } from "node:fs/promises";
+/** Bundles src/main.ts and every dependency into one file that runs with nothing but Node, and lists them in dist/sbom.cdx.json. */
+import { chmod, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
+import { billOfMaterials } from "./sbom.ts";
 
-await build({
+const { metafile } = await build({
   entryPoints: ["src/main.ts"],
   outfile: "dist/mooring.mjs",
   bundle: true,
@@ -15,6 +16,7 @@ await build({
   keepNames: true,
   sourcemap: "linked",
   legalComments: "linked",
+  metafile: true,
   banner: {
     js: [
       // A small young generation: bursts of short-lived objects otherwise triple the operator's memory for hours.
@@ -28,3 +30,5 @@ await build({
   },
 });
 await chmod("dist/mooring.mjs", 0o755);
+const sbom = await billOfMaterials(".", Object.keys(metafile.inputs));
+await writeFile("dist/sbom.cdx.json", `${JSON.stringify(sbom, null, 2)}\n`);

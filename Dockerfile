@@ -1,0 +1,53 @@
+# syntax=docker/dockerfile:1
+# The operator's image: Node, the libraries that it needs, and one bundled file. No shell, no package manager.
+#   docker build -t mooring/operator:dev .
+#   NODE_IMAGE         where Node comes from, Node 24 on Debian
+#   SOURCE_DATE_EPOCH  of the commit, in seconds: the same sources, NODE_IMAGE and time give the same layers
+#   VERSION, REVISION  for the labels
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+# The bundle is the same for every platform, so it is built once, on the machine's own.
+FROM --platform=${BUILDPLATFORM:-linux} ${NODE_IMAGE} AS build
+# Authorities that the base image trusts count for npm too.
+ENV NODE_USE_SYSTEM_CA=1 NO_COLOR=1
+WORKDIR /src
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY tsconfig.json LICENSE ./
+COPY scripts ./scripts
+COPY src ./src
+ARG SOURCE_DATE_EPOCH=0
+RUN npm run build \
+ && mkdir -p /out/app \
+ && cp dist/mooring.mjs dist/mooring.mjs.LEGAL.txt dist/sbom.cdx.json LICENSE /out/app/ \
+ && chmod -R u=rwX,go=rX /out \
+ && find /out -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +
+
+FROM ${NODE_IMAGE} AS runtime
+ARG SOURCE_DATE_EPOCH=0
+RUN mkdir -p /out/etc /out/tmp \
+ && node=$(readlink -f "$(command -v node)") \
+ && install -D "$node" /out/usr/local/bin/node \
+ && ldd "$node" | grep -o '/[^ ]*' | xargs cp --dereference --parents --target-directory /out \
+ && echo 'mooring:x:65532:65532::/:/sbin/nologin' >/out/etc/passwd \
+ && echo 'mooring:x:65532:' >/out/etc/group \
+ && echo 'hosts: files dns' >/out/etc/nsswitch.conf \
+ && chmod 1777 /out/tmp \
+ && find /out -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +
+
+FROM scratch
+COPY --from=runtime /out/ /
+COPY --from=build /out/ /
+USER 65532:65532
+WORKDIR /app
+ENV NODE_ENV=production PATH=/usr/local/bin
+# As the bundle's first line: a small young generation keeps memory flat.
+ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=4", "/app/mooring.mjs"]
+CMD ["operator"]
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="mooring" \
+      org.opencontainers.image.description="Kubernetes operator for a remote serverless GPU, speech and video service" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
