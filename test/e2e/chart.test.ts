@@ -1,0 +1,171 @@
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { manifest } from "../support/manifests.ts";
+import { type Cluster, prepareCluster } from "./cluster.ts";
+import { isTrue, RELEASE, type Release, releaseIn } from "./release.ts";
+
+/** What it takes and costs; printed at the end. */
+const figures: string[] = [];
+const SYSTEM = "mooring-e2e-system";
+const TEAM = "mooring-e2e-team";
+const EXAMPLES = fileURLToPath(new URL("../../examples", import.meta.url));
+const KINDS = ["gpuendpoints", "speechjobs", "videojobs"];
+const seconds = (since: number) => ((performance.now() - since) / 1000).toFixed(1);
+
+let cluster: Cluster;
+let release: Release;
+
+beforeAll(async () => {
+  cluster = await prepareCluster(process.env);
+  release = releaseIn(cluster, SYSTEM);
+  if (cluster.imageBytes > 0) figures.push(`image: ${(cluster.imageBytes / 1e6).toFixed(0)} MB`);
+  for (const name of [SYSTEM, TEAM]) {
+    await release.kubectl("create", "namespace", name);
+    await release.kubectl("label", "namespace", name, "pod-security.kubernetes.io/enforce=restricted");
+  }
+});
+
+afterAll(async () => {
+  console.log(figures.join("\n"));
+  if (release !== undefined) {
+    await release.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout=3m");
+    await release.kubectl(
+      "delete",
+      "crd",
+      "-l",
+      "app.kubernetes.io/part-of=mooring",
+      "--ignore-not-found",
+      "--timeout=120s",
+    );
+    await release.kubectl("delete", "namespace", SYSTEM, TEAM, "--ignore-not-found", "--timeout=120s");
+  }
+  await cluster?.stop();
+});
+
+/** The operator pod's resident memory, MiB. */
+async function residentMiB(pod: string): Promise<number> {
+  const script = 'console.log(/VmRSS:\\s+(\\d+)/.exec(require("fs").readFileSync("/proc/1/status", "utf8"))[1])';
+  return Number(await release.kubectl("-n", SYSTEM, "exec", pod, "--", "node", "-e", script)) / 1024;
+}
+
+async function ready(kinds = KINDS): Promise<void> {
+  await release.kubectl("-n", TEAM, "wait", "--for=condition=Ready", "--all", "--timeout=180s", kinds.join(","));
+}
+
+test("helm install is ready in a restricted namespace, and so is ClusterAccount default", async () => {
+  const start = performance.now();
+  await release.install("--set", "simulator.enabled=true,metrics.dashboard.enabled=true");
+  await release.kubectl("wait", "--for=condition=Ready", "--timeout=60s", "clusteraccount/default");
+  figures.push(`time to Ready after helm install: ${seconds(start)} s`);
+  await release.kubectl("-n", SYSTEM, "get", "networkpolicy", RELEASE);
+});
+
+test("helm test passes", async () => {
+  expect(await release.helm("test", RELEASE)).toMatch(/Phase:\s+Succeeded/);
+});
+
+test("the operator's service account may do what the list says, and nothing else", async () => {
+  const [pod] = await release.list("pods", "-n", SYSTEM, "-l", "app.kubernetes.io/component=operator");
+  figures.push(`memory of an idle operator: ${(await residentMiB(pod?.metadata.name ?? "")).toFixed(0)} MiB`);
+  const rights = async (namespace: string) => {
+    const user = `system:serviceaccount:${SYSTEM}:${RELEASE}`;
+    const table = await release.kubectl("-n", namespace, "auth", "can-i", "--list", "--no-headers", `--as=${user}`);
+    // What every authenticated user may (system:basic-user, system:discovery) is the cluster's affair.
+    const own = table.split("\n").map((line) => line.trim().replaceAll(/\s{2,}/g, "  "));
+    return own.filter((line) => line !== "" && !line.startsWith("[/") && !line.startsWith("selfsubject")).sort();
+  };
+  const text = `everywhere\n${(await rights(TEAM)).join("\n")}\n\nin the release's namespace\n${(await rights(SYSTEM)).join("\n")}\n`;
+  await expect(text).toMatchFileSnapshot("./rights.txt");
+  expect(text).not.toMatch(/^secrets\s.*(list|watch)/m);
+});
+
+test("kubectl apply -f examples/ works at once", async () => {
+  const start = performance.now();
+  await release.kubectl("-n", TEAM, "apply", "-f", EXAMPLES);
+  await ready();
+  figures.push(`examples Ready: ${seconds(start)} s`);
+});
+
+test("an upgrade with another replica changes nothing at the service", async () => {
+  const before = (await release.audit("createEndpoint")).length;
+  await release.install("--set", "simulator.enabled=true,replicas=2,logLevel=debug");
+  await release.kubectl("-n", SYSTEM, "rollout", "status", `deployment/${RELEASE}`, "--timeout=120s");
+  await release.until("the new pods lead", async () => {
+    const pods = await release.list("pods", "-n", SYSTEM, "-l", "app.kubernetes.io/component=operator");
+    const leader = await release.leader();
+    return pods.length === 2 && pods.some(({ metadata }) => metadata.name === leader);
+  });
+  await release.kubectl("-n", SYSTEM, "get", "poddisruptionbudget", RELEASE);
+  await ready();
+  expect(await release.audit("createEndpoint")).toHaveLength(before);
+});
+
+test("a rotated key is taken from the Secret without a restart", async () => {
+  const account = async (status: string) =>
+    (await release.list("clusteraccounts")).every((object) => isTrue(object, "Ready") === (status === "True"));
+  await release.configure({ apiKeys: ["rotated-key"] });
+  const poke = { metadata: { annotations: { "mooring.dev/reconcile-requested-at": String(Date.now()) } } };
+  await release.kubectl("patch", "clusteraccount", "default", "--type=merge", "-p", JSON.stringify(poke));
+  await release.until("the old key is refused", () => account("False"));
+  const secret = { stringData: { apiKey: "rotated-key" } };
+  await release.kubectl(
+    "-n",
+    SYSTEM,
+    "patch",
+    "secret",
+    `${RELEASE}-account`,
+    "--type=merge",
+    "-p",
+    JSON.stringify(secret),
+  );
+  const start = performance.now();
+  await release.until("the new key is in use", () => account("True"));
+  figures.push(`account Ready after the Secret changed: ${seconds(start)} s`);
+});
+
+test("a leader that dies during 100 submissions submits nothing twice", async () => {
+  const names = Array.from({ length: 100 }, (_, index) => `paid-${index}`);
+  const jobs = names.map((name) => {
+    const job = manifest("hd", { text: `Only once: ${name}.` }, name);
+    return { ...job, metadata: { ...job.metadata, labels: { e2e: "paid" } } };
+  });
+  const leader = await release.leader();
+  await release.kubectlWith(
+    JSON.stringify({ apiVersion: "v1", kind: "List", items: jobs }),
+    "-n",
+    TEAM,
+    "apply",
+    "-f",
+    "-",
+  );
+  const submitted = async () =>
+    (await release.audit("submitSpeech")).filter(({ body }) => body?.text?.startsWith("Only once"));
+  await release.until("some are submitted", async () => (await submitted()).length >= 5);
+  await release.kubectl("-n", SYSTEM, "delete", "pod", leader ?? "", "--grace-period=0", "--force", "--wait=false");
+  const start = performance.now();
+  await release.until("the other replica leads", async () => ![undefined, leader].includes(await release.leader()));
+  figures.push(`takeover: ${seconds(start)} s`);
+  const phases = async () =>
+    (await release.list("speechjobs", "-n", TEAM, "-l", "e2e=paid")).map(({ status }) => status?.phase);
+  await release.until(
+    "every job has ended or waits for a person",
+    async () => (await phases()).every((phase) => phase === "Succeeded" || phase === "Halted"),
+    240_000,
+  );
+  const texts = (await submitted()).filter(({ effect }) => effect !== undefined).map(({ body }) => body?.text);
+  expect(texts.length).toBe(new Set(texts).size);
+  const halted = (await phases()).filter((phase) => phase === "Halted").length;
+  figures.push(
+    `leader killed during 100 submissions: ${texts.length} submitted, ${texts.length - new Set(texts).size} twice, ${halted} halted`,
+  );
+  expect(texts.length + halted).toBeGreaterThanOrEqual(100);
+});
+
+test("uninstalling strands nothing: objects stay, and can be deleted", async () => {
+  await release.helm("uninstall", RELEASE, "--wait", "--timeout=3m");
+  const left = await release.list("gpuendpoints", "-n", TEAM);
+  expect(left.length).toBeGreaterThan(0);
+  for (const { metadata } of [...left, ...(await release.list("clusteraccounts"))])
+    expect(metadata.finalizers ?? []).toEqual([]);
+  await release.kubectl("delete", "namespace", TEAM, "--timeout=60s");
+});

@@ -1,0 +1,13 @@
+import { defineConfig } from "vitest/config";
+
+/** `npm run test:e2e`: one story in order, and nothing after what fails. */
+export default defineConfig({
+  test: {
+    name: "e2e",
+    include: ["test/e2e/**/*.test.ts"],
+    environment: "node",
+    testTimeout: 300_000,
+    hookTimeout: 1_800_000,
+    bail: 1,
+  },
+});
