@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import packageJson from "../../package.json" with { type: "json" };
+import { CHART, helm } from "../support/chart.ts";
 import { kubectlInNamespace } from "../support/kubectl.ts";
 import { commandsIn, fencedBlocks } from "../support/markdown.ts";
 
@@ -39,6 +41,22 @@ describe("manifests", () => {
   });
 });
 
+describe("values of the chart", () => {
+  const [page] = pages.filter(({ path }) => path === "docs/install.md");
+  const values = fencedBlocks(page?.text ?? "").filter(
+    ({ language, body }) => language === "yaml" && !body.includes("kind:"),
+  );
+
+  test("are there", () => expect(values.length).toBeGreaterThan(1));
+
+  test.each(values)("of line $line are accepted by the chart", async ({ body }) => {
+    const folder = await mkdtemp(join(tmpdir(), "mooring-values-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    await writeFile(join(folder, "values.yaml"), body);
+    expect(await helm("template", CHART, "--values", join(folder, "values.yaml"))).toMatchObject({ code: 0 });
+  });
+});
+
 describe("commands", () => {
   const commands = pages.flatMap(({ path, text }) =>
     fencedBlocks(text)
@@ -54,7 +72,14 @@ describe("commands", () => {
 
   test("are of programs that are checked here", () => {
     expect(commands.length).toBeGreaterThan(20);
-    expect([...new Set(commands.map(({ program }) => program))].sort()).toEqual(["curl", "kubectl", "mooring", "npm"]);
+    expect([...new Set(commands.map(({ program }) => program))].sort()).toEqual([
+      "curl",
+      "docker",
+      "helm",
+      "kubectl",
+      "mooring",
+      "npm",
+    ]);
   });
 
   test.each(of("kubectl"))("$place kubectl $text", async ({ args, flags }) => {
@@ -77,6 +102,17 @@ describe("commands", () => {
     expect(stdout).toContain(`Usage: mooring ${args[0]}`);
     for (const flag of flags) expect(stdout, flag).toMatch(flagIn(flag));
   });
+
+  test.each(of("helm"))("$place helm $text", async ({ args, flags, text }) => {
+    const [verb = ""] = args;
+    const { stdout: help } = await helm(verb, "--help");
+    expect(help).toContain(`helm ${verb}`);
+    for (const flag of flags) expect(help, `helm ${verb} ${flag}`).toMatch(flagIn(flag));
+    const settings = [...text.matchAll(/--set (\S+)/g)].map(([, setting]) => setting ?? "");
+    expect(await helm("template", CHART, ...settings.flatMap((one) => ["--set", one]))).toMatchObject({ code: 0 });
+  });
+
+  test.each(of("docker"))("$place docker $text", ({ args }) => expect(["build", "push"]).toContain(args[0]));
 
   test.each(of("npm"))("$place npm $text", ({ args }) => {
     if (args[0] === "run") expect(Object.keys(packageJson.scripts)).toContain(args[1]);
