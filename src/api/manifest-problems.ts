@@ -64,7 +64,7 @@ function schemaProblems(schema: z.ZodType, spec: unknown): ManifestProblem[] {
     .filter(({ code }) => code !== "unrecognized_keys") // told as unknown fields
     .map(({ path, message }) => ({
       path: ["spec", ...path.map((part) => (typeof part === "number" ? part : String(part)))],
-      message,
+      message: message.endsWith("received undefined") ? "is missing" : message,
     }));
 }
 

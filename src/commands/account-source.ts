@@ -21,10 +21,13 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 const KEY_VARIABLE = "MOORING_API_KEY";
 
-export function addClusterOptions(command: Command): Command {
+export function addClusterOptions(
+  command: Command,
+  namespaceHelp = "the namespace; default that of the kubeconfig's context",
+): Command {
   return command
     .option("--kubeconfig <path>", "the cluster; default KUBECONFIG, ~/.kube/config, or the pod's service account")
-    .option("-n, --namespace <name>", "the namespace; default that of the kubeconfig's context");
+    .option("-n, --namespace <name>", namespaceHelp);
 }
 
 /** The flags by which commands find an account and its key. The key itself is never one of them. */

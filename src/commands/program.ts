@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { registerApplyCommand } from "./apply.ts";
 import { registerCleanupCommand } from "./cleanup.ts";
 import { registerCrdsCommand } from "./crds.ts";
+import { registerDoctorCommand } from "./doctor.ts";
 import { registerImportCommand } from "./import.ts";
 import { registerOperatorCommand } from "./operator.ts";
 import { registerOrphansCommand } from "./orphans.ts";
@@ -20,5 +21,6 @@ export async function run(argv: readonly string[]): Promise<void> {
   registerImportCommand(program);
   registerOrphansCommand(program);
   registerValidateCommand(program);
+  registerDoctorCommand(program);
   await program.parseAsync(argv);
 }

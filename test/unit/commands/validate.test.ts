@@ -31,7 +31,7 @@ describe("tells the line, the object, the field and what is allowed", () => {
     [
       "a missing field, at what lacks it",
       GOOD.replace("  port: 8000\n", ""),
-      /^6: GpuEndpoint\/sample: spec\.port: .*number/,
+      /^6: GpuEndpoint\/sample: spec\.port: is missing/,
     ],
     [
       "a rule between fields",

@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { run, tools } from "../support/command-line.ts";
+import { manifest } from "../support/manifests.ts";
+import { BUNDLE, closeWorldsAfterAll, disposableWorld } from "../support/world.ts";
+
+closeWorldsAfterAll();
+
+it("mooring doctor: a line a check, and what is wrong with which account", { timeout: 60_000 }, async () => {
+  const world = await disposableWorld("doctor");
+  const { mooring } = tools(world);
+  const good = await mooring("doctor");
+  const lines = good.stdout.trim().split("\n");
+  expect(lines[0]).toMatch(/^ok {4}API server https:\S+ answers; we are \S+$/);
+  for (const plural of ["gpuendpoints", "accounts", "clusteraccounts", "speechjobs", "videojobs"]) {
+    expect(good.stdout).toContain(`ok    ${plural}.mooring.dev is installed as this version of Mooring has it\n`);
+  }
+  expect(good.stdout).toContain(`ok    Account ${world.namespace}/default: ${world.simulator.url} takes the key\n`);
+  expect(lines.at(-1)).toMatch(/^ok {4}we have all \d+ rights of the operator$/);
+
+  await world.apply({
+    ...manifest("account", { baseURL: world.simulator.url, apiKeySecretRef: { name: "no", key: "k" } }, "keyless"),
+  });
+  await world.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "wrong" },
+    stringData: { apiKey: "wrong-0123456789" },
+  });
+  await world.apply({
+    ...manifest(
+      "account",
+      { baseURL: world.simulator.url, apiKeySecretRef: { name: "wrong", key: "apiKey" } },
+      "refused",
+    ),
+  });
+  const bad = await mooring("doctor");
+  expect(bad.code).toBe(1);
+  expect(bad.stdout).toMatch(/^bad {3}Account \S+\/keyless: Secret \S+\/no does not exist: create it$/m);
+  expect(bad.stdout).toMatch(/^bad {3}Account \S+\/refused: the service refuses the key: /m);
+  expect(bad.stdout).not.toContain("wrong-0123456789");
+
+  const away = await run(process.execPath, [BUNDLE, "doctor", "--kubeconfig", "/nonexistent"]);
+  expect(away).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/^mooring: kubeconfig .*no such file\n$/),
+  });
+});
