@@ -1,5 +1,9 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, it } from "vitest";
+import { fileURLToPath } from "node:url";
+import { expect, it, onTestFinished } from "vitest";
 import { createRandom } from "../../src/simulator/random.ts";
 import { manifest, type Variant } from "../support/manifests.ts";
 import {
@@ -20,7 +24,7 @@ const SEED = Number(process.env.MOORING_KILL_SEED ?? 1);
 /** An operator lives this long, from when its controllers have started. */
 const [SHORTEST_MS, LONGEST_MS] = [50, 2_500];
 
-const PAID = ["submitSpeech", "synthesizeSpeech", "submitImageToVideo", "submitVideoToVideo"];
+const PAID = ["submitSpeech", "synthesizeSpeech", "streamSpeech", "submitImageToVideo", "submitVideoToVideo"];
 const FAULTS = [
   ...PAID.flatMap((operation) => [
     { operation, kind: "resetAfter", probability: 0.05 },
@@ -28,6 +32,7 @@ const FAULTS = [
     { operation, kind: "gatewayPage", after: true, probability: 0.01 },
     { operation, kind: "gatewayPage", probability: 0.01 },
   ]),
+  { operation: "streamSpeech", kind: "truncate", probability: 0.05 },
   { operation: "getTaskResult", kind: "status", status: 500, probability: 0.04 },
   { operation: "getTaskResult", kind: "resetBefore", probability: 0.03 },
   { operation: "getTaskResult", kind: "gatewayPage", probability: 0.03 },
@@ -36,6 +41,7 @@ const FAULTS = [
 const VARIANTS: readonly [Variant, (text: string) => Record<string, unknown>][] = [
   ["hd", (text) => ({ text })],
   ["turbo", (text) => ({ text })],
+  ["turbo", (text) => ({ text, stream: true, output: { storeRef: { name: "results" } } })],
   ["image", (text) => ({ imageToVideo: { prompt: text } })],
   ["reference", (text) => ({ videoToVideo: { input: { prompt: text } } })],
 ];
@@ -70,8 +76,12 @@ it(`${JOBS} jobs while the operator is killed ${KILLS} times: paid once an attem
   timeout: KILLS * LONGEST_MS * 2 + 600_000,
 }, async () => {
   const random = createRandom(SEED);
+  const root = await mkdtemp(join(tmpdir(), "mooring-killed-"));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const start = () => world.startOperator({ args: [`--artifact-root=${root}`] });
   const world = await disposableWorld("killedjobs", { simulator: { timeScale: 0.5 } });
   await world.control("POST", "/__faults", FAULTS);
+  await world.apply({ kind: "ArtifactStore", metadata: { name: "results" }, spec: { volume: { path: "results" } } });
   const lives = Array.from({ length: KILLS }, () => SHORTEST_MS + random.next() * (LONGEST_MS - SHORTEST_MS));
   const spanMs = lives.reduce((sum, life) => sum + life, 0);
   let working = false;
@@ -91,7 +101,7 @@ it(`${JOBS} jobs while the operator is killed ${KILLS} times: paid once an attem
   })();
   let left = 0;
   for (const life of lives) {
-    const operator = await world.startOperator();
+    const operator = await start();
     await eventually("the operator works", async () => operator.log().includes("controllers started"));
     working = true;
     await sleep(life);
@@ -99,7 +109,7 @@ it(`${JOBS} jobs while the operator is killed ${KILLS} times: paid once an attem
     working = false;
     left += await intents(world);
   }
-  await world.startOperator();
+  await start();
   working = true;
   await applying;
   const calmAt = performance.now();
@@ -178,6 +188,7 @@ async function expectPaidFor(name: string, taken: AuditEntry[], status: Record<s
   expect(status["phase"]).toBe("Succeeded");
   expect(taken.length, `${name} succeeded, and the service took nothing`).toBeGreaterThan(0);
   if (status["taskID"] !== undefined) expect(taken.map(({ id }) => id)).toContain(status["taskID"]);
-  const [result] = status["results"] as { url: string }[];
-  expect((await fetch(result?.url ?? "", { method: "HEAD" })).status).toBe(200);
+  const [result] = status["results"] as { url?: string; artifact?: { uri: string; bytes: number } }[];
+  if (result?.artifact === undefined) expect((await fetch(result?.url ?? "", { method: "HEAD" })).status).toBe(200);
+  else expect((await stat(fileURLToPath(result.artifact.uri))).size).toBe(result.artifact.bytes);
 }
