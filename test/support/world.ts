@@ -18,6 +18,7 @@ import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { secretResource } from "../../src/controllers/references.ts";
 import { createKubeClient, type KubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
+import { isNotFound } from "../../src/kube/errors.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import type { Condition, KubeObject } from "../../src/kube/types.ts";
 import { configMapResource } from "../../src/runtime/journal.ts";
@@ -148,7 +149,9 @@ export async function createWorld(prefix: string, options: WorldOptions = {}): P
     async close() {
       await Promise.all([...operators].map((operator) => operator.kill()));
       await simulator.close();
-      await kube.delete(namespaceResource, { name: namespace });
+      await kube.delete(namespaceResource, { name: namespace }).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error; // what a test deletes is gone
+      });
       await kube.close();
     },
   };

@@ -1,0 +1,120 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { inject, it, type TestContext } from "vitest";
+import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
+import { isNotFound } from "../../src/kube/errors.ts";
+import { manifest } from "../support/manifests.ts";
+import {
+  closeWorldsAfterAll,
+  condition,
+  disposableWorld,
+  eventually,
+  type Operator,
+  type World,
+  waitForCondition,
+} from "../support/world.ts";
+
+closeWorldsAfterAll();
+
+const NAMES = ["one", "two", "three", "four", "five"];
+const SECRETS_GONE = "Secret first";
+const ACCOUNT_GONE = "Secret and account first";
+
+/** A namespace that holds everything: key, account, five endpoints with their exports. The operator's journal is elsewhere. */
+async function inhabited(
+  onTestFinished: TestContext["onTestFinished"],
+): Promise<{ world: World; restart: () => Promise<Operator> }> {
+  const world = await disposableWorld("farewell");
+  const journal = `${world.namespace}-journal`;
+  await world.kube.create(namespaceResource, {}, { metadata: { name: journal }, spec: {} });
+  onTestFinished(() => world.kube.delete(namespaceResource, { name: journal }));
+  const start = () => world.startOperator({ args: [`--leader-election-namespace=${journal}`] });
+  const operator = await start();
+  await Promise.all(
+    NAMES.map(async (name) => {
+      await world.apply(manifest("endpoint", { exportTo: { configMap: { name: `${name}-export` } } }, name));
+      await waitForCondition(world, "GpuEndpoint", name, "Ready");
+    }),
+  );
+  const restart = async () => {
+    await operator.stop();
+    return start();
+  };
+  return { world, restart };
+}
+
+/** Takes things away in the worst order, and sees to it that the operator has noticed. */
+async function impoverish(world: World, what: string): Promise<void> {
+  await world.remove("Secret", "key");
+  await world.patch("Account", "default", { metadata: { annotations: { "mooring.dev/reconcile-requested-at": "1" } } });
+  await waitForCondition(world, "Account", "default", "Stalled");
+  if (what !== ACCOUNT_GONE) return;
+  await world.remove("Account", "default");
+  await eventually("the account is gone, by force", async () => {
+    if ((await world.list("Account")).length === 0) return true;
+    await world.patch("Account", "default", { metadata: { finalizers: null } });
+    return false;
+  });
+  await waitForCondition(world, "GpuEndpoint", "one", "Reconciling");
+}
+
+const kubectl = (...args: string[]) =>
+  promisify(execFile)(inject("kubectl"), ["--kubeconfig", inject("kubeconfig"), ...args]);
+
+const isGone = (world: World) => async () => {
+  try {
+    await world.kube.get(namespaceResource, { name: world.namespace });
+    return false;
+  } catch (error) {
+    if (isNotFound(error)) return true;
+    throw error;
+  }
+};
+
+async function scales(world: World): Promise<string[]> {
+  const { endpoints } = await world.state();
+  return endpoints.map(({ parameters }) => {
+    const { workerConfig } = parameters as { workerConfig: { minNum: number; maxNum: number } };
+    return `${workerConfig.minNum}/${workerConfig.maxNum}`;
+  });
+}
+
+it.concurrent.for(["everything at once", SECRETS_GONE, ACCOUNT_GONE])(
+  "a namespace goes, %s, and its endpoints are scaled to zero",
+  { timeout: 240_000 },
+  async (what, { expect, onTestFinished }) => {
+    const { world } = await inhabited(onTestFinished);
+    expect(await scales(world)).toEqual(NAMES.map(() => "1/2"));
+    if (what !== "everything at once") await impoverish(world, what);
+    await kubectl("delete", "namespace", world.namespace, "--wait=false");
+    await eventually("the namespace is gone", isGone(world), 120_000);
+    expect(await scales(world)).toEqual(NAMES.map(() => "0/0"));
+    expect(await world.audit("createEndpoint")).toHaveLength(NAMES.length);
+  },
+);
+
+it.concurrent.for([SECRETS_GONE, ACCOUNT_GONE])(
+  "%s, and the operator was started anew: the objects say so, and their lines let the namespace go",
+  { timeout: 240_000 },
+  async (what, { expect, onTestFinished }) => {
+    const { world, restart } = await inhabited(onTestFinished);
+    await impoverish(world, what);
+    await restart();
+    await kubectl("delete", "namespace", world.namespace, "--wait=false");
+    const lines = await Promise.all(
+      NAMES.map(async (name) => {
+        const line = `kubectl -n ${world.namespace} annotate gpuendpoint ${name} mooring.dev/deletion-policy=Retain --overwrite`;
+        return eventually(`${name} says why it stays`, async () => {
+          const object = await world.get("GpuEndpoint", name);
+          const { reason, message } = condition(object, "Stalled") ?? {};
+          if (object.metadata.deletionTimestamp === undefined || !message?.endsWith(line)) return false;
+          expect(reason).toBe(what === ACCOUNT_GONE ? "AccountNotFound" : "AccountNotReady");
+          return line;
+        });
+      }),
+    );
+    for (const line of lines) await kubectl(...line.split(" ").slice(1));
+    await eventually("the namespace is gone", isGone(world), 120_000);
+    expect(await scales(world)).toEqual(NAMES.map(() => "1/2"));
+  },
+);
