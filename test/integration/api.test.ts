@@ -23,7 +23,7 @@ describe("what the API server adds", () => {
     rateLimit: { requestsPerSecond: 10, burst: 20 },
     endpoints: { generation: "Current", pageSize: 100, syncInterval: "60s" },
     speech: { maxCharacters: 50_000 },
-    billing: { interval: "1h" },
+    billing: { interval: "1h", settleTime: "24h", timeZone: "UTC" },
   };
   const endpointDefaults = {
     rootfsSizeGB: 100,
@@ -82,6 +82,7 @@ it("kubectl get mooring lists every kind, each by its short name too", async () 
   expect(rows.map(([plural, short]) => `${plural} ${short}`).sort()).toEqual([
     "accounts acct",
     "artifactstores store",
+    "billreports bill",
     "clusteraccounts cacct",
     "gpuendpoints gpuep",
     "speechjobs speech",

@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 type Result = { kind: string; url?: string; type: string; artifact?: { uri: string; bytes: number; sha256: string } };
-const firstOf = (job: AnyObject): Result => (job.status?.results as Result[])[0] as Result;
+const firstOf = ({ status = {} }: AnyObject): Result => (status["results"] as Result[])[0] as Result;
 /** Every file of the job in the store, hidden ones too. */
 async function filesOf(name: string): Promise<string[]> {
   const all = await readdir(root, { recursive: true, withFileTypes: true });
