@@ -55,7 +55,7 @@ export async function startVersitygw(): Promise<S3Server> {
 }
 
 /** The program, from the cache or built from its Go module. */
-async function versitygw(log: (line: string) => void): Promise<string> {
+export async function versitygw(log: (line: string) => void): Promise<string> {
   const folder = join(dirname(cacheFolder(process.env)), PROGRAM, await buildKey(moduleFolder, ["go.mod", "go.sum"]));
   const find = (where: string) => findProgram(PROGRAM, [where]);
   const kept = await find(folder);
