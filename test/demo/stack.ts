@@ -32,15 +32,21 @@ export type Stack = {
   stop(): Promise<void>;
 };
 
-export type StackOptions = { say: (line: string) => void; signal: AbortSignal };
+export type StackOptions = {
+  say: (line: string) => void;
+  signal: AbortSignal;
+  /** Further flags of the operator. */
+  operatorArgs?: readonly string[];
+};
 
 /** Control plane, CRDs, simulator, operator and a default account that points at the simulator. Returns when the account is Ready. */
-export async function startStack({ say, signal }: StackOptions): Promise<Stack> {
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { say, signal } = options;
   const controlPlane = await startControlPlane({ log: (line) => say(`control plane: ${line}`), signal });
   let guarded: Guarded | undefined;
   try {
     guarded = await startGuarded();
-    return await fill(controlPlane, guarded, { say, signal });
+    return await fill(controlPlane, guarded, options);
   } catch (error) {
     await guarded?.stop();
     await controlPlane.stop();
@@ -48,7 +54,8 @@ export async function startStack({ say, signal }: StackOptions): Promise<Stack> 
   }
 }
 
-async function fill(controlPlane: ControlPlane, guarded: Guarded, { say, signal }: StackOptions): Promise<Stack> {
+async function fill(controlPlane: ControlPlane, guarded: Guarded, options: StackOptions): Promise<Stack> {
+  const { say, signal, operatorArgs = [] } = options;
   const { dir, failed } = guarded;
   const borrowed = controlPlane.provider === "existing";
   const namespace = borrowed ? `mooring-demo-${randomBytes(3).toString("hex")}` : "default";
@@ -107,6 +114,7 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, { say, signal 
       "--health-probe-bind-address=127.0.0.1:0",
       "--log-format=pretty",
       ...(borrowed ? scope : []),
+      ...operatorArgs,
     ]);
     const metrics = `http://127.0.0.1:${await printed("operator", /"metrics":(\d+)/)}/metrics`;
     say("operator running");
