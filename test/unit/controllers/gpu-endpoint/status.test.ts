@@ -1,188 +1,35 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { setConditions } from "../../../../src/api/conditions.ts";
-import type { GpuEndpoint, GpuEndpointStatus } from "../../../../src/api/gpu-endpoint.ts";
+import type { GpuEndpointStatus } from "../../../../src/api/gpu-endpoint.ts";
 import { PENDING_STATUS } from "../../../../src/api/meta.ts";
-import type { Difference } from "../../../../src/controllers/gpu-endpoint/drift.ts";
 import { type Outcome, statusOf } from "../../../../src/controllers/gpu-endpoint/status.ts";
 import type { EndpointRecord } from "../../../../src/service/endpoint-record.ts";
-import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
+import { endpointOf } from "../../../support/endpoints.ts";
 import { START } from "../../../support/fake-clock.ts";
+import {
+  drifted,
+  ENDPOINT_STATES,
+  endpointAfter,
+  outcome,
+  recordFor,
+  remote,
+  serving,
+} from "../../../support/golden/endpoints.ts";
 import { contractBreach, kstatusOf, shown } from "../../../support/kstatus.ts";
-import type { Change } from "../../../support/manifests.ts";
 
 const early = "2026-02-28T23:00:00Z";
 const now = "2026-03-01T00:00:00Z";
 
-const remote = (status: string, error = "", message = ""): Partial<EndpointRecord> => ({
-  status: { status, error, message },
-});
-const recordFor = (change: Partial<EndpointRecord>, spec: Change = {}) => recordOf(desiredOf(endpointOf(spec)), change);
-const drifted: Difference = { field: "image", desired: "a:1", observed: "b:2", remediable: true };
-const outcome = (part: Partial<Outcome>): Outcome => ({ record: undefined, differences: [], fighting: false, ...part });
-
-const serving: GpuEndpointStatus = {
-  endpointID: "ep-1",
-  conditions: setConditions(
-    [],
-    [
-      { type: "Ready", status: "True", reason: "Serving", message: "" },
-      { type: "Synced", status: "True", reason: "InSync", message: "" },
-    ],
-    early,
-  ),
-};
-const stalledBefore: GpuEndpointStatus = {
-  endpointID: "ep-1",
-  conditions: setConditions(
-    serving.conditions,
-    [{ type: "Stalled", status: "True", reason: "OutOfRange", message: "" }],
-    early,
-  ),
-};
-const settling = { ...PENDING_STATUS, lastAppliedTime: now };
-
-function report(
-  before: GpuEndpointStatus | undefined,
-  part: Partial<Outcome>,
-  spec: Change = {},
-): GpuEndpoint & { status: GpuEndpointStatus } {
-  const endpoint = endpointOf(spec, before === undefined ? {} : { status: before });
-  return { ...endpoint, status: statusOf(endpoint, {}, outcome(part), undefined, START) };
-}
-
 describe("conditions", () => {
-  const stalled = { reason: "AppNameTaken", message: "choose another" } as const;
-  const waiting = { reason: "RateLimited", message: "429", lostSight: true } as const;
-  it.each<[string, GpuEndpointStatus | undefined, Partial<Outcome>, string[], ReturnType<typeof kstatusOf>]>([
-    [
-      "a serving endpoint",
-      PENDING_STATUS,
-      { record: recordFor({}) },
-      ["Ready=True/Serving", "Synced=True/InSync"],
-      "Current",
-    ],
-    [
-      "one of the earlier generation",
-      PENDING_STATUS,
-      { record: recordFor(remote("serving")) },
-      ["Ready=True/Serving", "Synced=True/InSync"],
-      "Current",
-    ],
-    [
-      "an empty worker list at min 0",
-      PENDING_STATUS,
-      { record: recordFor({ workers: [] }) },
-      ["Ready=True/Serving", "Synced=True/InSync"],
-      "Current",
-    ],
-    [
-      "a remote state that nobody knows",
-      PENDING_STATUS,
-      { record: recordFor(remote("marinating")) },
-      ["Ready=Unknown/RemoteStateUnknown", "Synced=True/InSync"],
-      "InProgress",
-    ],
-    [
-      "a remote error",
-      PENDING_STATUS,
-      { record: recordFor(remote("running", "IMAGE_PULL", "no such image")) },
-      ["Ready=False/RemoteError", "Synced=True/InSync"],
-      "InProgress",
-    ],
-    [
-      "not serving yet after a write",
-      settling,
-      { record: recordFor(remote("deploying")) },
-      ["Ready=Unknown/RemoteStateUnknown", "Reconciling=True/Progressing", "Synced=True/InSync"],
-      "InProgress",
-    ],
-    [
-      "serving right after a write",
-      settling,
-      { record: recordFor({}) },
-      ["Ready=True/Serving", "Synced=True/InSync"],
-      "Current",
-    ],
-    [
-      "drift",
-      serving,
-      { record: recordFor({}), differences: [drifted] },
-      ["Ready=True/Serving", "Synced=False/Drifted"],
-      "Current",
-    ],
-    [
-      "drift that something keeps bringing back",
-      serving,
-      { record: recordFor({}), differences: [drifted], fighting: true },
-      ["Ready=True/Serving", "Synced=False/DriftFight"],
-      "Current",
-    ],
-    [
-      "a new object that a person must mend",
-      PENDING_STATUS,
-      { stalled },
-      ["Ready=False/AppNameTaken", "Stalled=True/AppNameTaken"],
-      "Failed",
-    ],
-    [
-      "a serving endpoint whose new spec is refused",
-      serving,
-      { record: recordFor({}), stalled },
-      ["Ready=False/AppNameTaken", "Stalled=True/AppNameTaken", "Synced=True/InSync"],
-      "Failed",
-    ],
-    [
-      "what was stalled and serves now",
-      stalledBefore,
-      { record: recordFor({}) },
-      ["Ready=True/Serving", "Synced=True/InSync"],
-      "Current",
-    ],
-    [
-      "what was stalled and waits now",
-      stalledBefore,
-      { waiting },
-      ["Ready=Unknown/RateLimited", "Reconciling=True/RateLimited", "Synced=True/InSync"],
-      "InProgress",
-    ],
-    [
-      "a new object that waits",
-      PENDING_STATUS,
-      { waiting },
-      ["Ready=False/RateLimited", "Reconciling=True/RateLimited"],
-      "InProgress",
-    ],
-    [
-      "an endpoint out of sight",
-      serving,
-      { waiting },
-      ["Ready=Unknown/RateLimited", "Reconciling=True/RateLimited", "Synced=True/InSync"],
-      "InProgress",
-    ],
-    [
-      "a create whose answer was lost",
-      PENDING_STATUS,
-      { waiting: { reason: "Creating", message: "", lostSight: false } },
-      ["Ready=False/Creating", "Reconciling=True/Creating"],
-      "InProgress",
-    ],
-    [
-      "an object without a status",
-      undefined,
-      { waiting },
-      ["Ready=False/RateLimited", "Reconciling=True/RateLimited"],
-      "InProgress",
-    ],
-  ])("%s", (_name, before, part, expected, verdict) => {
-    const after = report(before, part);
+  it.each(ENDPOINT_STATES)("%s", (_name, before, part, expected, verdict) => {
+    const after = endpointAfter(before, part);
     expect(shown(after.status.conditions)).toEqual(expected);
     expect(kstatusOf(after)).toBe(verdict);
     expect(contractBreach(after.status.conditions)).toBe("");
   });
 
   it("that stay keep their time, and those that turn get a new one", () => {
-    const { conditions } = report(serving, { record: recordFor({}), differences: [drifted] }).status;
+    const { conditions } = endpointAfter(serving, { record: recordFor({}), differences: [drifted] }).status;
     const times = conditions.map(({ type, lastTransitionTime }) => [type, lastTransitionTime]);
     expect(times).toEqual([
       ["Ready", early],
@@ -191,7 +38,7 @@ describe("conditions", () => {
   });
 
   it("all carry the generation that was acted upon", () => {
-    const { status } = report(PENDING_STATUS, { record: recordFor({}) });
+    const { status } = endpointAfter(PENDING_STATUS, { record: recordFor({}) });
     expect([
       status.observedGeneration,
       ...status.conditions.map(({ observedGeneration }) => observedGeneration),
@@ -199,7 +46,7 @@ describe("conditions", () => {
   });
 
   it("tell the service's own words of an error", () => {
-    const { conditions } = report(PENDING_STATUS, {
+    const { conditions } = endpointAfter(PENDING_STATUS, {
       record: recordFor(remote("error", "IMAGE_PULL", "no such image")),
     }).status;
     expect(conditions[0]?.message).toBe("The service reports IMAGE_PULL: no such image");
@@ -221,7 +68,7 @@ describe("conditions", () => {
       fc.property(fc.array(fc.tuple(part, fc.boolean()), { minLength: 1, maxLength: 6 }), (parts) => {
         let status: GpuEndpointStatus | undefined = { ...PENDING_STATUS, lastAppliedTime: now };
         for (const [one, suspend] of parts) {
-          status = report(status, one, { suspend }).status;
+          status = endpointAfter(status, one, { suspend }).status;
           expect(contractBreach(status.conditions)).toBe("");
         }
       }),
@@ -258,13 +105,15 @@ describe("a suspended endpoint", () => {
     ["says nothing of it when it was not seen", PENDING_STATUS, true, {}, undefined],
     ["says nothing of it when it never was suspended", PENDING_STATUS, false, { record: recordFor({}) }, undefined],
   ])("%s", (_name, before, suspend, part, expected) => {
-    const { conditions } = report(before, part, { suspend }).status;
+    const { conditions } = endpointAfter(before, part, { suspend }).status;
     expect(shown(conditions).find((one) => one.startsWith("Stopped"))).toBe(expected);
   });
 
   it("is resumed", () => {
-    const suspended = report(PENDING_STATUS, stopped({}), { suspend: true }).status;
-    expect(shown(report(suspended, { record: recordFor({}) }).status.conditions)).toContain("Stopped=False/Resumed");
+    const suspended = endpointAfter(PENDING_STATUS, stopped({}), { suspend: true }).status;
+    expect(shown(endpointAfter(suspended, { record: recordFor({}) }).status.conditions)).toContain(
+      "Stopped=False/Resumed",
+    );
   });
 });
 
@@ -284,7 +133,7 @@ describe("the rest of the status", () => {
       regionID: "eu",
       createdAt: 1_772_323_200,
     });
-    expect(report(PENDING_STATUS, { record }).status).toMatchObject({
+    expect(endpointAfter(PENDING_STATUS, { record }).status).toMatchObject({
       endpointID: "ep-1",
       url: "https://ep-1.example.com",
       remote: { status: "running", message: "all well" },
@@ -295,14 +144,14 @@ describe("the rest of the status", () => {
   });
 
   it("lists drift, without inner fields, and clears it when it is gone", () => {
-    const before = report(serving, { record: recordFor({}), differences: [drifted] }).status;
+    const before = endpointAfter(serving, { record: recordFor({}), differences: [drifted] }).status;
     expect(before.drift).toEqual([{ field: "image", desired: "a:1", observed: "b:2" }]);
-    expect(report(before, { record: recordFor({}) }).status).not.toHaveProperty("drift");
+    expect(endpointAfter(before, { record: recordFor({}) }).status).not.toHaveProperty("drift");
   });
 
   it("keeps what was known when the remote was not seen", () => {
-    const before = report(serving, { record: recordFor({}), differences: [drifted] }).status;
-    const after = report(before, { waiting: { reason: "Unreachable", message: "", lostSight: true } }).status;
+    const before = endpointAfter(serving, { record: recordFor({}), differences: [drifted] }).status;
+    const after = endpointAfter(before, { waiting: { reason: "Unreachable", message: "", lostSight: true } }).status;
     expect(after).toMatchObject({
       drift: before.drift,
       url: before.url,
@@ -312,8 +161,8 @@ describe("the rest of the status", () => {
   });
 
   it("does not change when nothing did", () => {
-    const once = report(PENDING_STATUS, { record: recordFor({}) }).status;
-    expect(report(once, { record: recordFor({}) }).status).toEqual(once);
+    const once = endpointAfter(PENDING_STATUS, { record: recordFor({}) }).status;
+    expect(endpointAfter(once, { record: recordFor({}) }).status).toEqual(once);
   });
 
   it("echoes a request to reconcile", () => {

@@ -1,270 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { setConditions } from "../../../../src/api/conditions.ts";
 import { PENDING_STATUS } from "../../../../src/api/meta.ts";
 import { expiryOf } from "../../../../src/controllers/jobs/expiry.ts";
 import { jobResults, resultsFrom } from "../../../../src/controllers/jobs/results.ts";
-import { type JobOutcome, jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
+import type { JobOutcome } from "../../../../src/controllers/jobs/status.ts";
 import type { JobStatus } from "../../../../src/controllers/jobs/types.ts";
 import { START } from "../../../support/fake-clock.ts";
-import { taskOf, video, videoJobOf } from "../../../support/jobs.ts";
+import { active, halted, JOB_STATES, jobAfter, results, running, stored, wait } from "../../../support/golden/jobs.ts";
+import { taskOf, video } from "../../../support/jobs.ts";
 import { contractBreach, kstatusOf, shown } from "../../../support/kstatus.ts";
 
 const early = "2026-02-28T23:00:00Z";
 const now = "2026-03-01T00:00:00Z";
 
-const running: JobStatus = {
-  phase: "Running",
-  taskID: "task-1",
-  startTime: early,
-  conditions: setConditions(
-    PENDING_STATUS.conditions,
-    [{ type: "Reconciling", status: "True", reason: "Running", message: "" }],
-    early,
-  ),
-};
-const suspended: JobStatus = {
-  phase: "Pending",
-  conditions: setConditions(
-    PENDING_STATUS.conditions,
-    [{ type: "Suspended", status: "True", reason: "Suspended", message: "" }],
-    early,
-  ),
-};
-const halted: JobStatus = {
-  ...running,
-  phase: "Halted",
-  conditions: setConditions(
-    running.conditions,
-    [{ type: "Stalled", status: "True", reason: "SubmissionUnknown", message: "" }],
-    early,
-  ),
-};
-const results = jobResults([{ kind: "Video", ...video }], START);
-const artifact = { uri: "s3://bucket/0.mp4", bytes: 9, sha256: "0".repeat(64) };
-const stored = results.map((result) => ({ ...result, artifact }));
-const active = (status: string | undefined, change = {}): JobOutcome => ({
-  phase: "Active",
-  result: status === undefined ? undefined : taskOf(status, change),
-});
-
-function report(before: JobStatus | undefined, outcome: JobOutcome, spec = {}) {
-  const job = videoJobOf("image", spec, before);
-  return { ...job, status: jobStatusOf(job, {}, outcome, START) };
-}
-
 describe("a job", () => {
-  const wait = { phase: "Pending", reason: "RateLimited", message: "429" } as const;
-  it.each<[string, JobStatus, JobOutcome, object, string, string[], ReturnType<typeof kstatusOf>]>([
-    [
-      "that waits",
-      PENDING_STATUS,
-      { ...wait, stalled: false },
-      {},
-      "Pending",
-      ["Ready=False/RateLimited", "Reconciling=True/RateLimited"],
-      "InProgress",
-    ],
-    [
-      "that a person must help",
-      PENDING_STATUS,
-      { ...wait, stalled: true },
-      {},
-      "Pending",
-      ["Ready=False/RateLimited", "Stalled=True/RateLimited"],
-      "Failed",
-    ],
-    [
-      "that is suspended",
-      PENDING_STATUS,
-      { phase: "Suspended" },
-      { suspend: true },
-      "Pending",
-      ["Ready=False/Suspended", "Suspended=True/Suspended"],
-      "InProgress",
-    ],
-    [
-      "that was suspended and waits",
-      suspended,
-      { ...wait, stalled: false },
-      {},
-      "Pending",
-      ["Ready=False/RateLimited", "Reconciling=True/RateLimited", "Suspended=False/Resumed"],
-      "InProgress",
-    ],
-    [
-      "that is just submitted",
-      PENDING_STATUS,
-      active(undefined),
-      {},
-      "Queued",
-      ["Ready=False/Queued", "Reconciling=True/Queued"],
-      "InProgress",
-    ],
-    [
-      "that is queued at the remote",
-      PENDING_STATUS,
-      active("TASK_STATUS_QUEUED"),
-      {},
-      "Queued",
-      ["Ready=False/Queued", "Reconciling=True/Queued"],
-      "InProgress",
-    ],
-    [
-      "that is processed",
-      PENDING_STATUS,
-      active("TASK_STATUS_PROCESSING"),
-      {},
-      "Running",
-      ["Ready=False/Running", "Reconciling=True/Running"],
-      "InProgress",
-    ],
-    [
-      "in a state that nobody knows",
-      PENDING_STATUS,
-      active("TASK_STATUS_MARINATING"),
-      {},
-      "Queued",
-      ["Ready=False/Queued", "Reconciling=True/Queued"],
-      "InProgress",
-    ],
-    [
-      "that ran and is in a state that nobody knows",
-      running,
-      active("TASK_STATUS_MARINATING"),
-      {},
-      "Running",
-      ["Ready=False/Running", "Reconciling=True/Running"],
-      "InProgress",
-    ],
-    [
-      "that makes progress in a state that nobody knows",
-      PENDING_STATUS,
-      active("X", { progressPercent: 5 }),
-      {},
-      "Running",
-      ["Ready=False/Running", "Reconciling=True/Running"],
-      "InProgress",
-    ],
-    [
-      "that ran and is queued again, for a further attempt",
-      running,
-      active("TASK_STATUS_QUEUED"),
-      {},
-      "Queued",
-      ["Ready=False/Queued", "Reconciling=True/Queued"],
-      "InProgress",
-    ],
-    [
-      "suspended too late",
-      running,
-      active("TASK_STATUS_PROCESSING"),
-      { suspend: true },
-      "Running",
-      ["Ready=False/Running", "Reconciling=True/Running", "Suspended=False/AlreadySubmitted"],
-      "InProgress",
-    ],
-    [
-      "whose account is held while it runs",
-      running,
-      { phase: "Active", result: undefined, note: { reason: "AccountNotReady", message: "", stalled: false } },
-      {},
-      "Running",
-      ["Ready=False/AccountNotReady", "Reconciling=True/AccountNotReady"],
-      "InProgress",
-    ],
-    [
-      "that must not be followed, for its account is another one now",
-      running,
-      { phase: "Active", result: undefined, note: { reason: "AccountMismatch", message: "", stalled: true } },
-      {},
-      "Running",
-      ["Ready=False/AccountMismatch", "Stalled=True/AccountMismatch"],
-      "Failed",
-    ],
-    [
-      "whose request is under way",
-      PENDING_STATUS,
-      { phase: "Submitting" },
-      {},
-      "Submitting",
-      ["Ready=False/Submitting", "Reconciling=True/Submitting"],
-      "InProgress",
-    ],
-    [
-      "that was suspended while its request is under way",
-      PENDING_STATUS,
-      { phase: "Submitting" },
-      { suspend: true },
-      "Submitting",
-      ["Ready=False/Submitting", "Reconciling=True/Submitting", "Suspended=False/AlreadySubmitted"],
-      "InProgress",
-    ],
-    [
-      "whose results are being copied",
-      running,
-      { phase: "Storing", result: undefined, results, reason: "Storing", message: "", stalled: false },
-      {},
-      "Storing",
-      ["Ready=False/Storing", "Reconciling=True/Storing", "ResultsAvailable=True/Available"],
-      "InProgress",
-    ],
-    [
-      "whose results cannot be copied",
-      running,
-      { phase: "Storing", result: undefined, results, reason: "StoreNotReady", message: "", stalled: true },
-      {},
-      "Storing",
-      ["Ready=False/StoreNotReady", "ResultsAvailable=True/Available", "Stalled=True/StoreNotReady"],
-      "Failed",
-    ],
-    [
-      "whose results were copied",
-      running,
-      { phase: "Succeeded", result: undefined, results: stored },
-      {},
-      "Succeeded",
-      ["Complete=True/Completed", "Ready=True/Completed", "ResultsAvailable=True/Stored"],
-      "Current",
-    ],
-    [
-      "that may have been sent",
-      running,
-      { phase: "Halted", message: "look" },
-      {},
-      "Halted",
-      ["Ready=False/SubmissionUnknown", "Stalled=True/SubmissionUnknown"],
-      "Failed",
-    ],
-    [
-      "that was halted and is submitted",
-      halted,
-      active(undefined),
-      {},
-      "Queued",
-      ["Ready=False/Queued", "Reconciling=True/Queued"],
-      "InProgress",
-    ],
-    [
-      "that succeeded",
-      running,
-      { phase: "Succeeded", result: undefined, results },
-      {},
-      "Succeeded",
-      ["Complete=True/Completed", "Ready=True/Completed", "ResultsAvailable=True/Available"],
-      "Current",
-    ],
-    [
-      "that failed",
-      running,
-      { phase: "Failed", reason: "RemoteTaskFailed", message: "no", result: undefined },
-      {},
-      "Failed",
-      ["Failed=True/RemoteTaskFailed", "Ready=False/RemoteTaskFailed", "Stalled=True/RemoteTaskFailed"],
-      "Failed",
-    ],
-  ])("%s", (_name, before, outcome, spec, phase, conditions, verdict) => {
-    const after = report(before, outcome, spec);
+  it.each(JOB_STATES)("%s", (_name, before, outcome, spec, phase, conditions, verdict) => {
+    const after = jobAfter(before, outcome, spec);
     expect(after.status.phase).toBe(phase);
     expect(shown(after.status.conditions)).toEqual(conditions);
     expect(kstatusOf(after)).toBe(verdict);
@@ -288,15 +39,15 @@ describe("a job", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(outcomes, fc.boolean()), { minLength: 1, maxLength: 6 }), (steps) => {
         let status: JobStatus = PENDING_STATUS;
-        for (const [outcome, suspend] of steps) status = report(status, outcome, { suspend }).status;
+        for (const [outcome, suspend] of steps) status = jobAfter(status, outcome, { suspend }).status;
         expect(contractBreach(status.conditions)).toBe("");
       }),
     );
   });
 
   it("does not change when nothing did", () => {
-    const once = report(running, active("TASK_STATUS_PROCESSING", { progressPercent: 40, eta: 9 })).status;
-    expect(report(once, active("TASK_STATUS_PROCESSING", { progressPercent: 40, eta: 9 })).status).toEqual(once);
+    const once = jobAfter(running, active("TASK_STATUS_PROCESSING", { progressPercent: 40, eta: 9 })).status;
+    expect(jobAfter(once, active("TASK_STATUS_PROCESSING", { progressPercent: 40, eta: 9 })).status).toEqual(once);
   });
 });
 
@@ -308,11 +59,11 @@ describe("what the service shows of a task", () => {
     [undefined, undefined],
   ])("a progress of %s is shown as %s", (progressPercent, expected) => {
     const change = progressPercent === undefined ? {} : { progressPercent };
-    expect(report(PENDING_STATUS, active("X", change)).status.progressPercent).toBe(expected);
+    expect(jobAfter(PENDING_STATUS, active("X", change)).status.progressPercent).toBe(expected);
   });
 
   it("is kept verbatim", () => {
-    const { status } = report(
+    const { status } = jobAfter(
       PENDING_STATUS,
       active("TASK_STATUS_MARINATING", { reason: "slowly", taskType: "VENDOR", eta: 12.4 }),
     );
@@ -325,14 +76,14 @@ describe("what the service shows of a task", () => {
   });
 
   it("is no estimate when it is negative", () => {
-    expect(report(PENDING_STATUS, active("X", { eta: -1 })).status).not.toHaveProperty("etaSeconds");
+    expect(jobAfter(PENDING_STATUS, active("X", { eta: -1 })).status).not.toHaveProperty("etaSeconds");
   });
 });
 
 describe("a finished job", () => {
   it("tells when, for how long, and until when the results can be fetched", () => {
     const before = { ...running, etaSeconds: 5 };
-    const { status } = report(before, { phase: "Succeeded", result: taskOf("TASK_STATUS_SUCCEED"), results });
+    const { status } = jobAfter(before, { phase: "Succeeded", result: taskOf("TASK_STATUS_SUCCEED"), results });
     expect(status).toMatchObject({
       completionTime: now,
       startTime: early,
@@ -351,14 +102,14 @@ describe("a finished job", () => {
       ],
       START,
     );
-    expect(report(running, { phase: "Succeeded", result: undefined, results: two }).status.resultsExpireAt).toBe(
+    expect(jobAfter(running, { phase: "Succeeded", result: undefined, results: two }).status.resultsExpireAt).toBe(
       "2026-03-01T00:01:00Z",
     );
   });
 
   it("keeps its task", () => {
     const outcome: JobOutcome = { phase: "Failed", reason: "DeadlineExceeded", message: "", result: undefined };
-    expect(report(running, outcome).status).toMatchObject({ taskID: "task-1", completionTime: now });
+    expect(jobAfter(running, outcome).status).toMatchObject({ taskID: "task-1", completionTime: now });
   });
 });
 
@@ -382,7 +133,7 @@ describe("the life of a URL", () => {
     expect(resultsFrom(result, START).map(({ kind }) => kind)).toEqual(["Audio", "Video"]);
   });
 
-  const done = report(running, { phase: "Succeeded", result: undefined, results }).status;
+  const done = jobAfter(running, { phase: "Succeeded", result: undefined, results }).status;
   const object = (status: JobStatus) => ({ metadata: { name: "sea", generation: 1 }, status });
 
   it("ends: a warning when a quarter is left, a word when it is over, each once", () => {
@@ -410,7 +161,7 @@ describe("the life of a URL", () => {
   });
 
   it("does not matter to what was copied, nor to a failed job", () => {
-    const kept = report(running, { phase: "Succeeded", result: undefined, results: stored }).status;
+    const kept = jobAfter(running, { phase: "Succeeded", result: undefined, results: stored }).status;
     expect(expiryOf(kept, START + 9_999_999)).toEqual({ kind: "None" });
     expect(expiryOf({ ...halted, resultsExpireAt: early }, START)).toEqual({ kind: "None" });
   });

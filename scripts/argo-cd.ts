@@ -1,0 +1,25 @@
+import { Document, Scalar } from "yaml";
+import { KINDS } from "../src/api/kinds.ts";
+import { GROUP } from "../src/api/meta.ts";
+
+/** The ConfigMap that makes Argo CD use `lua` for each kind. */
+export function healthConfigMap(lua: string): string {
+  const document = new Document({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: {
+      name: "argocd-cm",
+      namespace: "argocd",
+      labels: { "app.kubernetes.io/name": "argocd-cm", "app.kubernetes.io/part-of": "argocd" },
+    },
+    data: {},
+  });
+  for (const { resource } of KINDS) {
+    const script = new Scalar(lua);
+    script.type = Scalar.BLOCK_LITERAL;
+    document.setIn(["data", `resource.customizations.health.${GROUP}_${resource.kind}`], script);
+  }
+  document.commentBefore =
+    " Made from health.lua by `npm run docs`. Merge it into the ConfigMap of your Argo CD:\n kubectl apply --server-side -f examples/gitops/argo-cd/argocd-cm.yaml";
+  return document.toString({ lineWidth: 0 });
+}

@@ -1,0 +1,144 @@
+import { type Account, type AccountStatus, accountSpecSchema } from "../../../src/api/account.ts";
+import { setConditions } from "../../../src/api/conditions.ts";
+import { PENDING_STATUS } from "../../../src/api/meta.ts";
+import type { Probe } from "../../../src/controllers/account/probe.ts";
+import { type AccountFacts, accountStatus } from "../../../src/controllers/account/status.ts";
+import { START } from "../fake-clock.ts";
+import type { Verdict } from "../kstatus.ts";
+import { manifest } from "../manifests.ts";
+
+const probe = (change: Partial<Probe>): AccountFacts["outcome"] => ({
+  kind: "Probed",
+  probe: {
+    state: { kind: "Ready" },
+    authenticated: "True",
+    reachable: "True",
+    message: "",
+    limits: undefined,
+    againMs: 0,
+    ...change,
+  },
+});
+const held = (reason: "Unauthorized" | "Unreachable") => ({ state: { kind: "Held", reason, message: "" } }) as const;
+const refused = probe({ ...held("Unauthorized"), authenticated: "False", message: "put a valid key into the Secret" });
+const silent = probe({ ...held("Unreachable"), authenticated: "Unknown", reachable: "False" });
+const users = { names: ["GpuEndpoint film/echo"], total: 1 };
+const budget = (headroom: bigint): NonNullable<AccountFacts["budget"]> => ({
+  spec: { monthlyLimit: "100", action: "HoldNew" },
+  state: { kind: "Limited", headroom, message: "" },
+  keys: undefined,
+});
+
+const stalledBefore: AccountStatus = {
+  conditions: setConditions(
+    PENDING_STATUS.conditions,
+    [{ type: "Stalled", status: "True", reason: "Unauthorized", message: "" }],
+    "2026-02-28T23:00:00Z",
+  ),
+};
+
+/** An account after an outcome. */
+export function accountAfter(
+  before: AccountStatus | undefined,
+  facts: Pick<AccountFacts, "outcome"> & Partial<AccountFacts>,
+): Account & { status: AccountStatus } {
+  const spec = facts.budget === undefined ? {} : { budget: facts.budget.spec };
+  const object: Account = {
+    apiVersion: "mooring.dev/v1alpha1",
+    kind: "Account",
+    metadata: { name: "default", namespace: "team", generation: 1 },
+    spec: accountSpecSchema.parse(manifest("account", spec).spec),
+    ...(before === undefined ? {} : { status: before }),
+  };
+  const status = accountStatus({
+    object,
+    counts: { total: 2, managed: 1, orphaned: 1, inFlight: 0 },
+    users: undefined,
+    handledRequest: undefined,
+    spend: undefined,
+    budget: undefined,
+    now: START,
+    ...facts,
+  });
+  return { ...object, status };
+}
+
+export type AccountRow = [
+  name: string,
+  before: AccountStatus,
+  facts: Parameters<typeof accountAfter>[1],
+  conditions: string[],
+  verdict: Verdict,
+];
+
+const usable = ["Authenticated=True/Authenticated", "Reachable=True/Reachable"];
+
+/** Every state of an account, with its conditions, and how kstatus reads it. */
+export const ACCOUNT_STATES: AccountRow[] = [
+  ["that can be used", PENDING_STATUS, { outcome: probe({}) }, [...usable, "Ready=True/Ready"], "Current"],
+  ["whose key was mended", stalledBefore, { outcome: probe({}) }, [...usable, "Ready=True/Ready"], "Current"],
+  [
+    "whose key is refused",
+    PENDING_STATUS,
+    { outcome: refused },
+    [
+      "Authenticated=False/Unauthorized",
+      "Reachable=True/Reachable",
+      "Ready=False/Unauthorized",
+      "Stalled=True/Unauthorized",
+    ],
+    "Failed",
+  ],
+  [
+    "whose Secret is missing",
+    PENDING_STATUS,
+    { outcome: { kind: "NoKey", reason: "SecretNotFound", message: "" } },
+    ["Authenticated=Unknown/SecretNotFound", "Ready=False/SecretNotFound", "Stalled=True/SecretNotFound"],
+    "Failed",
+  ],
+  [
+    "whose service does not answer",
+    PENDING_STATUS,
+    { outcome: silent },
+    ["Authenticated=Unknown/Pending", "Reachable=False/Unreachable", "Ready=False/Unreachable"],
+    "InProgress",
+  ],
+  [
+    "that was to be mended, and does not answer now",
+    stalledBefore,
+    { outcome: silent },
+    ["Authenticated=Unknown/Pending", "Reachable=False/Unreachable", "Ready=False/Unreachable"],
+    "InProgress",
+  ],
+  [
+    "that is to go and is in use",
+    PENDING_STATUS,
+    { outcome: probe({}), users },
+    [...usable, "Ready=False/InUse"],
+    "InProgress",
+  ],
+  [
+    "within its budget",
+    PENDING_STATUS,
+    { outcome: probe({}), budget: budget(1n) },
+    [
+      "Authenticated=True/Authenticated",
+      "BudgetExceeded=False/WithinBudget",
+      "Reachable=True/Reachable",
+      "Ready=True/Ready",
+    ],
+    "Current",
+  ],
+  [
+    "over its budget",
+    PENDING_STATUS,
+    { outcome: probe({}), budget: budget(0n) },
+    [
+      "Authenticated=True/Authenticated",
+      "BudgetExceeded=True/BudgetExceeded",
+      "Reachable=True/Reachable",
+      "Ready=True/Ready",
+    ],
+    "Current",
+  ],
+];

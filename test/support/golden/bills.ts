@@ -1,0 +1,105 @@
+import { type BillReport, type BillReportStatus, billReportSpecSchema } from "../../../src/api/bill-report.ts";
+import { setConditions } from "../../../src/api/conditions.ts";
+import { PENDING_STATUS } from "../../../src/api/meta.ts";
+import { type Exported, type Outcome, statusOf } from "../../../src/controllers/bill-report/status.ts";
+import { createTally } from "../../../src/controllers/billing/tally.ts";
+import { billOf } from "../bills.ts";
+import { START } from "../fake-clock.ts";
+import type { Verdict } from "../kstatus.ts";
+import { manifest } from "../manifests.ts";
+
+const early = "2026-02-28T23:00:00Z";
+
+function read(bills: Record<string, unknown>[], exported: Exported = { kind: "NotWanted" }): Outcome {
+  const tally = createTally();
+  for (const bill of bills) tally.add(billOf(bill));
+  return { kind: "Read", range: { startTime: 1_767_225_600, endTime: 1_767_312_000 }, tally, final: false, exported };
+}
+const good = { amount: "20000", payAmount: "20000" };
+const written: Exported = {
+  kind: "Written",
+  export: { configMap: "bills", format: "CSV", bytes: 9 },
+};
+const refused: Exported = { kind: "Refused", reason: "ExportTooLarge", message: "" };
+
+/** A report after an outcome. */
+export function billReportAfter(
+  before: BillReportStatus | undefined,
+  outcome: Outcome,
+): BillReport & { status: BillReportStatus } {
+  const report: BillReport = {
+    apiVersion: "mooring.dev/v1alpha1",
+    kind: "BillReport",
+    metadata: { name: "month", namespace: "team", generation: 1 },
+    spec: billReportSpecSchema.parse(manifest("bill").spec),
+    ...(before === undefined ? {} : { status: before }),
+  };
+  return { ...report, status: statusOf(report, outcome, undefined, undefined, START) };
+}
+
+const known = billReportAfter(PENDING_STATUS, read([good])).status;
+const stalledBefore: BillReportStatus = {
+  ...known,
+  conditions: setConditions(
+    known.conditions,
+    [{ type: "Stalled", status: "True", reason: "InvalidSpec", message: "" }],
+    early,
+  ),
+};
+
+export type BillRow = [
+  name: string,
+  before: BillReportStatus,
+  outcome: Outcome,
+  conditions: string[],
+  verdict: Verdict,
+];
+
+/** Every state of a report, with its conditions, and how kstatus reads it. */
+export const BILL_STATES: BillRow[] = [
+  ["that was read", PENDING_STATUS, read([good]), ["Ready=True/Reported"], "Current"],
+  ["that is new enough", known, { kind: "Current" }, ["Ready=True/Reported"], "Current"],
+  ["that was mended", stalledBefore, read([good]), ["Ready=True/Reported"], "Current"],
+  [
+    "with a bill that cannot be read",
+    PENDING_STATUS,
+    read([{ amount: "much" }]),
+    ["Ready=False/BillsUnreadable"],
+    "InProgress",
+  ],
+  [
+    "that was written where it is wanted",
+    PENDING_STATUS,
+    read([good], written),
+    ["Exported=True/Exported", "Ready=True/Reported"],
+    "Current",
+  ],
+  [
+    "that cannot be written",
+    PENDING_STATUS,
+    read([good], refused),
+    ["Exported=False/ExportTooLarge", "Ready=False/ExportTooLarge", "Stalled=True/ExportTooLarge"],
+    "Failed",
+  ],
+  [
+    "that waits before its first read",
+    PENDING_STATUS,
+    { kind: "Waiting", reason: "RateLimited", message: "" },
+    ["Ready=False/RateLimited", "Reconciling=True/RateLimited"],
+    "InProgress",
+  ],
+  [
+    "that waits to be read again",
+    known,
+    { kind: "Waiting", reason: "Unreachable", message: "" },
+    ["Ready=Unknown/Unreachable", "Reconciling=True/Unreachable"],
+    "InProgress",
+  ],
+  [
+    "whose spec asks for too much",
+    known,
+    { kind: "Stalled", reason: "InvalidSpec", message: "" },
+    ["Ready=False/InvalidSpec", "Stalled=True/InvalidSpec"],
+    "Failed",
+  ],
+];

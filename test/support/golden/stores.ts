@@ -1,0 +1,71 @@
+import {
+  type ArtifactStore,
+  type ArtifactStoreStatus,
+  artifactStoreSpecSchema,
+} from "../../../src/api/artifact-store.ts";
+import { setConditions } from "../../../src/api/conditions.ts";
+import { PENDING_STATUS } from "../../../src/api/meta.ts";
+import { ArtifactError } from "../../../src/artifacts/errors.ts";
+import {
+  artifactStoreStatus,
+  probeFailure,
+  type StoreOutcome,
+} from "../../../src/controllers/artifact-store/status.ts";
+import { START } from "../fake-clock.ts";
+import type { Verdict } from "../kstatus.ts";
+import { manifest } from "../manifests.ts";
+
+const stalledBefore: ArtifactStoreStatus = {
+  conditions: setConditions(
+    PENDING_STATUS.conditions,
+    [{ type: "Stalled", status: "True", reason: "StoreDenied", message: "" }],
+    "2026-02-28T23:00:00Z",
+  ),
+};
+
+/** A store after an outcome. */
+export function storeAfter(
+  before: ArtifactStoreStatus | undefined,
+  outcome: StoreOutcome,
+): ArtifactStore & { status: ArtifactStoreStatus } {
+  const facts = { generation: 1, location: "s3://results", handledRequest: undefined };
+  return {
+    apiVersion: "mooring.dev/v1alpha1",
+    kind: "ArtifactStore",
+    metadata: { name: "results", namespace: "team", generation: 1 },
+    spec: artifactStoreSpecSchema.parse(manifest("s3Store").spec),
+    status: artifactStoreStatus(before, outcome, facts, START),
+  };
+}
+
+export type StoreRow = [
+  name: string,
+  before: ArtifactStoreStatus,
+  outcome: StoreOutcome,
+  conditions: string[],
+  verdict: Verdict,
+];
+
+const failure = (kind: ArtifactError["kind"]) => probeFailure(new ArtifactError(kind, "no"), false);
+
+/** Every state of a store, with its conditions, and how kstatus reads it. */
+export const STORE_STATES: StoreRow[] = [
+  ["that works", PENDING_STATUS, { kind: "Ready" }, ["Ready=True/Ready"], "Current"],
+  ["that works again", stalledBefore, { kind: "Ready" }, ["Ready=True/Ready"], "Current"],
+  [
+    "that refuses the key",
+    PENDING_STATUS,
+    failure("Denied"),
+    ["Ready=False/StoreDenied", "Stalled=True/StoreDenied"],
+    "Failed",
+  ],
+  ["that is full", PENDING_STATUS, failure("NoSpace"), ["Ready=False/StoreFull", "Stalled=True/StoreFull"], "Failed"],
+  ["that does not answer", PENDING_STATUS, failure("StoreUnreachable"), ["Ready=False/Unreachable"], "InProgress"],
+  [
+    "that refused and does not answer now",
+    stalledBefore,
+    failure("StoreUnreachable"),
+    ["Ready=False/Unreachable"],
+    "InProgress",
+  ],
+];
