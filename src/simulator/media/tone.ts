@@ -1,12 +1,17 @@
-/** A quiet sine tone as interleaved 16-bit samples, so that what is heard is something and not a hiss. */
+/** A quiet sine tone of a whole number of hertz as interleaved 16-bit samples, so that what is heard is something and not a hiss. */
 export function tone(options: { seconds: number; sampleRate: number; channels: number; hertz: number }): Int16Array {
   const { seconds, sampleRate, channels, hertz } = options;
   const frames = Math.max(1, Math.round(seconds * sampleRate));
   const samples = new Int16Array(frames * channels);
   const step = (2 * Math.PI * hertz) / sampleRate;
-  for (let frame = 0; frame < frames; frame++) {
+  // Every second sounds like the first: a stream of many minutes is made at once.
+  const ownFrames = Math.min(frames, sampleRate);
+  for (let frame = 0; frame < ownFrames; frame++) {
     const value = Math.round(Math.sin(frame * step) * 8000);
     samples.fill(value, frame * channels, (frame + 1) * channels);
+  }
+  for (let done = ownFrames; done < frames; done += sampleRate) {
+    samples.copyWithin(done * channels, 0, sampleRate * channels);
   }
   return samples;
 }
@@ -14,7 +19,7 @@ export function tone(options: { seconds: number; sampleRate: number; channels: n
 /** Samples as little-endian PCM. */
 export function pcm(samples: Int16Array): Buffer {
   const bytes = Buffer.alloc(samples.length * 2);
-  for (const [index, sample] of samples.entries()) bytes.writeInt16LE(sample, index * 2);
+  for (let index = 0; index < samples.length; index++) bytes.writeInt16LE(samples[index] ?? 0, index * 2);
   return bytes;
 }
 

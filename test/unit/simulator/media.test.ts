@@ -15,6 +15,16 @@ describe("WAV", () => {
     expect(bytes.readUInt32LE(24)).toBe(16_000);
     expect(bytes.readUInt32LE(40)).toBe(16_000 * 2 * 2 * 0.5);
   });
+
+  it("is a tone from the first to the last second, on every channel", () => {
+    const heard = samples(2, 8000, 2.5);
+    expect(heard).toHaveLength(2.5 * 8000 * 2);
+    const wrong = Array.from(heard).filter((sample, index) => {
+      const frame = Math.floor(index / 2);
+      return Math.abs(sample - Math.sin((2 * Math.PI * 440 * frame) / 8000) * 8000) > 0.51;
+    });
+    expect(wrong).toEqual([]);
+  });
 });
 
 describe("MP3", () => {
