@@ -1,3 +1,4 @@
+import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { ServiceError } from "../../service/errors.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
@@ -19,6 +20,8 @@ const LIMITS_MS = 10 * 60_000;
 const UNAUTHORIZED_MS = 30_000;
 const UNREACHABLE_MS = 10_000;
 const OTHER_MS = 30_000;
+/** A name may come to resolve to another address. */
+const MISCONFIGURED_MS = 60_000;
 
 /** Reads the endpoint limits: the call that costs nothing and shows whether the service answers and takes the key. */
 export async function probeAccount(client: ServiceClient, signal: AbortSignal): Promise<Probe> {
@@ -50,7 +53,21 @@ function probeFailure(error: ServiceError): Probe {
         limits: undefined,
         againMs: UNAUTHORIZED_MS,
       };
-    case "Misconfigured":
+    case "Misconfigured": {
+      // Refused by the address guard, or a base URL that cannot be one: nothing changes by itself.
+      const reason = isAddressRefusal(error.cause) ? "AddressNotAllowed" : "InvalidSpec";
+      return {
+        state: { kind: "Held", reason, message },
+        authenticated: "Unknown",
+        reachable: "False",
+        message:
+          reason === "AddressNotAllowed"
+            ? `${message}: use a ClusterAccount, or start the operator with --allow-private-networks`
+            : `${message}: correct the account`,
+        limits: undefined,
+        againMs: MISCONFIGURED_MS,
+      };
+    }
     case "Unreachable":
     case "Timeout":
     case "ConnectionLost":
@@ -74,4 +91,8 @@ function probeFailure(error: ServiceError): Probe {
         againMs: error.retryAfterMs ?? OTHER_MS,
       };
   }
+}
+
+function isAddressRefusal(cause: unknown): boolean {
+  return cause instanceof Error && "code" in cause && cause.code === ADDRESS_REFUSED;
 }

@@ -61,8 +61,8 @@ export type Resolved =
   | { kind: "Usable"; account: AccountHandle; ref: AccountRef }
   /** Not known yet, for a moment after a start or a change; dependants are told when it is. */
   | { kind: "Checking" }
-  /** Nothing may be sent now. */
-  | { kind: "Held"; reason: Reason; message: string; ref: AccountRef | undefined };
+  /** Nothing may be sent now. `againMs`: nobody is told when that changes, so ask again then. */
+  | { kind: "Held"; reason: Reason; message: string; ref: AccountRef | undefined; againMs?: number };
 
 /** What accounts exist, which may be used, and who wants to hear when that changes. */
 export type AccountRegistry = {
@@ -87,6 +87,9 @@ export type AccountRegistry = {
   /** Called when an account becomes usable, is held, is replaced, or has other limits. */
   onChange(listener: (key: AccountKey) => void): void;
 };
+
+/** Labels of namespaces are read by `get`, not watched. */
+const LABELS_AGAIN_MS = 60_000;
 
 export type AccountEntry = {
   state: AccountState;
@@ -178,7 +181,7 @@ export function createAccountRegistry(
       if (entry?.handle !== undefined && entry.state.kind === "Ready") {
         if (!(await entry.handle.allows(namespace))) {
           const message = `ClusterAccount ${resolved.name} does not allow namespace ${namespace}: label the namespace as spec.allowedNamespaces asks, or use another account`;
-          return { kind: "Held", reason: "NamespaceNotAllowed", message, ref: resolved };
+          return { kind: "Held", reason: "NamespaceNotAllowed", message, ref: resolved, againMs: LABELS_AGAIN_MS };
         }
         return { kind: "Usable", account: entry.handle, ref: resolved };
       }

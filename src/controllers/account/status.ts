@@ -91,7 +91,7 @@ function updatesOf(outcome: AccountOutcome): ConditionUpdate[] {
   const reachable: ConditionUpdate = {
     type: "Reachable",
     status: probe.reachable,
-    reason: probe.reachable === "True" ? "Reachable" : "Unreachable",
+    reason: probe.reachable === "True" ? "Reachable" : heldFor(probe),
     message: probe.reachable === "True" ? "The service answers" : probe.message,
   };
   const authenticated: ConditionUpdate = {
@@ -115,7 +115,14 @@ function updatesOf(outcome: AccountOutcome): ConditionUpdate[] {
       { type: "Stalled", status: "True", reason: "Unauthorized", message: probe.message },
     ];
   }
-  return [reachable, authenticated, { type: "Ready", status: "False", reason: "Unreachable", message: probe.message }];
+  const reason = heldFor(probe);
+  if (reason === "Unreachable")
+    return [reachable, authenticated, { type: "Ready", status: "False", reason, message: probe.message }];
+  return [reachable, authenticated, { type: "Stalled", status: "True", reason, message: probe.message }];
+}
+
+function heldFor({ state }: Probe): Reason {
+  return state.kind === "Held" ? state.reason : "Unreachable";
 }
 
 function inUseBy({ names, total }: { names: string[]; total: number }): { reason: Reason; message: string } {

@@ -1,9 +1,9 @@
 import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/kinds.ts";
 import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
-import type { Reason } from "../../api/reasons.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
+import type { Resolved } from "../account/registry.ts";
 import { referencesOf } from "../references.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer, settleGone } from "../shared.ts";
 import { type Converged, converge } from "./converge.ts";
@@ -56,7 +56,7 @@ export function createGpuEndpointReconciler(
     const resolved = await shared.accounts.resolve(endpoint.spec.accountRef, namespace);
     if (resolved.kind === "Checking") return undefined;
     let converged: Converged;
-    if (resolved.kind === "Held") converged = held(resolved.reason, resolved.message);
+    if (resolved.kind === "Held") converged = held(resolved);
     else if (boundElsewhere(endpoint, resolved.account.baseURL))
       converged = mismatch(endpoint, resolved.account.baseURL);
     else {
@@ -104,7 +104,7 @@ function withStall(outcome: Outcome, stalled: Outcome["stalled"]): Outcome {
   return stalled === undefined || outcome.stalled !== undefined ? outcome : { ...outcome, stalled };
 }
 
-function held(reason: Reason, message: string): Converged {
+function held({ reason, message, againMs }: Extract<Resolved, { kind: "Held" }>): Converged {
   return {
     outcome: {
       record: undefined,
@@ -113,6 +113,7 @@ function held(reason: Reason, message: string): Converged {
       waiting: { reason, message, lostSight: true },
     },
     written: {},
+    ...(againMs === undefined ? {} : { requeueAfterMs: againMs }),
   };
 }
 

@@ -1,0 +1,90 @@
+import { expect, it } from "vitest";
+import { clusterAccountResource } from "../../src/api/kinds.ts";
+import type { KubeObject } from "../../src/kube/types.ts";
+import { manifest } from "../support/manifests.ts";
+import {
+  type AnyObject,
+  API_KEY,
+  closeWorldsAfterAll,
+  condition,
+  disposableWorld,
+  eventually,
+  type World,
+  waitForCondition,
+} from "../support/world.ts";
+
+closeWorldsAfterAll();
+
+/** A ClusterAccount at the world's simulator, with the Secret of the world's namespace; gone when `use` ends. */
+async function withClusterAccount(world: World, spec: object, use: (name: string) => Promise<void>): Promise<void> {
+  const name = `tenants-${world.namespace}`;
+  const apiKeySecretRef = { namespace: world.namespace, name: "key", key: "apiKey" };
+  await world.kube.create(clusterAccountResource, {}, {
+    apiVersion: "mooring.dev/v1alpha1",
+    kind: "ClusterAccount",
+    metadata: { name },
+    spec: { baseURL: world.simulator.url, apiKeySecretRef, ...spec },
+  } as KubeObject);
+  try {
+    await use(name);
+  } finally {
+    await world.kube.delete(clusterAccountResource, { name });
+  }
+}
+
+const ready = (object: AnyObject) => condition(object, "Ready");
+
+it("a namespace that a ClusterAccount does not allow is told so and sends nothing; labelled, it goes on", {
+  timeout: 120_000,
+}, async () => {
+  const world = await disposableWorld("tenant", { account: null });
+  await withClusterAccount(world, { allowedNamespaces: { matchLabels: { paid: "yes" } } }, async (name) => {
+    const accountRef = { kind: "ClusterAccount", name };
+    await world.startOperator();
+    await world.apply(manifest("endpoint", { accountRef }, "a"));
+    await world.apply(manifest("hd", { accountRef }, "said"));
+    for (const kind of ["GpuEndpoint", "SpeechJob"]) {
+      const held = await eventually(`the ${kind} is told`, async () => {
+        const object = await world.get(kind, kind === "GpuEndpoint" ? "a" : "said");
+        return ready(object)?.reason === "NamespaceNotAllowed" ? object : undefined;
+      });
+      expect(ready(held)?.message).toBe(
+        `ClusterAccount ${name} does not allow namespace ${world.namespace}: label the namespace as spec.allowedNamespaces asks, or use another account`,
+      );
+    }
+    expect((await world.audit()).filter(({ operation }) => !operation.startsWith("getEndpointLimits"))).toEqual([]);
+    const namespaces = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
+    await world.kube.mergePatch(namespaces, { name: world.namespace }, { metadata: { labels: { paid: "yes" } } });
+    await waitForCondition(world, "GpuEndpoint", "a", "Ready");
+    await waitForCondition(world, "SpeechJob", "said", "Ready");
+  });
+});
+
+it("a namespaced Account at a private address is refused, and nothing is sent there", {
+  timeout: 60_000,
+}, async () => {
+  const world = await disposableWorld("private");
+  await world.startOperator({ args: ["--allow-private-networks=false"] });
+  const account = await waitForCondition(world, "Account", "default", "Reachable", "False");
+  expect(condition(account, "Ready")).toMatchObject({ status: "False", reason: "AddressNotAllowed" });
+  expect(condition(account, "Stalled")?.message).toContain("--allow-private-networks");
+  expect(await world.audit()).toEqual([]);
+});
+
+it("an Account reads the Secret of its own namespace only: one of that name elsewhere is not found", {
+  timeout: 60_000,
+}, async () => {
+  const other = await disposableWorld("keys");
+  const world = await disposableWorld("nokey", { account: { apiKeySecretRef: { name: "elsewhere", key: "apiKey" } } });
+  await other.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "elsewhere" },
+    stringData: { apiKey: API_KEY },
+  });
+  await world.startOperator();
+  const account = await waitForCondition(world, "Account", "default", "Stalled");
+  expect(condition(account, "Stalled")).toMatchObject({ reason: "SecretNotFound" });
+  expect(condition(account, "Stalled")?.message).toContain(`${world.namespace}/elsewhere`);
+  expect(await world.audit()).toEqual([]);
+});
