@@ -62,3 +62,30 @@ it("a service that does not answer holds the account at once, costs single calls
   await world.control("DELETE", "/__faults");
   await eventually("every endpoint serves again", allServe);
 });
+
+it("no endpoint of the account is shown any more, as with another team's key: none is made again unasked", {
+  timeout: 240_000,
+}, async () => {
+  const world = await disposableWorld("otherkey", { account: { endpoints: { syncInterval: "1s" } } });
+  await world.startOperator();
+  const names = ["a", "b", "c"];
+  for (const name of names) await world.apply(manifest("endpoint", {}, name));
+  const ids = new Map<string, unknown>();
+  for (const name of names) {
+    ids.set(name, (await waitForCondition(world, "GpuEndpoint", name, "Ready")).status?.endpointID);
+  }
+  for (const id of ids.values()) await world.control("POST", `/__state/endpoints/${id}`, { delete: true });
+  for (const name of names) {
+    const stalled = await waitForCondition(world, "GpuEndpoint", name, "Stalled", "True", 150_000);
+    expect(condition(stalled, "Stalled")).toMatchObject({
+      reason: "RemoteMissing",
+      message: expect.stringMatching(/^none of the 3 endpoints of this account is shown/),
+    });
+  }
+  expect(await world.audit("createEndpoint")).toHaveLength(3);
+
+  const asked = { metadata: { annotations: { "mooring.dev/reconcile-requested-at": "they are gone indeed" } } };
+  await world.patch("GpuEndpoint", "b", asked);
+  await waitForCondition(world, "GpuEndpoint", "b", "Ready", "True", 100_000);
+  expect(await world.audit("createEndpoint")).toHaveLength(4);
+});

@@ -93,6 +93,7 @@ export function accountAt(baseURL: string, change: Partial<AccountHandle> = {}):
     maxSpeechCharacters: 50_000,
     lookup: undefined,
     limits: () => undefined,
+    vanished: () => 0,
     allows: async () => true,
     dispose: async () => {},
     ...change,

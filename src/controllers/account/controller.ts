@@ -26,7 +26,7 @@ export type AccountWiring = {
   /** For a namespaced Account: refuses private addresses. */
   lookup: LookupFunction | undefined;
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
-  dependants: Pick<Dependants, "endpoints" | "users">;
+  dependants: Pick<Dependants, "boundEndpoints" | "endpoints" | "users">;
   /** Of the endpoints that the account shows, those that no object stands for although an operator made them. */
   orphansAmong: (records: readonly EndpointRecord[]) => EndpointRecord[];
   onEndpoint: (key: AccountKey, id: string, appName: string) => void;
@@ -178,6 +178,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
         accounts.get(key)?.state.kind === "Ready" &&
         (wiring.dependants.endpoints(key).total > 0 ||
           (kind.store.get(keyOf(object))?.status?.endpoints?.total ?? 0) > 0),
+      boundEndpoints: () => wiring.dependants.boundEndpoints(key),
       onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
       onTask: (taskID) => wiring.onTask(key, taskID),
       onCallError: (error) => {

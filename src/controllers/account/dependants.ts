@@ -23,6 +23,8 @@ export type Dependants = {
   all(key: AccountKey): { resource: Resource; key: string }[];
   /** Endpoints that this account follows, and how many of them are bound. */
   endpoints(key: AccountKey): { total: number; managed: number; withVolumes: boolean };
+  /** Identifiers of the remote endpoints that they are bound to. */
+  boundEndpoints(key: AccountKey): string[];
   /** Jobs whose request is on its way or whose task runs, as their statuses say. */
   inFlight(key: AccountKey): Work[];
   /**
@@ -65,6 +67,7 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
         withVolumes: found.some(({ spec }) => (spec.volumes?.length ?? 0) > 0),
       };
     },
+    boundEndpoints: (key) => endpointsOf(key).flatMap(({ status }) => status?.endpointID ?? []),
     inFlight: (key) =>
       kinds.jobs.flatMap(({ store }) =>
         store

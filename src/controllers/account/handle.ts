@@ -43,6 +43,8 @@ export type HandleOptions = {
   endpointsWanted: () => boolean;
   /** Whether an endpoint has what only the earlier generation shows. */
   detailsWanted: () => boolean;
+  /** Identifiers of the endpoints that objects of the account are bound to. */
+  boundEndpoints: () => string[];
   onEndpoint: (id: string, appName: string) => void;
   onTask: (taskID: string) => void;
   onCallError: (error: unknown) => void;
@@ -144,6 +146,10 @@ export function createAccountHandle(options: HandleOptions): AccountHandle & { s
     maxSpeechCharacters: spec.speech.maxCharacters,
     lookup: options.lookup,
     limits: options.limits,
+    vanished() {
+      const bound = options.boundEndpoints();
+      return bound.some((id) => endpoints.get(id) !== undefined) ? 0 : bound.length;
+    },
     allows: options.allows,
     start() {
       endpoints.start();

@@ -51,6 +51,8 @@ export type AccountHandle = {
   /** Judges every address that is connected to for this account, those of results included; undefined allows all. */
   readonly lookup: LookupFunction | undefined;
   limits(): EndpointLimits | undefined;
+  /** How many endpoints are bound to the account when the last list showed none of them; else 0. */
+  vanished(): number;
   /** Whether objects of a namespace may use the account (ClusterAccount.spec.allowedNamespaces). */
   allows(namespace: string): Promise<boolean>;
   /** Ends what runs for the account; calls under way fail. */
@@ -89,7 +91,7 @@ export type AccountRegistry = {
 };
 
 /** Labels of namespaces are read by `get`, not watched. */
-const LABELS_AGAIN_MS = 60_000;
+const LABELS_AGAIN_MS = 31_000;
 
 export type AccountEntry = {
   state: AccountState;

@@ -14,7 +14,16 @@ import type { Kind, Shared } from "../shared.ts";
 import { createEndpoint, updateEndpoint } from "./apply.ts";
 import { appNameOf, type DesiredEndpoint, desiredEndpoint, referencesHash, updateBody } from "./desired.ts";
 import { type Difference, differences, ignoredFields } from "./drift.ts";
-import { completed, isApplied, isResuming, isSettled, isSettling, observeBinding, read } from "./observe.ts";
+import {
+  completed,
+  isApplied,
+  isResuming,
+  isSettled,
+  isSettling,
+  observeBinding,
+  read,
+  reconcileRequest,
+} from "./observe.ts";
 import { type Binding, MAX_ROUNDS, type Plan, planEndpoint } from "./plan.ts";
 import type { Refusals } from "./refusals.ts";
 import type { UpdateRounds } from "./rounds.ts";
@@ -119,6 +128,8 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
       count: (fields) => rounds.count(uid, wish, fields),
       sinceMs: () => rounds.sinceMs(uid, wish, now),
     },
+    vanished: account.vanished,
+    requested: reconcileRequest(endpoint) !== undefined,
     now,
   });
   return { binding, plan, applied, wish };

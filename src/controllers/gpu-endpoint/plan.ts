@@ -1,4 +1,5 @@
 import type { DriftField, GpuEndpointSpec } from "../../api/gpu-endpoint.ts";
+import { ANNOTATIONS } from "../../api/meta.ts";
 import type { Reason } from "../../api/reasons.ts";
 import type { EndpointRecord } from "../../service/endpoint-record.ts";
 import type { EndpointLimits } from "../../service/schema/limits.ts";
@@ -29,6 +30,10 @@ export type Facts = {
   resuming: boolean;
   /** Updates with the same wish before this one: how many because of any one of these fields, and since when. */
   rounds: { count(fields: readonly DriftField[]): number; sinceMs(): number };
+  /** How many endpoints are bound to the account when the service shows none of them; else 0. */
+  vanished: () => number;
+  /** A person asked for a reconcile now. */
+  requested: boolean;
   /** Milliseconds since the epoch. */
   now: number;
 };
@@ -132,6 +137,8 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
   const { spec, desired } = facts;
   if (binding.record === undefined) {
     if (!binding.provenGone) return { action: "AwaitProofOfAbsence" };
+    const vanished = facts.requested ? 0 : facts.vanished();
+    if (vanished >= SUSPICIOUSLY_MANY) return stall("RemoteMissing", vanishedMessage(vanished));
     if (spec.managementPolicy === "Full" && spec.driftPolicy === "Remediate" && spec.adoption === undefined) {
       return planCreate(facts);
     }
@@ -154,6 +161,14 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
   if (lookAgainMs > 0) return { action: "None", differences: differing, fighting: false, lookAgainMs };
   const sent = withIgnored(desired, binding.record, ignoredFields(spec, facts.resuming));
   return rangeStall(facts, sent, "update", differing) ?? { action: "Update", sent, differences: differing };
+}
+
+/** As many that vanish together are a wrong key rather than somebody's wish. */
+const SUSPICIOUSLY_MANY = 3;
+
+/** The key of somebody else shows somebody else's endpoints: all of ours created again would be paid twice. */
+function vanishedMessage(vanished: number): string {
+  return `none of the ${vanished} endpoints of this account is shown by the service any more, as with a key of somebody else: correct the key, or, if they are gone indeed, have this one created again with a new value of the annotation ${ANNOTATIONS.reconcileRequestedAt}`;
 }
 
 function rangeStall(

@@ -32,7 +32,8 @@ function storeReady({ store }: GateFacts): Block | undefined {
 
 function accountReady({ resolved }: GateFacts): Block | undefined {
   if (resolved.kind === "Usable") return undefined;
-  return { reason: resolved.reason, message: resolved.message, stalled: false };
+  const { reason, message, againMs } = resolved;
+  return { reason, message, stalled: false, ...(againMs === undefined ? {} : { againMs }) };
 }
 
 function accountUnchanged({ job, resolved }: GateFacts): Block | undefined {

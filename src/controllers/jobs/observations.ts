@@ -27,8 +27,8 @@ export type Observations = {
   // Before a request
   Suspended: object;
   PastDeadline: End;
-  /** An account or a store does not let it go now. `againMs`: nobody tells when that changes. */
-  Blocked: Block & { againMs?: number | undefined };
+  /** An account or a store does not let it go now. */
+  Blocked: Block;
   /** Nor a budget or the number of tasks in flight; it is told when it is worth asking again. */
   Unaffordable: Block;
   /** A failed task, or an unknown submission under Resubmit, is followed by a pause that the status shows. */

@@ -68,8 +68,7 @@ export async function see<T extends Job>(
     if (resolved.kind === "Checking" || store?.kind === "Checking") return undefined;
     const block = blockOf({ job, resolved, store });
     if (block !== undefined || resolved.kind === "Held") {
-      const againMs = resolved.kind === "Held" ? resolved.againMs : undefined;
-      return block === undefined ? undefined : { seen: { kind: "Blocked", ...block, againMs } };
+      return block === undefined ? undefined : { seen: { kind: "Blocked", ...block } };
     }
     const { account } = resolved;
     const { uid = "" } = job.metadata;

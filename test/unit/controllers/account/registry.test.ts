@@ -63,6 +63,7 @@ function handle(key: string, allows: (namespace: string) => boolean = () => true
     maxSpeechCharacters: 50_000,
     lookup: undefined,
     limits: () => undefined,
+    vanished: () => 0,
     allows: async (namespace) => allows(namespace),
     dispose: async () => {},
   };

@@ -23,6 +23,8 @@ function plan(change: Change, binding: (endpoint: GpuEndpoint) => Binding, facts
     applied: true,
     resuming: false,
     rounds: rounds(0),
+    vanished: () => 1,
+    requested: false,
     now: START,
     ...facts,
   });
@@ -259,6 +261,15 @@ describe("an endpoint that the service does not show", () => {
     ["is not created outside the limits", tooMany, true, "Stall OutOfRange"],
   ])("%s", (_name, change, provenGone, expected) => {
     expect(summary(plan(change, missing(provenGone)))).toBe(expected);
+  });
+
+  it("is not created again when nothing of the account is shown any more, unless somebody asks for it", () => {
+    const vanished = { vanished: () => 12 };
+    const stalled = plan({}, missing(true), vanished);
+    expect(summary(stalled)).toBe("Stall RemoteMissing");
+    expect(stalled).toMatchObject({ message: expect.stringMatching(/^none of the 12 endpoints of this account/) });
+    expect(summary(plan({}, missing(true), { ...vanished, requested: true }))).toBe("Create");
+    expect(summary(plan({}, missing(false), vanished))).toBe("AwaitProofOfAbsence");
   });
 });
 
