@@ -44,13 +44,17 @@ export function addAccountOptions(command: Command): Command {
       "--base-url <url>",
       `the service itself instead of an account in the cluster; the key comes from $${KEY_VARIABLE} or --api-key-file`,
     )
-    .option("--api-key-file <path>", "file with the API key, for --base-url")
-    .addOption(
-      new Option(
-        "--generation <name>",
-        "which generation of the service is read; default: what the account says",
-      ).choices(["Current", "Earlier"]),
-    );
+    .option("--api-key-file <path>", "file with the API key, for --base-url");
+}
+
+/** For commands that read endpoints. */
+export function addGenerationOption(command: Command): Command {
+  return command.addOption(
+    new Option(
+      "--generation <name>",
+      "which generation of the service is read; default: what the account says",
+    ).choices(["Current", "Earlier"]),
+  );
 }
 
 async function openCluster(flags: ClusterFlags, env: Env): Promise<OpenCluster> {

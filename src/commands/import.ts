@@ -11,6 +11,7 @@ import { isForbidden } from "../kube/errors.ts";
 import {
   type AccountFlags,
   addAccountOptions,
+  addGenerationOption,
   lazyCluster,
   listPatiently,
   type OpenCluster,
@@ -39,7 +40,7 @@ export function registerImportCommand(program: Command): void {
   const command = program
     .command("import")
     .description("write a manifest for each endpoint that exists at the service; changes nothing there");
-  addAccountOptions(command)
+  addGenerationOption(addAccountOptions(command))
     .option("--keyword <text>", "only endpoints that the service finds by this")
     .option("--endpoint-id <id>", "only this endpoint; may be repeated", append, [])
     .option("--out <dir>", "directory for one file per object, or - for standard output", "-")

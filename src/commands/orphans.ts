@@ -7,7 +7,14 @@ import { gatherEndpoints } from "../controllers/gpu-endpoint/import/gather.ts";
 import { oneLine } from "../controllers/gpu-endpoint/import/yaml.ts";
 import { knownEndpoints } from "../controllers/gpu-endpoint/orphans.ts";
 import { type UnclaimedEndpoint, unclaimedEndpoints } from "../controllers/gpu-endpoint/unclaimed.ts";
-import { type AccountFlags, addAccountOptions, lazyCluster, listPatiently, openAccount } from "./account-source.ts";
+import {
+  type AccountFlags,
+  addAccountOptions,
+  addGenerationOption,
+  lazyCluster,
+  listPatiently,
+  openAccount,
+} from "./account-source.ts";
 import { age, tableOf } from "./table.ts";
 
 const FORMATS = ["table", "json", "yaml", "name"] as const;
@@ -25,7 +32,7 @@ export function registerOrphansCommand(program: Command): void {
   const command = program
     .command("orphans")
     .description("list the endpoints of an account that no GpuEndpoint of the cluster stands for");
-  addAccountOptions(command)
+  addGenerationOption(addAccountOptions(command))
     .option("--keyword <text>", "only endpoints that the service finds by this")
     .addOption(
       new Option("-o, --output <format>", "table, json, yaml, or name: one id a line")

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { registerApplyCommand } from "./apply.ts";
+import { registerBillsCommand } from "./bills.ts";
 import { registerCleanupCommand } from "./cleanup.ts";
 import { registerCrdsCommand } from "./crds.ts";
 import { registerDoctorCommand } from "./doctor.ts";
@@ -22,5 +23,6 @@ export async function run(argv: readonly string[]): Promise<void> {
   registerOrphansCommand(program);
   registerValidateCommand(program);
   registerDoctorCommand(program);
+  registerBillsCommand(program);
   await program.parseAsync(argv);
 }

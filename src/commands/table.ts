@@ -1,11 +1,21 @@
-/** Columns as kubectl prints them: headings in capitals, three blanks between, nothing after the last. */
-export function tableOf(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+/**
+ * Columns as kubectl prints them: headings in capitals, three blanks between, nothing after the last. `numbers` names the
+ * headings whose column is flush right.
+ */
+export function tableOf(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  numbers: readonly string[] = [],
+): string {
   const lines = [headings, ...rows];
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => width(line[column] ?? ""))));
   return lines
     .map((line) =>
       line
-        .map((cell, column) => (column === line.length - 1 ? cell : pad(cell, widths[column] ?? 0)))
+        .map((cell, column) => {
+          const padding = " ".repeat((widths[column] ?? 0) - width(cell));
+          return numbers.includes(headings[column] ?? "") ? padding + cell : cell + padding;
+        })
         .join("   ")
         .trimEnd(),
     )
@@ -13,12 +23,11 @@ export function tableOf(headings: readonly string[], rows: readonly (readonly st
     .join("");
 }
 
-function pad(cell: string, to: number): string {
-  return cell + " ".repeat(to - width(cell));
-}
+/** Characters of East Asian scripts take two places of a terminal. */
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/gu;
 
 function width(cell: string): number {
-  return [...cell].length;
+  return [...cell].length + (cell.match(WIDE)?.length ?? 0);
 }
 
 /** How long ago, as kubectl's AGE: the largest unit alone. */

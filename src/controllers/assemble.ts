@@ -289,7 +289,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     videoJobs,
     createJobReconciler(shared, videoJobAdapter(kindOf(videoJobs)), jobs, (key) => enqueue(videoJobResource, key)),
   );
-  add(billReports, createBillReportReconciler(shared, kindOf(billReports)));
+  add(billReports, createBillReportReconciler(shared, kindOf(billReports), stores));
 
   const manager = createManager({
     elector: options.elector,

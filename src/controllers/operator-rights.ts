@@ -8,8 +8,8 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
   billreports: ["list", "watch"],
   clusteraccounts: ["list", "watch", "patch"],
   gpuendpoints: ["list", "watch", "patch"],
-  speechjobs: ["list", "watch", "delete"],
-  videojobs: ["list", "watch", "delete"],
+  speechjobs: ["list", "watch", "patch", "delete"],
+  videojobs: ["list", "watch", "patch", "delete"],
 };
 
 /** Every right of an operator that serves all namespaces, but for its own lease and journal. */
@@ -18,7 +18,7 @@ export const OPERATOR_RIGHTS: readonly Right[] = [
     ...verbs.map((verb): Right => ({ group: GROUP, resource, verb })),
     { group: GROUP, resource, subresource: "status" as const, verb: "patch" },
   ]),
-  { group: "", resource: "configmaps", verb: "get" },
+  ...["get", "create", "patch", "delete"].map((verb): Right => ({ group: "", resource: "configmaps", verb })),
   { group: "", resource: "secrets", verb: "get" },
   { group: "", resource: "namespaces", verb: "get" },
   { group: "events.k8s.io", resource: "events", verb: "create" },

@@ -1,5 +1,6 @@
 import type { KubeClient } from "../kube/client.ts";
 import { isAlreadyExists, isNotFound } from "../kube/errors.ts";
+import { mergePatchOf } from "../kube/patch.ts";
 import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { configMapResource } from "../runtime/journal.ts";
@@ -57,9 +58,15 @@ export async function writeOwnedConfigMap(
     return;
   }
   if (!present.metadata.ownerReferences?.some((reference) => reference.uid === uid)) throw notOwned();
-  const values = present.data ?? {};
-  const same = Object.keys({ ...values, ...data }).every((key) => values[key] === data[key]);
-  if (!same) await kube.update<ConfigMap>(configMapResource, place, { ...present, data }, { signal });
+  const patch = mergePatchOf(present.data, data);
+  if (patch === undefined) return;
+  const { resourceVersion } = present.metadata;
+  await kube.mergePatch<ConfigMap>(
+    configMapResource,
+    place,
+    { metadata: { resourceVersion }, data: patch },
+    { signal },
+  );
 
   async function read(): Promise<ConfigMap | undefined> {
     try {

@@ -1,7 +1,11 @@
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterEach, beforeAll, describe, expect, inject, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
 import {
   type AnyObject,
+  API_KEY,
+  BUNDLE,
   closeWorldsAfterAll,
   condition,
   disposableWorld,
@@ -235,6 +239,52 @@ it("the account shows what it spent today, this week and this month, and so do t
     return spend?.day === "2.5" && object;
   });
   expect(account.status?.spend).toMatchObject({ day: "2.5", week: "2.5", month: "2.5", asOf: expect.any(String) });
+});
+
+describe("mooring bills", () => {
+  const period = ["--start-time=2026-01-01T00:00:00Z", "--end-time=2026-04-01T00:00:00Z", "--product-name=Model A"];
+  const mooring = async (args: string[], env: Record<string, string> = {}) =>
+    promisify(execFile)(process.execPath, [BUNDLE, "bills", ...args], { env: { ...process.env, ...env } });
+  const ofCluster = () => [`--kubeconfig=${inject("kubeconfig")}`, `--namespace=${world.namespace}`];
+
+  it("prints the tables of the namespace's account", async () => {
+    const { stdout } = await mooring([...ofCluster(), ...period]);
+    expect(stdout).toContain(`${world.simulator.url}: 2026-01-01T00:00:00Z to 2026-04-01T00:00:00Z (UTC), in yuan`);
+    expect(stdout.split("\n\n")[2]).toBe(
+      [
+        "PRODUCT   ID           AMOUNT   VOUCHER      PAID   BILLS",
+        "Model A   product-1   65.4021      0.15   65.2521       5",
+      ].join("\n"),
+    );
+    expect(stdout).toMatch(/^llm +65\.4021/m);
+  });
+
+  it("prints the same file as the export, from the service itself", async () => {
+    await world.apply(
+      manifest("bill", { ...QUARTER, productName: "Model A", exportTo: { configMap: { name: "llm" } } }, "llm"),
+    );
+    await waitForCondition(world, "BillReport", "llm", "Ready");
+    const args = [`--base-url=${world.simulator.url}`, ...period];
+    const { stdout } = await mooring([...args, "--output=csv"], { MOORING_API_KEY: API_KEY });
+    expect(stdout).toBe(dataOf(await world.get("ConfigMap", "llm"))["bills.csv"]);
+    const json = await mooring([...args, "--output=json"], { MOORING_API_KEY: API_KEY });
+    const { status } = await world.get("BillReport", "llm");
+    expect(JSON.parse(json.stdout)).toMatchObject({ totals: status?.totals as object, byKey: status?.byKey as object });
+  });
+
+  it.each([
+    ["a missing account", () => [...ofCluster(), "--account=nobody"], /does not exist/],
+    [
+      "a period before the first bill",
+      () => ["--base-url=http://127.0.0.1:9", "--start-time=2025-01-01T00:00:00Z"],
+      /startTime must not be before 2026-01-01/,
+    ],
+    ["a time zone that is none", () => [...ofCluster(), "--time-zone=Mars"], /"Mars" is not a time zone/],
+  ])("%s is one line", async (_, args, message) => {
+    const failed = await mooring(args(), { MOORING_API_KEY: API_KEY }).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(message) });
+    expect((failed as { stderr: string }).stderr.trim().split("\n")).toHaveLength(1);
+  });
 });
 
 it("bill queries of the account never overlapped", async () => {

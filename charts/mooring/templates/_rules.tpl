@@ -34,7 +34,7 @@ exactly these rights. A new kind is named in "objects", "view", "edit" or "admin
 # spec.exportTo of endpoints and bill reports. Only what an object of ours owns is changed or deleted.
 - apiGroups: [""]
   resources: [configmaps]
-  verbs: [create, update, patch, delete]
+  verbs: [create, patch, delete]
 {{- end }}
 {{- if .secrets }}
 - apiGroups: [""]

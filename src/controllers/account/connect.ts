@@ -18,6 +18,7 @@ export type AccountConnection = {
   ref: AccountRef | undefined;
   baseURL: string;
   generation: AccountSpec["endpoints"]["generation"];
+  billing: AccountSpec["billing"];
   client: ServiceClient;
   close(): Promise<void>;
 };
@@ -82,6 +83,7 @@ function connection(spec: Settings, apiKey: string, ref: AccountRef | undefined)
     ref,
     baseURL: spec.baseURL,
     generation: spec.endpoints.generation,
+    billing: spec.billing,
     client: createServiceClient({ transport, limiter, paths }),
     close: () => transport.close(),
   };

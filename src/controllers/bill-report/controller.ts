@@ -1,9 +1,12 @@
 import type { BillReport, BillReportStatus } from "../../api/bill-report.ts";
+import { getCondition } from "../../api/conditions.ts";
 import { parseDuration } from "../../api/duration.ts";
 import { ANNOTATIONS } from "../../api/meta.ts";
+import { ArtifactError } from "../../artifacts/errors.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import { ServiceError } from "../../service/errors.ts";
 import type { AccountHandle } from "../account/registry.ts";
+import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
 import { fileOf, shownPeriod, shownSums, shownTables, tallied } from "../billing/export.ts";
 import { billsOfPeriod } from "../billing/period.ts";
 import type { Range } from "../billing/ranges.ts";
@@ -11,18 +14,33 @@ import { createTally } from "../billing/tally.ts";
 import { type TimeZone, timeZone } from "../billing/time-zone.ts";
 import { failureOf } from "../service-failure.ts";
 import { type Kind, patchStatus, type Shared } from "../shared.ts";
-import { exportToConfigMap } from "./export.ts";
+import { exportToConfigMap, exportToStore } from "./export.ts";
 import { reportPeriod } from "./period.ts";
 import { type Exported, type Outcome, statusOf } from "./status.ts";
 
 type Step = { outcome: Outcome; requeueAfterMs?: number; error?: unknown };
+
+type ReadOptions = {
+  report: BillReport;
+  account: AccountHandle;
+  zone: TimeZone;
+  range: Range;
+  /** Of `spec.output`. */
+  store: Exclude<ResolvedStore, { kind: "Checking" }> | undefined;
+  now: number;
+  signal: AbortSignal;
+};
 
 /** What a person has to mend is looked at again this often. */
 const STALLED_MS = 5 * 60_000;
 const MIN_REFRESH_MS = 1_000;
 
 /** Reads the bills of a period, sums them, writes them where the spec wants them, and again until they are final. */
-export function createBillReportReconciler(shared: Shared, kind: Kind<BillReport>): Reconcile {
+export function createBillReportReconciler(
+  shared: Shared,
+  kind: Kind<BillReport>,
+  stores: Pick<StoreRegistry, "resolve">,
+): Reconcile {
   const { clock } = shared;
 
   return async ({ key }, { signal }) => {
@@ -85,11 +103,19 @@ export function createBillReportReconciler(shared: Shared, kind: Kind<BillReport
       const outcome: Outcome = { kind: "Waiting", reason: "NotBegun", message: `the period begins at ${from}` };
       return { outcome, requeueAfterMs: Math.max(MIN_REFRESH_MS, Math.min(period.startTime * 1000 - now, DAY_MS)) };
     }
-    const dueMs = status?.asOf === undefined || !known ? now : Date.parse(status.asOf) + intervalMs;
+    const { output } = spec;
+    const store = output && stores.resolve(report.metadata.namespace ?? "", output.storeRef);
+    if (store?.kind === "Checking") {
+      return { outcome: { kind: "Waiting", reason: "Pending", message: "the ArtifactStore is being checked" } };
+    }
+    const storeCameBack =
+      store?.kind === "Usable" && getCondition(status?.conditions, "Exported")?.reason === "StoreNotReady";
+    const dueMs = status?.asOf === undefined || !known || storeCameBack ? now : Date.parse(status.asOf) + intervalMs;
     if (dueMs > now) return { outcome: { kind: "Current" }, requeueAfterMs: dueMs - now };
-    const final = period.kind === "Over" && now >= period.finalFrom * 1000;
     try {
-      const { tally, exported } = await read(report, account, zone, period.range, now, signal);
+      const { tally, exported } = await read({ report, account, zone, range: period.range, store, now, signal });
+      const settled = period.kind === "Over" && now >= period.finalFrom * 1000;
+      const final = settled && exported.kind !== "Refused";
       const outcome: Outcome = { kind: "Read", range: period.range, tally, final, exported };
       return final ? { outcome } : { outcome, requeueAfterMs: intervalMs };
     } catch (error) {
@@ -98,15 +124,8 @@ export function createBillReportReconciler(shared: Shared, kind: Kind<BillReport
     }
   }
 
-  async function read(
-    report: BillReport,
-    account: AccountHandle,
-    zone: TimeZone,
-    range: Range,
-    now: number,
-    signal: AbortSignal,
-  ) {
-    const { cycle, category, productName, exportTo } = report.spec;
+  async function read({ report, account, zone, range, store, now, signal }: ReadOptions) {
+    const { cycle, category, productName, exportTo, output } = report.spec;
     const { reader, settings } = account.bills;
     const tally = createTally();
     const bills = tallied(
@@ -120,18 +139,21 @@ export function createBillReportReconciler(shared: Shared, kind: Kind<BillReport
       }),
       tally,
     );
+    const summary = () => ({
+      period: shownPeriod(range),
+      totals: shownSums(tally.totals()),
+      unreadable: tally.unreadable(),
+      ...shownTables(tally),
+    });
     let exported: Exported = { kind: "NotWanted" };
-    if (exportTo === undefined) {
-      for await (const _ of bills);
+    if (exportTo !== undefined) {
+      const { configMap } = exportTo;
+      exported = await exportToConfigMap(shared, report, configMap, fileOf(configMap.format, bills, summary), signal);
+    } else if (output !== undefined && store?.kind === "Usable") {
+      exported = await exportToStore(store.store, report, output, fileOf(output.format, bills, summary), signal);
     } else {
-      const summary = () => ({
-        period: shownPeriod(range),
-        totals: shownSums(tally.totals()),
-        unreadable: tally.unreadable(),
-        ...shownTables(tally),
-      });
-      const file = fileOf(exportTo.configMap.format, bills, summary);
-      exported = await exportToConfigMap(shared, report, exportTo.configMap, file, signal);
+      for await (const _ of bills);
+      if (store?.kind === "Held") exported = { kind: "Refused", reason: store.reason, message: store.message };
     }
     return { tally, exported };
   }
@@ -158,6 +180,7 @@ function stalled(reason: Extract<Outcome, { kind: "Stalled" }>["reason"], messag
 }
 
 function failed(error: unknown): Step {
+  if (error instanceof ArtifactError && !error.retryable) return stalled("StoreNotReady", error.message);
   if (!(error instanceof ServiceError)) {
     const message = error instanceof Error ? error.message : String(error);
     return { outcome: { kind: "Waiting", reason: "Retrying", message }, error };

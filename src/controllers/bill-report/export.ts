@@ -1,9 +1,12 @@
 import type { BillReport } from "../../api/bill-report.ts";
 import { billReportResource } from "../../api/kinds.ts";
+import { artifactKey } from "../../artifacts/key.ts";
+import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import { CONFIG_MAP_BYTES, NotOwnedError, writeOwnedConfigMap } from "../owned-config-map.ts";
 import type { Shared } from "../shared.ts";
 import type { Exported } from "./status.ts";
 
+type Output = NonNullable<BillReport["spec"]["output"]>;
 type Target = NonNullable<BillReport["spec"]["exportTo"]>["configMap"];
 
 /**
@@ -39,4 +42,28 @@ export async function exportToConfigMap(
     return { kind: "Refused", reason: "ExportConflict", message: error.message };
   }
   return { kind: "Written", export: { configMap: name, format, bytes } };
+}
+
+/**
+ * Writes a file into an ArtifactStore as it comes, in place of the one before; what is broken off leaves that one standing.
+ * @throws whatever reading the file throws; ArtifactError
+ */
+export async function exportToStore(
+  store: Pick<ArtifactStoreHandle, "writer">,
+  report: BillReport,
+  { prefix, format }: Output,
+  file: AsyncIterable<string>,
+  signal: AbortSignal,
+): Promise<Exported> {
+  const { namespace = "", name, uid = "" } = report.metadata;
+  const { kind } = billReportResource;
+  const key = artifactKey({ prefix, namespace, kind, name, uid, index: 0, type: format });
+  const writer = await store.writer(key, { signal });
+  try {
+    for await (const part of file) await writer.write(Buffer.from(part));
+    return { kind: "Written", export: { ...(await writer.commit()), format } };
+  } catch (error) {
+    await writer.discard();
+    throw error;
+  }
 }
