@@ -120,6 +120,8 @@ export const REASONS = {
   DeadlineExceeded: "DeadlineExceeded",
   /** The remote task succeeded without any result. */
   NoResult: "NoResult",
+  /** A result cannot be copied from its URL: it is refused there, or larger than what is copied. */
+  ResultUnavailable: "ResultUnavailable",
   /** A quarter of the life of the results' URLs is left, and no copy is kept. */
   Expiring: "Expiring",
   /** The URLs of the results ran out and no copy was kept. */

@@ -163,7 +163,7 @@ describe("bytes that the service answers", () => {
     await world.control("POST", "/__config", { streamChunkMs: 0 });
     operator = await start();
     await phase("SpeechJob", "killed", "Halted");
-    expect(await filesOf("killed")).not.toContain("0.mp3");
+    await eventually("nothing of it is left", async () => (await filesOf("killed")).length === 0);
     expect(await calls("streamSpeech", text)).toHaveLength(1);
     await world.patch("SpeechJob", "killed", { metadata: { annotations: { "mooring.dev/resubmit-token": "1" } } });
     await stored(await complete("SpeechJob", "killed"));
@@ -218,6 +218,21 @@ describe("a task's results", () => {
     expect(firstOf(done).artifact).toMatchObject({ bytes: 50_000, sha256: sha256Of(50_000) });
     expect(await calls("submitImageToVideo", "late")).toHaveLength(1);
     await unheld("VideoJob", "late");
+  });
+
+  it.each([
+    ["refused", "ResultUnavailable", { bytes: 1, status: 403 }, /HTTP 403: the URL has expired or was never good$/],
+    ["file", "AddressNotAllowed", { bytes: 1, redirect: "file:///etc/passwd" }, /must be http or https, not file:$/],
+  ])("that cannot be fetched for good stall the job, in words: %s", async (name, reason, file, words) => {
+    source.files.set(`/${name}`, file);
+    await withSource(name);
+    const stalled = await waitForCondition(world, "VideoJob", name, "Stalled");
+    expect(condition(stalled, "Stalled")).toMatchObject({ reason, message: expect.stringMatching(words) });
+    expect(condition(stalled, "Ready")).toMatchObject({ status: "False", reason });
+    expect(stalled.status?.phase).toBe("Storing");
+    // What was mended is found without anybody's doing.
+    source.files.set(`/${name}`, { bytes: 1_000 });
+    await stored(await complete("VideoJob", name));
   });
 
   it("that ran out before they were copied are lost, and the job says so", async () => {

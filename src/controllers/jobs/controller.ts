@@ -29,6 +29,8 @@ export function createJobReconciler<T extends Job>(
   const known = new Map<string, T>();
   /** Whose tasks are followed, so that a deleted job's task is not polled for ever. */
   const followed = new Map<string, { account: AccountHandle; taskID: string }>();
+  /** Halted jobs, by UID, of whose bytes surely nothing is left in the store. */
+  const tidied = new Set<string>();
 
   return async ({ key }, context) => {
     const job = kind.store.get(key);
@@ -64,6 +66,8 @@ export function createJobReconciler<T extends Job>(
     if (step.copy === true) await beginCopy(key, job, sight, context);
     const after = await report(job, step, context);
     settle(uid, seen);
+    if ((after ?? job).status?.phase === "Halted") await tidy(after ?? job, context);
+    else tidied.delete(uid);
     if (after === undefined) return nextLook(job, step, clock.now());
     announce(shared, job, after.status);
     // Our own write is no change to be told of: what it leads to begins here.
@@ -129,6 +133,14 @@ export function createJobReconciler<T extends Job>(
     );
   }
 
+  /** What came before a submission became unknown is of no use; a process that was killed could not remove it. */
+  async function tidy(job: T, { signal, log }: ReconcileContext): Promise<void> {
+    const { uid = "" } = job.metadata;
+    const type = adapter.typeOfBytes(job);
+    if (type === undefined || tidied.has(uid) || submissions.find(uid) !== undefined) return;
+    if (await abandonCopies(job, type, wiring.stores, signal, log)) tidied.add(uid);
+  }
+
   async function beginCopy(
     key: string,
     job: T,
@@ -155,7 +167,7 @@ export function createJobReconciler<T extends Job>(
     if (copy?.end?.kind === "Stored") {
       const uris = copy.end.results.flatMap(({ artifact }) => artifact?.uri ?? []).join(", ");
       shared.recorder.event(job, "Normal", "Stored", "Delete", `The results are kept at ${uris}`);
-    } else await abandonCopies(job, wiring.stores, signal, log);
+    } else await abandonCopies(job, undefined, wiring.stores, signal, log);
     copies.forget(uid, false);
     await setFinalizer(shared, kind, job, FINALIZER, false, signal);
     return undefined;
@@ -165,6 +177,7 @@ export function createJobReconciler<T extends Job>(
     const { uid = "" } = job.metadata;
     const submission = submissions.find(uid);
     unfollow(key);
+    tidied.delete(uid);
     submissions.release(uid);
     shared.paidWork.ended(uid, job.status?.submission !== undefined || submission?.sent === true);
     if (submission !== undefined && submission.answer === undefined) return; // told when the answer is here

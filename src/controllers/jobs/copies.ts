@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { JobResult } from "../../api/job.ts";
-import { ArtifactError } from "../../artifacts/errors.ts";
+import type { Reason } from "../../api/reasons.ts";
+import { ArtifactError, type ArtifactErrorKind } from "../../artifacts/errors.ts";
 import { artifactKey } from "../../artifacts/key.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
@@ -12,8 +13,8 @@ import type { Job } from "./types.ts";
 /** How a copy ended; `results` carry the artifacts that are there by now. */
 export type CopyEnd =
   | { kind: "Stored"; results: JobResult[] }
-  /** `retryable`: trying again may help without anybody's doing. */
-  | { kind: "Failed"; results: JobResult[]; message: string; retryable: boolean };
+  /** `stalled`: a person must act; it is tried again either way. */
+  | { kind: "Failed"; results: JobResult[]; reason: Reason; message: string; stalled: boolean };
 
 export type Copy = { bytes: number; totalBytes: number | undefined; end?: CopyEnd };
 
@@ -29,6 +30,17 @@ export type Copies = {
   abort(uid: string): void;
   /** Ends all; each goes on where it was after the next start. */
   stop(): Promise<void>;
+};
+
+/** What a person has to do something about; all else may pass by itself. */
+const STALLED: { readonly [K in ArtifactErrorKind]?: Reason } = {
+  SourceGone: "ResultUnavailable",
+  TooLarge: "ResultUnavailable",
+  AddressRefused: "AddressNotAllowed",
+  InvalidKey: "InvalidSpec",
+  Denied: "StoreDenied",
+  NotFound: "StoreNotReady",
+  NoSpace: "StoreFull",
 };
 
 const REST = { baseMs: 2_000, capMs: 5 * 60_000, jitter: 0.4 };
@@ -88,26 +100,41 @@ export async function copyResults(
       });
       results[index] = { ...result, artifact };
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      const retryable = !(error instanceof ArtifactError) || error.retryable;
-      return { kind: "Failed", results, message: `result ${index} is not copied yet: ${message}`, retryable };
+      const message = `result ${index} is not copied yet: ${error instanceof Error ? error.message : String(error)}`;
+      const stalled = error instanceof ArtifactError ? STALLED[error.kind] : undefined;
+      return { kind: "Failed", results, reason: stalled ?? "Retrying", message, stalled: stalled !== undefined };
     }
   }
   return { kind: "Stored", results };
 }
 
-/** Removes what an unfinished copy left in the store, for an object that is to go: that must not wait for a broken store. */
-export async function abandonCopies(job: Job, stores: StoreRegistry, signal: AbortSignal, log: Logger): Promise<void> {
+/**
+ * Removes what unfinished copies, and a stream whose process was killed, left in the store. It never throws: an object that is to
+ * go must not wait for a broken store.
+ * @param typeOfBytes of the bytes that the answer would have brought
+ * @returns whether nothing is left
+ */
+export async function abandonCopies(
+  job: Job,
+  typeOfBytes: string | undefined,
+  stores: StoreRegistry,
+  signal: AbortSignal,
+  log: Logger,
+): Promise<boolean> {
   const { output } = job.spec;
-  const target = output && stores.resolve(job.metadata.namespace ?? "", output.storeRef);
-  if (target?.kind !== "Usable") return;
-  for (const [index, { artifact, type }] of (job.status?.results ?? []).entries()) {
-    if (artifact !== undefined) continue;
-    try {
-      await target.store.abandon(keyOfResult(job, index, type), signal);
-    } catch (error) {
-      log.warn({ reason: String(error), result: index }, "an unfinished copy was not removed from the store");
-    }
+  if (output === undefined) return true;
+  const target = stores.resolve(job.metadata.namespace ?? "", output.storeRef);
+  if (target.kind !== "Usable") return false;
+  const keys = (job.status?.results ?? []).flatMap(({ artifact, type }, index) =>
+    artifact === undefined ? [keyOfResult(job, index, type)] : [],
+  );
+  if (typeOfBytes !== undefined && keys.length === 0) keys.push(keyOfResult(job, 0, typeOfBytes));
+  try {
+    for (const key of keys) await target.store.abandon(key, signal);
+    return true;
+  } catch (error) {
+    log.warn({ reason: String(error) }, "an unfinished copy was not removed from the store");
+    return false;
   }
 }
 

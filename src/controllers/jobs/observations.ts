@@ -70,7 +70,7 @@ export type Observations = {
   NotCopying: object;
   Copying: { note: string };
   Stored: { results: JobResult[] };
-  CopyFailed: { results: JobResult[]; message: string; stalled: boolean };
+  CopyFailed: { results: JobResult[]; reason: Reason; message: string; stalled: boolean };
   /** Repeating the copy can never help. */
   ResultsLost: End;
 };

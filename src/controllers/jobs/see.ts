@@ -162,7 +162,7 @@ export async function see<T extends Job>(
       if (end === undefined) return { seen: { kind: "Copying", note: copyNote(bytes, totalBytes) } };
       if (end.kind === "Stored") return { seen: { kind: "Stored", results: end.results } };
       if (expired) return lost(end.message);
-      return { seen: { kind: "CopyFailed", results: end.results, message: end.message, stalled: !end.retryable } };
+      return { seen: { ...end, kind: "CopyFailed" } };
     }
     const rest = wiring.copies.restingUntil(uid);
     if (rest !== undefined && rest > facts.now) return { seen: { kind: "Resting", until: rest } };

@@ -218,8 +218,7 @@ export function showCopy({ note }: Seen<"Copying">, context: JobContext): Step {
 }
 
 /** The copy alone is tried again: another paid request would not bring back this result. */
-export function showFailedCopy({ results, message, stalled }: Seen<"CopyFailed">): Step {
-  const reason = stalled ? "StoreNotReady" : "Retrying";
+export function showFailedCopy({ results, reason, message, stalled }: Seen<"CopyFailed">): Step {
   return { outcome: { phase: "Storing", result: undefined, results, reason, message, stalled }, againMs: 0 };
 }
 

@@ -71,6 +71,8 @@ export type JobAdapter<T extends Job> = {
   kind: Kind<T>;
   /** @throws InvalidJobError | MissingReferenceError */
   prepare(job: T, account: AccountHandle, reader: ValueReader): Promise<PaidRequest>;
+  /** File type of the bytes that the answer brings, which go to `spec.output` as they come; undefined: it brings none. */
+  typeOfBytes(job: T): string | undefined;
   /** Status fields of this kind alone. */
   extraStatus(job: T): Partial<T["status"] & object>;
 };

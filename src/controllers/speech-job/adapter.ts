@@ -1,8 +1,13 @@
 import type { SpeechJob } from "../../api/speech-job.ts";
 import type { JobAdapter } from "../jobs/types.ts";
 import type { Kind } from "../shared.ts";
-import { speechRequest } from "./request.ts";
+import { audioTypeOf, speechRequest } from "./request.ts";
 
 export function speechJobAdapter(kind: Kind<SpeechJob>): JobAdapter<SpeechJob> {
-  return { kind, prepare: speechRequest, extraStatus: () => ({}) };
+  return {
+    kind,
+    prepare: speechRequest,
+    typeOfBytes: ({ spec }) => (spec.stream || spec.outputFormat === "hex" ? audioTypeOf(spec) : undefined),
+    extraStatus: () => ({}),
+  };
 }

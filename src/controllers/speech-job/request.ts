@@ -23,9 +23,14 @@ export async function speechRequest(job: SpeechJob, account: AccountHandle, read
     return { operation: "submitSpeech", body, send: ({ client, options }) => client.submitSpeech(body, options) };
   }
   const body = synthesizeBody(spec, text);
-  const type = spec.audioSetting?.format ?? "mp3";
+  const type = audioTypeOf(spec);
   if (spec.stream === true) return { operation: "streamSpeech", body, send: (sending) => stream(body, type, sending) };
   return { operation: "synthesizeSpeech", body, send: (sending) => synthesize(body, type, sending) };
+}
+
+/** The file type of the audio; mp3 is the service's default. */
+export function audioTypeOf({ audioSetting }: SpeechJobSpec): string {
+  return audioSetting?.format ?? "mp3";
 }
 
 async function textOf({ spec, metadata }: SpeechJob, reader: ValueReader): Promise<string> {

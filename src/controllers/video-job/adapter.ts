@@ -4,5 +4,10 @@ import type { Kind } from "../shared.ts";
 import { videoModelOf, videoRequest } from "./request.ts";
 
 export function videoJobAdapter(kind: Kind<VideoJob>): JobAdapter<VideoJob> {
-  return { kind, prepare: videoRequest, extraStatus: (job) => ({ model: videoModelOf(job) }) };
+  return {
+    kind,
+    prepare: videoRequest,
+    typeOfBytes: () => undefined,
+    extraStatus: (job) => ({ model: videoModelOf(job) }),
+  };
 }

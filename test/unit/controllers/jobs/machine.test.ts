@@ -105,7 +105,7 @@ const examples: { [K in keyof Observations]: Seen<K> } = {
   NotCopying: { kind: "NotCopying" },
   Copying: { kind: "Copying", note: "n" },
   Stored: { kind: "Stored", results: [{ ...result, artifact }] },
-  CopyFailed: { kind: "CopyFailed", results: [result], message: "m", stalled: false },
+  CopyFailed: { kind: "CopyFailed", results: [result], reason: "Retrying", message: "m", stalled: false },
   ResultsLost: { kind: "ResultsLost", ...end },
 };
 const statuses: Record<StateKind, JobStatus> = {
