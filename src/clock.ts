@@ -4,18 +4,30 @@ export type Clock = {
   now(): number;
   /** Milliseconds that never jump: for durations, deadlines and leases. */
   monotonic(): number;
-  /** Runs `fn` once after `ms`; the returned function cancels it. */
+  /** Runs `fn` once after `ms`, however long that is; the returned function cancels it. */
   setTimeout(fn: () => void, ms: number): () => void;
 };
+
+/** About 24.8 days; Node fires a longer timer at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   setTimeout: (fn, ms) => {
-    const timer = setTimeout(fn, ms);
+    let timer: NodeJS.Timeout;
+    const arm = (left: number) => {
+      timer = left > MAX_TIMER_MS ? setTimeout(() => arm(left - MAX_TIMER_MS), MAX_TIMER_MS) : setTimeout(fn, left);
+    };
+    arm(ms);
     return () => clearTimeout(timer);
   },
 };
+
+/** A signal that aborts after `ms`, or after 24.8 days if that is sooner; it keeps no process alive. */
+export function deadlineSignal(ms: number): AbortSignal {
+  return AbortSignal.timeout(Math.min(Math.ceil(ms), MAX_TIMER_MS));
+}
 
 /** Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal. */
 export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {

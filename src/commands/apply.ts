@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { parseAllDocuments } from "yaml";
 import { parseDuration } from "../api/duration.ts";
 import { KINDS } from "../api/kinds.ts";
-import { type Clock, delay, systemClock } from "../clock.ts";
+import { type Clock, deadlineSignal, delay, systemClock } from "../clock.ts";
 import { createKubeClient, type KubeClient } from "../kube/client.ts";
 import { loadCredentials } from "../kube/credentials.ts";
 import { isNotFound, KubeError } from "../kube/errors.ts";
@@ -27,7 +27,7 @@ export function registerApplyCommand(program: Command): void {
     .option("--timeout <duration>", "how long to wait for the kinds, as 30s or 5m", "60s")
     .action(async ({ filename, kubeconfig, timeout }: Flags) => {
       const objects = parseObjects(await readFile(filename, "utf8"), filename);
-      const end = AbortSignal.timeout(parseDuration(timeout));
+      const end = deadlineSignal(parseDuration(timeout));
       const kube = createKubeClient(await loadCredentials({ kubeconfig, env: process.env }));
       try {
         for (const { resource, object } of objects) {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Command } from "commander";
 import { parseDuration } from "../api/duration.ts";
-import { systemClock } from "../clock.ts";
+import { deadlineSignal, systemClock } from "../clock.ts";
 import { releaseObjects } from "../controllers/cleanup.ts";
 import { createKubeClient, type KubeClient } from "../kube/client.ts";
 import { loadCredentials } from "../kube/credentials.ts";
@@ -57,7 +57,7 @@ export function registerCleanupCommand(program: Command): void {
 
 async function cleanUp(kube: KubeClient, flags: Flags): Promise<void> {
   const namespace = flags.leaderElectionNamespace ?? kube.defaultNamespace ?? "default";
-  const timeout = AbortSignal.timeout(parseDuration(flags.timeout));
+  const timeout = deadlineSignal(parseDuration(flags.timeout));
   const { dryRun } = flags;
   // Holding the operator's own lease is what keeps an operator from working while finalizers are taken off.
   const elector = createLeaderElector({

@@ -38,8 +38,6 @@ export type WorkQueueOptions = {
 };
 
 const LOW_SHARE = 8;
-/** Node fires a longer timer at once; waking early does no harm. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 type Waiting = { key: string; due: number };
 type Entry = { priority: Priority; due: number; ready: boolean; readyAt: number };
@@ -112,7 +110,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     if (first === undefined || first.due >= timerDue) return;
     cancelTimer?.();
     timerDue = first.due;
-    cancelTimer = clock.setTimeout(wake, Math.min(MAX_TIMER_MS, Math.max(0, first.due - clock.monotonic())));
+    cancelTimer = clock.setTimeout(wake, Math.max(0, first.due - clock.monotonic()));
   }
 
   function wake(): void {
