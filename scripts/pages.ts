@@ -3,15 +3,17 @@ import { fileURLToPath } from "node:url";
 import { registerImportCommand } from "../src/commands/import.ts";
 import { registerOperatorCommand } from "../src/commands/operator.ts";
 import { registerSimulatorCommand } from "../src/commands/simulator.ts";
+import { healthConfigMap } from "./argo-cd.ts";
 import { flagsTable, withFlags } from "./flags.ts";
 import { parseReasons, reasonsPage } from "./reasons.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string) => readFile(root + path, "utf8");
 
-/** The pages of docs/ that are made, wholly or in part, from the source: path from the root, and text as it should be. */
+/** The pages and examples that are made, wholly or in part, from the source: path from the root, and text as it should be. */
 export async function generatedPages(): Promise<Map<string, string>> {
   return new Map([
+    ["examples/gitops/argo-cd/argocd-cm.yaml", healthConfigMap(await read("examples/gitops/argo-cd/health.lua"))],
     ["docs/reasons.md", reasonsPage(parseReasons(await read("src/api/reasons.ts")))],
     ["docs/operator.md", withFlags(await read("docs/operator.md"), flagsTable(registerOperatorCommand))],
     ["docs/import.md", withFlags(await read("docs/import.md"), flagsTable(registerImportCommand))],

@@ -1,14 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
-import { access, constants, mkdir, readFile, rename, rm } from "node:fs/promises";
+import { access, constants, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findProgram, pathFolders } from "../cluster/binaries.ts";
 import { cacheFolder } from "../cluster/cache.ts";
 import { runProgram } from "../cluster/run-program.ts";
 
-/** Programs that tests use besides the control plane, each with a Go module here that pins it. */
+/** Programs that tests use besides the control plane, each with a Go module here that pins it, and the package in it. */
 const PACKAGES = {
+  glua: "github.com/yuin/gopher-lua/cmd/glua",
   helm: "helm.sh/helm/v4/cmd/helm",
+  kstatus: "mooring/tools/kstatus",
   promtool: "github.com/prometheus/prometheus/cmd/promtool",
 } as const;
 export type Tool = keyof typeof PACKAGES;
@@ -22,11 +24,12 @@ export async function tool(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<string> {
   const folders = pathFolders(env.PATH);
-  const own = await findProgram(name, folders);
+  // A program whose source is here is nobody else's.
+  const own = PACKAGES[name].startsWith("mooring/") ? undefined : await findProgram(name, folders);
   if (own !== undefined) return own;
   const folder = fileURLToPath(new URL(`./${name}`, import.meta.url));
-  const sums = await Promise.all(["go.mod", "go.sum"].map((file) => readFile(join(folder, file))));
-  const key = createHash("sha256").update(Buffer.concat(sums)).digest("hex").slice(0, 16);
+  const source = await Promise.all((await readdir(folder)).sort().map((file) => readFile(join(folder, file))));
+  const key = createHash("sha256").update(Buffer.concat(source)).digest("hex").slice(0, 16);
   const path = join(cacheFolder(env), "..", "tools", `${name}-${key}-${process.platform}-${process.arch}`);
   if (
     await access(path, constants.X_OK).then(

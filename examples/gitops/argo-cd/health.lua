@@ -11,7 +11,7 @@ local function condition(name)
 end
 
 local function health(name, from)
-  return { status = name, message = from.message or "" }
+  return { status = name, message = from.message or "Waiting for the operator" }
 end
 
 -- The operator has not looked at this version of the spec yet.
