@@ -130,6 +130,58 @@ describe("values", () => {
     expect(stderr).toContain(message);
   });
 
+  describe("artifacts.persistence", () => {
+    type Deployment = {
+      strategy?: { type: string };
+      template: {
+        spec: {
+          securityContext: { fsGroup: number };
+          containers: { args: string[]; volumeMounts?: { name: string; mountPath: string }[] }[];
+          volumes?: { name: string; persistentVolumeClaim?: { claimName: string } }[];
+        };
+      };
+    };
+    /** What the operator has of a volume, and the claims that are made, with these settings of artifacts.persistence. */
+    async function volumeOf(...settings: string[]) {
+      const set = settings.flatMap((one) => ["--set", `artifacts.persistence.${one}`]);
+      const objects = await render(namespace, ...set);
+      const deployment = objects.find(({ kind }) => kind === "Deployment") ?? expect.fail("there is no Deployment");
+      const { strategy, template } = deployment["spec"] as Deployment;
+      const [container] = template.spec.containers;
+      const mount = container?.volumeMounts?.find(({ name }) => name === "artifacts");
+      return {
+        root: container?.args.find((argument) => argument.startsWith("--artifact-root"))?.split("=")[1],
+        mount: mount?.mountPath,
+        claim: template.spec.volumes?.find(({ name }) => name === "artifacts")?.persistentVolumeClaim?.claimName,
+        group: template.spec.securityContext.fsGroup,
+        strategy: strategy?.type,
+        made: objects.filter(({ kind }) => kind === "PersistentVolumeClaim").map(({ metadata }) => metadata.name),
+      };
+    }
+    const place = "/var/lib/mooring/artifacts";
+
+    test("is off by itself", async () =>
+      expect(await volumeOf()).toMatchObject({ root: undefined, mount: undefined, claim: undefined, made: [] }));
+
+    test("mounts a claim of its own where the operator keeps artifacts, writable for it", async () =>
+      expect(await volumeOf("enabled=true")).toEqual({
+        root: place,
+        mount: place,
+        claim: "mooring-artifacts",
+        group: 65532,
+        strategy: "Recreate",
+        made: ["mooring-artifacts"],
+      }));
+
+    test("mounts somebody's claim; pods overlap where many may have it", async () =>
+      expect(await volumeOf("enabled=true", "existingClaim=nfs", "accessModes={ReadWriteMany}")).toMatchObject({
+        mount: place,
+        claim: "nfs",
+        strategy: undefined,
+        made: [],
+      }));
+  });
+
   test("are each in the schema and in values.yaml", async () => {
     const schema = JSON.parse(await readFile(join(CHART, "values.schema.json"), "utf8"));
     const paths = (properties: Record<string, { properties?: object }>, prefix = ""): string[] =>
