@@ -147,12 +147,12 @@ export function createJobReconciler<T extends Job>(
     { account, store }: Sight,
     { signal }: ReconcileContext,
   ): Promise<void> {
-    if (store?.kind !== "Usable") throw new Error("a copy needs a store");
+    if (store?.kind !== "Usable" || account === undefined) throw new Error("a copy needs a store and an account");
     await setFinalizer(shared, kind, job, FINALIZER, true, signal);
     copies.begin(
       job.metadata.uid ?? "",
       () => enqueue(key),
-      (copy, ending) => copyResults(job, store.store, account?.lookup, copy, ending),
+      (copy, ending) => copyResults(job, store.store, account.lookup, copy, ending),
     );
   }
 

@@ -1,5 +1,5 @@
 import { ANNOTATIONS } from "../../api/meta.ts";
-import { type AccountHandle, accountKey } from "../account/registry.ts";
+import { type AccountHandle, accountKey, type Resolved } from "../account/registry.ts";
 import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import type { Shared } from "../shared.ts";
@@ -168,19 +168,22 @@ export async function see<T extends Job>(
     if (rest !== undefined && rest > facts.now) return { seen: { kind: "Resting", until: rest } };
     const store = storeOf();
     if (store?.kind === "Checking") return undefined;
-    const bound = status?.account;
-    const account =
-      bound === undefined
-        ? undefined
-        : shared.accounts.get(accountKey(bound.kind, bound.name, job.metadata.namespace))?.handle;
     const blocked = (block: Omit<Block, "stalled">): Sight =>
       expired ? lost(block.message) : { seen: { kind: "Blocked", ...block, stalled: true } };
     if (store?.kind === "Held") return blocked(store);
-    // Which addresses may be read from is the account's to say.
-    if (account === undefined) {
-      return blocked({ reason: "AccountNotReady", message: "the account of the results is not there: restore it" });
-    }
-    return { seen: { kind: "NotCopying" }, account, store };
+    const account = accountOfResults();
+    if (account.kind === "Checking") return undefined;
+    if (account.kind === "Held") return blocked({ reason: "AccountNotReady", message: account.message });
+    return { seen: { kind: "NotCopying" }, account: account.account, store };
+  }
+
+  /** Whose the results are: it says which addresses may be read from. One that is held, for its key or budget, can say so too. */
+  function accountOfResults(): Resolved {
+    const { namespace = "" } = job.metadata;
+    const bound = job.status?.account;
+    const handle = bound && shared.accounts.get(accountKey(bound.kind, bound.name, namespace))?.handle;
+    if (handle !== undefined && bound !== undefined) return { kind: "Usable", account: handle, ref: bound };
+    return shared.accounts.resolveCleanup(bound, job.spec.accountRef, namespace);
   }
 
   function storeOf(): ResolvedStore | undefined {

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { JobResult } from "../../../src/api/job.ts";
+import { startFileServer } from "../../support/file-server.ts";
 import { manifest } from "../../support/manifests.ts";
 import { type S3Server, startVersitygw, VERSITYGW_BUILD_MS } from "../../support/versitygw.ts";
-import { closeWorldsAfterAll, disposableWorld, waitForCondition } from "../../support/world.ts";
+import { closeWorldsAfterAll, condition, disposableWorld, eventually, waitForCondition } from "../../support/world.ts";
 
 closeWorldsAfterAll();
 
@@ -54,5 +55,48 @@ it("a video's result is the same at the service, in a bucket and on a volume", a
       sha256: createHash("sha256").update(source).digest("hex"),
     });
     expect((await readFile(path)).equals(source)).toBe(true);
+  }
+});
+
+it("a namespaced Account's results are not fetched from private addresses, unless --allow-private-networks", async () => {
+  const source = await startFileServer();
+  try {
+    const world = await disposableWorld("guarded");
+    source.files.set("/film", { bytes: 1_000, status: 503 });
+    const video = { video_url: `${source.url}/film`, video_url_ttl: "3600", video_type: "mp4" };
+    const body = { task: { status: "TASK_STATUS_SUCCEED" }, videos: [video] };
+    await world.control("POST", "/__faults", {
+      operation: "getTaskResult",
+      kind: "status",
+      status: 200,
+      probability: 1,
+      body,
+    });
+    await world.apply({ kind: "ArtifactStore", metadata: { name: "disk" }, spec: { volume: { path: "guarded" } } });
+    await world.apply(manifest("image", { output: { storeRef: { name: "disk" } } }, "film"));
+    const open = await world.startOperator({ args: [`--artifact-root=${root}`] });
+    const storing = async () => (await world.get("VideoJob", "film")).status?.phase === "Storing";
+    await eventually("the result is known", storing);
+    await open.kill();
+
+    source.files.set("/film", { bytes: 1_000 });
+    source.seen.length = 0;
+    const guarded = await world.startOperator({
+      args: [`--artifact-root=${root}`, "--allow-private-networks=false"],
+    });
+    const stalled = await waitForCondition(world, "VideoJob", "film", "Stalled");
+    expect(condition(stalled, "Stalled")).toMatchObject({
+      reason: "AddressNotAllowed",
+      message: expect.stringContaining("127.0.0.1"),
+    });
+    expect(source.seen).toEqual([]);
+    await guarded.kill();
+
+    await world.startOperator({ args: [`--artifact-root=${root}`] });
+    await waitForCondition(world, "VideoJob", "film", "Complete");
+    // The service's key stays with the service.
+    for (const { headers } of source.seen) expect(headers).not.toHaveProperty("authorization");
+  } finally {
+    await source.close();
   }
 });
