@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { manifest } from "../support/manifests.ts";
+import { RIGHTS, rightsText } from "../support/rights.ts";
 import { type Cluster, prepareCluster } from "./cluster.ts";
 import { isTrue, RELEASE, type Release, releaseIn } from "./release.ts";
 
@@ -67,15 +68,8 @@ test("helm test passes", async () => {
 test("the operator's service account may do what the list says, and nothing else", async () => {
   const [pod] = await release.list("pods", "-n", SYSTEM, "-l", "app.kubernetes.io/component=operator");
   figures.push(`memory of an idle operator: ${(await residentMiB(pod?.metadata.name ?? "")).toFixed(0)} MiB`);
-  const rights = async (namespace: string) => {
-    const user = `system:serviceaccount:${SYSTEM}:${RELEASE}`;
-    const table = await release.kubectl("-n", namespace, "auth", "can-i", "--list", "--no-headers", `--as=${user}`);
-    // What every authenticated user may (system:basic-user, system:discovery) is the cluster's affair.
-    const own = table.split("\n").map((line) => line.trim().replaceAll(/\s{2,}/g, "  "));
-    return own.filter((line) => line !== "" && !line.startsWith("[/") && !line.startsWith("selfsubject")).sort();
-  };
-  const text = `everywhere\n${(await rights(TEAM)).join("\n")}\n\nin the release's namespace\n${(await rights(SYSTEM)).join("\n")}\n`;
-  await expect(text).toMatchFileSnapshot("./rights.txt");
+  const text = await rightsText(release.kubectl, `system:serviceaccount:${SYSTEM}:${RELEASE}`, TEAM, SYSTEM);
+  await expect(text).toMatchFileSnapshot(RIGHTS);
   expect(text).not.toMatch(/^secrets\s.*(list|watch)/m);
 });
 

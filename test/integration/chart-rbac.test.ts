@@ -8,6 +8,7 @@ import { clusterAccountResource, KINDS } from "../../src/api/kinds.ts";
 import { runProgram } from "../cluster/run-program.ts";
 import { type Rendered, type Rule, render } from "../support/chart.ts";
 import { manifest } from "../support/manifests.ts";
+import { RIGHTS, rightsText } from "../support/rights.ts";
 import {
   type AnyObject,
   closeWorldsAfterAll,
@@ -137,6 +138,14 @@ async function refusals(operator: Operator): Promise<string[]> {
     .split("\n")
     .filter((line) => line.startsWith("rest_client_requests_total") && line.includes('code="403"'));
 }
+
+test("kubectl auth can-i --list says the same as the list that the end-to-end test holds the operator to", async () => {
+  const world = await disposableWorld("rights");
+  await installRights(world, []);
+  const kubectl = (...args: string[]) => runProgram(inject("kubectl"), ["--kubeconfig", inject("kubeconfig"), ...args]);
+  const user = `system:serviceaccount:${world.namespace}:mooring`;
+  await expect(await rightsText(kubectl, user, "default", world.namespace)).toMatchFileSnapshot(RIGHTS);
+});
 
 describe("an operator with exactly these rights", () => {
   it.each([
