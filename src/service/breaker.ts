@@ -15,6 +15,8 @@ export type Breaker = {
   check(operation: Operation): void;
   /** The same, for a call that is sent next: takes the one try. Its end has to be told by `ended`. */
   enter(operation: Operation): void;
+  /** The account may have come to be held since `enter`, by the answer to another call. @throws ServiceError as `check` */
+  checkHeld(operation: Operation): void;
   /** `outcome` undefined: it worked, or the service refused it for a reason of the request's own. */
   ended(operation: Operation, outcome: ServiceError | undefined): void;
   state(operation: Operation): BreakerState;
@@ -47,10 +49,14 @@ export function createBreaker({ clock, random, held = () => undefined, probe }: 
     throw new ServiceError({ operation, kind: "BreakerOpen", delivery: "NotSent", message, retryAfterMs });
   }
 
+  function checkHeld(operation: Operation): void {
+    const reason = operation === probe ? undefined : held(operation);
+    if (reason !== undefined) refuse(operation, `not sent: ${reason}`, HELD_MS);
+  }
+
   function check(operation: Operation): void {
     if (operation === probe) return;
-    const reason = held(operation);
-    if (reason !== undefined) refuse(operation, `not sent: ${reason}`, HELD_MS);
+    checkHeld(operation);
     const circuit = circuits.get(operation);
     if (!isOpen(circuit)) return;
     const leftMs = circuit.openUntil - clock.monotonic();
@@ -61,6 +67,7 @@ export function createBreaker({ clock, random, held = () => undefined, probe }: 
 
   return {
     check,
+    checkHeld,
     enter(operation) {
       check(operation);
       const circuit = circuits.get(operation);

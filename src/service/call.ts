@@ -74,6 +74,7 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     breaker?.enter(operation);
     try {
       await beforeSend?.();
+      breaker?.checkHeld(operation); // a commit may take seconds, and another call may have met a revoked key meanwhile
       if (signal?.aborted === true) throw aborted(operation, signal.reason);
     } catch (error) {
       breaker?.ended(operation, aborted(operation, error));
