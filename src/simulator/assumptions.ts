@@ -41,6 +41,8 @@ const budget = z.strictObject({
   type: z.enum(["Unlimited", "One-time", "Recurring"]).default("Unlimited"),
   /** 1/10000 yuan. */
   limit: z.int().default(0),
+  /** Assumption: a recurring budget begins again with the calendar month; or, with this, at this time of each month. */
+  monthsFrom: z.iso.datetime().optional(),
 });
 
 export const assumptions = z.strictObject({

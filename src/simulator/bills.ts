@@ -17,6 +17,15 @@ export function periodOf(atMs: number, cycle: Cycle, offsetHours: number): { sta
   return bounds(monday, monday + 7 * DAY_MS);
 }
 
+/** The month that a time falls in, where months are counted from some time on instead of by the calendar. */
+export function monthFrom(anchorMs: number, atMs: number): { startMs: number; endMs: number } {
+  const [anchor, at] = [new Date(anchorMs), new Date(atMs)];
+  const startOf = (month: number) => new Date(anchorMs).setUTCMonth(anchor.getUTCMonth() + month);
+  let month = (at.getUTCFullYear() - anchor.getUTCFullYear()) * 12 + at.getUTCMonth() - anchor.getUTCMonth();
+  if (startOf(month) > atMs) month -= 1;
+  return { startMs: startOf(month), endMs: startOf(month + 1) };
+}
+
 /** Bills of the charges: one per period, key and product, with every field of the interface. */
 export function billsOf(charges: readonly Charge[], cycle: Cycle, offsetHours: number) {
   const groups = new Map<

@@ -1,4 +1,4 @@
-import { periodOf } from "./bills.ts";
+import { monthFrom, periodOf } from "./bills.ts";
 import { identityOf, type KeyIdentity } from "./keys.ts";
 import type { Charge } from "./ledger.ts";
 import { refuse } from "./refusal.ts";
@@ -30,7 +30,10 @@ export function budgetsOf(service: Service, memberID: string | undefined) {
   return budgets
     .filter((budget) => memberID === undefined || budget.memberID === memberID)
     .map((budget) => {
-      const period = periodOf(service.now(), "Month", billingUtcOffsetHours);
+      const period =
+        budget.monthsFrom === undefined
+          ? periodOf(service.now(), "Month", billingUtcOffsetHours)
+          : monthFrom(Date.parse(budget.monthsFrom), service.now());
       const keyID = budget.keyID ?? identityOf(apiKeys[0] ?? "", 0).id;
       const limited = budget.type !== "Unlimited";
       const used = limited ? service.ledger.used(keyID, budget.type === "Recurring" ? period.startMs : 0) : 0;

@@ -54,6 +54,36 @@ it("a budget that runs out in the middle of 100 jobs: none is sent over it, the 
   expect(await world.audit("submitSpeech")).toHaveLength(45);
 });
 
+it("a budget that begins again each month: what it held goes when its period ends, by itself", {
+  timeout: 300_000,
+}, async () => {
+  const cost = 2_000;
+  const budget = { memberID: "member-1", keyName: "default", type: "Recurring" as const, limit: 4 * cost };
+  const world = await disposableWorld("reset", {
+    simulator: { timeScale: 0.01, prices: { speechHDPerThousandCharacters: cost * 100 }, budgets: [budget] },
+    account: {
+      budget: { memberID: "member-1", reservePerTask: "0.2", action: "HoldNew" },
+      billing: { interval: "2s" },
+    },
+  });
+  for (let i = 0; i < 10; i++) await world.apply(manifest("hd", { text: "0123456789" }, `j-${i}`));
+  await world.startOperator();
+  await eventually("the month's budget is used up", async () => (await phases(world)).Succeeded === 4, 120_000);
+  await waitForCondition(world, "Account", "default", "BudgetExceeded");
+  expect(await phases(world)).toEqual({ Succeeded: 4, Pending: 6 });
+
+  const resetAt = new Date(Date.now() + 8_000).toISOString();
+  await world.control("POST", "/__config", { budgets: [{ ...budget, monthsFrom: resetAt }] });
+  await eventually("the new month's budget is used up", async () => (await phases(world)).Succeeded === 8, 120_000);
+  const submissions = (await world.audit("submitSpeech")).map(({ time }) => Date.parse(time));
+  expect(submissions).toHaveLength(8);
+  expect(submissions.filter((time) => time < Date.parse(resetAt))).toHaveLength(4);
+  const account = await waitForCondition(world, "Account", "default", "BudgetExceeded");
+  expect(account.status?.budgets).toMatchObject([
+    { type: "Recurring", cycle: "Monthly", used: "0.8", remaining: "0", periodStart: `${resetAt.slice(0, 19)}Z` },
+  ]);
+});
+
 it("maxConcurrentTasks: never more in flight, across a restart too, and all are done at last", {
   timeout: 200_000,
 }, async () => {

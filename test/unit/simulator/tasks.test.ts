@@ -203,6 +203,21 @@ describe("money", () => {
     expect(await client.listKeyBudgets({ memberID: "nobody" })).toEqual([]);
   });
 
+  it("a budget may begin again at another time than the calendar's month", async () => {
+    const budget = { memberID: "m", type: "Recurring" as const, limit: 5000, monthsFrom: "2026-06-15T12:00:00Z" };
+    const client = await start({ timeScale: 0, budgets: [budget] });
+    await client.synthesizeSpeech(speech("x".repeat(1000)));
+    const [before] = await client.listKeyBudgets({ memberID: "m" });
+    expect(before).toMatchObject({
+      used: 2000n,
+      periodStart: "2026-02-15T12:00:00Z",
+      periodEnd: "2026-03-15T12:00:00Z",
+    });
+    bench.pass(12 * 86_400_000);
+    const [after] = await client.listKeyBudgets({ memberID: "m" });
+    expect(after).toMatchObject({ used: 0n, periodStart: before?.periodEnd });
+  });
+
   it("that has run out refuses paid calls", async () => {
     const client = await start({ timeScale: 0, balance: 1000 });
     await client.synthesizeSpeech(speech("x".repeat(1000)));
