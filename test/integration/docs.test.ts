@@ -6,11 +6,11 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { parseAllDocuments } from "yaml";
 import packageJson from "../../package.json" with { type: "json" };
 import { CHART, helm } from "../support/chart.ts";
 import { kubectlInNamespace } from "../support/kubectl.ts";
 import { commandsIn, fencedBlocks } from "../support/markdown.ts";
+import { made, objectsIn } from "../support/page-manifests.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const bundle = join(root, "dist/mooring.mjs");
@@ -30,12 +30,12 @@ describe("manifests", () => {
   test("are there", () => expect(manifests.length).toBeGreaterThan(4));
 
   test.each(manifests)("$place is accepted by the API server", async ({ body }) => {
-    for (const document of parseAllDocuments(body)) {
-      const object = document.toJS();
+    for (const object of objectsIn({ body }).flatMap(made)) {
       // A manifest that names its namespace goes there; the others go to the namespace of this test.
       const { metadata } = object;
       const place = metadata.namespace === undefined ? [] : ["--namespace", metadata.namespace];
-      const answer = await kubectl([...place, "apply", "--dry-run=server", "-f", "-"], JSON.stringify(object));
+      const verb = metadata.generateName === undefined ? "apply" : "create";
+      const answer = await kubectl([...place, verb, "--dry-run=server", "-f", "-"], JSON.stringify(object));
       expect(answer).toMatchObject({ code: 0, stderr: "" });
     }
   });
