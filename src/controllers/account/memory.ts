@@ -1,0 +1,213 @@
+import type { LookupFunction } from "node:net";
+import type { Account, AccountSpec, ClusterAccount } from "../../api/account.ts";
+import { parseDuration } from "../../api/duration.ts";
+import type { AccountRef } from "../../api/meta.ts";
+import type { Result } from "../../runtime/controller.ts";
+import { keyOf } from "../../runtime/store.ts";
+import type { CallEvent } from "../../service/call.ts";
+import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import type { Operation } from "../../service/operations.ts";
+import type { EndpointLimits } from "../../service/schema/limits.ts";
+import type { BillingSettings } from "../billing/spend.ts";
+import type { Kind, Shared } from "../shared.ts";
+import type { Dependants } from "./dependants.ts";
+import { createAccountHandle } from "./handle.ts";
+import { matchesLabels } from "./namespaces.ts";
+import type { Probe } from "./probe.ts";
+import type { AccountHandle, AccountKey } from "./registry.ts";
+
+export type AccountWiring = {
+  accountKind: AccountRef["kind"];
+  /** For a namespaced Account: refuses private addresses. */
+  lookup: LookupFunction | undefined;
+  namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
+  dependants: Pick<Dependants, "boundEndpoints" | "endpoints" | "users">;
+  /** Of the endpoints that the account shows, those that no object stands for although an operator made them. */
+  orphansAmong: (records: readonly EndpointRecord[]) => EndpointRecord[];
+  onEndpoint: (key: AccountKey, id: string, appName: string) => void;
+  onTask: (key: AccountKey, taskID: string) => void;
+  onCall: (key: AccountKey, event: CallEvent) => void;
+  /** Bills or budgets were read: the account's status has news. */
+  onMoney: (key: AccountKey) => void;
+};
+
+/** An account that is gone is forgotten this long, at most, after its last endpoint. */
+const DEPARTED_POLL_MS = 15_000;
+
+/** What cleaning up after an endpoint takes; nothing else is sent with a key that is gone from the cluster. */
+const CLEANUP_OPERATIONS: readonly Operation[] = [
+  "getEndpoint",
+  "getEndpointEarlier",
+  "listEndpoints",
+  "listEndpointsEarlier",
+  "updateEndpoint",
+  "deleteEndpoint",
+];
+
+/** What changes while a handle lives. */
+type Facts = {
+  apiKey: string;
+  limits: EndpointLimits | undefined;
+  billing: BillingSettings;
+  budget: AccountSpec["budget"];
+  probe: { at: number; result: Probe } | undefined;
+};
+export type Memory = {
+  settings: string;
+  facts: Facts;
+  handle: AccountHandle;
+  /** The account object is gone; kept for cleaning up after its endpoints. */
+  departed: boolean;
+};
+
+/** The accounts that this process knows: what it takes to call the service for each, and what was learned of it. */
+export type AccountMemory = {
+  get(key: AccountKey): Memory | undefined;
+  /** The account as its spec says now; a changed spec replaces the handle, a changed key does not. */
+  remember(
+    key: AccountKey,
+    object: Account | ClusterAccount,
+    apiKey: string,
+  ): Promise<{ memory: Memory; changed: boolean }>;
+  /** Whether what is known of an account that lost its key, or is gone itself, may serve to clean up. */
+  cleanupOf(key: AccountKey): { cleanup?: boolean };
+  /**
+   * The account object is gone. A namespace is deleted in any order, so what it takes to clean up after the account's
+   * endpoints is kept, in memory, until the last of them is gone.
+   */
+  depart(key: AccountKey): Promise<Result>;
+};
+
+export function createAccountMemory(
+  shared: Shared,
+  store: Pick<Kind<Account | ClusterAccount>["store"], "get">,
+  wiring: AccountWiring,
+): AccountMemory {
+  const { accounts, clock } = shared;
+  const memories = new Map<AccountKey, Memory>();
+
+  async function forget(key: AccountKey): Promise<void> {
+    const memory = memories.get(key);
+    memories.delete(key);
+    accounts.remove(key);
+    await memory?.handle.dispose();
+  }
+
+  function cleanupOf(key: AccountKey): { cleanup?: boolean } {
+    const memory = memories.get(key);
+    const state = accounts.get(key)?.state;
+    const refused =
+      memory?.facts.probe?.result.authenticated === "False" ||
+      (state?.kind === "Held" && state.reason === "Unauthorized");
+    return memory === undefined || refused ? {} : { cleanup: true };
+  }
+
+  async function depart(key: AccountKey): Promise<Result> {
+    const memory = memories.get(key);
+    if (memory === undefined || wiring.dependants.endpoints(key).total === 0) {
+      await forget(key);
+      return undefined;
+    }
+    memory.departed = true;
+    await memory.handle.tasks.stop();
+    const held = { kind: "Held", reason: "AccountNotFound", message: `${key} was deleted` } as const;
+    accounts.set(key, { state: { ...held, ...cleanupOf(key) }, handle: memory.handle });
+    return { requeueAfterMs: DEPARTED_POLL_MS };
+  }
+
+  async function remember(key: AccountKey, object: Account | ClusterAccount, apiKey: string) {
+    const { spec } = object;
+    const { budget: _budget, billing: _billing, apiKeySecretRef: _ref, ...relevant } = spec;
+    const settings = JSON.stringify(relevant);
+    const known = memories.get(key);
+    if (known?.settings === settings && !known.departed) {
+      const changed = known.facts.apiKey !== apiKey;
+      known.facts.apiKey = apiKey;
+      known.facts.billing = billingOf(spec.billing);
+      known.facts.budget = spec.budget;
+      return { memory: known, changed };
+    }
+    const facts: Facts = {
+      apiKey,
+      limits: undefined,
+      billing: billingOf(spec.billing),
+      budget: spec.budget,
+      probe: undefined,
+    };
+    const silence = createSilenceCount((message) => accounts.unreachable(key, message));
+    const handle = createAccountHandle({
+      key,
+      spec,
+      apiKey: () => facts.apiKey,
+      limits: () => facts.limits,
+      billing: () => facts.billing,
+      billsWanted: () => accounts.get(key)?.state.kind === "Ready",
+      budget: () => facts.budget,
+      moneyUrgency: () => shared.paidWork.urgency(key),
+      onMoney: (used, startedAt) => {
+        shared.paidWork.moneyRead(key, used, startedAt);
+        wiring.onMoney(key);
+      },
+      allows: async (namespace) => {
+        const selector = "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined;
+        return selector === undefined || matchesLabels(selector, await wiring.namespaceLabels(namespace));
+      },
+      lookup: wiring.lookup,
+      clock,
+      random: shared.random,
+      log: shared.log.child({ account: key }),
+      detailsWanted: () => accounts.get(key)?.state.kind === "Ready" && wiring.dependants.endpoints(key).withVolumes,
+      // What was seen once is watched further: orphans remain when the last object has gone.
+      endpointsWanted: () =>
+        accounts.get(key)?.state.kind === "Ready" &&
+        (wiring.dependants.endpoints(key).total > 0 || (store.get(keyOf(object))?.status?.endpoints?.total ?? 0) > 0),
+      boundEndpoints: () => wiring.dependants.boundEndpoints(key),
+      onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
+      onTask: (taskID) => wiring.onTask(key, taskID),
+      onCallError: (error) => {
+        if (isUnauthorized(error)) accounts.unauthorized(key, `the service refuses the key: ${error.message}`);
+      },
+      onCall: (event) => {
+        silence.heard(event);
+        wiring.onCall(key, event);
+      },
+      held: (operation) => {
+        const state = accounts.get(key)?.state;
+        if (state?.kind !== "Held" || (state.cleanup === true && CLEANUP_OPERATIONS.includes(operation)))
+          return undefined;
+        return state.message;
+      },
+    });
+    const memory: Memory = { settings, facts, handle, departed: false };
+    memories.set(key, memory);
+    accounts.set(key, { state: { kind: "Checking" }, handle });
+    await known?.handle.dispose();
+    handle.start();
+    return { memory, changed: true };
+  }
+
+  return { get: (key) => memories.get(key), remember, cleanupOf, depart };
+}
+
+/** Calls in a row that the service itself did not answer, before the account is held and probed. */
+const SILENT_CALLS = 5;
+const UNANSWERED: readonly (string | undefined)[] = ["Unreachable", "Timeout", "ConnectionLost", "GatewayError"];
+
+function createSilenceCount(onSilence: (message: string) => void) {
+  let silent = 0;
+  return {
+    heard({ operation, errorKind }: CallEvent): void {
+      if (errorKind === "Aborted") return;
+      silent = UNANSWERED.includes(errorKind) ? silent + 1 : 0;
+      if (silent >= SILENT_CALLS) onSilence(`${silent} calls in a row were not answered (${operation}: ${errorKind})`);
+    },
+  };
+}
+
+function billingOf({ interval, timeZone, settleTime }: Account["spec"]["billing"]): BillingSettings {
+  return { intervalMs: parseDuration(interval), timeZone, settleMs: parseDuration(settleTime) };
+}
+
+function isUnauthorized(error: unknown): error is Error {
+  return error instanceof Error && "kind" in error && error.kind === "Unauthorized";
+}
