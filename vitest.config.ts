@@ -3,7 +3,15 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["test/unit/**/*.test.ts"], environment: "node" } },
+      {
+        test: {
+          name: "unit",
+          include: ["test/unit/**/*.test.ts"],
+          environment: "node",
+          // Only so that a hanging test ends: thousands of cases take seconds on a machine that has other work.
+          testTimeout: 60_000,
+        },
+      },
       {
         test: {
           name: "integration",
