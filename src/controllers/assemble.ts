@@ -46,6 +46,7 @@ import { createEndpointMetrics } from "./gpu-endpoint/metrics.ts";
 import { findOrphans, knownEndpoints } from "./gpu-endpoint/orphans.ts";
 import { createJobReconciler } from "./jobs/controller.ts";
 import { createCopies } from "./jobs/copies.ts";
+import { registerJobMetrics } from "./jobs/metrics.ts";
 import { createSubmissions } from "./jobs/submissions.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
 import { GONE_MESSAGE, type Kind, type Shared } from "./shared.ts";
@@ -206,6 +207,10 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
         const object = accountObject(key);
         return object === undefined ? [] : [[key, object]];
       }),
+  });
+  registerJobMetrics(metrics.registry, {
+    SpeechJob: () => speechJobs.store.list(),
+    VideoJob: () => videoJobs.store.list(),
   });
   const serviceMetrics = createServiceMetrics(
     metrics.registry,

@@ -1,0 +1,24 @@
+import { Gauge, type Registry } from "prom-client";
+import { type JobPhase, jobPhases } from "../../api/job.ts";
+
+type Job = { status?: { phase?: JobPhase | undefined } | undefined };
+
+/** Metrics of jobs as a whole: no series of its own for any of them. `jobs`: those of a kind, by its name. */
+export function registerJobMetrics(registry: Registry, jobs: Readonly<Record<string, () => Iterable<Job>>>): void {
+  new Gauge({
+    name: "mooring_jobs",
+    help: "SpeechJobs and VideoJobs by kind and phase, each in one; Halted ones wait for a person",
+    labelNames: ["kind", "phase"],
+    registers: [registry],
+    collect() {
+      for (const [kind, list] of Object.entries(jobs)) {
+        const counts = new Map<JobPhase, number>();
+        for (const { status } of list()) {
+          const phase = status?.phase ?? "Pending";
+          counts.set(phase, (counts.get(phase) ?? 0) + 1);
+        }
+        for (const phase of jobPhases) this.set({ kind, phase }, counts.get(phase) ?? 0);
+      }
+    },
+  });
+}
