@@ -25,11 +25,12 @@ export async function* readSpeechStream(
     fail("UnreadableResponse", `a line is longer than ${MAX_LINE_BYTES} bytes`),
   )) {
     if (line === "" || /^(:|event:|id:|retry:)/.test(line)) continue;
-    const words = cleanWords(line, apiKey);
+    const words = () => cleanWords(line, apiKey);
     const chunk = line.startsWith("data:") ? parse(line.slice("data:".length)) : undefined;
-    if (chunk === undefined) throw fail("UnreadableResponse", `the stream has a line that is not a chunk: ${words}`);
+    if (chunk === undefined) throw fail("UnreadableResponse", `the stream has a line that is not a chunk: ${words()}`);
     if (chunk.status === 2) return;
-    if (chunk.status !== 1) throw fail("UnreadableResponse", `the stream has a chunk without a known status: ${words}`);
+    if (chunk.status !== 1)
+      throw fail("UnreadableResponse", `the stream has a chunk without a known status: ${words()}`);
     if (chunk.audio.length % 2 !== 0 || !/^[0-9a-f]*$/i.test(chunk.audio)) {
       throw fail("UnreadableResponse", "the stream has a chunk whose audio is not hex");
     }
