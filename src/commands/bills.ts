@@ -2,13 +2,13 @@ import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type BillReportSpec, billCycles, billReportSpecSchema } from "../api/bill-report.ts";
 import { parseDuration } from "../api/duration.ts";
-import { systemClock } from "../clock.ts";
+import { rfc3339, systemClock } from "../clock.ts";
 import { type ReportPeriod, reportPeriod } from "../controllers/bill-report/period.ts";
 import { fileOf, type ShownSums, shownPeriod, shownSums, shownTables, tallied } from "../controllers/billing/export.ts";
 import { billsOfPeriod } from "../controllers/billing/period.ts";
 import { createBillReader } from "../controllers/billing/reader.ts";
 import { createTally, type Tally } from "../controllers/billing/tally.ts";
-import { timeZone } from "../controllers/billing/time-zone.ts";
+import { type TimeZone, timeZone } from "../controllers/billing/time-zone.ts";
 import { type AccountFlags, addAccountOptions, lazyCluster, openAccount } from "./account-source.ts";
 import { tableOf } from "./table.ts";
 
@@ -21,6 +21,7 @@ type Flags = AccountFlags &
   };
 
 const DEFAULT_DAYS = 30;
+const MONEY = ["AMOUNT", "VOUCHER", "PAID", "BILLS"];
 
 /** `mooring bills`: what a BillReport says, at once and in a terminal. */
 export function registerBillsCommand(program: Command): void {
@@ -32,8 +33,8 @@ export function registerBillsCommand(program: Command): void {
         .argParser(days)
         .conflicts("startTime"),
     )
-    .option("--start-time <time>", "when the period begins, RFC 3339; not before 2026-01-01 00:00")
-    .option("--end-time <time>", "when the period ends, RFC 3339; default now")
+    .option("--start-time <time>", "when the period begins, RFC 3339 or a day; not before 2026-01-01 00:00")
+    .option("--end-time <time>", "when the period ends, RFC 3339 or a day, itself outside; default now")
     .option("--category <name>", "only bills of this category, such as llm, gen_api or web_search")
     .option("--product-name <name>", "only bills whose product name matches this, as the service matches")
     .option("--time-zone <zone>", "the clock of the bills; default: the account's billing.timeZone, else UTC")
@@ -58,7 +59,8 @@ async function run(flags: Flags): Promise<void> {
     try {
       const zone = timeZone(flags.timeZone ?? account.billing.timeZone);
       const settleMs = parseDuration(account.billing.settleTime);
-      const period = reportPeriod(spec, zone, settleMs, systemClock.now());
+      const times = { startTime: moment(startTime, zone), endTime: moment(endTime, zone) };
+      const period = reportPeriod({ ...spec, ...times }, zone, settleMs, systemClock.now());
       const range = askable(period);
       const tally = createTally();
       const bills = tallied(
@@ -98,7 +100,17 @@ async function run(flags: Flags): Promise<void> {
 function checked(input: object): BillReportSpec {
   const parsed = billReportSpecSchema.safeParse(input);
   if (parsed.success) return parsed.data;
-  throw new Error(parsed.error.issues.map(({ path, message }) => named(path.join("."), message)).join("; "));
+  const { issues } = parsed.error;
+  // What is no time at all is not told of its range as well.
+  const first = issues.filter(({ path }, index) => index === issues.findIndex((one) => one.path[0] === path[0]));
+  throw new Error(first.map(({ path, message }) => named(path.join("."), message)).join("; "));
+}
+
+/** A day alone begins at midnight by the clock of the bills. */
+function moment(time: string | undefined, zone: TimeZone): string | undefined {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(time ?? "")?.map(Number) ?? [];
+  if (year === undefined || month === undefined || day === undefined) return time;
+  return rfc3339(zone.startOf({ year, month, day }) * 1000);
 }
 
 function named(field: string, message: string): string {
@@ -118,22 +130,21 @@ function tables(baseURL: string, { startTime, endTime, timeZone: zone }: Shown, 
   const { byProduct, byCategory, byKey } = shownTables(tally);
   const total = shownSums(tally.totals());
   const table = (names: string[], all: (ShownSums & { cells: string[] })[]) => {
-    const money = ["AMOUNT", "VOUCHER", "PAID", "BILLS"];
     const lines = all
       .slice(0, rows)
       .map(({ cells, amount, voucher, paid, records }) => [
         ...cells.map(plain),
-        amount,
-        voucher,
-        paid,
+        ...[amount, voucher, paid].map(aligned),
         String(records),
       ]);
     const more = all.length > rows ? `and ${all.length - rows} more; --rows ${all.length} shows them\n` : "";
-    return tableOf([...names, ...money], lines, money) + more;
+    return tableOf([...names, ...MONEY], lines, MONEY) + more;
   };
+  const heading = `${baseURL}: ${startTime} to ${endTime} (${zone}), in yuan\n`;
+  if (total.records === 0) return `${heading}no bills\n`;
   return [
-    `${baseURL}: ${startTime} to ${endTime} (${zone}), in yuan\n`,
-    table(["TOTAL"], [{ ...total, cells: [""] }]),
+    heading,
+    table([""], [{ ...total, cells: ["TOTAL"] }]),
     table(
       ["PRODUCT", "ID"],
       byProduct.map((row) => ({ ...row, cells: [row.productName, row.productID] })),
@@ -147,6 +158,12 @@ function tables(baseURL: string, { startTime, endTime, timeZone: zone }: Shown, 
       byKey.map((row) => ({ ...row, cells: [row.keyName, row.keyID, row.keyMask] })),
     ),
   ].join("\n");
+}
+
+/** All four decimals that money has, so that points stand under points. */
+function aligned(yuan: string): string {
+  const [whole, part = ""] = yuan.split(".");
+  return `${whole}.${part.padEnd(4, "0")}`;
 }
 
 /** Names come from other people: what would steer a terminal is left out. */

@@ -253,10 +253,18 @@ describe("mooring bills", () => {
     expect(stdout.split("\n\n")[2]).toBe(
       [
         "PRODUCT   ID           AMOUNT   VOUCHER      PAID   BILLS",
-        "Model A   product-1   65.4021      0.15   65.2521       5",
+        "Model A   product-1   65.4021    0.1500   65.2521       5",
       ].join("\n"),
     );
     expect(stdout).toMatch(/^llm +65\.4021/m);
+  });
+
+  it("takes a day for its midnight by the clock of the bills, and says when there are no bills", async () => {
+    const args = ["--start-time=2026-03-01", "--end-time=2026-03-02", "--time-zone=+08:00", "--product-name=nothing"];
+    const { stdout } = await mooring([...ofCluster(), ...args]);
+    expect(stdout).toBe(
+      `${world.simulator.url}: 2026-02-28T16:00:00Z to 2026-03-01T16:00:00Z (+08:00), in yuan\nno bills\n`,
+    );
   });
 
   it("prints the same file as the export, from the service itself", async () => {
@@ -279,6 +287,7 @@ describe("mooring bills", () => {
       () => ["--base-url=http://127.0.0.1:9", "--start-time=2025-01-01T00:00:00Z"],
       /startTime must not be before 2026-01-01/,
     ],
+    ["no time at all", () => [...ofCluster(), "--start-time=yesterday"], /^mooring: startTime must be a time[^;]*$/],
     ["a time zone that is none", () => [...ofCluster(), "--time-zone=Mars"], /"Mars" is not a time zone/],
   ])("%s is one line", async (_, args, message) => {
     const failed = await mooring(args(), { MOORING_API_KEY: API_KEY }).catch((error: unknown) => error);
