@@ -91,7 +91,9 @@ export function createJobReconciler<T extends Job>(
   function settle(uid: string, seen: Seen): void {
     const entry = entryOf(seen);
     if (entry !== undefined) journal.settle(entry.id);
-    if (submissions.find(uid)?.answer !== undefined) submissions.forget(uid);
+    // What was seen before the answer came does not stand for it, although the answer may be here by now.
+    const early = seen.kind === "UnderWay" || seen.kind === "Clear";
+    if (!early && submissions.find(uid)?.answer !== undefined) submissions.forget(uid);
     if (["Accepted", "Results", "ResultsToStore"].includes(seen.kind)) submissions.release(uid);
     const charged = GIVES_PLACE_BACK[seen.kind];
     if (charged !== undefined) shared.paidWork.ended(uid, charged);

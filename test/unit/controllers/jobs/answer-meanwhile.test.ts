@@ -1,0 +1,105 @@
+import { expect, it } from "vitest";
+import { videoJobResource } from "../../../../src/api/kinds.ts";
+import type { VideoJob, VideoJobStatus } from "../../../../src/api/video-job.ts";
+import { systemClock } from "../../../../src/clock.ts";
+import { createPaidWork, NO_ALLOWANCE } from "../../../../src/controllers/account/paid-work.ts";
+import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
+import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
+import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
+import { createSubmissions } from "../../../../src/controllers/jobs/submissions.ts";
+import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.ts";
+import { createJournal } from "../../../../src/runtime/journal.ts";
+import { createEventRecorder } from "../../../../src/runtime/recorder.ts";
+import { createReferencePoller } from "../../../../src/runtime/reference-poller.ts";
+import { createStore } from "../../../../src/runtime/store.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { videoJobOf } from "../../../support/jobs.ts";
+import { createObjectStore } from "../../../support/object-store.ts";
+import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
+import { accountAt, scriptedService } from "../../../support/service-account.ts";
+
+const JOB = "/apis/mooring.dev/v1alpha1/namespaces/team/videojobs/sea";
+const REQUEST = { key: "team/sea", namespace: "team", name: "sea" };
+const context = { signal: new AbortController().signal, log: silentLog };
+
+/** A promise, and what resolves it. */
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+it("a refusal that comes while the status says Submitting is written down, and nothing is sent again", async () => {
+  const [sent, writing, answered] = [gate(), gate(), gate()];
+  const objects = createObjectStore();
+  const statuses: VideoJobStatus[] = [];
+  const api = await scriptedApi(async (request) => {
+    if (request.path.includes("/events")) return { status: 201, body: request.body };
+    if (!request.path.startsWith(JOB)) return objects.script(request);
+    const { status } = request.body as { status: VideoJobStatus };
+    statuses.push(status);
+    writing.open();
+    await answered.opened;
+    const changed = { ...kind.store.get("team/sea"), status } as VideoJob;
+    return { body: { ...changed, metadata: { ...changed.metadata, resourceVersion: String(10 + statuses.length) } } };
+  });
+  const service = await scriptedService(async () => {
+    sent.open();
+    await writing.opened;
+    return { status: 403, body: { code: 403, reason: "NEED_REAL_NAME_VERIFY", message: "no", metadata: {} } };
+  });
+
+  const clock = createFakeClock();
+  const parts = { client: api.client, clock, log: silentLog };
+  const journal = createJournal({
+    ...parts,
+    clock: systemClock,
+    namespace: "mooring",
+    name: "j",
+    identity: "one",
+    random: () => 0.5,
+  });
+  await journal.open(context.signal);
+  const accounts = createAccountRegistry(
+    () => true,
+    () => {},
+  );
+  accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: accountAt(service.url) });
+  const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
+  kind.store.upsert(videoJobOf("image"));
+  const submissions = createSubmissions({ clock, random: () => 0.5 });
+  const run = createJobReconciler(
+    {
+      kube: api.client,
+      clock,
+      random: () => 0.5,
+      log: silentLog,
+      journal,
+      recorder: createEventRecorder({ ...parts, controller: "c", instance: "i", resourceOf: () => videoJobResource }),
+      accounts,
+      references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
+      exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
+      clusterUID: "cluster",
+      paidWork: createPaidWork({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
+      assertLeading: () => {},
+    },
+    videoJobAdapter(kind),
+    { submissions, copies: createCopies({ clock, random: () => 0.5 }), stores: createStoreRegistry(() => false) },
+    () => {
+      if (submissions.find(videoJobOf("image").metadata.uid ?? "")?.answer !== undefined) answered.open();
+    },
+  );
+
+  await run(REQUEST, context);
+  await sent.opened;
+  await clock.advance(2_000);
+  await run(REQUEST, context); // writes Submitting, while the refusal arrives
+  expect(statuses.map(({ phase }) => phase)).toEqual(["Submitting"]);
+  await run(REQUEST, context);
+  expect(statuses.map(({ phase }) => phase)).toEqual(["Submitting", "Failed"]);
+  await run(REQUEST, context);
+  expect(service.requests).toHaveLength(1);
+});
