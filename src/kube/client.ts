@@ -67,7 +67,8 @@ export function createKubeClient(
     place: Place,
     extra: RequestOptions & { body?: object; contentType?: string; inactivityMs?: number },
   ): Promise<Dispatcher.ResponseData> {
-    const what = `${verb} ${resource.plural}${place.namespace ? ` ${place.namespace}/` : " "}${place.name ?? ""}`;
+    const what =
+      `${verb} ${resource.plural}${place.namespace ? ` ${place.namespace}/` : " "}${place.name ?? ""}`.trimEnd();
     const started = performance.now();
     let status = 0;
     try {
