@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { COPIES_AT_ONCE } from "../src/artifacts/handle.ts";
 import { sha256Of, startFileServer } from "../test/support/file-server.ts";
 import { startVersitygw } from "../test/support/versitygw.ts";
 
@@ -19,19 +20,21 @@ await mkdir(join(s3.folder, "results"));
 const root = await mkdtemp(join(tmpdir(), "mooring-copy-"));
 const mib = (kib: number) => `${Math.round(kib / 1024)} MiB`;
 
-type Report = { maxRSS: number; before: number; ms: number; bytes: number; sha256: string };
+type Report = { maxRSS: number; before: number; ms: number; sums: string[] };
+type Options = { killAt?: number; count?: number };
 
-/** Copies in another process. Killed once `killAt` bytes lie in the store: then there is no report. */
+/** Copies in another process, `count` at once. Killed once `killAt` bytes lie in the store: then there is no report. */
 async function copy(
   kind: "s3" | "volume",
   name: string,
-  killAt = Number.POSITIVE_INFINITY,
+  { killAt = Number.POSITIVE_INFINITY, count = 1 }: Options = {},
 ): Promise<Report | undefined> {
   const store =
     kind === "volume"
       ? { kind, root }
       : { kind, endpoint: s3.endpoint, accessKeyId: s3.accessKeyId, secretAccessKey: s3.secretAccessKey };
-  const task = { store, url: `${server.url}/${name}`, key: `team/VideoJob/${name}/uid/0.mp4` };
+  const keys = Array.from({ length: count }, (_, index) => `team/VideoJob/${name}/uid/${index}.mp4`);
+  const task = { store, url: `${server.url}/${name}`, keys };
   const child = spawn(process.execPath, ["--max-semi-space-size=4", script, JSON.stringify(task)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -47,19 +50,25 @@ async function copy(
 
 try {
   for (const kind of ["s3", "volume"] as const) {
-    for (const size of [bytes / 10, bytes]) {
-      server.files.set("/whole", { bytes: size, etag: `"${size}"` });
-      const done = await copy(kind, "whole");
-      if (done === undefined || done.sha256 !== sha256Of(size)) throw new Error(`${kind}: not copied whole`);
+    for (const [size, count] of [
+      [bytes / 10, 1],
+      [bytes, 1],
+      [bytes, COPIES_AT_ONCE],
+    ] as const) {
+      server.files.set("/whole", { bytes: size, etag: `"${size} ${count}"` });
+      const done = await copy(kind, "whole", { count });
+      const sum = sha256Of(size);
+      if (done?.sums.length !== count || done.sums.some((one) => one !== sum))
+        throw new Error(`${kind}: not copied whole`);
       console.log(
-        `${kind}: ${size / MB} MB in ${(done.ms / 1000).toFixed(1)} s, ${mib(done.before)} resident before, ${mib(done.maxRSS)} at most`,
+        `${kind}: ${count} x ${size / MB} MB in ${(done.ms / 1000).toFixed(1)} s, ${mib(done.before)} resident before, ${mib(done.maxRSS)} at most`,
       );
     }
     server.files.set("/killed", { bytes, etag: '"killed"' });
-    await copy(kind, "killed", bytes / 2);
+    await copy(kind, "killed", { killAt: bytes / 2 });
     const before = server.sent();
     const done = await copy(kind, "killed");
-    if (done === undefined || done.sha256 !== sha256Of(bytes)) throw new Error(`${kind}: not taken up`);
+    if (done === undefined || done.sums[0] !== sha256Of(bytes)) throw new Error(`${kind}: not taken up`);
     const range = server.seen.at(-1)?.range ?? "";
     const from = Number(/\d+/.exec(range)?.[0] ?? 0);
     console.log(
