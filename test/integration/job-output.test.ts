@@ -11,6 +11,7 @@ import {
   closeWorldsAfterAll,
   condition,
   disposableWorld,
+  eventsOf,
   eventually,
   type Operator,
   type World,
@@ -230,6 +231,9 @@ describe("a task's results", () => {
     expect(condition(stalled, "Stalled")).toMatchObject({ reason, message: expect.stringMatching(words) });
     expect(condition(stalled, "Ready")).toMatchObject({ status: "False", reason });
     expect(stalled.status?.phase).toBe("Storing");
+    await eventually("an event says so", async () =>
+      (await eventsOf(world, "VideoJob", name)).some((event) => event.startsWith(`Warning ${reason}: result 0 is not`)),
+    );
     // What was mended is found without anybody's doing.
     source.files.set(`/${name}`, { bytes: 1_000 });
     await stored(await complete("VideoJob", name));

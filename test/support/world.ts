@@ -37,6 +37,7 @@ const RESOURCES: Record<string, Resource> = {
   VideoJob: videoJobResource,
   Secret: secretResource,
   ConfigMap: configMapResource,
+  Event: { group: "events.k8s.io", version: "v1", plural: "events", kind: "Event", namespaced: true },
 };
 
 export type AnyStatus = { conditions?: Condition[]; [field: string]: unknown };
@@ -249,6 +250,19 @@ export async function eventually<T>(
     if (performance.now() > end) throw new Error(`${what}: not within ${timeoutMs / 1000} s; last: ${String(last)}`);
     await sleep(100);
   }
+}
+
+/** The events of an object so far: `TYPE REASON: NOTE`, in no order. */
+export async function eventsOf(world: World, kind: string, name: string): Promise<string[]> {
+  const events = (await world.list("Event")) as unknown as {
+    regarding: { kind: string; name: string };
+    type: string;
+    reason: string;
+    note: string;
+  }[];
+  return events
+    .filter(({ regarding }) => regarding.kind === kind && regarding.name === name)
+    .map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
 }
 
 export function condition(object: AnyObject, type: string): Condition | undefined {

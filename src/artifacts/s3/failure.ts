@@ -46,7 +46,7 @@ export function s3Failure(error: unknown, shown: string, signal?: AbortSignal): 
   const kind = known?.kind ?? kindOfStatus(status);
   const what = status === undefined ? words(error) : `${name} (HTTP ${status}): ${words(error)}`;
   const advice = known === undefined || known.advice === "" ? "" : `: ${known.advice}`;
-  return new ArtifactError(kind, `${shown}: ${what}${advice}`, error);
+  return new ArtifactError(kind, `${shown}: ${advice === "" ? what : what.replace(/\.$/, "")}${advice}`, error);
 }
 
 export function statusOf(error: unknown): number | undefined {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ArtifactStore } from "../../api/artifact-store.ts";
+import { getCondition } from "../../api/conditions.ts";
 import { ANNOTATIONS } from "../../api/meta.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import type { HandleOptions } from "../../artifacts/handle.ts";
@@ -10,7 +11,7 @@ import { createValueReader, MissingReferenceError, secretResource } from "../ref
 import { type Kind, patchStatus, type Shared } from "../shared.ts";
 import type { StoreKey, StoreRegistry } from "./registry.ts";
 import { locationOf, type StoreWiring, settingsOf } from "./settings.ts";
-import { artifactStoreStatus, probeFailure, type StoreOutcome } from "./status.ts";
+import { artifactStoreStatus, probeFailure, READY_MESSAGE, type StoreOutcome } from "./status.ts";
 
 type Memory = {
   settings: string;
@@ -72,6 +73,11 @@ export function createArtifactStoreReconciler(
     return outcome;
   }
 
+  function announce(store: ArtifactStore, outcome: StoreOutcome): void {
+    if (outcome.kind === "Ready") shared.recorder.event(store, "Normal", "Ready", "Probe", READY_MESSAGE);
+    else shared.recorder.event(store, "Warning", outcome.reason, "Probe", outcome.message);
+  }
+
   return async ({ key }, { signal }) => {
     const store = kind.store.get(key);
     if (store === undefined || store.metadata.deletionTimestamp !== undefined) {
@@ -92,6 +98,8 @@ export function createArtifactStoreReconciler(
     const location = locationOf(store.spec, wiring.artifactRoot);
     const facts = { generation, location, handledRequest: requested ? asked : undefined };
     await patchStatus(shared, kind, store, artifactStoreStatus(store.status, outcome, facts, clock.now()), signal);
+    const before = getCondition(store.status?.conditions ?? [], "Ready")?.reason;
+    if (outcome.kind === "Ready" ? before !== "Ready" : before !== outcome.reason) announce(store, outcome);
     return { requeueAfterMs: lifeOf(outcome) };
   };
 }

@@ -10,6 +10,8 @@ export type StoreOutcome =
   /** `stalled`: a person must act. */
   | { kind: "NotReady"; reason: Reason; message: string; stalled: boolean };
 
+export const READY_MESSAGE = "A small object was written, read back and removed";
+
 const REASONS: Record<ArtifactErrorKind, { reason: Reason; stalled: boolean }> = {
   SourceGone: { reason: "Unreachable", stalled: false },
   SourceUnreachable: { reason: "Unreachable", stalled: false },
@@ -56,7 +58,7 @@ export function artifactStoreStatus(
                 type: "Ready",
                 status: "True",
                 reason: "Ready",
-                message: "A small object was written, read back and removed",
+                message: READY_MESSAGE,
                 observedGeneration,
               },
             ],

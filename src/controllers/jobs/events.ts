@@ -18,13 +18,19 @@ export function announce({ recorder }: Pick<Shared, "recorder">, job: Job, statu
     const ready = getCondition(status.conditions, "Ready");
     recorder.event(job, "Warning", ready?.reason ?? phase, "Submit", ready?.message ?? phase);
   }
-  if (phase === before?.phase) return;
+  const stalled = getCondition(status.conditions, "Stalled");
+  if (phase === before?.phase) {
+    const known = getCondition(before?.conditions ?? [], "Stalled")?.reason;
+    if (phase === "Storing" && stalled !== undefined && stalled.reason !== known) {
+      recorder.event(job, "Warning", stalled.reason, "Store", stalled.message);
+    }
+    return;
+  }
   if (phase === "Succeeded") {
     recorder.event(job, "Normal", "Completed", "Poll", getCondition(status.conditions, "Complete")?.message ?? phase);
   } else if (phase === "Storing") {
     recorder.event(job, "Normal", "Storing", "Store", "The remote has succeeded; the results are being copied");
   } else if (phase === "Failed" || phase === "Halted") {
-    const stalled = getCondition(status.conditions, "Stalled");
     recorder.event(job, "Warning", stalled?.reason ?? phase, "Submit", stalled?.message ?? phase);
   }
 }

@@ -7,6 +7,7 @@ import {
   closeWorldsAfterAll,
   condition,
   disposableWorld,
+  eventsOf,
   eventually,
   type World,
   waitForCondition,
@@ -90,6 +91,14 @@ it("a store says whether it works, and why not, and mends itself when the cause 
     const { status } = await becomes(world, name, "Ready");
     expect(status?.conditions).toHaveLength(1);
   }
+  const events = await eventually("the last event is there", async () => {
+    const found = await eventsOf(world, "ArtifactStore", "denied");
+    return found.length >= 2 && found.sort();
+  });
+  expect(events).toEqual([
+    "Normal Ready: A small object was written, read back and removed",
+    expect.stringMatching(/^Warning StoreDenied: s3:.*[^.]: correct AWS_SECRET_ACCESS_KEY in the Secret$/),
+  ]);
   const left = await readdir(join(s3.folder, "results"), { recursive: true, withFileTypes: true });
   expect(left.filter((one) => one.isFile() && !one.parentPath.includes(".sgwtmp"))).toEqual([]);
   expect(operator.log()).not.toContain(s3.secretAccessKey);
