@@ -106,6 +106,8 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
 
     const scope = [`--watch-namespaces=${namespace}`, "--allow-private-networks"];
     await guarded.start("operator", process.execPath, [
+      // As the image does.
+      "--max-semi-space-size=4",
       BUNDLE,
       "operator",
       `--kubeconfig=${controlPlane.kubeconfig}`,
