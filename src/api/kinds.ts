@@ -60,6 +60,7 @@ const jobColumns = (modelPath: string): Column[] => [
   { name: "Task", type: "string", jsonPath: ".status.taskID" },
   AGE,
   { name: "Result", type: "string", jsonPath: ".status.results[0].url", wide: true },
+  { name: "Artifact", type: "string", jsonPath: ".status.results[0].artifact.uri", wide: true },
   { name: "Duration", type: "string", jsonPath: ".status.duration", wide: true },
   readyReason,
 ];
