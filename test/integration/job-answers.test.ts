@@ -170,7 +170,7 @@ describe("every state of a job, every answer of the service", () => {
           ({ name, expected }) => jobs.get(name)?.status?.phase === expected.phase && settled(name, expected),
         );
       },
-      90_000,
+      240_000,
     ).catch(() => undefined); // each case says below what it is instead
     calls = new Map();
     for (const { operation, body } of await world.audit()) {
@@ -178,7 +178,7 @@ describe("every state of a job, every answer of the service", () => {
       const one = CASES.find(({ name, way }) => way.operation === operation && text.includes(`"${name}"`));
       if (one !== undefined) calls.set(one.name, (calls.get(one.name) ?? 0) + 1);
     }
-  }, 240_000);
+  }, 400_000);
 
   const settled = (name: string, { reason }: Outcome) => {
     const job = jobs.get(name);
