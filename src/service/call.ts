@@ -9,9 +9,11 @@ import type { Transport, TransportRequest } from "./transport.ts";
 export type CallOptions = {
   signal?: AbortSignal | undefined;
   /**
-   * Awaited when the limiter has let the call go and before any byte is written: the place to commit a journal. When
-   * it throws, nothing is sent and its error is thrown as it is.
+   * Awaited when the limiter has let the call go: the place to commit a journal. When it throws, nothing is sent and its
+   * error is thrown as it is.
    */
+  commit?: (() => Promise<void>) | undefined;
+  /** Awaited right before the first byte is written, as the last check. When it throws, as `commit`. */
   beforeSend?: (() => Promise<void>) | undefined;
   /** Higher goes first at the limiter; default 0. */
   priority?: number | undefined;
@@ -64,15 +66,17 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     };
   }
 
-  async function ready(operation: Operation, { signal, priority, beforeSend }: CallOptions): Promise<void> {
+  async function ready(operation: Operation, { signal, priority, commit, beforeSend }: CallOptions): Promise<void> {
     breaker?.check(operation); // before it takes a turn from others
-    try {
-      await limiter.acquire(operation, { signal, priority });
-    } catch (cause) {
-      throw aborted(operation, cause);
-    }
+    const orAborted = (turn: Promise<void>) =>
+      turn.catch((cause: unknown) => {
+        throw aborted(operation, cause);
+      });
+    await orAborted(limiter.acquire(operation, { signal, priority }));
     breaker?.enter(operation);
     try {
+      await commit?.();
+      await orAborted(limiter.depart(operation, signal));
       await beforeSend?.();
       breaker?.checkHeld(operation); // a commit may take seconds, and another call may have met a revoked key meanwhile
       if (signal?.aborted === true) throw aborted(operation, signal.reason);

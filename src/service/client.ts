@@ -52,8 +52,8 @@ export type ListBillsInput = z.input<typeof listBillsQuery>;
 
 /**
  * One typed function per operation of the interface. Each checks its input against the interface's rules
- * (`InvalidRequest`, `NotSent`), waits for the account's limiter, awaits `beforeSend`, sends once, and reads the answer
- * leniently. Everything that fails is a `ServiceError`, except what `beforeSend` itself throws.
+ * (`InvalidRequest`, `NotSent`), waits for the account's limiter, awaits `commit` and `beforeSend`, sends once, and reads the answer
+ * leniently. Everything that fails is a `ServiceError`, except what these two themselves throw.
  */
 export type ServiceClient = {
   listEndpoints(input: ListEndpointsInput, options?: CallOptions): Promise<EndpointPage>;

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import { type Clock, delay } from "../clock.ts";
 import { OPERATION_NAMES, type Operation } from "./operations.ts";
 import { createWaitingLine, type Waiter } from "./waiting-line.ts";
 
@@ -29,6 +29,11 @@ export type Limiter = {
     operation: Operation,
     options?: { signal?: AbortSignal | undefined; priority?: number | undefined },
   ): Promise<void>;
+  /**
+   * Resolves when a call that was let go may leave: at once, unless others were held up since they were let go (by a
+   * journal that takes seconds) and would leave in a heap with it. Rejects with the signal's reason; nothing is used up then.
+   */
+  depart(operation: Operation, signal?: AbortSignal): Promise<void>;
   /** Lets no call of the operation go before that time (ms since the epoch). Never shortens a pause. */
   pause(operation: Operation, untilMs: number): void;
   /** After a 429: pauses for what the service asked, else 1 s doubling to 60 s with jitter. Returns the pause in ms. */
@@ -53,12 +58,15 @@ export function createLimiter(options: LimiterOptions): Limiter {
   const { clock, random } = options;
   const newBucket = (perMs: number, burst: number) =>
     bucket(perMs, burst, options.startsEmpty === true ? 0 : burst, clock.now());
-  const account = newBucket((options.requestsPerSecond ?? 10) / 1000, options.burst ?? 20);
+  const newAccountBucket = () => newBucket((options.requestsPerSecond ?? 10) / 1000, options.burst ?? 20);
+  const account = newAccountBucket();
+  const leaving = newAccountBucket();
   const lanes = new Map(
     OPERATION_NAMES.map((operation) => {
       const perMinute = options.requestsPerMinute?.[operation];
-      const own = perMinute === undefined ? undefined : newBucket(perMinute / 60_000, Math.max(1, perMinute / 60));
-      return [operation, { own, pausedUntil: 0, failures: 0, line: createWaitingLine() }];
+      const newOwn = () =>
+        perMinute === undefined ? undefined : newBucket(perMinute / 60_000, Math.max(1, perMinute / 60));
+      return [operation, { own: newOwn(), leaving: newOwn(), pausedUntil: 0, failures: 0, line: createWaitingLine() }];
     }),
   );
   let sequence = 0;
@@ -140,6 +148,20 @@ export function createLimiter(options: LimiterOptions): Limiter {
         line.push(waiter);
         pump();
       }),
+    depart: async (operation, signal) => {
+      signal?.throwIfAborted();
+      const now = clock.now();
+      const own = laneOf(operation).leaving;
+      const buckets = own === undefined ? [leaving] : [leaving, own];
+      const at = Math.max(...buckets.map((one) => freeAt(one, 1, now)));
+      // Taken now and perhaps below zero: who comes next leaves after this one.
+      for (const one of buckets) one.tokens -= 1;
+      if (at <= now) return;
+      await delay(clock, Math.ceil(at - now), signal);
+      if (signal?.aborted !== true) return;
+      for (const one of buckets) one.tokens += 1;
+      throw signal.reason;
+    },
     pause: (operation, untilMs) => {
       const lane = laneOf(operation);
       lane.pausedUntil = Math.max(lane.pausedUntil, untilMs);

@@ -112,7 +112,7 @@ async function installRights(world: World, settings: readonly string[]): Promise
   );
   const path = join(folder, "rights.yaml");
   await writeFile(path, objects.map((object) => stringify(object)).join("---\n"));
-  await kubectl("apply", "-f", path);
+  await kubectl("apply", "--server-side", "--force-conflicts", "-f", path);
   onTestFinished(async () => {
     await kubectl("delete", "-f", path, "--ignore-not-found", "--wait=false");
     await rm(folder, { recursive: true, force: true });

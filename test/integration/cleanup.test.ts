@@ -39,6 +39,10 @@ it("an operator that is gone strands nothing: cleanup takes the finalizers off, 
   const operator = await world.startOperator({ args: ["--leader-elect"] });
   for (const name of ["kept", "going"]) await world.apply(manifest("endpoint", {}, name));
   for (const name of ["kept", "going"]) await waitForCondition(world, "GpuEndpoint", name, "Ready");
+  await eventually(
+    "the account in use is held",
+    async () => (await world.get("Account", "default")).metadata.finalizers?.length === 1,
+  );
   await world.patch("GpuEndpoint", "kept", {
     metadata: { finalizers: ["example.com/theirs", "mooring.dev/finalizer"] },
   });
@@ -64,9 +68,10 @@ it("an operator that is gone strands nothing: cleanup takes the finalizers off, 
   expect(stdout.split("\n").sort()).toEqual(
     [
       `Deployment ${world.namespace}/not-there: not there`,
+      `Account ${world.namespace}/default: finalizer taken off`,
       `GpuEndpoint ${world.namespace}/going: finalizer taken off, its deletion goes on`,
       `GpuEndpoint ${world.namespace}/kept: finalizer taken off`,
-      "2 objects released; what is at the service stays there as it is",
+      "3 objects released; what is at the service stays there as it is",
       "",
     ].sort(),
   );

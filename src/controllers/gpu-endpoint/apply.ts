@@ -33,20 +33,23 @@ export async function createEndpoint(
   const id = randomUUID();
   const specHash = hashOf(body);
   const attempt = (endpoint.status?.submission?.attempt ?? 0) + 1;
+  let began = 0;
   let sent = false;
   try {
     const created = await account.client.createEndpoint(body, {
       signal,
       hidden: hiddenValues(desired),
-      beforeSend: async () => {
+      commit: async () => {
         assertPresent(kind, endpoint); // the rate limit may have made it wait for long
-        const began = clock.monotonic();
+        began = clock.monotonic();
         const time = rfc3339(clock.now());
         const key = `${namespace}/${name}`;
         await journal.commit(
           { id, kind: "GpuEndpoint", key, uid, operation: "createEndpoint", attempt, specHash, time },
           signal,
         );
+      },
+      beforeSend: async () => {
         const seconds = (clock.monotonic() - began) / 1000;
         if (seconds * 1000 > COMMIT_MS) throw new Error(`the journal took ${seconds} s for an intent: nothing is sent`);
         shared.assertLeading();

@@ -65,10 +65,12 @@ export async function submit<T extends Job>(shared: Shared, options: SubmitOptio
   };
   const answer = { account: options.bound, entry };
   let sent = false;
-  const beforeSend = async () => {
+  const commit = async () => {
     assertWanted(kind, job);
     entry.time = rfc3339(clock.now());
     await journal.commit(entry, signal);
+  };
+  const beforeSend = async () => {
     shared.assertLeading();
     assertPresent(kind, job);
     assertWanted(kind, job);
@@ -79,7 +81,7 @@ export async function submit<T extends Job>(shared: Shared, options: SubmitOptio
   try {
     const accepted = await request.send({
       client: account.client,
-      options: { signal, beforeSend },
+      options: { signal, commit, beforeSend },
       clock,
       openArtifact: options.openArtifact,
       onFirstAudio: options.onFirstAudio,

@@ -68,13 +68,13 @@ type Work = (options: Sending["options"], write: Write | undefined) => Promise<{
 async function stored(sending: Sending, type: string, work: Work): Promise<{ results: JobResult[] }> {
   const { options, openArtifact } = sending;
   let writer: ArtifactWriter | undefined;
-  const beforeSend = async () => {
+  const commit = async () => {
     writer = await openArtifact?.(type);
-    await options.beforeSend?.();
+    await options.commit?.();
   };
   const write: Write = async (chunk) => writer?.write(chunk);
   try {
-    const instead = await work({ ...options, beforeSend }, openArtifact && write);
+    const instead = await work({ ...options, commit }, openArtifact && write);
     if (instead === undefined && writer !== undefined) {
       return { results: [{ kind: "Audio", type, artifact: await writer.commit() }] };
     }

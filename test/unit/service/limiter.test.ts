@@ -59,6 +59,52 @@ describe("the account's rate", () => {
     expect(went.filter(({ name }) => name === "second")).toHaveLength(5);
   });
 
+  it("calls that were held up after their turn leave at the rate, not in a heap", async () => {
+    const { clock, limiter } = setUp();
+    const left: number[] = [];
+    const held = new Promise<void>((resolve) => clock.setTimeout(resolve, 2_000));
+    for (let i = 0; i < 20; i++) {
+      void limiter.acquire("submitSpeech").then(async () => {
+        await held;
+        await limiter.depart("submitSpeech");
+        left.push(clock.now() - 1_000_000);
+      });
+    }
+    await clock.advance(2_000);
+    expect(left).toEqual([2_000, 2_000]);
+    await clock.advance(2_000);
+    expect(left.slice(0, 5)).toEqual([2_000, 2_000, 2_100, 2_200, 2_300]);
+    expect(left).toHaveLength(20);
+  });
+
+  it("a call that was let go leaves at once when nothing held it up", async () => {
+    const { clock, limiter } = setUp();
+    const left: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      void limiter
+        .acquire("getEndpoint")
+        .then(() => limiter.depart("getEndpoint"))
+        .then(() => left.push(clock.now() - 1_000_000));
+    }
+    await clock.advance(1_000);
+    expect(left).toEqual([0, 0, 100, 200, 300]);
+  });
+
+  it("a call that is given up before it leaves makes room", async () => {
+    const { clock, limiter } = setUp({ burst: 1 });
+    const left: number[] = [];
+    const depart = (signal?: AbortSignal) =>
+      limiter.depart("getEndpoint", signal).then(() => left.push(clock.now() - 1_000_000));
+    const controller = new AbortController();
+    await depart();
+    const refused = expect(depart(controller.signal)).rejects.toThrow("enough");
+    controller.abort(new Error("enough"));
+    await refused;
+    void depart();
+    await clock.advance(150);
+    expect(left).toEqual([0, 100]);
+  });
+
   it("says when the next call could go", async () => {
     const { clock, limiter, go } = setUp();
     expect(limiter.nextFreeInMs("getEndpoint")).toBe(0);
