@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import packageJson from "../../package.json" with { type: "json" };
 import { registerApplyCommand } from "./apply.ts";
 import { registerBillsCommand } from "./bills.ts";
 import { registerCleanupCommand } from "./cleanup.ts";
@@ -13,6 +14,7 @@ import { registerValidateCommand } from "./validate.ts";
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command("mooring")
     .description("Serverless GPU endpoints, speech and video of a remote service, as Kubernetes objects")
+    .version(packageJson.version)
     .showHelpAfterError();
   registerOperatorCommand(program);
   registerCrdsCommand(program);

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { runProgram } from "../cluster/run-program.ts";
 import { manifest } from "../support/manifests.ts";
 import { RIGHTS, rightsText } from "../support/rights.ts";
 import { type Cluster, prepareCluster } from "./cluster.ts";
@@ -10,6 +11,7 @@ const figures: string[] = [];
 const SYSTEM = "mooring-e2e-system";
 const TEAM = "mooring-e2e-team";
 const EXAMPLES = fileURLToPath(new URL("../../examples", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const KINDS = ["gpuendpoints", "speechjobs", "videojobs"];
 const seconds = (since: number) => ((performance.now() - since) / 1000).toFixed(1);
 
@@ -68,7 +70,8 @@ async function startSeconds(pod: string): Promise<number> {
 }
 
 async function ready(kinds = KINDS): Promise<void> {
-  await release.kubectl("-n", TEAM, "wait", "--for=condition=Ready", "--all", "--timeout=180s", kinds.join(","));
+  const all = kinds.some((kind) => kind.includes("/")) ? [] : ["--all"];
+  await release.kubectl("-n", TEAM, "wait", "--for=condition=Ready", ...all, "--timeout=180s", kinds.join(","));
 }
 
 test("helm install is ready in a restricted namespace, and so is ClusterAccount default", async () => {
@@ -175,11 +178,26 @@ test("a leader that dies during 100 submissions submits nothing twice", async ()
   expect(texts.length + halted).toBeGreaterThanOrEqual(100);
 });
 
-test("uninstalling strands nothing: objects stay, and can be deleted", async () => {
+test("uninstalling strands nothing: objects stay, without finalizers", async () => {
   await release.helm("uninstall", RELEASE, "--wait", "--timeout=3m");
   const left = await release.list("gpuendpoints", "-n", TEAM);
   expect(left.length).toBeGreaterThan(0);
   for (const { metadata } of [...left, ...(await release.list("clusteraccounts"))])
     expect(metadata.finalizers ?? []).toEqual([]);
+  await release.kubectl("-n", TEAM, "delete", "gpuendpoint", "--all", "--timeout=60s");
+});
+
+test("an operator that goes without an uninstall strands nothing after mooring cleanup", async () => {
+  await release.install("--set", "simulator.enabled=true");
+  await release.kubectlWith(JSON.stringify(manifest("endpoint", {}, "late")), "-n", TEAM, "apply", "-f", "-");
+  await ready(["gpuendpoint/late"]);
+  const now = ["--force", "--grace-period=0"];
+  await release.kubectl("-n", SYSTEM, "delete", "deployment", RELEASE, ...now);
+  await release.kubectl("-n", SYSTEM, "delete", "pods", "-l", "app.kubernetes.io/component=operator", ...now);
+  await release.kubectl("-n", TEAM, "delete", "gpuendpoint", "late", "--wait=false");
+  expect(await release.list("gpuendpoints", "-n", TEAM)).toHaveLength(1);
+  const flags = ["--kubeconfig", cluster.kubeconfig, "--leader-election-namespace", SYSTEM];
+  const printed = await runProgram(process.execPath, [MAIN, "cleanup", ...flags]);
+  expect(printed).toContain(`GpuEndpoint ${TEAM}/late: finalizer taken off, its deletion goes on`);
   await release.kubectl("delete", "namespace", TEAM, "--timeout=60s");
 });

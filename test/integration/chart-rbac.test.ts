@@ -112,6 +112,7 @@ async function installRights(world: World, settings: readonly string[]): Promise
   );
   const path = join(folder, "rights.yaml");
   await writeFile(path, objects.map((object) => stringify(object)).join("---\n"));
+  // Other tests apply a role of the same name in namespace default, from the server's side too.
   await kubectl("apply", "--server-side", "--force-conflicts", "-f", path);
   onTestFinished(async () => {
     await kubectl("delete", "-f", path, "--ignore-not-found", "--wait=false");
