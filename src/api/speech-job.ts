@@ -50,7 +50,11 @@ const voiceModifySchema = z
   .describe("Changes the voice; formats mp3, wav and flac, when streaming mp3 only.");
 
 const streamOptionsSchema = z
-  .object({ excludeAggregatedAudio: flag("Leave the whole audio out of the last chunk.").optional() })
+  .object({
+    excludeAggregatedAudio: flag(
+      "Leave the whole audio out of the last chunk; default true, as it is not used.",
+    ).optional(),
+  })
   .describe("How the stream is sent; speech-2.6-turbo with stream only.");
 
 export const speechJobFields = z.object({

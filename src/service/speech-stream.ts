@@ -1,7 +1,8 @@
 import { cleanWords, ServiceError } from "./errors.ts";
 import { speechChunk } from "./schema/speech.ts";
 
-const MAX_LINE_BYTES = 16 * 1024 * 1024;
+/** The last line may hold all the audio of 10,000 characters, in hex. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /** A piece of synthesised audio, in the format that was asked for. */
 export type AudioChunk = { audio: Uint8Array };

@@ -89,8 +89,9 @@ function submitBody(spec: SpeechJobSpec, text: string): SubmitSpeechBody {
   };
 }
 
+/** The whole audio once more in the last chunk is of no use, and its line may be as long as the whole stream. */
 function streamOptions({ streamOptions: options }: SpeechJobSpec) {
-  return options && { exclude_aggregated_audio: options.excludeAggregatedAudio };
+  return { exclude_aggregated_audio: options?.excludeAggregatedAudio ?? true };
 }
 
 function synthesizeBody(spec: SpeechJobSpec, text: string): Omit<SynthesizeSpeechBody, "stream"> {

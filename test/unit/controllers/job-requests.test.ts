@@ -9,8 +9,13 @@ import { scriptedApi } from "../../support/scripted-api-server.ts";
 import { accountAt, scriptedService } from "../../support/service-account.ts";
 
 /** What the service receives, and what the job then knows. */
-async function sent(kind: "turbo" | "hd" | "image" | "reference", change: Change, maxSpeechCharacters = 50_000) {
-  const service = await scriptedService(() => ({ body: { task_id: "task-1", audio: "https://files.example.com/a" } }));
+async function sent(
+  kind: "turbo" | "hd" | "image" | "reference",
+  change: Change,
+  maxSpeechCharacters = 50_000,
+  answer: unknown = { task_id: "task-1", audio: "https://files.example.com/a" },
+) {
+  const service = await scriptedService(() => ({ body: answer }));
   const secret = { key: Buffer.from("from a Secret").toString("base64") };
   const configMap = { key: "from a ConfigMap", pause: "one <#0#> two", empty: "" };
   const api = await scriptedApi(({ path }) => ({
@@ -47,6 +52,17 @@ describe("a SpeechJob", () => {
         ],
       },
     });
+  });
+
+  it.each([
+    ["asks for no audio in the last chunk, which may be longer than all before it", undefined, true],
+    ["asks for it when told to", { excludeAggregatedAudio: false }, false],
+  ])("that streams %s", async (_name, streamOptions, excluded) => {
+    const chunks = 'data: {"audio":"0001","status":1}\n\ndata: {"audio":"0001","status":2}\n';
+    const output = { storeRef: { name: "results" } };
+    const { body } = await sent("turbo", { stream: true, streamOptions, output }, 50_000, chunks);
+    expect(body).toMatchObject({ stream: true, stream_options: { exclude_aggregated_audio: excluded } });
+    expect(body).not.toHaveProperty("output_format");
   });
 
   it("of the synchronous model sends every field in the service's spelling", async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { type LabelSelector, matchesLabels } from "../../../../src/controllers/account/namespaces.ts";
-import { NO_ALLOWANCE } from "../../../../src/controllers/account/paid-work.ts";
 import {
   type AccountEntry,
   type AccountHandle,
@@ -8,65 +7,11 @@ import {
   createAccountRegistry,
   possibleAccounts,
 } from "../../../../src/controllers/account/registry.ts";
-import { createAccountBills } from "../../../../src/controllers/billing/spend.ts";
-import { createEndpointSweep } from "../../../../src/controllers/gpu-endpoint/sweep.ts";
-import { createTaskPoller } from "../../../../src/controllers/jobs/poller.ts";
-import { createBreaker } from "../../../../src/service/breaker.ts";
-import { createServiceClient } from "../../../../src/service/client.ts";
-import { createLimiter } from "../../../../src/service/limiter.ts";
-import { createTransport } from "../../../../src/service/transport.ts";
-import { createFakeClock } from "../../../support/fake-clock.ts";
-import { silentLog } from "../../../support/scripted-api-server.ts";
+import { accountAt } from "../../../support/service-account.ts";
 
 /** A handle that is never called. */
 function handle(key: string, allows: (namespace: string) => boolean = () => true): AccountHandle {
-  const clock = createFakeClock();
-  const random = () => 0.5;
-  const transport = createTransport({
-    baseURL: "http://127.0.0.1:9",
-    apiKey: () => "k",
-    requestTimeoutMs: 1_000,
-    clock,
-  });
-  const limiter = createLimiter({ clock, random });
-  const client = createServiceClient({ transport, limiter });
-  const none = () => {};
-  return {
-    key,
-    baseURL: "http://127.0.0.1:9",
-    client,
-    limiter,
-    breaker: createBreaker({ clock, random }),
-    endpoints: createEndpointSweep({
-      client,
-      generation: "Current",
-      pageSize: 100,
-      intervalMs: 60_000,
-      clock,
-      log: silentLog,
-      wanted: () => false,
-      onChange: none,
-      onError: none,
-    }),
-    generation: "Current",
-    details: undefined,
-    tasks: createTaskPoller({ client, clock, random, onChange: none, onError: none }),
-    bills: createAccountBills({
-      client,
-      settings: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: 86_400_000 }),
-      wanted: () => false,
-      clock,
-      log: silentLog,
-    }),
-    budget: () => undefined,
-    allowance: () => NO_ALLOWANCE,
-    maxSpeechCharacters: 50_000,
-    lookup: undefined,
-    limits: () => undefined,
-    vanished: () => 0,
-    allows: async (namespace) => allows(namespace),
-    dispose: async () => {},
-  };
+  return accountAt("http://127.0.0.1:9", { key, allows: async (namespace) => allows(namespace) });
 }
 
 const NAMED = "Account/team/named";
@@ -147,20 +92,20 @@ describe("which account an object means", () => {
 describe("an account that cannot be used", () => {
   const NOT_KNOWN = { kind: "Checking" };
   const held = { kind: "Held", reason: "AccountNotReady", message: "Account default is not ready: no Secret" };
-  it.each<[string, AccountEntry | undefined, object]>([
+  it.each<[string, AccountEntry["state"] | undefined, object]>([
     ["was not looked at yet", undefined, NOT_KNOWN],
-    ["is being checked", { state: { kind: "Checking" }, handle: handle(DEFAULT) }, NOT_KNOWN],
+    ["is being checked", { kind: "Checking" }, NOT_KNOWN],
     [
       "is held",
-      { state: { kind: "Held", reason: "SecretNotFound", message: "no Secret" }, handle: undefined },
+      { kind: "Held", reason: "SecretNotFound", message: "no Secret" },
       { ...held, ref: ref("Account", "default") },
     ],
-  ])("%s", async (_name, entry, expected) => {
+  ])("%s", async (_name, state, expected) => {
     const registry = createAccountRegistry(
       (key) => key === DEFAULT,
       () => {},
     );
-    if (entry !== undefined) registry.set(DEFAULT, entry);
+    if (state !== undefined) registry.set(DEFAULT, { state, handle: handle(DEFAULT) });
     expect(await registry.resolve(undefined, "team")).toEqual(expected);
   });
 
@@ -198,11 +143,11 @@ describe("the account that cleans up after a deleted object", () => {
   });
   const bound = ref("Account", "default");
 
-  it.each<[string, boolean, AccountEntry | undefined, string]>([
-    ["works", true, ready(DEFAULT, () => false), "Usable"],
-    ["lost its Secret", true, gone(true), "Usable"],
-    ["is gone, its key known", false, gone(true), "Usable"],
-    ["had its key refused", true, gone(false), "Held SecretNotFound"],
+  it.each<[string, boolean, (() => AccountEntry) | undefined, string]>([
+    ["works", true, () => ready(DEFAULT, () => false), "Usable"],
+    ["lost its Secret", true, () => gone(true), "Usable"],
+    ["is gone, its key known", false, () => gone(true), "Usable"],
+    ["had its key refused", true, () => gone(false), "Held SecretNotFound"],
     ["is gone, its key not known", false, undefined, "Held AccountNotFound"],
     ["was not looked at yet", true, undefined, "Checking"],
   ])("%s", (_name, exists, entry, expected) => {
@@ -210,7 +155,7 @@ describe("the account that cleans up after a deleted object", () => {
       (key) => exists && key === DEFAULT,
       () => {},
     );
-    if (entry !== undefined) registry.set(DEFAULT, entry);
+    if (entry !== undefined) registry.set(DEFAULT, entry());
     const resolved = registry.resolveCleanup(bound, undefined, "team");
     expect(resolved.kind === "Held" ? `Held ${resolved.reason}` : resolved.kind).toBe(expected);
   });

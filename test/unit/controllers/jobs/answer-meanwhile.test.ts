@@ -1,23 +1,19 @@
 import { expect, it } from "vitest";
 import { videoJobResource } from "../../../../src/api/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/video-job.ts";
-import { systemClock } from "../../../../src/clock.ts";
-import { createPaidWork, NO_ALLOWANCE } from "../../../../src/controllers/account/paid-work.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { createSubmissions } from "../../../../src/controllers/jobs/submissions.ts";
 import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.ts";
-import { createJournal } from "../../../../src/runtime/journal.ts";
-import { createEventRecorder } from "../../../../src/runtime/recorder.ts";
-import { createReferencePoller } from "../../../../src/runtime/reference-poller.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { createObjectStore } from "../../../support/object-store.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import { accountAt, scriptedService } from "../../../support/service-account.ts";
+import { sharedOf } from "../../../support/shared.ts";
 
 const JOB = "/apis/mooring.dev/v1alpha1/namespaces/team/videojobs/sea";
 const REQUEST = { key: "team/sea", namespace: "team", name: "sea" };
@@ -53,15 +49,8 @@ it("a refusal that comes while the status says Submitting is written down, and n
   });
 
   const clock = createFakeClock();
-  const parts = { client: api.client, clock, log: silentLog };
-  const journal = createJournal({
-    ...parts,
-    clock: systemClock,
-    namespace: "mooring",
-    name: "j",
-    identity: "one",
-    random: () => 0.5,
-  });
+  // The journal gathers by a real clock, so that it commits while the other stands still.
+  const { journal } = sharedOf(api.client, videoJobResource);
   await journal.open(context.signal);
   const accounts = createAccountRegistry(
     () => true,
@@ -72,20 +61,7 @@ it("a refusal that comes while the status says Submitting is written down, and n
   kind.store.upsert(videoJobOf("image"));
   const submissions = createSubmissions({ clock, random: () => 0.5 });
   const run = createJobReconciler(
-    {
-      kube: api.client,
-      clock,
-      random: () => 0.5,
-      log: silentLog,
-      journal,
-      recorder: createEventRecorder({ ...parts, controller: "c", instance: "i", resourceOf: () => videoJobResource }),
-      accounts,
-      references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
-      exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
-      clusterUID: "cluster",
-      paidWork: createPaidWork({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
-      assertLeading: () => {},
-    },
+    sharedOf(api.client, videoJobResource, { clock, journal, accounts }),
     videoJobAdapter(kind),
     { submissions, copies: createCopies({ clock, random: () => 0.5 }), stores: createStoreRegistry(() => false) },
     () => {

@@ -2,22 +2,18 @@ import { describe, expect, it } from "vitest";
 import { setConditions } from "../../../../src/api/conditions.ts";
 import { videoJobResource } from "../../../../src/api/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/video-job.ts";
-import { createPaidWork, NO_ALLOWANCE } from "../../../../src/controllers/account/paid-work.ts";
-import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { createSubmissions } from "../../../../src/controllers/jobs/submissions.ts";
 import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.ts";
-import { createJournal } from "../../../../src/runtime/journal.ts";
-import { createEventRecorder } from "../../../../src/runtime/recorder.ts";
-import { createReferencePoller } from "../../../../src/runtime/reference-poller.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { shown } from "../../../support/kstatus.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { type Answer, failure, scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
+import { sharedOf } from "../../../support/shared.ts";
 
 const now = "2026-03-01T00:00:00Z";
 const PATH = "/apis/mooring.dev/v1alpha1/namespaces/team/videojobs/sea";
@@ -56,27 +52,10 @@ async function reconcile(
   const api = await scriptedApi(() => options.answer ?? { body: job });
   const clock = createFakeClock();
   await clock.advance(afterSeconds * 1_000);
-  const parts = { client: api.client, clock, log: silentLog };
   const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
   kind.store.upsert(job);
   const run = createJobReconciler(
-    {
-      kube: api.client,
-      clock,
-      random: () => 0.5,
-      log: silentLog,
-      journal: createJournal({ ...parts, namespace: "mooring", name: "journal", identity: "one", random: () => 0.5 }),
-      recorder: createEventRecorder({ ...parts, controller: "c", instance: "i", resourceOf: () => videoJobResource }),
-      accounts: createAccountRegistry(
-        () => false,
-        () => {},
-      ),
-      references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
-      exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
-      clusterUID: "cluster",
-      paidWork: createPaidWork({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
-      assertLeading: () => {},
-    },
+    sharedOf(api.client, videoJobResource, { clock }),
     videoJobAdapter(kind),
     {
       submissions: createSubmissions({ clock, random: () => 0.5 }),

@@ -2,14 +2,10 @@ import { describe, expect, it } from "vitest";
 import { videoJobResource } from "../../../../src/api/kinds.ts";
 import type { VideoJob } from "../../../../src/api/video-job.ts";
 import { systemClock } from "../../../../src/clock.ts";
-import { createPaidWork, NO_ALLOWANCE } from "../../../../src/controllers/account/paid-work.ts";
-import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { type Answer, acceptedFrom, submit } from "../../../../src/controllers/jobs/submit.ts";
 import type { Kind, Shared } from "../../../../src/controllers/shared.ts";
 import { videoRequest } from "../../../../src/controllers/video-job/request.ts";
 import { createJournal, type JournalEntry } from "../../../../src/runtime/journal.ts";
-import { createEventRecorder } from "../../../../src/runtime/recorder.ts";
-import { createReferencePoller } from "../../../../src/runtime/reference-poller.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { createObjectStore, type ObjectStore } from "../../../support/object-store.ts";
@@ -20,6 +16,7 @@ import {
   type ServiceRequest,
   scriptedService,
 } from "../../../support/service-account.ts";
+import { sharedOf } from "../../../support/shared.ts";
 
 const PATH = "/api/v1/namespaces/mooring/configmaps/mooring-journal";
 const forever = new AbortController().signal;
@@ -34,30 +31,7 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
     createJournal({ ...parts, namespace: "mooring", name: "mooring-journal", identity, random: () => 0.5 });
   const journal = journalOf("one");
   await journal.open(forever);
-  const shared: Shared = {
-    kube: api.client,
-    clock: systemClock,
-    random: () => 0.5,
-    log: silentLog,
-    journal,
-    recorder: createEventRecorder({
-      ...parts,
-      controller: "c",
-      instance: "i",
-      resourceOf: () => {
-        throw new Error("no events");
-      },
-    }),
-    accounts: createAccountRegistry(
-      () => false,
-      () => {},
-    ),
-    references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
-    exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
-    clusterUID: "cluster",
-    paidWork: createPaidWork({ clock: parts.clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
-    assertLeading: () => {},
-  };
+  const shared = sharedOf(api.client, videoJobResource, { journal });
   const job = videoJobOf("image");
   const kind: Kind<VideoJob> = { resource: videoJobResource, store: createStore<VideoJob>() };
   kind.store.upsert(job);

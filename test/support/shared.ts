@@ -1,0 +1,35 @@
+import { systemClock } from "../../src/clock.ts";
+import { createPaidWork, NO_ALLOWANCE } from "../../src/controllers/account/paid-work.ts";
+import { createAccountRegistry } from "../../src/controllers/account/registry.ts";
+import type { Shared } from "../../src/controllers/shared.ts";
+import type { KubeClient } from "../../src/kube/client.ts";
+import type { Resource } from "../../src/kube/resource.ts";
+import { createJournal } from "../../src/runtime/journal.ts";
+import { createEventRecorder } from "../../src/runtime/recorder.ts";
+import { createReferencePoller } from "../../src/runtime/reference-poller.ts";
+import { silentLog } from "./scripted-api-server.ts";
+
+/** What every controller shares, over a client of a scripted API server; no account is known unless `change` brings some. */
+export function sharedOf(client: KubeClient, events: Resource, change: Partial<Shared> = {}): Shared {
+  const { clock = systemClock } = change;
+  const random = () => 0.5;
+  const parts = { client, clock, log: silentLog };
+  return {
+    kube: client,
+    clock,
+    random,
+    log: silentLog,
+    journal: createJournal({ ...parts, namespace: "mooring", name: "mooring-journal", identity: "one", random }),
+    recorder: createEventRecorder({ ...parts, controller: "c", instance: "i", resourceOf: () => events }),
+    accounts: createAccountRegistry(
+      () => false,
+      () => {},
+    ),
+    references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
+    exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
+    clusterUID: "cluster",
+    paidWork: createPaidWork({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
+    assertLeading: () => {},
+    ...change,
+  };
+}
