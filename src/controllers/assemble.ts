@@ -1,21 +1,13 @@
 import type { Logger } from "pino";
 import type { Account, ClusterAccount } from "../api/account.ts";
-import type { ArtifactStore } from "../api/artifact-store.ts";
-import type { BillReport } from "../api/bill-report.ts";
-import type { GpuEndpoint } from "../api/gpu-endpoint.ts";
 import {
   accountResource,
-  artifactStoreResource,
-  billReportResource,
   clusterAccountResource,
   gpuEndpointResource,
   KINDS,
   speechJobResource,
   videoJobResource,
 } from "../api/kinds.ts";
-import { FINALIZER } from "../api/meta.ts";
-import type { SpeechJob } from "../api/speech-job.ts";
-import type { VideoJob } from "../api/video-job.ts";
 import { COPIES_AT_ONCE, DEFAULT_LIMITS } from "../artifacts/handle.ts";
 import { createSlots } from "../artifacts/slots.ts";
 import type { Clock } from "../clock.ts";
@@ -24,34 +16,36 @@ import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { publicLookup, publicOnly } from "../net/address-guard.ts";
 import { type Controller, createController, type Reconcile } from "../runtime/controller.ts";
-import { createInformer, type Informer } from "../runtime/informer.ts";
-import type { Journal, JournalEntry } from "../runtime/journal.ts";
+import type { Informer } from "../runtime/informer.ts";
+import type { Journal } from "../runtime/journal.ts";
 import type { LeaderElector } from "../runtime/leader.ts";
 import { createManager, type Manager } from "../runtime/manager.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
-import { type Indexer, keyOf } from "../runtime/store.ts";
+import { keyOf } from "../runtime/store.ts";
 import type { EndpointRecord } from "../service/endpoint-record.ts";
 import { createAccountReconciler } from "./account/controller.ts";
-import { byAccount, createDependants } from "./account/dependants.ts";
+import { createDependants } from "./account/dependants.ts";
 import { createNamespaceLabels } from "./account/namespaces.ts";
 import { createPaidWork, NO_ALLOWANCE } from "./account/paid-work.ts";
-import { type AccountKey, accountKey, createAccountRegistry } from "./account/registry.ts";
+import { type AccountKey, createAccountRegistry } from "./account/registry.ts";
 import { createArtifactStoreReconciler } from "./artifact-store/controller.ts";
-import { createStoreRegistry, type StoreKey, storeKey } from "./artifact-store/registry.ts";
+import { createStoreRegistry } from "./artifact-store/registry.ts";
 import { createBillReportReconciler } from "./bill-report/controller.ts";
 import { createGpuEndpointReconciler } from "./gpu-endpoint/controller.ts";
 import { createEndpointMetrics } from "./gpu-endpoint/metrics.ts";
 import { findOrphans, knownEndpoints } from "./gpu-endpoint/orphans.ts";
+import { createInformers } from "./informers.ts";
 import { createJobReconciler } from "./jobs/controller.ts";
 import { createCopies } from "./jobs/copies.ts";
 import { registerJobMetrics } from "./jobs/metrics.ts";
 import { createSubmissions } from "./jobs/submissions.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
-import { GONE_MESSAGE, type Kind, type Shared } from "./shared.ts";
+import { type Kind, type Shared, settleLeft } from "./shared.ts";
 import { speechJobAdapter } from "./speech-job/adapter.ts";
 import { videoJobAdapter } from "./video-job/adapter.ts";
+import { watchEachOther } from "./watches.ts";
 
 export type AssembleOptions = {
   kube: KubeClient;
@@ -79,9 +73,6 @@ const REFERENCE_POLL_MS = 20_000;
 const EXPORT_POLL_MS = 60_000;
 const STOP_DEADLINE_MS = 25_000;
 
-/** ArtifactStores that an object writes to. */
-const byStore: Indexer<KubeObject<{ output?: { storeRef: { name: string } } | undefined }>> = ({ metadata, spec }) =>
-  spec.output === undefined ? [] : [storeKey(metadata.namespace ?? "", spec.output.storeRef.name)];
 const storeLookup = publicOnly(
   "an ArtifactStore may use public addresses only: use a public address or a volume, or start the operator with --allow-private-networks",
 );
@@ -90,24 +81,15 @@ const storeLookup = publicOnly(
 export function assembleOperator(options: AssembleOptions): { manager: Manager; recorder: EventRecorder } {
   const { kube, clock, random, log, metrics, journal } = options;
 
-  const informer = <T extends KubeObject>(resource: Resource, indexers: Record<string, Indexer<T>> = {}): Informer<T> =>
-    createInformer<T>({ client: kube, resource, namespaces: options.watchNamespaces, indexers, clock, random, log });
-  const endpoints = informer<GpuEndpoint>(gpuEndpointResource, {
-    account: byAccount,
-    endpointID: (endpoint) => (endpoint.status?.endpointID === undefined ? [] : [endpoint.status.endpointID]),
-    appName: (endpoint) => (endpoint.status?.appName === undefined ? [] : [endpoint.status.appName]),
+  const informers = createInformers({
+    client: kube,
+    namespaces: options.watchNamespaces,
+    clock,
+    random,
+    log,
   });
-  const taskIndex = (job: SpeechJob | VideoJob) => (job.status?.taskID === undefined ? [] : [job.status.taskID]);
-  const speechJobs = informer<SpeechJob>(speechJobResource, {
-    account: byAccount,
-    task: taskIndex,
-    artifacts: byStore,
-  });
-  const videoJobs = informer<VideoJob>(videoJobResource, { account: byAccount, task: taskIndex, artifacts: byStore });
-  const billReports = informer<BillReport>(billReportResource, { account: byAccount, artifacts: byStore });
-  const accountObjects = informer<Account>(accountResource);
-  const clusterAccounts = informer<ClusterAccount>(clusterAccountResource);
-  const artifactStores = informer<ArtifactStore>(artifactStoreResource);
+  const { accounts: accountObjects, clusterAccounts, artifactStores, endpoints } = informers;
+  const { speechJobs, videoJobs, billReports } = informers;
 
   const accountObject = (key: AccountKey): Account | ClusterAccount | undefined => {
     const [kind, ...rest] = key.split("/");
@@ -165,40 +147,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     { endpoints, jobs: [speechJobs, videoJobs], reports: billReports },
     () => accounts,
   );
-  const enqueueDependants = (account: AccountKey): void => {
-    for (const { resource, key } of dependants.all(account)) enqueue(resource, key);
-  };
-  accounts.onChange(enqueueDependants);
-  // A new or deleted account changes what a reference without a name means.
-  for (const kind of [accountObjects, clusterAccounts]) {
-    kind.onChange((change) => {
-      if (change.type === "Modified") return;
-      const { name, namespace } = change.object.metadata;
-      enqueueDependants(accountKey(kind === accountObjects ? "Account" : "ClusterAccount", name, namespace));
-    });
-  }
-
-  const enqueueWriters = (key: StoreKey): void => {
-    for (const { resource, store } of [speechJobs, videoJobs, billReports]) {
-      for (const object of store.byIndex("artifacts", key)) enqueue(resource, keyOf(object));
-    }
-  };
-  stores.onChange(enqueueWriters);
-  artifactStores.onChange(({ type, object }) => {
-    if (type !== "Modified") enqueueWriters(keyOf(object));
-  });
-
-  // An account gets its finalizer with its first dependant, and its deletion goes on with the last one.
-  for (const kind of [endpoints, speechJobs, videoJobs]) {
-    kind.onChange(({ type, object }) => {
-      if (type === "Modified") return;
-      const key = accounts.keyOf(object.spec.accountRef, object.metadata.namespace ?? "");
-      const account = key === undefined ? undefined : accountObject(key);
-      if (key === undefined || account === undefined) return;
-      const { finalizers = [], deletionTimestamp } = account.metadata;
-      if (type === "Added" ? !finalizers.includes(FINALIZER) : deletionTimestamp !== undefined) checkAccount(key);
-    });
-  }
+  watchEachOther({ informers, accounts, stores, dependants, accountObject, enqueue, checkAccount });
 
   const endpointMetrics = createEndpointMetrics(metrics.registry, {
     endpoints: () => endpoints.store.list(),
@@ -299,7 +248,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
   const manager = createManager({
     elector: options.elector,
     journal,
-    informers: [accountObjects, clusterAccounts, artifactStores, endpoints, speechJobs, videoJobs, billReports],
+    informers: Object.values(informers),
     controllers: [...controllers.values()],
     runnables: [
       { name: "references", start: () => references.start(), stop: () => references.stop() },
@@ -322,27 +271,13 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
       },
     ],
     onTakeover: (left) =>
-      settleOrphans(
-        journal,
+      settleLeft(
+        shared,
         left,
-        new Set([endpoints, speechJobs, videoJobs].flatMap(({ store }) => uidsOf(store.list()))),
-        log,
+        [endpoints, speechJobs, videoJobs].flatMap(({ store }): KubeObject[] => [...store.list()]),
       ),
     log,
     stopDeadlineMs: STOP_DEADLINE_MS,
   });
   return { manager, recorder };
-}
-
-function uidsOf(objects: Iterable<KubeObject>): string[] {
-  return [...objects].map((object) => object.metadata.uid ?? "");
-}
-
-/** An intent whose object is gone has nobody to report to but the log: it may have been sent and be charged. */
-function settleOrphans(journal: Journal, left: JournalEntry[], uids: ReadonlySet<string>, log: Logger): void {
-  for (const entry of left) {
-    if (uids.has(entry.uid)) continue;
-    log.warn({ ...entry }, GONE_MESSAGE);
-    journal.settle(entry.id);
-  }
 }

@@ -5,7 +5,7 @@ import { mergePatchOf } from "../kube/patch.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { compact } from "../runtime/informer.ts";
-import type { Journal } from "../runtime/journal.ts";
+import type { Journal, JournalEntry } from "../runtime/journal.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
 import type { ReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf, type Store } from "../runtime/store.ts";
@@ -76,6 +76,20 @@ export function settleGone(
     if (entry.kind !== resource.kind || entry.key !== key || entry.uid === present) continue;
     shared.log.warn({ ...entry }, GONE_MESSAGE);
     shared.journal.settle(entry.id);
+  }
+}
+
+/** At a takeover: an intent whose object is gone has nobody to report to but the log; it may have been sent and be charged. */
+export function settleLeft(
+  { journal, log }: Pick<Shared, "journal" | "log">,
+  left: readonly JournalEntry[],
+  objects: Iterable<KubeObject>,
+): void {
+  const uids = new Set([...objects].map(({ metadata }) => metadata.uid));
+  for (const entry of left) {
+    if (uids.has(entry.uid)) continue;
+    log.warn({ ...entry }, GONE_MESSAGE);
+    journal.settle(entry.id);
   }
 }
 
