@@ -158,6 +158,8 @@ export const REASONS = {
   AddressNotAllowed: "AddressNotAllowed",
   /** Less is left than the budget asks for; new paid work waits. */
   BudgetExceeded: "BudgetExceeded",
+  /** A budget is set and not read yet, or cannot be read; new paid work waits with HoldNew. */
+  BudgetUnknown: "BudgetUnknown",
   /** The object is to be deleted and is still in use. */
   InUse: "InUse",
 

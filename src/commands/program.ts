@@ -15,7 +15,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command("mooring")
     .description("Serverless GPU endpoints, speech and video of a remote service, as Kubernetes objects")
     .version(packageJson.version)
-    .showHelpAfterError();
+    .showHelpAfterError("(--help shows what there is)");
   registerOperatorCommand(program);
   registerCrdsCommand(program);
   registerApplyCommand(program);

@@ -7,6 +7,8 @@ import type { KeyBudget } from "../../service/money-records.ts";
 export type BudgetReader = {
   /** undefined until they were read once. */
   latest(): readonly KeyBudget[] | undefined;
+  /** Why the last reading failed; undefined: it did not. */
+  failure(): string | undefined;
   start(): void;
   stop(): Promise<void>;
 };
@@ -22,6 +24,7 @@ export type BudgetReaderOptions = {
   log: Logger;
   /** `startedAt`: monotonic ms, when the reading began. */
   onRead: (startedAt: number) => void;
+  onFailed: () => void;
 };
 
 const IDLE_MS = 1_000;
@@ -34,7 +37,7 @@ export function createBudgetReader(options: BudgetReaderOptions): BudgetReader {
   let budgets: readonly KeyBudget[] | undefined;
   let readFor: string | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
-  let failed = false;
+  let failure: string | undefined;
   let running: Promise<void> | undefined;
 
   /** A period that ended since the last reading has left its budget full again. */
@@ -50,7 +53,7 @@ export function createBudgetReader(options: BudgetReaderOptions): BudgetReader {
   function due(memberID: string): boolean {
     if (memberID !== readFor) return true;
     const agoMs = clock.monotonic() - readAt;
-    if (failed) return agoMs >= Math.min(RETRY_MS, options.intervalMs());
+    if (failure !== undefined) return agoMs >= Math.min(RETRY_MS, options.intervalMs());
     return agoMs >= Math.min(options.intervalMs(), PAUSE_MS[options.urgency()]) || renewed();
   }
 
@@ -68,17 +71,19 @@ export function createBudgetReader(options: BudgetReaderOptions): BudgetReader {
     readFor = memberID;
     try {
       budgets = await options.client.listKeyBudgets({ memberID }, { signal: ended.signal });
-      failed = false;
+      failure = undefined;
     } catch (error) {
       if (ended.signal.aborted) return;
-      failed = true;
-      log.warn({ memberID, reason: String(error) }, "key budgets could not be read");
+      failure = error instanceof Error ? error.message : String(error);
+      log.warn({ memberID, reason: failure }, "key budgets could not be read");
+      options.onFailed();
       return;
     }
     options.onRead(readAt);
   }
 
   return {
+    failure: () => failure,
     latest: () => (options.memberID() === readFor ? budgets : undefined),
     start() {
       running ??= run();

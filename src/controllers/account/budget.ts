@@ -13,10 +13,12 @@ export type MoneyView = {
   keys: readonly KeyBudget[] | undefined;
   /** What the calendar month cost so far, by the bills. */
   spentThisMonth: Money | undefined;
+  /** Why the last reading of a part failed. */
+  failures?: { keys: string | undefined; bills: string | undefined };
 };
 
 export type BudgetState =
-  /** Not read yet, or it does not name the key that counts. */
+  /** Not read yet, not readable, or it does not name the key that counts. */
   | { kind: "Unknown"; message: string }
   /** Nothing limits what may be spent. */
   | { kind: "Unlimited"; message: string }
@@ -26,8 +28,8 @@ export type BudgetState =
 /** What the budget of an account leaves for new paid work: the least of what its key budgets and its bills leave. Pure. */
 export function budgetState(spec: BudgetSpec, view: MoneyView): BudgetState {
   const states = [
-    ...(spec.memberID === undefined ? [] : [keyState(spec, view.keys)]),
-    ...(spec.monthlyLimit === undefined ? [] : [monthState(spec.monthlyLimit, view.spentThisMonth)]),
+    ...(spec.memberID === undefined ? [] : [keyState(spec, view)]),
+    ...(spec.monthlyLimit === undefined ? [] : [monthState(spec.monthlyLimit, view)]),
   ];
   const unknown = states.find(({ kind }) => kind === "Unknown");
   const limited = states.filter((state) => state.kind === "Limited");
@@ -46,9 +48,17 @@ export function usedOf(spec: BudgetSpec, { keys, spentThisMonth }: MoneyView): M
 const counted = ({ keyID }: BudgetSpec, keys: readonly KeyBudget[]) =>
   keyID === undefined ? keys : keys.filter((key) => key.keyID === keyID);
 
-function keyState(spec: BudgetSpec, keys: MoneyView["keys"]): BudgetState {
+/** Nothing is read yet, or it cannot be. */
+function unread(what: string, failure: string | undefined): BudgetState {
+  return {
+    kind: "Unknown",
+    message: failure === undefined ? `${what} are not read yet` : `${what} cannot be read: ${failure}`,
+  };
+}
+
+function keyState(spec: BudgetSpec, { keys, failures }: MoneyView): BudgetState {
   const { memberID, keyID, minRemaining } = spec;
-  if (keys === undefined) return { kind: "Unknown", message: `The key budgets of member ${memberID} are not read yet` };
+  if (keys === undefined) return unread(`The key budgets of member ${memberID}`, failures?.keys);
   const found = counted(spec, keys);
   if (found.length === 0) {
     const what = keyID === undefined ? "no key budget" : `no budget of key ${keyID}`;
@@ -79,8 +89,8 @@ function remainingOf({ type, limit, used, remaining }: KeyBudget): Money | undef
   return limit === undefined || used === undefined ? undefined : limit - used;
 }
 
-function monthState(monthlyLimit: string, spent: Money | undefined): BudgetState {
-  if (spent === undefined) return { kind: "Unknown", message: "The bills of the month are not read yet" };
+function monthState(monthlyLimit: string, { spentThisMonth: spent, failures }: MoneyView): BudgetState {
+  if (spent === undefined) return unread("The bills of the month", failures?.bills);
   return {
     kind: "Limited",
     headroom: parseYuan(monthlyLimit) - spent,
@@ -110,7 +120,7 @@ export function shownBudgets(keys: readonly KeyBudget[]): NonNullable<AccountSta
 /** The condition BudgetExceeded of an account that has a budget. */
 export function budgetCondition(action: BudgetSpec["action"], state: BudgetState): ConditionUpdate {
   const type = "BudgetExceeded";
-  if (state.kind === "Unknown") return { type, status: "Unknown", reason: "Pending", message: state.message };
+  if (state.kind === "Unknown") return { type, status: "Unknown", reason: "BudgetUnknown", message: state.message };
   if (state.kind === "Unlimited" || state.headroom > 0n) {
     return { type, status: "False", reason: "WithinBudget", message: state.message };
   }

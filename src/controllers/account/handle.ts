@@ -32,6 +32,8 @@ export type HandleOptions = {
   moneyUrgency: () => "Settling" | "Waiting" | "None";
   /** `used`: what was spent so far; `startedAt` (monotonic ms): when that was asked for. */
   onMoney: (used: Money | undefined, startedAt: number) => void;
+  /** Bills or budgets could not be read. */
+  onMoneyFailed: () => void;
   allows: (namespace: string) => Promise<boolean>;
   /** Why nothing may be sent for the account now. */
   held: (operation: Operation) => string | undefined;
@@ -96,7 +98,11 @@ export function createAccountHandle(options: HandleOptions): AccountHandle & { s
         });
   const tasks = createTaskPoller({ client, clock, random, onChange: options.onTask, onError: options.onCallError });
   const { billing: settings, billsWanted: wanted, log } = options;
-  const view = () => ({ keys: budgets.latest(), spentThisMonth: bills.spend()?.month });
+  const view = () => ({
+    keys: budgets.latest(),
+    spentThisMonth: bills.spend()?.month,
+    failures: { keys: budgets.failure(), bills: bills.failure() },
+  });
   const onRead = (startedAt: number) => {
     const spec = options.budget();
     options.onMoney(spec === undefined ? undefined : usedOf(spec, view()), startedAt);
@@ -107,6 +113,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle & { s
     wanted,
     hurry: () => options.budget()?.monthlyLimit !== undefined && options.moneyUrgency() !== "None",
     onRead,
+    onFailed: options.onMoneyFailed,
     clock,
     log,
   });
@@ -116,6 +123,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle & { s
     intervalMs: () => settings().intervalMs,
     urgency: options.moneyUrgency,
     onRead,
+    onFailed: options.onMoneyFailed,
     clock,
     log,
   });

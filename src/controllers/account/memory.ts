@@ -27,7 +27,7 @@ export type AccountWiring = {
   onEndpoint: (key: AccountKey, id: string, appName: string) => void;
   onTask: (key: AccountKey, taskID: string) => void;
   onCall: (key: AccountKey, event: CallEvent) => void;
-  /** Bills or budgets were read: the account's status has news. */
+  /** Bills or budgets were read, or could not be: the account's status has news. */
   onMoney: (key: AccountKey) => void;
 };
 
@@ -148,6 +148,7 @@ export function createAccountMemory(
         shared.paidWork.moneyRead(key, used, startedAt);
         wiring.onMoney(key);
       },
+      onMoneyFailed: () => wiring.onMoney(key),
       allows: async (namespace) => {
         const selector = "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined;
         return selector === undefined || matchesLabels(selector, await wiring.namespaceLabels(namespace));

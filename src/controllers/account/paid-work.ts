@@ -20,7 +20,7 @@ export type Allowance = {
 /** Of an account that is not known yet: its jobs wait for it anyway. */
 export const NO_ALLOWANCE: Allowance = { maxTasks: undefined, budget: undefined, reserve: undefined };
 
-export type Refusal = { reason: "ConcurrencyLimited" | "BudgetExceeded"; message: string };
+export type Refusal = { reason: "ConcurrencyLimited" | "BudgetExceeded" | "BudgetUnknown"; message: string };
 
 /**
  * Who of an account's jobs may be paid for now, the one that asked first going first. A job takes a place before its
@@ -105,7 +105,8 @@ export function createPaidWork({ clock, allowance, inFlight }: PaidWorkOptions):
     }
     if (budget === undefined || budget.kind === "Unlimited") return undefined;
     const exceeded = (message: string) => ({ reason: "BudgetExceeded" as const, message });
-    if (budget.kind === "Unknown" || budget.headroom <= 0n) return exceeded(budget.message);
+    if (budget.kind === "Unknown") return { reason: "BudgetUnknown" as const, message: budget.message };
+    if (budget.headroom <= 0n) return exceeded(budget.message);
     const costOf = (of: Operation) => reserve ?? line.costs.get(of);
     const own = costOf(operation);
     const unseen = [...line.places.values(), ...line.settling.map((one) => one.operation)];

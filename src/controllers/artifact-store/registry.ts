@@ -61,7 +61,7 @@ export function createStoreRegistry(exists: (key: StoreKey) => boolean): StoreRe
     resolve(namespace, { name }) {
       const key = storeKey(namespace, name);
       if (!exists(key)) {
-        const message = `ArtifactStore ${key} does not exist: create it, or recreate the object without storeRef`;
+        const message = `ArtifactStore ${key} does not exist: create it, or name another one in storeRef (a job is made anew for that)`;
         return { kind: "Held", reason: "StoreNotReady", message };
       }
       const entry = entries.get(key);

@@ -29,6 +29,8 @@ export type AccountBills = {
   settings(): BillingSettings;
   /** undefined until the bills were read once. */
   spend(): Spend | undefined;
+  /** Why the last reading failed; undefined: it did not. */
+  failure(): string | undefined;
   start(): void;
   stop(): Promise<void>;
 };
@@ -42,6 +44,7 @@ export type AccountBillsOptions = {
   hurry?: () => boolean;
   /** `startedAt`: monotonic ms, when the reading began. */
   onRead?: (startedAt: number) => void;
+  onFailed?: () => void;
   clock: Clock;
   log: Logger;
 };
@@ -55,6 +58,7 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
   const reader = createBillReader({ client: options.client });
   const ended = new AbortController();
   let latest: Spend | undefined;
+  let failure: string | undefined;
   let running: Promise<void> | undefined;
 
   async function run(): Promise<void> {
@@ -64,18 +68,20 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
         continue;
       }
       const read = clock.monotonic();
-      let failed = false;
       try {
         latest = await readSpend(reader, settings(), clock.now(), ended.signal);
+        failure = undefined;
         options.onRead?.(read);
       } catch (error) {
         if (ended.signal.aborted) return;
         // The account is not held for it: not every kind of credential may read bills (interface: Authentication).
-        log.warn({ reason: String(error) }, "bills could not be read");
-        failed = true;
+        failure = error instanceof Error ? error.message : String(error);
+        log.warn({ reason: failure }, "bills could not be read");
+        options.onFailed?.();
       }
       // Looked at each second, because a changed interval holds at once.
-      const pauseMs = () => (failed ? RETRY_MS : options.hurry?.() === true ? HURRY_MS : Number.POSITIVE_INFINITY);
+      const pauseMs = () =>
+        failure !== undefined ? RETRY_MS : options.hurry?.() === true ? HURRY_MS : Number.POSITIVE_INFINITY;
       const waitMs = () => Math.min(pauseMs(), settings().intervalMs);
       for (let left = 1; left > 0 && !ended.signal.aborted; ) {
         left = read + waitMs() - clock.monotonic();
@@ -88,6 +94,7 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
     reader,
     settings,
     spend: () => latest,
+    failure: () => failure,
     start() {
       running ??= run();
     },

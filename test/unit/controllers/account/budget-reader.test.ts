@@ -35,6 +35,7 @@ function follow(budgets: () => KeyBudget[], options: Partial<BudgetReaderOptions
     clock,
     log: silentLog,
     onRead: () => {},
+    onFailed: () => {},
     ...options,
   });
   reader.start();
@@ -72,4 +73,22 @@ it.each([
   const { clock, reads } = follow(() => [recurring(0n, START + 90 * 24 * HOUR_MS)], { urgency: () => urgency });
   await clock.advance(3 * every + 1_000);
   expect(reads).toEqual([0, every, 2 * every, 3 * every]);
+});
+
+it("why a reading failed is told, until one succeeds; what was read before stays", async () => {
+  let told = 0;
+  let fails = true;
+  const budgets = () => {
+    if (fails) throw new Error("the service answered 403");
+    return [recurring(1n, START + 90 * 24 * HOUR_MS)];
+  };
+  const { clock, reader } = follow(budgets, { onFailed: () => told++ });
+  await clock.advance(1_000);
+  expect([reader.latest(), reader.failure(), told]).toEqual([undefined, "the service answered 403", 1]);
+  fails = false;
+  await clock.advance(61_000);
+  expect([reader.latest()?.length, reader.failure()]).toEqual([1, undefined]);
+  fails = true;
+  await clock.advance(HOUR_MS + 1_000);
+  expect([reader.latest()?.length, reader.failure(), told]).toEqual([1, "the service answered 403", 2]);
 });

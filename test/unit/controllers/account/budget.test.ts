@@ -46,6 +46,17 @@ describe("what a budget leaves", () => {
     expect(budgetState(spec, view).kind).toBe("Unknown");
   });
 
+  it("says why it is not known", () => {
+    const spec = member({ monthlyLimit: "100" });
+    const messageOf = (failures?: { keys: string | undefined; bills: string | undefined }, keys?: KeyBudget[]) =>
+      budgetState(spec, { keys, spentThisMonth: undefined, ...(failures === undefined ? {} : { failures }) }).message;
+    expect(messageOf()).toMatch(/^The key budgets of member \S+ are not read yet$/);
+    expect(messageOf({ keys: "no right", bills: undefined })).toMatch(/^The key budgets .* cannot be read: no right$/);
+    expect(messageOf({ keys: undefined, bills: "no right" }, [key()])).toBe(
+      "The bills of the month cannot be read: no right",
+    );
+  });
+
   it("is what the bills leave of a monthly limit", () => {
     const spec: BudgetSpec = { action: "Warn", monthlyLimit: "100" };
     expect(budgetState(spec, { keys: undefined, spentThisMonth: 990_000n })).toEqual({

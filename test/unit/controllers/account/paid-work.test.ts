@@ -133,7 +133,7 @@ describe("a budget that holds new work", () => {
 
   it("holds everything while the budget is exceeded or not known", () => {
     expect(setUp({ budget: limited(0n), reserve: 1n }).admit("a")).toBe("BudgetExceeded");
-    expect(setUp({ budget: { kind: "Unknown", message: "not read" } }).admit("a")).toBe("BudgetExceeded");
+    expect(setUp({ budget: { kind: "Unknown", message: "not read" } }).admit("a")).toBe("BudgetUnknown");
     expect(setUp({ budget: { kind: "Unlimited", message: "none" } }).admit("a")).toBe("Admitted");
   });
 });
