@@ -1,5 +1,6 @@
 // Informers through chaos, side by side: `npm exec -c 'node bench/chaos.ts --minutes 5 --objects 500 --seed 1'`.
 import { fork } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -41,14 +42,15 @@ async function startSubject(target: Parameters<typeof startChaosProxy>[0], subje
   const proxy = await startChaosProxy(target, { seed, settings: { streamingLists } });
   const program = fileURLToPath(new URL("chaos-subject.ts", import.meta.url));
   const child = fork(program, [subject.program, proxy.url, NAMESPACE], { execArgv: ["--expose-gc"] });
-  const next = <K extends Answer["kind"]>(kind: K) =>
-    new Promise<Extract<Answer, { kind: K }>>((resolve, reject) => {
-      child.once("message", (answer: Answer) => {
-        if (answer.kind === kind) resolve(answer as Extract<Answer, { kind: K }>);
-        else reject(new Error(`${subject.title}: ${answer.kind} instead of ${kind}`));
-      });
-      child.once("exit", (code) => reject(new Error(`${subject.title} has ended with ${code}`)));
-    });
+  const exited = once(child, "exit").then(([code]): never => {
+    throw new Error(`${subject.title} has ended with ${code}`);
+  });
+  exited.catch(() => {}); // told to whoever waits for an answer
+  const next = async <K extends Answer["kind"]>(kind: K): Promise<Extract<Answer, { kind: K }>> => {
+    const [answer] = (await Promise.race([once(child, "message"), exited])) as [Answer];
+    if (answer.kind !== kind) throw new Error(`${subject.title}: ${answer.kind} instead of ${kind}`);
+    return answer as Extract<Answer, { kind: K }>;
+  };
   const ask = <K extends Question>(question: K) => {
     const answer = next(question);
     child.send(question);
@@ -61,7 +63,6 @@ async function startSubject(target: Parameters<typeof startChaosProxy>[0], subje
     memory: () => ask("memory"),
     sightings: async () => (await ask("sightings")).sightings,
     stop: async () => {
-      child.removeAllListeners("exit");
       child.disconnect();
       await proxy.close();
     },
