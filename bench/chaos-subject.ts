@@ -5,7 +5,7 @@ import { systemClock } from "../src/clock.ts";
 import { createKubeClient } from "../src/kube/client.ts";
 import type { KubeObject } from "../src/kube/types.ts";
 import { createInformer } from "../src/runtime/informer.ts";
-import { configMapResource } from "../src/runtime/journal.ts";
+import { configMapResource } from "../src/submission/journal.ts";
 import { createSightings, type Sightings } from "../test/faults/chaos-scenario.ts";
 
 export type Question = "memory" | "sightings";

@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { namespaceResource } from "../src/controllers/account/namespaces.ts";
 import { createKubeClient } from "../src/kube/client.ts";
 import { loadCredentials } from "../src/kube/credentials.ts";
-import { configMapResource } from "../src/runtime/journal.ts";
+import { configMapResource } from "../src/submission/journal.ts";
 import { startControlPlane } from "../test/cluster/control-plane.ts";
 import { type ChaosCounts, startChaosProxy } from "../test/faults/chaos-proxy.ts";
 import { createWriter, judge, planOperations, runOperations, type Verdict } from "../test/faults/chaos-scenario.ts";

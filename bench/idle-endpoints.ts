@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { gpuEndpointResource } from "../src/api/kinds.ts";
+import { gpuEndpointResource } from "../src/api/v1alpha1/kinds.ts";
 import { createKubeClient } from "../src/kube/client.ts";
 import { loadCredentials } from "../src/kube/credentials.ts";
 import type { KubeObject } from "../src/kube/types.ts";

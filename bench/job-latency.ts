@@ -4,8 +4,8 @@
  * Run: npm run build && node bench/job-latency.ts --running 200 --rate 10 --finish 400
  */
 import { parseArgs } from "node:util";
-import { videoJobResource } from "../src/api/kinds.ts";
-import type { VideoJob } from "../src/api/video-job.ts";
+import { videoJobResource } from "../src/api/v1alpha1/kinds.ts";
+import type { VideoJob } from "../src/api/v1alpha1/video-job.ts";
 import { systemClock } from "../src/clock.ts";
 import { createKubeClient } from "../src/kube/client.ts";
 import { loadCredentials } from "../src/kube/credentials.ts";

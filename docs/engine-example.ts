@@ -5,9 +5,9 @@ import type { KubeClient } from "../src/kube/client.ts";
 import type { KubeObject } from "../src/kube/types.ts";
 import { createController } from "../src/runtime/controller.ts";
 import { createInformer } from "../src/runtime/informer.ts";
-import { configMapResource } from "../src/runtime/journal.ts";
 import { createMetrics } from "../src/runtime/metrics.ts";
 import { keyOf } from "../src/runtime/store.ts";
+import { configMapResource } from "../src/submission/journal.ts";
 
 type ConfigMap = KubeObject & { data?: Record<string, string> };
 const ANNOTATION = "example.com/sha256";

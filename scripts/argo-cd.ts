@@ -1,6 +1,6 @@
 import { Document, Scalar } from "yaml";
-import { KINDS } from "../src/api/kinds.ts";
-import { GROUP } from "../src/api/meta.ts";
+import { KINDS } from "../src/api/v1alpha1/kinds.ts";
+import { GROUP } from "../src/api/v1alpha1/meta.ts";
 
 /** The ConfigMap that makes Argo CD use `lua` for each kind. */
 export function healthConfigMap(lua: string): string {

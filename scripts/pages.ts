@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { registerImportCommand } from "../src/commands/import.ts";
-import { registerOperatorCommand } from "../src/commands/operator.ts";
-import { registerSimulatorCommand } from "../src/commands/simulator.ts";
+import { registerImportCommand } from "../src/cli/import.ts";
+import { registerOperatorCommand } from "../src/cli/operator.ts";
+import { registerSimulatorCommand } from "../src/cli/simulator.ts";
 import { healthConfigMap } from "./argo-cd.ts";
 import { flagsTable, withFlags } from "./flags.ts";
 import { parseReasons, reasonsPage } from "./reasons.ts";
@@ -14,7 +14,7 @@ const read = (path: string) => readFile(root + path, "utf8");
 export async function generatedPages(): Promise<Map<string, string>> {
   return new Map([
     ["examples/gitops/argo-cd/argocd-cm.yaml", healthConfigMap(await read("examples/gitops/argo-cd/health.lua"))],
-    ["docs/reasons.md", reasonsPage(parseReasons(await read("src/api/reasons.ts")))],
+    ["docs/reasons.md", reasonsPage(parseReasons(await read("src/api/v1alpha1/reasons.ts")))],
     ["docs/operator.md", withFlags(await read("docs/operator.md"), flagsTable(registerOperatorCommand))],
     ["docs/import.md", withFlags(await read("docs/import.md"), flagsTable(registerImportCommand))],
     ["docs/simulator.md", withFlags(await read("docs/simulator.md"), flagsTable(registerSimulatorCommand))],

@@ -1,4 +1,4 @@
-/** A reason of src/api/reasons.ts with its doc comment. */
+/** A reason of src/api/v1alpha1/reasons.ts with its doc comment. */
 export type DocumentedReason = { section: string; name: string; meaning: string };
 
 const SECTION = /^ {2}\/\/ (.+)$/;
@@ -6,7 +6,7 @@ const COMMENT = /^ {2}\/\*\* (.+) \*\/$/;
 const REASON = /^ {2}(\w+): "(\w+)",$/;
 
 /**
- * The reasons in the source text of src/api/reasons.ts, in its order.
+ * The reasons in the source text of src/api/v1alpha1/reasons.ts, in its order.
  * @throws Error for a reason without a doc comment of one line, or one whose value is not its name
  */
 export function parseReasons(source: string): DocumentedReason[] {
@@ -35,7 +35,7 @@ export function reasonsPage(reasons: readonly DocumentedReason[]): string {
     return [`## ${section}`, "", "| reason | meaning |", "|---|---|", ...lines, ""].join("\n");
   });
   return [
-    "<!-- Made from src/api/reasons.ts by `npm run docs`; do not edit. -->",
+    "<!-- Made from src/api/v1alpha1/reasons.ts by `npm run docs`; do not edit. -->",
     "# Reasons",
     "",
     "Every condition of every object carries one of these words as its `reason`. The list is closed: alerts and scripts may",

@@ -1,6 +1,6 @@
 import { type Logger, pino } from "pino";
 import { PinoPretty as pretty } from "pino-pretty";
-import type { OperatorConfig } from "./config.ts";
+import type { OperatorConfig } from "./operator/config.ts";
 
 /** Where a value under such a name never belongs into a log, however it got there. */
 const SECRET_PATHS = ["apiKey", "authorization", "Authorization", "token", "password", "headers", "body"];

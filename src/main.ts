@@ -9,7 +9,7 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
   process.exit(1);
 }
 
-const { run } = await import("./commands/program.ts");
+const { run } = await import("./cli/program.ts");
 try {
   await run(process.argv);
 } catch (error) {

@@ -3,7 +3,7 @@ import { isAlreadyExists, isNotFound } from "../kube/errors.ts";
 import { mergePatchOf } from "../kube/patch.ts";
 import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { configMapResource } from "../runtime/journal.ts";
+import { configMapResource } from "../submission/journal.ts";
 
 /** What the API server takes as values of a ConfigMap, all of them together. */
 export const CONFIG_MAP_BYTES = 1_048_576;

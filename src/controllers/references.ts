@@ -1,11 +1,11 @@
-import type { EndpointEnv } from "../api/gpu-endpoint.ts";
-import type { Reason } from "../api/reasons.ts";
+import type { EndpointEnv } from "../api/v1alpha1/gpu-endpoint.ts";
+import type { Reason } from "../api/v1alpha1/reasons.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isForbidden, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { configMapResource } from "../runtime/journal.ts";
 import type { Reference } from "../runtime/reference-poller.ts";
+import { configMapResource } from "../submission/journal.ts";
 
 export const secretResource: Resource = {
   group: "",

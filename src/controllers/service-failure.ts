@@ -1,5 +1,5 @@
-import type { Reason } from "../api/reasons.ts";
-import { ServiceError } from "../service/errors.ts";
+import type { Reason } from "../api/v1alpha1/reasons.ts";
+import { ServiceError } from "../provider/errors.ts";
 
 /** What a failed call means for the object that made it. */
 export type Failure =

@@ -5,11 +5,11 @@ import { mergePatchOf } from "../kube/patch.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { compact } from "../runtime/informer.ts";
-import type { Journal, JournalEntry } from "../runtime/journal.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
 import type { ReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf, type Store } from "../runtime/store.ts";
-import type { PaidWork } from "./account/paid-work.ts";
+import type { Journal, JournalEntry } from "../submission/journal.ts";
+import type { PaidWork } from "../submission/spending-admission.ts";
 import type { AccountRegistry } from "./account/registry.ts";
 
 /** What every controller of ours works with. */

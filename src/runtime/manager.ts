@@ -2,7 +2,6 @@ import type { Logger } from "pino";
 import type { KubeObject } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
 import type { Informer } from "./informer.ts";
-import type { Journal, JournalEntry } from "./journal.ts";
 import type { LeaderElector } from "./leader.ts";
 
 /** Something that runs beside the controllers (a poller, a sweep) and ends when told. */
@@ -14,17 +13,24 @@ export type Runnable = {
   stop(): void | Promise<void>;
 };
 
+/** What a leader reads before it acts: what the previous leader left unfinished. Opening it fences that leader. */
+export type TakeoverJournal<Entry> = {
+  open(signal: AbortSignal): Promise<Entry[]>;
+  epoch(): number;
+  close(signal: AbortSignal): Promise<void>;
+};
+
 type StartedInformer = Pick<Informer<KubeObject>, "resource" | "start" | "synced" | "stopped">;
 
-export type ManagerOptions = {
+export type ManagerOptions<Entry> = {
   /** Undefined: this process is the only one. */
   elector: LeaderElector | undefined;
-  journal: Journal;
+  journal: TakeoverJournal<Entry>;
   informers: readonly StartedInformer[];
   controllers: readonly Controller[];
   runnables: readonly Runnable[];
   /** Called after the caches hold a consistent list and before any controller works. */
-  onTakeover: (left: JournalEntry[]) => void;
+  onTakeover: (left: Entry[]) => void;
   log: Logger;
   /** How long running reconciles may take to end, ms. */
   stopDeadlineMs: number;
@@ -46,7 +52,7 @@ const DRAIN_SHARE = 0.8;
  * journal and bump its epoch (from now on the previous leader can commit nothing); a consistent list of every kind;
  * judge what the previous leader left; only then act.
  */
-export function createManager(options: ManagerOptions): Manager {
+export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
   const { elector, journal, log } = options;
   let leading = false;
 

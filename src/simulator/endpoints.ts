@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { createEndpointParameters } from "../service/schema/endpoints-v1.ts";
+import type { createEndpointParameters } from "../provider/wire/endpoints-v1.ts";
 import type { Assumptions } from "./assumptions.ts";
 import { checkLimits } from "./endpoint-rules.ts";
 import type { Random } from "./random.ts";

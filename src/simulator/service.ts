@@ -1,4 +1,4 @@
-import { isRecord } from "../service/schema/lenient.ts";
+import { isRecord } from "../provider/wire/lenient.ts";
 import { type Assumptions, type AssumptionsInput, assumptions } from "./assumptions.ts";
 import { type Audit, createAudit } from "./audit.ts";
 import { createEndpoints, type Endpoints } from "./endpoints.ts";

@@ -1,8 +1,8 @@
-import { isTrue } from "../../src/api/conditions.ts";
-import type { GpuEndpoint } from "../../src/api/gpu-endpoint.ts";
-import { gpuEndpointResource, speechJobResource, videoJobResource } from "../../src/api/kinds.ts";
-import type { SpeechJob } from "../../src/api/speech-job.ts";
-import type { VideoJob } from "../../src/api/video-job.ts";
+import { isTrue } from "../../src/api/v1alpha1/conditions.ts";
+import type { GpuEndpoint } from "../../src/api/v1alpha1/gpu-endpoint.ts";
+import { gpuEndpointResource, speechJobResource, videoJobResource } from "../../src/api/v1alpha1/kinds.ts";
+import type { SpeechJob } from "../../src/api/v1alpha1/speech-job.ts";
+import type { VideoJob } from "../../src/api/v1alpha1/video-job.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { Condition } from "../../src/kube/types.ts";
 

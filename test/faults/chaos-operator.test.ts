@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { gpuEndpointResource } from "../../src/api/kinds.ts";
+import { gpuEndpointResource } from "../../src/api/v1alpha1/kinds.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { manifest } from "../support/manifests.ts";
 import {

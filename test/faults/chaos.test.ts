@@ -5,7 +5,7 @@ import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { createKubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
 import { createInformer } from "../../src/runtime/informer.ts";
-import { configMapResource } from "../../src/runtime/journal.ts";
+import { configMapResource } from "../../src/submission/journal.ts";
 import { capturedLog } from "../support/scripted-api-server.ts";
 import { eventually } from "../support/world.ts";
 import type { ChaosProxy } from "./chaos-proxy.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { configMapResource } from "../../src/runtime/journal.ts";
+import { configMapResource } from "../../src/submission/journal.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   closeWorldsAfterAll,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, inject, it, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
-import { clusterAccountResource, KINDS } from "../../src/api/kinds.ts";
+import { clusterAccountResource, KINDS } from "../../src/api/v1alpha1/kinds.ts";
 import { runProgram } from "../cluster/run-program.ts";
 import { type Rendered, type Rule, render } from "../support/chart.ts";
 import { manifest } from "../support/manifests.ts";

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { expect, inject, it } from "vitest";
-import { configMapResource } from "../../src/runtime/journal.ts";
 import { leaseResource } from "../../src/runtime/leader.ts";
+import { configMapResource } from "../../src/submission/journal.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   BUNDLE,

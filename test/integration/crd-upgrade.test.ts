@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { KINDS } from "../../src/api/kinds.ts";
+import { KINDS } from "../../src/api/v1alpha1/kinds.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { runProgram } from "../cluster/run-program.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { DriftField } from "../../src/api/gpu-endpoint.ts";
+import type { DriftField } from "../../src/api/v1alpha1/gpu-endpoint.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { type Change, manifest, merged } from "../support/manifests.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { clusterAccountResource } from "../../src/api/kinds.ts";
+import { clusterAccountResource } from "../../src/api/v1alpha1/kinds.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { manifest } from "../support/manifests.ts";
 import {

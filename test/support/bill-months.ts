@@ -1,12 +1,12 @@
 import { systemClock } from "../../src/clock.ts";
-import { fileOf, tallied } from "../../src/controllers/billing/export.ts";
-import { billsOfPeriod } from "../../src/controllers/billing/period.ts";
-import { createBillReader } from "../../src/controllers/billing/reader.ts";
-import { createTally } from "../../src/controllers/billing/tally.ts";
-import { timeZone } from "../../src/controllers/billing/time-zone.ts";
-import { createServiceClient } from "../../src/service/client.ts";
-import { createLimiter } from "../../src/service/limiter.ts";
-import { createTransport } from "../../src/service/transport.ts";
+import { fileOf, tallied } from "../../src/controllers/bill-report/file.ts";
+import { createServiceClient } from "../../src/provider/client.ts";
+import { createLimiter } from "../../src/provider/http/limiter.ts";
+import { createTransport } from "../../src/provider/http/transport.ts";
+import { createBillReader } from "../../src/provider/money/bill-reader.ts";
+import { billsOfPeriod } from "../../src/provider/money/period.ts";
+import { createTally } from "../../src/provider/money/tally.ts";
+import { timeZone } from "../../src/provider/money/time-zone.ts";
 import { seconds } from "./bills.ts";
 
 /** Fourteen months, the last ten weeks of them still open. */

@@ -1,5 +1,5 @@
-import { type Bill, billFrom } from "../../src/service/money-records.ts";
-import { bill } from "../../src/service/schema/billing.ts";
+import { type Bill, billFrom } from "../../src/provider/money/money-records.ts";
+import { bill } from "../../src/provider/wire/billing.ts";
 
 /** A bill as the service spells it, with every field that is always present, and small changes. */
 export function billRecord(change: Record<string, unknown> = {}): Record<string, unknown> {

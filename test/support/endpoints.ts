@@ -1,8 +1,12 @@
-import { type GpuEndpoint, type GpuEndpointStatus, gpuEndpointSpecSchema } from "../../src/api/gpu-endpoint.ts";
+import {
+  type GpuEndpoint,
+  type GpuEndpointStatus,
+  gpuEndpointSpecSchema,
+} from "../../src/api/v1alpha1/gpu-endpoint.ts";
 import { type DesiredEndpoint, desiredEndpoint, type ResolvedEnv } from "../../src/controllers/gpu-endpoint/desired.ts";
 import type { ObjectMeta } from "../../src/kube/types.ts";
-import type { EndpointRecord } from "../../src/service/endpoint-record.ts";
-import type { EndpointLimits } from "../../src/service/schema/limits.ts";
+import type { EndpointRecord } from "../../src/provider/endpoints/endpoint-record.ts";
+import type { EndpointLimits } from "../../src/provider/wire/limits.ts";
 import { type Change, manifest } from "./manifests.ts";
 
 export const CLUSTER_UID = "11111111-2222-3333-4444-555555555555";

@@ -1,8 +1,8 @@
-import { type SpeechJob, type SpeechJobStatus, speechJobSpecSchema } from "../../src/api/speech-job.ts";
-import { type VideoJob, type VideoJobStatus, videoJobSpecSchema } from "../../src/api/video-job.ts";
+import { type SpeechJob, type SpeechJobStatus, speechJobSpecSchema } from "../../src/api/v1alpha1/speech-job.ts";
+import { type VideoJob, type VideoJobStatus, videoJobSpecSchema } from "../../src/api/v1alpha1/video-job.ts";
 import type { ObjectMeta } from "../../src/kube/types.ts";
-import type { JournalEntry } from "../../src/runtime/journal.ts";
-import type { TaskOutput, TaskResult } from "../../src/service/task-result.ts";
+import type { TaskOutput, TaskResult } from "../../src/provider/tasks/task-result.ts";
+import type { JournalEntry } from "../../src/submission/journal.ts";
 import { type Change, manifest } from "./manifests.ts";
 
 const metadata: ObjectMeta = {

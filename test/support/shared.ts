@@ -1,12 +1,12 @@
 import { systemClock } from "../../src/clock.ts";
-import { createPaidWork, NO_ALLOWANCE } from "../../src/controllers/account/paid-work.ts";
 import { createAccountRegistry } from "../../src/controllers/account/registry.ts";
 import type { Shared } from "../../src/controllers/shared.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { Resource } from "../../src/kube/resource.ts";
-import { createJournal } from "../../src/runtime/journal.ts";
 import { createEventRecorder } from "../../src/runtime/recorder.ts";
 import { createReferencePoller } from "../../src/runtime/reference-poller.ts";
+import { createJournal } from "../../src/submission/journal.ts";
+import { createPaidWork, NO_ALLOWANCE } from "../../src/submission/spending-admission.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
 /** What every controller shares, over a client of a scripted API server; no account is known unless `change` brings some. */

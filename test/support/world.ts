@@ -13,7 +13,7 @@ import {
   gpuEndpointResource,
   speechJobResource,
   videoJobResource,
-} from "../../src/api/kinds.ts";
+} from "../../src/api/v1alpha1/kinds.ts";
 import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { secretResource } from "../../src/controllers/references.ts";
 import { createKubeClient, type KubeClient } from "../../src/kube/client.ts";
@@ -21,9 +21,9 @@ import { loadCredentials } from "../../src/kube/credentials.ts";
 import { isNotFound } from "../../src/kube/errors.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import type { Condition, KubeObject } from "../../src/kube/types.ts";
-import { configMapResource } from "../../src/runtime/journal.ts";
 import type { AssumptionsInput } from "../../src/simulator/assumptions.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/server.ts";
+import { configMapResource } from "../../src/submission/journal.ts";
 
 export const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
 export const API_KEY = "simulator-key";

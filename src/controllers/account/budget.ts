@@ -1,8 +1,8 @@
-import type { AccountSpec, AccountStatus } from "../../api/account.ts";
-import type { ConditionUpdate } from "../../api/conditions.ts";
+import type { AccountSpec, AccountStatus } from "../../api/v1alpha1/account.ts";
+import type { ConditionUpdate } from "../../api/v1alpha1/conditions.ts";
 import { rfc3339 } from "../../clock.ts";
 import { formatYuan, type Money, parseYuan } from "../../money.ts";
-import type { KeyBudget } from "../../service/money-records.ts";
+import type { KeyBudget } from "../../provider/money/money-records.ts";
 
 const SHOWN_BUDGETS = 100;
 

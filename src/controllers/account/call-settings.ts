@@ -1,5 +1,5 @@
-import type { AccountSpec } from "../../api/account.ts";
-import type { Operation, PathOverrides } from "../../service/operations.ts";
+import type { AccountSpec } from "../../api/v1alpha1/account.ts";
+import type { Operation, PathOverrides } from "../../provider/operations.ts";
 
 /** What an account says of single operations, as the client and the limiter take it. */
 export function callSettings({ paths, operations }: Pick<AccountSpec, "paths" | "operations">): {

@@ -1,9 +1,9 @@
-import type { Account, AccountStatus, ClusterAccount } from "../../api/account.ts";
-import { getCondition, isTrue } from "../../api/conditions.ts";
-import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
+import type { Account, AccountStatus, ClusterAccount } from "../../api/v1alpha1/account.ts";
+import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
+import { ANNOTATIONS, FINALIZER } from "../../api/v1alpha1/meta.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
-import type { EndpointRecord } from "../../service/endpoint-record.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import { type AccountWiring, createAccountMemory } from "./memory.ts";

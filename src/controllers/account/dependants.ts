@@ -1,13 +1,13 @@
-import type { BillReport } from "../../api/bill-report.ts";
-import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
-import type { JobPhase } from "../../api/job.ts";
-import type { SpeechJob } from "../../api/speech-job.ts";
-import type { VideoJob } from "../../api/video-job.ts";
+import type { BillReport } from "../../api/v1alpha1/bill-report.ts";
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { JobPhase } from "../../api/v1alpha1/job.ts";
+import type { SpeechJob } from "../../api/v1alpha1/speech-job.ts";
+import type { VideoJob } from "../../api/v1alpha1/video-job.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeObject } from "../../kube/types.ts";
 import { type Indexer, keyOf, type Store } from "../../runtime/store.ts";
+import type { Work } from "../../submission/spending-admission.ts";
 import { paidOperation } from "../jobs/types.ts";
-import type { Work } from "./paid-work.ts";
 import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } from "./registry.ts";
 
 type Kinds = {

@@ -1,4 +1,4 @@
-import type { ClusterAccountSpec } from "../../api/account.ts";
+import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { Clock } from "../../clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isNotFound } from "../../kube/errors.ts";

@@ -1,7 +1,7 @@
 import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
-import type { ServiceClient } from "../../service/client.ts";
-import { ServiceError } from "../../service/errors.ts";
-import type { EndpointLimits } from "../../service/schema/limits.ts";
+import type { ServiceClient } from "../../provider/client.ts";
+import { ServiceError } from "../../provider/errors.ts";
+import type { EndpointLimits } from "../../provider/wire/limits.ts";
 import type { AccountState } from "./registry.ts";
 
 /** What one free call told about the account. */

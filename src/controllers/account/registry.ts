@@ -1,17 +1,17 @@
 import type { LookupFunction } from "node:net";
 import { isDeepStrictEqual } from "node:util";
-import type { AccountRef } from "../../api/meta.ts";
-import type { Reason } from "../../api/reasons.ts";
-import type { Breaker } from "../../service/breaker.ts";
-import type { ServiceClient } from "../../service/client.ts";
-import type { Limiter } from "../../service/limiter.ts";
-import type { KeyBudget } from "../../service/money-records.ts";
-import type { EndpointLimits } from "../../service/schema/limits.ts";
-import type { AccountBills } from "../billing/spend.ts";
-import type { EndpointSweep } from "../gpu-endpoint/sweep.ts";
-import type { TaskPoller } from "../jobs/poller.ts";
+import type { AccountRef } from "../../api/v1alpha1/meta.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
+import type { ServiceClient } from "../../provider/client.ts";
+import type { EndpointSweep } from "../../provider/endpoints/sweep.ts";
+import type { Breaker } from "../../provider/http/breaker.ts";
+import type { Limiter } from "../../provider/http/limiter.ts";
+import type { KeyBudget } from "../../provider/money/money-records.ts";
+import type { AccountBills } from "../../provider/money/spend.ts";
+import type { TaskPoller } from "../../provider/tasks/poller.ts";
+import type { EndpointLimits } from "../../provider/wire/limits.ts";
+import type { Allowance } from "../../submission/spending-admission.ts";
 import type { BudgetSpec, BudgetState } from "./budget.ts";
-import type { Allowance } from "./paid-work.ts";
 
 /** `Account/NAMESPACE/NAME` or `ClusterAccount/NAME`. */
 export type AccountKey = string;

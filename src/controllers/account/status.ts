@@ -1,9 +1,9 @@
-import type { Account, AccountStatus, ClusterAccount } from "../../api/account.ts";
-import { type ConditionUpdate, setConditions } from "../../api/conditions.ts";
-import type { Reason } from "../../api/reasons.ts";
+import type { Account, AccountStatus, ClusterAccount } from "../../api/v1alpha1/account.ts";
+import { type ConditionUpdate, setConditions } from "../../api/v1alpha1/conditions.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import { formatYuan } from "../../money.ts";
-import type { Spend } from "../billing/spend.ts";
+import type { Spend } from "../../provider/money/spend.ts";
 import { budgetCondition, shownBudgets } from "./budget.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle } from "./registry.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { ArtifactStore } from "../../api/artifact-store.ts";
-import { getCondition } from "../../api/conditions.ts";
-import { ANNOTATIONS } from "../../api/meta.ts";
+import type { ArtifactStore } from "../../api/v1alpha1/artifact-store.ts";
+import { getCondition } from "../../api/v1alpha1/conditions.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import type { HandleOptions } from "../../artifacts/handle.ts";
 import { openStore, type StoreOptions } from "../../artifacts/open-store.ts";

@@ -1,4 +1,4 @@
-import type { Reason } from "../../api/reasons.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 
 /** `NAMESPACE/NAME`: the key of the object. */

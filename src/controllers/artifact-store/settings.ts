@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { ArtifactStore, ArtifactStoreSpec } from "../../api/artifact-store.ts";
+import type { ArtifactStore, ArtifactStoreSpec } from "../../api/v1alpha1/artifact-store.ts";
 import { joinKey } from "../../artifacts/key.ts";
 import type { StoreOptions } from "../../artifacts/open-store.ts";
 import type { S3Credentials, S3Options } from "../../artifacts/s3/bucket.ts";

@@ -1,6 +1,6 @@
-import type { ArtifactStoreStatus } from "../../api/artifact-store.ts";
-import { removeCondition, setConditions } from "../../api/conditions.ts";
-import type { Reason } from "../../api/reasons.ts";
+import type { ArtifactStoreStatus } from "../../api/v1alpha1/artifact-store.ts";
+import { removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { ArtifactError, ArtifactErrorKind } from "../../artifacts/errors.ts";
 import { rfc3339 } from "../../clock.ts";
 

@@ -1,5 +1,5 @@
-import type { BillReport } from "../../api/bill-report.ts";
-import { billReportResource } from "../../api/kinds.ts";
+import type { BillReport } from "../../api/v1alpha1/bill-report.ts";
+import { billReportResource } from "../../api/v1alpha1/kinds.ts";
 import { artifactKey } from "../../artifacts/key.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import { CONFIG_MAP_BYTES, NotOwnedError, writeOwnedConfigMap } from "../owned-config-map.ts";

@@ -1,7 +1,7 @@
-import type { BillReportSpec } from "../../api/bill-report.ts";
+import type { BillReportSpec } from "../../api/v1alpha1/bill-report.ts";
 import { rfc3339 } from "../../clock.ts";
-import { billsBegin, type Range } from "../billing/ranges.ts";
-import type { TimeZone } from "../billing/time-zone.ts";
+import { billsBegin, type Range } from "../../provider/money/ranges.ts";
+import type { TimeZone } from "../../provider/money/time-zone.ts";
 
 /** What of the period can be asked for now. */
 export type ReportPeriod =

@@ -1,10 +1,10 @@
-import { type BillReport, type BillReportStatus, TOP_ROWS } from "../../api/bill-report.ts";
-import { type ConditionUpdate, getCondition, removeCondition, setConditions } from "../../api/conditions.ts";
-import type { Reason } from "../../api/reasons.ts";
+import { type BillReport, type BillReportStatus, TOP_ROWS } from "../../api/v1alpha1/bill-report.ts";
+import { type ConditionUpdate, getCondition, removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
-import { shownPeriod, shownSums, shownTables } from "../billing/export.ts";
-import type { Range } from "../billing/ranges.ts";
-import type { Tally } from "../billing/tally.ts";
+import type { Range } from "../../provider/money/ranges.ts";
+import type { Tally } from "../../provider/money/tally.ts";
+import { shownPeriod, shownSums, shownTables } from "./file.ts";
 
 type Problem = { reason: Reason; message: string };
 

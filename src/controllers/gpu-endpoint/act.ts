@@ -1,9 +1,9 @@
-import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
-import type { AccountRef } from "../../api/meta.ts";
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import type { JournalEntry } from "../../runtime/journal.ts";
-import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { isUnknownDelivery } from "../service-failure.ts";
 import type { Kind, Shared } from "../shared.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
-import type { Submission } from "../../api/meta.ts";
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { Submission } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
+import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import { ServiceError } from "../../service/errors.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
 import { assertPresent, type Kind, type Shared } from "../shared.ts";

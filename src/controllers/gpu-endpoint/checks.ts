@@ -1,6 +1,6 @@
-import { DEFAULT_LOCAL_VOLUME_GB } from "../../api/gpu-endpoint.ts";
-import type { LimitField } from "../../service/schema/endpoints-v1.ts";
-import type { EndpointLimits } from "../../service/schema/limits.ts";
+import { DEFAULT_LOCAL_VOLUME_GB } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { LimitField } from "../../provider/wire/endpoints-v1.ts";
+import type { EndpointLimits } from "../../provider/wire/limits.ts";
 import type { DesiredEndpoint } from "./desired.ts";
 
 type RangeRule = {

@@ -1,8 +1,8 @@
-import { type DriftField, driftFields, type GpuEndpoint } from "../../api/gpu-endpoint.ts";
+import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import type { JournalEntry } from "../../runtime/journal.ts";
-import type { EndpointRecord } from "../../service/endpoint-record.ts";
-import { ServiceError } from "../../service/errors.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { Shared } from "../shared.ts";
 import { updateEndpoint } from "./apply.ts";

@@ -1,8 +1,8 @@
-import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
-import { gpuEndpointResource } from "../../api/kinds.ts";
-import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
+import { ANNOTATIONS, FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
-import type { JournalEntry } from "../../runtime/journal.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import type { Resolved } from "../account/registry.ts";
 import { referencesOf } from "../references.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer, settleGone } from "../shared.ts";

@@ -1,6 +1,6 @@
-import { getCondition } from "../../api/conditions.ts";
-import { type DriftField, driftFields, type GpuEndpoint } from "../../api/gpu-endpoint.ts";
-import { ServiceError } from "../../service/errors.ts";
+import { getCondition } from "../../api/v1alpha1/conditions.ts";
+import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { ServiceError } from "../../provider/errors.ts";
 import { hashOf } from "../hash.ts";
 import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
 import { failureOf, isUnknownDelivery } from "../service-failure.ts";

@@ -1,5 +1,5 @@
-import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
-import { ANNOTATIONS } from "../../api/meta.ts";
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 
 export type DeletionPolicy = GpuEndpoint["spec"]["deletionPolicy"];
 

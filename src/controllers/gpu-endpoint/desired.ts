@@ -4,7 +4,7 @@ import {
   type EndpointVolume,
   type GpuEndpoint,
   type GpuEndpointSpec,
-} from "../../api/gpu-endpoint.ts";
+} from "../../api/v1alpha1/gpu-endpoint.ts";
 import { hashOf } from "../hash.ts";
 
 /** A variable as it is sent. `secret`: it came from a Secret or a ConfigMap, and is never shown. */

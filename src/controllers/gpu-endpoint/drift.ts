@@ -5,8 +5,8 @@ import {
   type EndpointDrift,
   type EndpointVolume,
   type GpuEndpointSpec,
-} from "../../api/gpu-endpoint.ts";
-import type { EndpointRecord } from "../../service/endpoint-record.ts";
+} from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { DesiredEndpoint } from "./desired.ts";
 
 export type Difference = EndpointDrift & {

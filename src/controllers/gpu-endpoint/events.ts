@@ -1,6 +1,6 @@
-import { getCondition } from "../../api/conditions.ts";
-import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
-import type { Reason } from "../../api/reasons.ts";
+import { getCondition } from "../../api/v1alpha1/conditions.ts";
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import type { Outcome } from "./status.ts";
 

@@ -1,12 +1,12 @@
-import type { GpuEndpoint, GpuEndpointStatus } from "../../api/gpu-endpoint.ts";
-import { gpuEndpointResource } from "../../api/kinds.ts";
-import type { Reason } from "../../api/reasons.ts";
+import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "../../kube/errors.ts";
 import { apiVersionOf, type Resource } from "../../kube/resource.ts";
 import type { KubeObject, OwnerReference } from "../../kube/types.ts";
-import { configMapResource } from "../../runtime/journal.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
-import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import { configMapResource } from "../../submission/journal.ts";
 import { secretResource } from "../references.ts";
 import type { Shared } from "../shared.ts";
 

@@ -1,9 +1,9 @@
-import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
-import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
-import type { Reason } from "../../api/reasons.ts";
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { ANNOTATIONS, FINALIZER } from "../../api/v1alpha1/meta.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
+import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
-import type { JournalEntry } from "../../runtime/journal.ts";
-import { ServiceError } from "../../service/errors.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { failureOf } from "../service-failure.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";

@@ -1,7 +1,7 @@
 import { Gauge, Histogram, type Registry } from "prom-client";
-import type { Account, ClusterAccount } from "../../api/account.ts";
-import { getCondition, isTrue } from "../../api/conditions.ts";
-import type { GpuEndpoint, GpuEndpointStatus } from "../../api/gpu-endpoint.ts";
+import type { Account, ClusterAccount } from "../../api/v1alpha1/account.ts";
+import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
+import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { AccountKey } from "../account/registry.ts";
 
 export const endpointStates = ["Ready", "NotReady", "Progressing", "Stopped", "Stalled", "Deleting"] as const;

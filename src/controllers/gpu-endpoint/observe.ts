@@ -1,9 +1,9 @@
-import { getCondition } from "../../api/conditions.ts";
-import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
-import { ANNOTATIONS } from "../../api/meta.ts";
-import type { JournalEntry } from "../../runtime/journal.ts";
-import { type EndpointRecord, withEarlier } from "../../service/endpoint-record.ts";
-import { ServiceError } from "../../service/errors.ts";
+import { getCondition } from "../../api/v1alpha1/conditions.ts";
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
+import { type EndpointRecord, withEarlier } from "../../provider/endpoints/endpoint-record.ts";
+import { ServiceError } from "../../provider/errors.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { type Binding, LOOKUP_MS } from "./plan.ts";
 

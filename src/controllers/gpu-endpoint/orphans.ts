@@ -1,5 +1,5 @@
-import type { GpuEndpoint } from "../../api/gpu-endpoint.ts";
-import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { appNameOf } from "./desired.ts";
 
 /** What the GpuEndpoints of a cluster stand for at the remote. */

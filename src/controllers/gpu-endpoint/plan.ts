@@ -1,8 +1,8 @@
-import type { DriftField, GpuEndpointSpec } from "../../api/gpu-endpoint.ts";
-import { ANNOTATIONS } from "../../api/meta.ts";
-import type { Reason } from "../../api/reasons.ts";
-import type { EndpointRecord } from "../../service/endpoint-record.ts";
-import type { EndpointLimits } from "../../service/schema/limits.ts";
+import type { DriftField, GpuEndpointSpec } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import type { EndpointLimits } from "../../provider/wire/limits.ts";
 import { outOfRange } from "./checks.ts";
 import type { DesiredEndpoint } from "./desired.ts";
 import { type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";

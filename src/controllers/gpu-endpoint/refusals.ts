@@ -1,4 +1,4 @@
-import type { Reason } from "../../api/reasons.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 
 /** Why the service refused something for good, as the status shows it. */
 export type Refusal = { reason: Reason; message: string };

@@ -1,4 +1,4 @@
-import type { DriftField } from "../../api/gpu-endpoint.ts";
+import type { DriftField } from "../../api/v1alpha1/gpu-endpoint.ts";
 
 /**
  * Counts, field by field, how often the same wish was sent and undone, to see when something else keeps undoing it. A

@@ -1,9 +1,9 @@
-import { type ConditionUpdate, removeCondition, setConditions } from "../../api/conditions.ts";
-import type { GpuEndpoint, GpuEndpointStatus } from "../../api/gpu-endpoint.ts";
-import { type AccountRef, ANNOTATIONS, GROUP } from "../../api/meta.ts";
-import type { Reason } from "../../api/reasons.ts";
+import { type ConditionUpdate, removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
+import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { type AccountRef, ANNOTATIONS, GROUP } from "../../api/v1alpha1/meta.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
-import type { EndpointRecord } from "../../service/endpoint-record.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Difference } from "./drift.ts";
 import { isServing, isSettling, readyWorkers } from "./observe.ts";
 

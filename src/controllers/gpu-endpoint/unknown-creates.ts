@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import type { JournalEntry } from "../../runtime/journal.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 
 /**
  * Since when this process has known of creates whose outcome is unknown. Not the intent's own time: the request may

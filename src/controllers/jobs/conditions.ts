@@ -1,6 +1,6 @@
-import { type ConditionUpdate, isTrue } from "../../api/conditions.ts";
-import type { JobResult } from "../../api/job.ts";
-import type { Reason } from "../../api/reasons.ts";
+import { type ConditionUpdate, isTrue } from "../../api/v1alpha1/conditions.ts";
+import type { JobResult } from "../../api/v1alpha1/job.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { JobOutcome } from "./status.ts";
 import type { Job, JobStatus } from "./types.ts";
 

@@ -1,6 +1,6 @@
-import { ANNOTATIONS, FINALIZER } from "../../api/meta.ts";
+import { ANNOTATIONS, FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
-import type { JournalEntry } from "../../runtime/journal.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { patchStatus, type Shared, setFinalizer, settleGone } from "../shared.ts";
 import { abandonCopies, copyResults, keyOfResult } from "./copies.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import type { JobResult } from "../../api/job.ts";
-import type { Reason } from "../../api/reasons.ts";
+import type { JobResult } from "../../api/v1alpha1/job.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { ArtifactError, type ArtifactErrorKind } from "../../artifacts/errors.ts";
 import { artifactKey } from "../../artifacts/key.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";

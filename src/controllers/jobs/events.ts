@@ -1,4 +1,4 @@
-import { getCondition } from "../../api/conditions.ts";
+import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { Shared } from "../shared.ts";
 import { GONE_MESSAGE } from "../shared.ts";
 import type { Answer } from "./submit.ts";

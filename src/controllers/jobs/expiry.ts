@@ -1,4 +1,4 @@
-import { type ConditionUpdate, getCondition, isTrue, setConditions } from "../../api/conditions.ts";
+import { type ConditionUpdate, getCondition, isTrue, setConditions } from "../../api/v1alpha1/conditions.ts";
 import { rfc3339 } from "../../clock.ts";
 import { allStored } from "./conditions.ts";
 import type { JobStatus } from "./types.ts";

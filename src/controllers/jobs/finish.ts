@@ -1,4 +1,4 @@
-import { FINALIZER } from "../../api/meta.ts";
+import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import { patchStatus, type Shared, setFinalizer } from "../shared.ts";

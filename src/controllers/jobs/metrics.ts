@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
-import { type JobPhase, jobPhases } from "../../api/job.ts";
+import { type JobPhase, jobPhases } from "../../api/v1alpha1/job.ts";
 
 type Job = { status?: { phase?: JobPhase | undefined } | undefined };
 

@@ -1,8 +1,8 @@
-import type { JobResult } from "../../api/job.ts";
-import type { BoundAccount } from "../../api/meta.ts";
-import type { Reason } from "../../api/reasons.ts";
-import type { JournalEntry } from "../../runtime/journal.ts";
-import type { TaskResult } from "../../service/task-result.ts";
+import type { JobResult } from "../../api/v1alpha1/job.ts";
+import type { BoundAccount } from "../../api/v1alpha1/meta.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
+import type { TaskResult } from "../../provider/tasks/task-result.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import { resultsFrom } from "./results.ts";
 import type { StateKind } from "./states.ts";
 import type { Accepted, Job, JobSpec, JobStatus, PaidRequest } from "./types.ts";

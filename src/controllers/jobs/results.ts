@@ -1,6 +1,6 @@
-import type { JobResult } from "../../api/job.ts";
+import type { JobResult } from "../../api/v1alpha1/job.ts";
 import { rfc3339 } from "../../clock.ts";
-import { type ResultKind, resultsOf, type TaskOutput, type TaskResult } from "../../service/task-result.ts";
+import { type ResultKind, resultsOf, type TaskOutput, type TaskResult } from "../../provider/tasks/task-result.ts";
 
 /** Without a life of its own, a URL is taken to work for a day (interface: "Speech URL validity: 24 hours"). */
 export const DEFAULT_TTL_SECONDS = 24 * 3600;

@@ -1,4 +1,5 @@
-import { ANNOTATIONS } from "../../api/meta.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
+import type { Submissions } from "../../submission/submissions.ts";
 import { type AccountHandle, accountKey, type Resolved } from "../account/registry.ts";
 import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
@@ -17,7 +18,6 @@ import {
 } from "./observations.ts";
 import type { JobState } from "./states.ts";
 import { SHOW_SENDING_AFTER_MS } from "./steps.ts";
-import type { Submissions } from "./submissions.ts";
 import { acceptedFrom } from "./submit.ts";
 import { InvalidJobError, type Job, type JobAdapter } from "./types.ts";
 

@@ -1,4 +1,4 @@
-import type { JournalEntry } from "../../runtime/journal.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import type { JobStatus } from "./types.ts";
 
 /** Where a job stands. Read from its status, the journal and what is under way in this process; nothing else is remembered. */

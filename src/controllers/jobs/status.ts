@@ -1,9 +1,9 @@
-import { removeCondition, setConditions } from "../../api/conditions.ts";
-import { formatDuration } from "../../api/duration.ts";
-import type { JobPhase, JobResult } from "../../api/job.ts";
-import type { Reason } from "../../api/reasons.ts";
+import { removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
+import { formatDuration } from "../../api/v1alpha1/duration.ts";
+import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
-import type { TaskResult } from "../../service/task-result.ts";
+import type { TaskResult } from "../../provider/tasks/task-result.ts";
 import { jobConditions } from "./conditions.ts";
 import { TASK_STATUS } from "./observations.ts";
 import type { Job, JobStatus } from "./types.ts";

@@ -1,7 +1,7 @@
-import { ANNOTATIONS } from "../../api/meta.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
-import type { JournalEntry } from "../../runtime/journal.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import type { Block, Seen, Submitted } from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
 import type { Job, JobStatus, PaidRequest } from "./types.ts";

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { JobResult } from "../../api/job.ts";
-import type { BoundAccount } from "../../api/meta.ts";
+import type { JobResult } from "../../api/v1alpha1/job.ts";
+import type { BoundAccount } from "../../api/v1alpha1/meta.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import { rfc3339 } from "../../clock.ts";
-import type { JournalEntry } from "../../runtime/journal.ts";
-import { ServiceError } from "../../service/errors.ts";
+import { ServiceError } from "../../provider/errors.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
 import { failureOf } from "../service-failure.ts";

@@ -1,11 +1,11 @@
-import type { JobResult } from "../../api/job.ts";
-import type { SpeechJob, SpeechJobSpec, SpeechJobStatus } from "../../api/speech-job.ts";
-import type { VideoJob, VideoJobSpec, VideoJobStatus } from "../../api/video-job.ts";
+import type { JobResult } from "../../api/v1alpha1/job.ts";
+import type { SpeechJob, SpeechJobSpec, SpeechJobStatus } from "../../api/v1alpha1/speech-job.ts";
+import type { VideoJob, VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
 import type { ArtifactWriter } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
-import type { CallOptions } from "../../service/call.ts";
-import type { ServiceClient } from "../../service/client.ts";
-import type { Operation } from "../../service/operations.ts";
+import type { ServiceClient } from "../../provider/client.ts";
+import type { CallOptions } from "../../provider/http/call.ts";
+import type { Operation } from "../../provider/operations.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ValueReader } from "../references.ts";
 import type { Kind } from "../shared.ts";

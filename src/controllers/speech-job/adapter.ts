@@ -1,4 +1,4 @@
-import type { SpeechJob } from "../../api/speech-job.ts";
+import type { SpeechJob } from "../../api/v1alpha1/speech-job.ts";
 import type { JobAdapter } from "../jobs/types.ts";
 import type { Kind } from "../shared.ts";
 import { audioTypeOf, speechRequest } from "./request.ts";

@@ -1,7 +1,7 @@
-import type { JobResult } from "../../api/job.ts";
+import type { JobResult } from "../../api/v1alpha1/job.ts";
 import type { ArtifactWriter } from "../../artifacts/types.ts";
-import type { SynthesizeSpeechBody } from "../../service/client.ts";
-import { ServiceError } from "../../service/errors.ts";
+import type { SynthesizeSpeechBody } from "../../provider/client.ts";
+import { ServiceError } from "../../provider/errors.ts";
 import { jobResults } from "../jobs/results.ts";
 import type { Accepted, Sending } from "../jobs/types.ts";
 

@@ -1,7 +1,7 @@
-import type { SpeechJob, SpeechJobSpec } from "../../api/speech-job.ts";
-import { isSharedLanguage } from "../../api/speech-languages.ts";
-import { characters, pauseMarkerProblem } from "../../api/speech-text.ts";
-import type { SubmitSpeechBody, SynthesizeSpeechBody } from "../../service/client.ts";
+import type { SpeechJob, SpeechJobSpec } from "../../api/v1alpha1/speech-job.ts";
+import { isSharedLanguage } from "../../api/v1alpha1/speech-languages.ts";
+import { characters, pauseMarkerProblem } from "../../api/v1alpha1/speech-text.ts";
+import type { SubmitSpeechBody, SynthesizeSpeechBody } from "../../provider/client.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { InvalidJobError, type PaidRequest } from "../jobs/types.ts";
 import type { ValueReader } from "../references.ts";

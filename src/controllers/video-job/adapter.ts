@@ -1,4 +1,4 @@
-import type { VideoJob } from "../../api/video-job.ts";
+import type { VideoJob } from "../../api/v1alpha1/video-job.ts";
 import type { JobAdapter } from "../jobs/types.ts";
 import type { Kind } from "../shared.ts";
 import { videoModelOf, videoRequest } from "./request.ts";

@@ -1,5 +1,5 @@
-import type { ImageToVideo, VideoJob, VideoToVideo } from "../../api/video-job.ts";
-import type { ImageToVideoBody, VideoToVideoBody } from "../../service/client.ts";
+import type { ImageToVideo, VideoJob, VideoToVideo } from "../../api/v1alpha1/video-job.ts";
+import type { ImageToVideoBody, VideoToVideoBody } from "../../provider/client.ts";
 import { InvalidJobError, type PaidRequest } from "../jobs/types.ts";
 
 /** Model names as the service has them in its paths. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { BILLS_FROM_UTC, keyBudgetsQuery, listBillsQuery } from "../../service/schema/billing.ts";
+import { BILLS_FROM_UTC, keyBudgetsQuery, listBillsQuery } from "../../provider/wire/billing.ts";
 import { billsOf } from "../bills.ts";
 import { budgetsOf } from "../charging.ts";
 import { serve } from "../dispatch.ts";

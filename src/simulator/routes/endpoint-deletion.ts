@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { isRecord } from "../../service/schema/lenient.ts";
+import { isRecord } from "../../provider/wire/lenient.ts";
 import { handlerOf, type Route } from "../dispatch.ts";
 import { refuse } from "../refusal.ts";
 import type { Service } from "../service.ts";

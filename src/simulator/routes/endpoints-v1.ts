@@ -4,7 +4,7 @@ import {
   endpointEarlierQuery,
   listEndpointsEarlierQuery,
   updateEndpointRequest,
-} from "../../service/schema/endpoints-v1.ts";
+} from "../../provider/wire/endpoints-v1.ts";
 import { serve } from "../dispatch.ts";
 import { viewEarlier } from "../endpoint-views.ts";
 import type { Service } from "../service.ts";

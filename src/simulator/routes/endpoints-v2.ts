@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { endpointIDPath, listEndpointsQuery } from "../../service/schema/endpoints-v2.ts";
+import { endpointIDPath, listEndpointsQuery } from "../../provider/wire/endpoints-v2.ts";
 import { serve } from "../dispatch.ts";
 import { viewCurrent } from "../endpoint-views.ts";
 import { refuse } from "../refusal.ts";

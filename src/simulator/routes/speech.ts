@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
-import { submitSpeechRequest, synthesizeSpeechRequest } from "../../service/schema/speech.ts";
+import { submitSpeechRequest, synthesizeSpeechRequest } from "../../provider/wire/speech.ts";
 import { synthesize } from "../audio.ts";
 import { chargeFor, checkMoney } from "../charging.ts";
 import { serve } from "../dispatch.ts";

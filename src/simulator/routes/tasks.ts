@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { taskResultQuery } from "../../service/schema/tasks.ts";
+import { taskResultQuery } from "../../provider/wire/tasks.ts";
 import { serve } from "../dispatch.ts";
 import type { Service } from "../service.ts";
 import { viewTask } from "../tasks.ts";

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { imageToVideoRequest, videoToVideoRequest } from "../../service/schema/video.ts";
+import { imageToVideoRequest, videoToVideoRequest } from "../../provider/wire/video.ts";
 import { chargeFor, checkMoney } from "../charging.ts";
 import { type Call, type Outcome, serve } from "../dispatch.ts";
 import { plainVideo } from "../media/mp4.ts";

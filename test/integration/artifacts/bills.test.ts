@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
-import type { BillReport } from "../../../src/api/bill-report.ts";
+import type { BillReport } from "../../../src/api/v1alpha1/bill-report.ts";
 import { exportToStore } from "../../../src/controllers/bill-report/export.ts";
 import { volumeStore } from "../../support/stores.ts";
 

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { JobResult } from "../../../src/api/job.ts";
+import type { JobResult } from "../../../src/api/v1alpha1/job.ts";
 import { startFileServer } from "../../support/file-server.ts";
 import { manifest } from "../../support/manifests.ts";
 import { type S3Server, startVersitygw, VERSITYGW_BUILD_MS } from "../../support/versitygw.ts";

@@ -1,6 +1,6 @@
-import { type Account, type AccountStatus, accountSpecSchema } from "../../../src/api/account.ts";
-import { setConditions } from "../../../src/api/conditions.ts";
-import { PENDING_STATUS } from "../../../src/api/meta.ts";
+import { type Account, type AccountStatus, accountSpecSchema } from "../../../src/api/v1alpha1/account.ts";
+import { setConditions } from "../../../src/api/v1alpha1/conditions.ts";
+import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
 import type { Probe } from "../../../src/controllers/account/probe.ts";
 import { type AccountFacts, accountStatus } from "../../../src/controllers/account/status.ts";
 import { START } from "../fake-clock.ts";

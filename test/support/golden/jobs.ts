@@ -1,5 +1,5 @@
-import { setConditions } from "../../../src/api/conditions.ts";
-import { PENDING_STATUS } from "../../../src/api/meta.ts";
+import { setConditions } from "../../../src/api/v1alpha1/conditions.ts";
+import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
 import { jobResults } from "../../../src/controllers/jobs/results.ts";
 import { type JobOutcome, jobStatusOf } from "../../../src/controllers/jobs/status.ts";
 import type { Job, JobStatus } from "../../../src/controllers/jobs/types.ts";

@@ -2,9 +2,9 @@ import {
   type ArtifactStore,
   type ArtifactStoreStatus,
   artifactStoreSpecSchema,
-} from "../../../src/api/artifact-store.ts";
-import { setConditions } from "../../../src/api/conditions.ts";
-import { PENDING_STATUS } from "../../../src/api/meta.ts";
+} from "../../../src/api/v1alpha1/artifact-store.ts";
+import { setConditions } from "../../../src/api/v1alpha1/conditions.ts";
+import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
 import { ArtifactError } from "../../../src/artifacts/errors.ts";
 import {
   artifactStoreStatus,

@@ -10,9 +10,9 @@ import {
   removeCondition,
   setCondition,
   setConditions,
-} from "../../../src/api/conditions.ts";
-import { PENDING_CONDITION } from "../../../src/api/meta.ts";
-import { REASONS } from "../../../src/api/reasons.ts";
+} from "../../../src/api/v1alpha1/conditions.ts";
+import { PENDING_CONDITION } from "../../../src/api/v1alpha1/meta.ts";
+import { REASONS } from "../../../src/api/v1alpha1/reasons.ts";
 import type { Condition } from "../../../src/kube/types.ts";
 
 const early = "2026-03-01T10:00:00Z";

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { crdFileName, crdYaml, customResourceDefinition } from "../../../src/api/crd.ts";
-import { KINDS } from "../../../src/api/kinds.ts";
+import { crdFileName, crdYaml, customResourceDefinition } from "../../../src/api/v1alpha1/crd.ts";
+import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 
 const directory = join(import.meta.dirname, "../../../crds");
 type Node = { [key: string]: unknown };

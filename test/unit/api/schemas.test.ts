@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { KINDS } from "../../../src/api/kinds.ts";
+import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 import { type Manifest, manifest } from "../../support/manifests.ts";
 import { accountRefusals } from "../../support/refusals/account.ts";
 import { billRefusals } from "../../support/refusals/bill.ts";

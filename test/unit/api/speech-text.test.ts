@@ -5,7 +5,7 @@ import {
   MARKERS_WELL_FORMED,
   markersWellFormed,
   pauseMarkerProblem,
-} from "../../../src/api/speech-text.ts";
+} from "../../../src/api/v1alpha1/speech-text.ts";
 
 describe("pause markers", () => {
   it.each(["", "plain", "a<#0.01#>b", "a<#99.99#>b", "a<#5#>b<#0.5#>c", "1 < 2 # 3 > 2", "a<b<#1.5#>c", "<"])(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Failure, failureOf, isUnknownDelivery } from "../../../src/controllers/service-failure.ts";
-import { ServiceError, type ServiceErrorDetails } from "../../../src/service/errors.ts";
+import { ServiceError, type ServiceErrorDetails } from "../../../src/provider/errors.ts";
 
 const error = (kind: ServiceErrorDetails["kind"], change: Partial<ServiceErrorDetails> = {}) =>
   new ServiceError({ operation: "updateEndpoint", kind, delivery: "Refused", message: "said so", ...change });

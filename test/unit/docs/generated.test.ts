@@ -4,8 +4,8 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { withFlags } from "../../../scripts/flags.ts";
 import { generatedPages } from "../../../scripts/pages.ts";
 import { parseReasons } from "../../../scripts/reasons.ts";
-import { REASONS } from "../../../src/api/reasons.ts";
-import { flagOf, operatorConfigSchema, variableOf } from "../../../src/config.ts";
+import { REASONS } from "../../../src/api/v1alpha1/reasons.ts";
+import { flagOf, operatorConfigSchema, variableOf } from "../../../src/operator/config.ts";
 
 const read = (path: string) => readFile(new URL(`../../../${path}`, import.meta.url), "utf8");
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Resource } from "../../../src/kube/resource.ts";
-import type { JournalEntry } from "../../../src/runtime/journal.ts";
 import { createManager, type Manager, type ManagerOptions } from "../../../src/runtime/manager.ts";
+import type { JournalEntry } from "../../../src/submission/journal.ts";
 import { settle, until } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/scripted-api-server.ts";
 
@@ -20,7 +20,7 @@ type World = {
 };
 
 /** Parts that write down when they are asked to do what; lists end when told to. */
-function world(change: Partial<ManagerOptions> = {}, options: { failing?: string } = {}): World {
+function world(change: Partial<ManagerOptions<JournalEntry>> = {}, options: { failing?: string } = {}): World {
   const log: string[] = [];
   const lost = new AbortController();
   const stop = new AbortController();
@@ -31,7 +31,7 @@ function world(change: Partial<ManagerOptions> = {}, options: { failing?: string
     if (options.failing === name) throw new Error(`${name} failed`);
     log.push(`${name} done`);
   };
-  const informer = (name: string): ManagerOptions["informers"][number] => {
+  const informer = (name: string): ManagerOptions<JournalEntry>["informers"][number] => {
     let synced = false;
     return {
       resource: resource(name),
@@ -50,7 +50,7 @@ function world(change: Partial<ManagerOptions> = {}, options: { failing?: string
       },
     };
   };
-  const manager = createManager({
+  const manager = createManager<JournalEntry>({
     elector: {
       acquire: () => step("acquire"),
       lost: lost.signal,
@@ -63,11 +63,6 @@ function world(change: Partial<ManagerOptions> = {}, options: { failing?: string
         return left;
       },
       epoch: () => 1,
-      commit: async () => {},
-      record: () => {},
-      settle: () => {},
-      find: () => undefined,
-      entries: () => left,
       close: () => step("close"),
     },
     informers: [informer("things"), informer("others")],

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { makeClient } from "../service/make-client.ts";
+import { makeClient } from "../provider/http/make-client.ts";
 
 let child: ChildProcess | undefined;
 let dir: string | undefined;

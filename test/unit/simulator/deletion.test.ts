@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { DeleteOperation } from "../../../src/service/operations.ts";
-import { failure, makeClient } from "../service/make-client.ts";
+import type { DeleteOperation } from "../../../src/provider/operations.ts";
+import { failure, makeClient } from "../provider/http/make-client.ts";
 import { type Bench, endpointBody, startBench } from "./start.ts";
 
 let bench: Bench;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { AssumptionsInput } from "../../../src/simulator/assumptions.ts";
-import { failure, makeClient } from "../service/make-client.ts";
+import { failure, makeClient } from "../provider/http/make-client.ts";
 import { type Bench, endpointBody, startBench, updateBody } from "./start.ts";
 
 let bench: Bench;

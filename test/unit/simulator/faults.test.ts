@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Delivery, ServiceErrorKind } from "../../../src/service/errors.ts";
+import type { Delivery, ServiceErrorKind } from "../../../src/provider/errors.ts";
 import type { FaultInput } from "../../../src/simulator/faults.ts";
-import { collect, failure, KEY, makeClient } from "../service/make-client.ts";
+import { collect, failure, KEY, makeClient } from "../provider/http/make-client.ts";
 import { type Bench, endpointBody, startBench } from "./start.ts";
 
 let bench: Bench;

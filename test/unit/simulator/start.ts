@@ -2,7 +2,7 @@ import type { AssumptionsInput } from "../../../src/simulator/assumptions.ts";
 import type { AuditEntry } from "../../../src/simulator/audit.ts";
 import type { FaultInput } from "../../../src/simulator/faults.ts";
 import { createSimulator } from "../../../src/simulator/server.ts";
-import { KEY, makeClient, type TestClient } from "../service/make-client.ts";
+import { KEY, makeClient, type TestClient } from "../provider/http/make-client.ts";
 
 export type Answer = { status: number; headers: Headers; text: string; json: Record<string, unknown> };
 

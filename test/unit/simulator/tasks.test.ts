@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { resultsOf } from "../../../src/service/task-result.ts";
+import { resultsOf } from "../../../src/provider/tasks/task-result.ts";
 import type { AssumptionsInput } from "../../../src/simulator/assumptions.ts";
-import { collect, failure } from "../service/make-client.ts";
+import { collect, failure } from "../provider/http/make-client.ts";
 import { type Bench, endpointBody, startBench } from "./start.ts";
 
 let bench: Bench;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type BudgetSpec, budgetState } from "../../../../src/controllers/account/budget.ts";
-import type { KeyBudget } from "../../../../src/service/money-records.ts";
+import type { KeyBudget } from "../../../../src/provider/money/money-records.ts";
 
 const key = (change: Partial<KeyBudget> = {}): KeyBudget => ({
   keyID: "k1",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { outOfRange } from "../../../../src/controllers/gpu-endpoint/checks.ts";
-import type { EndpointLimits } from "../../../../src/service/schema/limits.ts";
+import type { EndpointLimits } from "../../../../src/provider/wire/limits.ts";
 import { desiredOf, endpointOf, LIMITS } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";
 

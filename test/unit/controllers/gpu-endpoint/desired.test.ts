@@ -7,7 +7,7 @@ import {
   referencesHash,
   updateBody,
 } from "../../../../src/controllers/gpu-endpoint/desired.ts";
-import { createEndpointParameters, updateEndpointRequest } from "../../../../src/service/schema/endpoints-v1.ts";
+import { createEndpointParameters, updateEndpointRequest } from "../../../../src/provider/wire/endpoints-v1.ts";
 import { CLUSTER_UID, desiredOf, endpointOf } from "../../../support/endpoints.ts";
 
 describe("the app name", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { GpuEndpointStatus } from "../../../../src/api/gpu-endpoint.ts";
+import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { systemClock } from "../../../../src/clock.ts";
 import { syncExports } from "../../../../src/controllers/gpu-endpoint/exports.ts";
 import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
-import type { GpuEndpointStatus } from "../../../../src/api/gpu-endpoint.ts";
-import { PENDING_STATUS } from "../../../../src/api/meta.ts";
+import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
+import { PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
 import { createEndpointMetrics, stateOf } from "../../../../src/controllers/gpu-endpoint/metrics.ts";
 import type { Condition } from "../../../../src/kube/types.ts";
 import { endpointOf } from "../../../support/endpoints.ts";

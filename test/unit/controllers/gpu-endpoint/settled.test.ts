@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { isSettled } from "../../../../src/controllers/gpu-endpoint/observe.ts";
-import type { EndpointRecord } from "../../../../src/service/endpoint-record.ts";
+import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 
 const worker = (status: string): EndpointRecord["workers"][number] => ({

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { GpuEndpointStatus } from "../../../../src/api/gpu-endpoint.ts";
-import { PENDING_STATUS } from "../../../../src/api/meta.ts";
+import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
+import { PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
 import { type Outcome, statusOf } from "../../../../src/controllers/gpu-endpoint/status.ts";
-import type { EndpointRecord } from "../../../../src/service/endpoint-record.ts";
+import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
 import { START } from "../../../support/fake-clock.ts";
 import {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createUnknownCreates } from "../../../../src/controllers/gpu-endpoint/unknown-creates.ts";
-import type { JournalEntry } from "../../../../src/runtime/journal.ts";
+import type { JournalEntry } from "../../../../src/submission/journal.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
 const entry = (id: string, change: Partial<JournalEntry> = {}): JournalEntry => ({

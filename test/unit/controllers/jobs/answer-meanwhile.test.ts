@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import { videoJobResource } from "../../../../src/api/kinds.ts";
-import type { VideoJob, VideoJobStatus } from "../../../../src/api/video-job.ts";
+import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
-import { createSubmissions } from "../../../../src/controllers/jobs/submissions.ts";
 import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
+import { createSubmissions } from "../../../../src/submission/submissions.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { createObjectStore } from "../../../support/object-store.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JobResult } from "../../../../src/api/job.ts";
+import type { JobResult } from "../../../../src/api/v1alpha1/job.ts";
 import { decide, JOB_TABLE } from "../../../../src/controllers/jobs/machine.ts";
 import {
   deadlineOf,
@@ -15,7 +15,7 @@ import {
 import { type JobState, type StateKind, stateOf } from "../../../../src/controllers/jobs/states.ts";
 import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
 import type { Job, JobStatus } from "../../../../src/controllers/jobs/types.ts";
-import type { TaskResult } from "../../../../src/service/task-result.ts";
+import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import { START } from "../../../support/fake-clock.ts";
 import { entryOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
 import { contractBreach } from "../../../support/kstatus.ts";

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
-import { PENDING_STATUS } from "../../../../src/api/meta.ts";
+import { PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
 import { registerJobMetrics } from "../../../../src/controllers/jobs/metrics.ts";
 import { speechJobOf, videoJobOf } from "../../../support/jobs.ts";
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { videoJobResource } from "../../../../src/api/kinds.ts";
-import type { VideoJob } from "../../../../src/api/video-job.ts";
+import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
 import { systemClock } from "../../../../src/clock.ts";
 import { type Answer, acceptedFrom, submit } from "../../../../src/controllers/jobs/submit.ts";
 import type { Kind, Shared } from "../../../../src/controllers/shared.ts";
 import { videoRequest } from "../../../../src/controllers/video-job/request.ts";
-import { createJournal, type JournalEntry } from "../../../../src/runtime/journal.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
+import { createJournal, type JournalEntry } from "../../../../src/submission/journal.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { createObjectStore, type ObjectStore } from "../../../support/object-store.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";

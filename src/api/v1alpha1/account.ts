@@ -1,0 +1,213 @@
+import { z } from "zod";
+import type { KubeObject } from "../../kube/types.ts";
+import type { accountStatusSchema } from "./account-status.ts";
+import { celList, dataKey, dnsLabel, duration, int, listOf, matching, objectName, text, yuan } from "./fields.ts";
+import { secretKeyRefSchema } from "./meta.ts";
+import { ruled } from "./rule.ts";
+
+/** The operations of the interface, as `paths` and `operations` name them. */
+export const operationNames = [
+  "listEndpoints",
+  "getEndpoint",
+  "listEndpointsEarlier",
+  "getEndpointEarlier",
+  "createEndpoint",
+  "updateEndpoint",
+  "getEndpointLimits",
+  "getTaskResult",
+  "synthesizeSpeech",
+  "streamSpeech",
+  "submitSpeech",
+  "submitImageToVideo",
+  "submitVideoToVideo",
+  "listBills",
+  "listKeyBudgets",
+] as const;
+export type OperationName = (typeof operationNames)[number];
+
+const absolutePath = (description: string, name: string) =>
+  matching("^/[^\\s?#]*$", 512, description, `${name} must start with '/' and hold no white space, '?' or '#'`);
+
+const pathsSchema = ruled(z.partialRecord(z.enum(operationNames), absolutePath("Path of the operation.", "a path")), [
+  {
+    cel: `self.all(name, name in ${celList(operationNames)})`,
+    message: `paths is keyed by operation: use ${operationNames.join(", ")}`,
+    holds: () => true,
+  },
+]).meta({ maxProperties: operationNames.length });
+
+const requestsPerMinute = z.number().positive().describe("Requests a minute, above 0.");
+
+const rateLimitSchema = z
+  .object({
+    requestsPerSecond: z.number().positive().default(10).describe("Requests a second, above 0. Default 10."),
+    burst: int(1, "Requests that may go at once, 1 or more. Default 20.").default(20),
+  })
+  .prefault({})
+  .describe("How fast the account may be called, by everything together.");
+
+const deleteOperationSchema = ruled(
+  z.object({
+    method: z.enum(["DELETE", "POST", "PUT", "PATCH"]).describe("HTTP method."),
+    path: absolutePath(
+      "Path; {id} stands for the endpoint's identifier unless idField is set.",
+      "deleteOperation.path",
+    ),
+    idField: matching(
+      "^[A-Za-z_][A-Za-z0-9_]*$",
+      64,
+      "Name of the field that carries the identifier: in the JSON body, with method DELETE in the query.",
+      "deleteOperation.idField must be a field name: letters, digits and '_', no digit first",
+    ).optional(),
+  }),
+  [
+    {
+      cel: "self.path.contains('{id}') != has(self.idField)",
+      message: "deleteOperation needs exactly one of {id} in path and idField: the endpoint must be named once",
+      holds: ({ path, idField }) => path.includes("{id}") !== (idField !== undefined),
+    },
+  ],
+).describe("How the service deletes an endpoint, which the interface does not document. Default: not at all.");
+
+const endpointsSchema = z
+  .object({
+    generation: z
+      .enum(["Current", "Earlier"])
+      .default("Current")
+      .describe("Which generation of the list and read operations is used. Default Current."),
+    pageSize: int(1, "Endpoints a page, 1 to 1000. Default 100.", 1000).default(100),
+    syncInterval: duration("How often all endpoints are read. Default 60s.").default("60s"),
+    deleteOperation: deleteOperationSchema.optional(),
+  })
+  .prefault({})
+  .describe("How endpoints are read and deleted.");
+
+const budgetSchema = ruled(
+  z.object({
+    memberID: text(255, "The sub-user account whose key budgets are read.").optional(),
+    keyID: text(255, "The API key whose budget counts; needs memberID. Default: every key of the member.").optional(),
+    minRemaining: yuan("Budget that must be left for new paid work; needs memberID.").optional(),
+    reservePerTask: yuan(
+      "What a task is counted with while it is in flight, under action HoldNew. Default: the most that a task of its kind was seen to cost; until one was seen, tasks go one at a time.",
+    ).optional(),
+    monthlyLimit: yuan("What a calendar month may cost, by the bills.").optional(),
+    action: z
+      .enum(["Warn", "HoldNew"])
+      .default("Warn")
+      .describe("When the budget is exceeded: Warn only says so, HoldNew makes new paid work wait. Default Warn."),
+  }),
+  [
+    {
+      cel: "has(self.memberID) || (!has(self.keyID) && !has(self.minRemaining))",
+      message: "budget.keyID and budget.minRemaining need budget.memberID: set it, budgets are read by member",
+      fieldPath: ".memberID",
+      holds: (budget) =>
+        budget.memberID !== undefined || (budget.keyID === undefined && budget.minRemaining === undefined),
+    },
+  ],
+).describe("When new paid work has to wait.");
+
+const commonAccountSpec = {
+  baseURL: matching(
+    "^https?://[^\\s/@?#]+(/[^\\s@?#]*)?$",
+    2048,
+    "Address of the service; the paths of the operations are put after it.",
+    "baseURL must be http(s)://host[:port][/path] without user, query or fragment: the key goes into apiKeySecretRef",
+  ),
+  requestTimeout: duration(
+    "How long one request may take; streams have an inactivity timeout instead. Default 60s.",
+  ).default("60s"),
+  paths: pathsSchema
+    .describe(
+      "Other paths for operations, by name. The service names models in its paths, so a newer model is a path. Default: those of the interface.",
+    )
+    .optional(),
+  rateLimit: rateLimitSchema,
+  operations: listOf(
+    z.object({ operation: z.enum(operationNames).describe("Name of the operation."), requestsPerMinute }),
+    operationNames.length,
+    "Limits of single operations, under the rate limit of the account.",
+    "operation",
+  ).optional(),
+  maxConcurrentTasks: int(1, "Remote tasks in flight at most. Default: no limit.").optional(),
+  endpoints: endpointsSchema,
+  speech: z
+    .object({
+      maxCharacters: int(
+        1,
+        "Longest text of speech-2.6-hd in characters, 1 to 1000000. Default 50000.",
+        1_000_000,
+      ).default(50_000),
+    })
+    .prefault({})
+    .describe("What the account may synthesize."),
+  budget: budgetSchema.optional(),
+  billing: z
+    .object({
+      interval: duration("How often bills and budgets are read. Default 1h.").default("1h"),
+      timeZone: matching(
+        "^(UTC|[+-](0[0-9]|1[0-4]):[0-5][0-9]|[A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2})$",
+        64,
+        "The clock by which the service's days, weeks, months and its first bill (2026-01-01 00:00) begin, which the service does not tell: UTC, a name such as Asia/Shanghai, or an offset such as +08:00. Default UTC.",
+        "billing.timeZone must be UTC, a name such as Asia/Shanghai, or an offset such as +08:00",
+      ).default("UTC"),
+      settleTime: duration(
+        "How long after its end the bills of a period may still change. What is older is asked for once. Default 24h.",
+      ).default("24h"),
+    })
+    .prefault({})
+    .describe("How spending is followed."),
+};
+
+export const accountSpecSchema = z
+  .object({ ...commonAccountSpec, apiKeySecretRef: secretKeyRefSchema.describe("The API key, in this namespace.") })
+  .describe("The service, its key and what may be spent.");
+export type AccountSpec = z.output<typeof accountSpecSchema>;
+
+const expressionSchema = ruled(
+  z.object({
+    key: text(317, "Label key."),
+    operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"]).describe("How key and values relate."),
+    values: listOf(text(63, "Label value.", 0), 64, "For In and NotIn: the values.").optional(),
+  }),
+  [
+    {
+      cel: "(self.operator in ['In', 'NotIn']) == (has(self.values) && self.values.size() > 0)",
+      message: "values is required with In and NotIn, and not allowed with Exists and DoesNotExist",
+      fieldPath: ".values",
+      holds: ({ operator, values }) =>
+        (operator === "In" || operator === "NotIn") === (values !== undefined && values.length > 0),
+    },
+  ],
+);
+
+const namespacesSchema = z
+  .object({
+    matchLabels: z
+      .record(z.string().max(317), z.string().max(63))
+      .meta({ maxProperties: 64 })
+      .describe("Labels a namespace must have.")
+      .optional(),
+    matchExpressions: listOf(expressionSchema, 32, "Conditions on the labels of a namespace.").optional(),
+  })
+  .describe("Which namespaces may use the account, by label selector. Default: all.");
+
+export const clusterAccountSpecSchema = z
+  .object({
+    ...commonAccountSpec,
+    apiKeySecretRef: z
+      .object({
+        namespace: dnsLabel("Namespace of the Secret.", "apiKeySecretRef.namespace"),
+        name: objectName("Name of the Secret."),
+        key: dataKey("Key in the Secret."),
+      })
+      .describe("The API key."),
+    allowedNamespaces: namespacesSchema.optional(),
+  })
+  .describe("The service, its key, who may use it and what may be spent.");
+export type ClusterAccountSpec = z.output<typeof clusterAccountSpecSchema>;
+
+export type AccountStatus = z.output<typeof accountStatusSchema>;
+
+export type Account = KubeObject<AccountSpec, AccountStatus>;
+export type ClusterAccount = KubeObject<ClusterAccountSpec, AccountStatus>;

@@ -1,0 +1,69 @@
+import { z } from "zod";
+import type { KubeObject } from "../../kube/types.ts";
+import { flag, matching, objectName, relativePrefix, text } from "./fields.ts";
+import { commonStatus, PENDING_STATUS } from "./meta.ts";
+import { ruled } from "./rule.ts";
+
+const s3Schema = z
+  .object({
+    endpoint: matching(
+      "^https?://[^\\s/@?#]+(/[^\\s@?#]*)?$",
+      2048,
+      "Address of the S3 service. Default: Amazon S3 in the region.",
+      "endpoint must be http(s)://host[:port][/path] without user, query or fragment: keys go into credentialsSecretRef",
+    ).optional(),
+    region: matching(
+      "^[A-Za-z0-9][-A-Za-z0-9_]*$",
+      64,
+      "Region that requests are signed for. Default us-east-1.",
+      "region must be letters, digits, '-' and '_', for example eu-central-1",
+    ).default("us-east-1"),
+    bucket: matching(
+      "^[a-z0-9][-.a-z0-9]{1,61}[a-z0-9]$",
+      63,
+      "The bucket; it must exist.",
+      "bucket must be 3 to 63 lower-case letters, digits, '-' and '.', a letter or digit first and last",
+    ),
+    prefix: relativePrefix("Path inside the bucket that every key starts with.", "prefix").optional(),
+    forcePathStyle: flag(
+      "True: the bucket is in the path (http://host/bucket/key), as most self-hosted services want it. Default false: it is in the host name.",
+    ).default(false),
+    credentialsSecretRef: z
+      .object({ name: objectName("Name of the Secret.") })
+      .describe(
+        "A Secret in this namespace with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN for temporary credentials. Default: the operator's own identity (environment, web identity, instance profile).",
+      )
+      .optional(),
+  })
+  .describe("A bucket of Amazon S3 or of a service that speaks its protocol.");
+
+const volumeSchema = z
+  .object({
+    path: matching(
+      "^[A-Za-z0-9][-A-Za-z0-9_.]*(/[A-Za-z0-9][-A-Za-z0-9_.]*)*$",
+      512,
+      "Folder under the operator's --artifact-root; it is made when it is missing.",
+      "path must be relative without '..', each part of letters, digits, '-', '_' and '.' with a letter or digit first, for example results/2026",
+    ),
+  })
+  .describe("A folder of the volume that is mounted into the operator.");
+
+export const artifactStoreSpecSchema = ruled(z.object({ s3: s3Schema.optional(), volume: volumeSchema.optional() }), [
+  {
+    cel: "has(self.s3) != has(self.volume)",
+    message: "an ArtifactStore needs exactly one of s3 and volume: set one, remove the other",
+    holds: ({ s3, volume }) => (s3 === undefined) !== (volume === undefined),
+  },
+]).describe("Where results are kept.");
+export type ArtifactStoreSpec = z.output<typeof artifactStoreSpecSchema>;
+
+export const artifactStoreStatusSchema = z
+  .object({
+    ...commonStatus,
+    location: text(4096, "Where artifacts go: s3://BUCKET/PREFIX, or file:// and the folder.", 0).optional(),
+  })
+  .default(PENDING_STATUS)
+  .describe("Whether the store works: a small object is written, read back and removed.");
+export type ArtifactStoreStatus = z.output<typeof artifactStoreStatusSchema>;
+
+export type ArtifactStore = KubeObject<ArtifactStoreSpec, ArtifactStoreStatus>;

@@ -1,0 +1,161 @@
+import { z } from "zod";
+import type { KubeObject } from "../../kube/types.ts";
+import { duration, flag, int, listOf, objectName, text, time, yuanStatus } from "./fields.ts";
+import { outputSchema } from "./job.ts";
+import { accountRefSchema, boundAccountSchema, commonStatus, PENDING_STATUS } from "./meta.ts";
+import { ruled } from "./rule.ts";
+
+export const billCycles = ["Day", "Week", "Month"] as const;
+export const billFormats = ["CSV", "JSON"] as const;
+export type BillFormat = (typeof billFormats)[number];
+
+/** Rows of a table in the status; an export has all of them. */
+export const TOP_ROWS = 20;
+
+/** The earliest 2026-01-01 00:00 that any time zone has (UTC+14); the account's own is checked before the first query. */
+const EARLIEST = "2025-12-31T10:00:00Z";
+
+const format = z
+  .enum(billFormats)
+  .default("CSV")
+  .describe("CSV: a line for each bill. JSON: all bills and the tables. Default CSV.");
+
+const moment = (description: string) =>
+  time(`${description} RFC 3339.`).refine(
+    (value) => !Number.isNaN(Date.parse(value)),
+    "must be a time as in RFC 3339, such as 2026-02-01T00:00:00Z",
+  );
+
+const exportSchema = z
+  .object({
+    configMap: z
+      .object({
+        name: objectName(
+          "Name of the ConfigMap, in the namespace of this object; it is made, and goes with this object.",
+        ),
+        format,
+      })
+      .describe("The ConfigMap to write; 1 MiB at most."),
+  })
+  .describe("Where the bills are written to, within the cluster.");
+
+export const billReportSpecSchema = ruled(
+  z.object({
+    accountRef: accountRefSchema.optional(),
+    cycle: z.enum(billCycles).default("Day").describe("What one bill covers: a Day, a Week or a Month. Default Day."),
+    startTime: moment(
+      "When the period begins, not before 2026-01-01 00:00 by the account's billing.timeZone.",
+    ).optional(),
+    lastDays: int(
+      1,
+      "Days that the period covers, its last day included: 1 is the last day alone. Days before 2026 are left out. 1 to 3660.",
+      3660,
+    ).optional(),
+    endTime: moment("When the period ends; what happens at this very moment is outside it. Default: now.").optional(),
+    category: text(255, "Only bills of this category, such as llm, gen_api or web_search. Default: all.").optional(),
+    productName: text(
+      255,
+      "Only bills whose product name matches this, as the service matches. Default: all.",
+    ).optional(),
+    refreshInterval: duration(
+      "How often the bills are read again, until the period is over and they are final. Default 1h.",
+    ).default("1h"),
+    exportTo: exportSchema.optional(),
+    output: outputSchema
+      .extend({ format })
+      .describe("The ArtifactStore to write the bills to; every refresh replaces what is there.")
+      .optional(),
+  }),
+  [
+    {
+      cel: "has(self.startTime) != has(self.lastDays)",
+      message: "exactly one of startTime and lastDays is needed: set one, remove the other",
+      holds: (spec) => (spec.startTime === undefined) !== (spec.lastDays === undefined),
+    },
+    {
+      cel: "!has(self.startTime) || !has(self.endTime) || self.startTime < self.endTime",
+      message: "endTime must be after startTime",
+      fieldPath: ".endTime",
+      holds: ({ startTime, endTime }) =>
+        startTime === undefined || endTime === undefined || Date.parse(startTime) < Date.parse(endTime),
+    },
+    {
+      cel: `!has(self.startTime) || self.startTime >= timestamp('${EARLIEST}')`,
+      message: "startTime must not be before 2026-01-01 00:00: the service has no bills of earlier times",
+      fieldPath: ".startTime",
+      holds: ({ startTime }) => startTime === undefined || Date.parse(startTime) >= Date.parse(EARLIEST),
+    },
+    {
+      cel: `!has(self.endTime) || self.endTime > timestamp('${EARLIEST}')`,
+      message: "endTime must be after 2026-01-01 00:00: the service has no bills of earlier times",
+      fieldPath: ".endTime",
+      holds: ({ endTime }) => endTime === undefined || Date.parse(endTime) > Date.parse(EARLIEST),
+    },
+    {
+      cel: "!has(self.exportTo) || !has(self.output)",
+      message: "exportTo and output exclude each other: set one, remove the other",
+      holds: (spec) => spec.exportTo === undefined || spec.output === undefined,
+    },
+  ],
+).describe("Which bills are reported, and where to.");
+export type BillReportSpec = z.output<typeof billReportSpecSchema>;
+
+const sums = {
+  amount: yuanStatus("Total cost."),
+  voucher: yuanStatus("Paid with vouchers."),
+  paid: yuanStatus("Paid in cash."),
+};
+const rowSums = { ...sums, records: int(0, "Bills.") };
+const top = (what: string) => `The ${TOP_ROWS} ${what} that cost most.`;
+
+export const billReportStatusSchema = z
+  .object({
+    ...commonStatus,
+    account: boundAccountSchema.optional(),
+    period: z
+      .object({ startTime: time("Start of the period."), endTime: time("End of the period.") })
+      .describe("The period that the bills below are of.")
+      .optional(),
+    totals: z.object(sums).describe("Sums over all bills of the period.").optional(),
+    byProduct: listOf(
+      z.object({ productName: text(512, "Product.", 0), productID: text(512, "Its identifier.", 0), ...rowSums }),
+      TOP_ROWS,
+      top("products"),
+    ).optional(),
+    byCategory: listOf(
+      z.object({ category: text(512, "Category.", 0), ...rowSums }),
+      TOP_ROWS,
+      top("categories"),
+    ).optional(),
+    byKey: listOf(
+      z.object({
+        keyID: text(512, "API key identifier.", 0),
+        keyName: text(512, "API key name.", 0),
+        keyMask: text(512, "The masked API key, as the service shows it.", 0),
+        ...rowSums,
+      }),
+      TOP_ROWS,
+      top("API keys"),
+    ).optional(),
+    records: int(0, "Bills of the period.").optional(),
+    unreadable: int(0, "Bills among them with an amount that is no integer, which the sums lack.").optional(),
+    asOf: time("When the bills were read.").optional(),
+    final: flag(
+      "True when the period was over and its bills settled as they were read: they are not read again.",
+    ).optional(),
+    export: z
+      .object({
+        configMap: text(253, "Name of the ConfigMap.", 0).optional(),
+        uri: text(4096, "Where the file is in the ArtifactStore.", 0).optional(),
+        sha256: text(64, "SHA-256 of the file in the ArtifactStore, in hex.", 0).optional(),
+        format: z.enum(billFormats).describe("CSV or JSON."),
+        bytes: z.int().min(0).describe("Size of the file."),
+      })
+      .describe("What was last written.")
+      .optional(),
+  })
+  .default(PENDING_STATUS)
+  .describe("What the period costs.");
+export type BillReportStatus = z.output<typeof billReportStatusSchema>;
+
+export type BillReport = KubeObject<BillReportSpec, BillReportStatus>;

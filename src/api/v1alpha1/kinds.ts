@@ -1,0 +1,169 @@
+import type { Resource } from "../../kube/resource.ts";
+import { accountSpecSchema, clusterAccountSpecSchema } from "./account.ts";
+import { accountStatusSchema } from "./account-status.ts";
+import { artifactStoreSpecSchema, artifactStoreStatusSchema } from "./artifact-store.ts";
+import { billReportSpecSchema, billReportStatusSchema } from "./bill-report.ts";
+import { AGE, type Column, conditionColumn, type KindDefinition } from "./definition.ts";
+import { gpuEndpointRules, gpuEndpointSpecSchema } from "./gpu-endpoint.ts";
+import { gpuEndpointStatusSchema } from "./gpu-endpoint-status.ts";
+import { GROUP, VERSION } from "./meta.ts";
+import { speechJobSpecSchema, speechJobStatusSchema } from "./speech-job.ts";
+import { videoJobSpecSchema, videoJobStatusSchema } from "./video-job.ts";
+
+const resource = (kind: string, plural: string, namespaced = true): Resource => ({
+  group: GROUP,
+  version: VERSION,
+  plural,
+  kind,
+  namespaced,
+});
+
+export const gpuEndpointResource = resource("GpuEndpoint", "gpuendpoints");
+export const speechJobResource = resource("SpeechJob", "speechjobs");
+export const videoJobResource = resource("VideoJob", "videojobs");
+export const accountResource = resource("Account", "accounts");
+export const clusterAccountResource = resource("ClusterAccount", "clusteraccounts", false);
+export const billReportResource = resource("BillReport", "billreports");
+export const artifactStoreResource = resource("ArtifactStore", "artifactstores");
+
+const readyReason = conditionColumn("Reason", "Ready", "reason", true);
+
+const gpuEndpoint: KindDefinition = {
+  resource: gpuEndpointResource,
+  description: "A serverless GPU endpoint at the remote service, kept equal to its spec.",
+  singular: "gpuendpoint",
+  shortNames: ["gpuep"],
+  columns: [
+    conditionColumn("Ready", "Ready", "status"),
+    { name: "Status", type: "string", jsonPath: ".status.remote.status" },
+    { name: "Workers", type: "integer", jsonPath: ".status.workers.ready" },
+    { name: "URL", type: "string", jsonPath: ".status.url" },
+    AGE,
+    { name: "Endpoint-ID", type: "string", jsonPath: ".status.endpointID", wide: true },
+    { name: "Image", type: "string", jsonPath: ".spec.image", wide: true },
+    readyReason,
+  ],
+  spec: gpuEndpointSpecSchema,
+  status: gpuEndpointStatusSchema,
+  rules: gpuEndpointRules,
+  scale: {
+    specReplicasPath: ".spec.workers.min",
+    statusReplicasPath: ".status.workers.ready",
+    labelSelectorPath: ".status.selector",
+  },
+};
+
+const jobColumns = (modelPath: string): Column[] => [
+  { name: "Phase", type: "string", jsonPath: ".status.phase" },
+  { name: "Progress", type: "integer", jsonPath: ".status.progressPercent" },
+  { name: "Model", type: "string", jsonPath: modelPath },
+  { name: "Task", type: "string", jsonPath: ".status.taskID" },
+  AGE,
+  { name: "Result", type: "string", jsonPath: ".status.results[0].url", wide: true },
+  { name: "Artifact", type: "string", jsonPath: ".status.results[0].artifact.uri", wide: true },
+  { name: "Duration", type: "string", jsonPath: ".status.duration", wide: true },
+  readyReason,
+];
+
+const speechJob: KindDefinition = {
+  resource: speechJobResource,
+  description: "One paid speech synthesis: at once, as a stream, or as a remote task.",
+  singular: "speechjob",
+  shortNames: ["speech"],
+  columns: jobColumns(".spec.model"),
+  spec: speechJobSpecSchema,
+  status: speechJobStatusSchema,
+  rules: [],
+};
+
+const videoJob: KindDefinition = {
+  resource: videoJobResource,
+  description: "One paid video generation, from an image or from reference videos.",
+  singular: "videojob",
+  shortNames: ["video"],
+  columns: jobColumns(".status.model"),
+  spec: videoJobSpecSchema,
+  status: videoJobStatusSchema,
+  rules: [],
+};
+
+const accountColumns: Column[] = [
+  conditionColumn("Ready", "Ready", "status"),
+  conditionColumn("Authenticated", "Authenticated", "status"),
+  { name: "Base-URL", type: "string", jsonPath: ".spec.baseURL" },
+  AGE,
+  { name: "Endpoints", type: "integer", jsonPath: ".status.endpoints.managed", wide: true },
+  { name: "Tasks", type: "integer", jsonPath: ".status.tasks.inFlight", wide: true },
+  { name: "Month", type: "string", jsonPath: ".status.spend.month", wide: true },
+  readyReason,
+];
+
+const account: KindDefinition = {
+  resource: accountResource,
+  description: "An account of the remote service for one namespace: base URL, API key, limits, budgets and spending.",
+  singular: "account",
+  shortNames: ["acct"],
+  columns: accountColumns,
+  spec: accountSpecSchema,
+  status: accountStatusSchema,
+  rules: [],
+};
+
+const clusterAccount: KindDefinition = {
+  resource: clusterAccountResource,
+  description: "An account of the remote service that many namespaces may use.",
+  singular: "clusteraccount",
+  shortNames: ["cacct"],
+  columns: accountColumns,
+  spec: clusterAccountSpecSchema,
+  status: accountStatusSchema,
+  rules: [],
+};
+
+const billReport: KindDefinition = {
+  resource: billReportResource,
+  description: "The bills of an account over a period: sums, tables and an export, read again until they are final.",
+  singular: "billreport",
+  shortNames: ["bill"],
+  columns: [
+    conditionColumn("Ready", "Ready", "status"),
+    { name: "Amount", type: "string", jsonPath: ".status.totals.amount" },
+    { name: "Paid", type: "string", jsonPath: ".status.totals.paid" },
+    { name: "Records", type: "integer", jsonPath: ".status.records" },
+    { name: "As-Of", type: "date", jsonPath: ".status.asOf" },
+    AGE,
+    { name: "From", type: "string", jsonPath: ".status.period.startTime", wide: true },
+    { name: "To", type: "string", jsonPath: ".status.period.endTime", wide: true },
+    readyReason,
+  ],
+  spec: billReportSpecSchema,
+  status: billReportStatusSchema,
+  rules: [],
+};
+
+const artifactStore: KindDefinition = {
+  resource: artifactStoreResource,
+  description: "A place where results are copied before their URLs expire: an S3 bucket or a folder of a volume.",
+  singular: "artifactstore",
+  shortNames: ["store"],
+  columns: [
+    conditionColumn("Ready", "Ready", "status"),
+    { name: "Location", type: "string", jsonPath: ".status.location" },
+    AGE,
+    readyReason,
+  ],
+  spec: artifactStoreSpecSchema,
+  status: artifactStoreStatusSchema,
+  rules: [],
+};
+
+/** Every kind of the group. */
+export const KINDS: readonly KindDefinition[] = [
+  gpuEndpoint,
+  speechJob,
+  videoJob,
+  account,
+  clusterAccount,
+  billReport,
+  artifactStore,
+];

@@ -1,0 +1,129 @@
+import { z } from "zod";
+import type { Condition } from "../../kube/types.ts";
+import { dataKey, int, listOf, objectName, text, time } from "./fields.ts";
+import { ruled } from "./rule.ts";
+
+export const GROUP = "mooring.dev";
+export const VERSION = "v1alpha1";
+export const API_VERSION = `${GROUP}/${VERSION}`;
+
+export const FINALIZER = "mooring.dev/finalizer";
+
+/** What a user may write on any object of ours. */
+export const ANNOTATIONS = {
+  /** Any new value: reconcile and read the remote now. Echoed in `status.lastHandledReconcileAt`. */
+  reconcileRequestedAt: "mooring.dev/reconcile-requested-at",
+  /** The alias that `flux reconcile` writes. */
+  fluxRequestedAt: "reconcile.fluxcd.io/requestedAt",
+  /** "true": no remote write and no remote read for this object; deletion still works. */
+  paused: "mooring.dev/paused",
+  /** Any new value releases a job halted with `SubmissionUnknown`. Echoed in `status.lastHandledResubmitToken`. */
+  resubmitToken: "mooring.dev/resubmit-token",
+  /** Overrides `spec.deletionPolicy`, so that a stuck deletion can be released. */
+  deletionPolicy: "mooring.dev/deletion-policy",
+} as const;
+
+/** The condition that stands from creation on: without any `Ready`, kstatus would call a new object Current at once. */
+export const PENDING_CONDITION: Condition = {
+  type: "Ready",
+  status: "Unknown",
+  reason: "Pending",
+  message: "Waiting for controller",
+  lastTransitionTime: "1970-01-01T00:00:00Z",
+};
+
+const conditionSchema = z.object({
+  type: text(316, "Type of the condition, in CamelCase; unique in the list."),
+  status: z.enum(["True", "False", "Unknown"]).describe("True, False or Unknown."),
+  reason: text(1024, "One word in CamelCase for programs: a value of the closed list of reasons."),
+  message: text(32_768, "What happened and, where a person must act, what to do.", 0),
+  lastTransitionTime: time("When `status` of this condition last changed."),
+  observedGeneration: z
+    .int()
+    .min(0)
+    .describe("The metadata.generation this condition was computed from.")
+    .exactOptional(),
+});
+
+export const conditionsSchema = listOf(
+  conditionSchema,
+  16,
+  "The state of the object as metav1.Condition. Ready is always present; Reconciling and Stalled are present only while True.",
+  "type",
+).default([PENDING_CONDITION]);
+
+/** What every status carries. */
+export const commonStatus = {
+  observedGeneration: z.int().min(0).describe("The metadata.generation that was last acted upon.").optional(),
+  lastHandledReconcileAt: text(
+    1024,
+    "The value of the annotation mooring.dev/reconcile-requested-at that was last acted upon.",
+    0,
+  ).optional(),
+  conditions: conditionsSchema,
+};
+
+/** The default of `status` of every kind. */
+export const PENDING_STATUS: { conditions: Condition[] } = { conditions: [PENDING_CONDITION] };
+
+export const accountKinds = ["Account", "ClusterAccount"] as const;
+
+export const accountRefSchema = z
+  .object({
+    kind: z.enum(accountKinds).default("Account").describe("Account (of the same namespace) or ClusterAccount."),
+    name: objectName("Name of the account."),
+  })
+  .describe(
+    "The account that pays and whose key is used. Default: Account `default` of the namespace, else ClusterAccount `default`.",
+  );
+export type AccountRef = z.output<typeof accountRefSchema>;
+
+export const boundAccountSchema = z
+  .object({
+    kind: z.enum(accountKinds).describe("Account or ClusterAccount."),
+    name: text(253, "Name of the account."),
+    baseURL: text(2048, "Base URL of the account when it was bound; if it changes, nothing is sent."),
+  })
+  .describe("The account this object is bound to.");
+export type BoundAccount = z.output<typeof boundAccountSchema>;
+
+export const secretKeyRefSchema = z
+  .object({ name: objectName("Name of the Secret."), key: dataKey("Key in the Secret.") })
+  .describe("A key of a Secret in the namespace of this object.");
+export type SecretKeyRef = z.output<typeof secretKeyRefSchema>;
+
+export const configMapKeyRefSchema = z
+  .object({ name: objectName("Name of the ConfigMap."), key: dataKey("Key in the ConfigMap.") })
+  .describe("A key of a ConfigMap in the namespace of this object.");
+export type ConfigMapKeyRef = z.output<typeof configMapKeyRefSchema>;
+
+/** A value from exactly one of a Secret and a ConfigMap. `name` is the field as the messages call it. */
+export function valueSource(name: string, description: string) {
+  return ruled(
+    z.object({ secretKeyRef: secretKeyRefSchema.optional(), configMapKeyRef: configMapKeyRefSchema.optional() }),
+    [
+      {
+        cel: "has(self.secretKeyRef) != has(self.configMapKeyRef)",
+        message: `${name} needs exactly one of secretKeyRef and configMapKeyRef: set one, remove the other`,
+        holds: (value) => (value.secretKeyRef === undefined) !== (value.configMapKeyRef === undefined),
+      },
+    ],
+  ).describe(description);
+}
+
+/** Where a submission stands: `Intended` is committed in the journal, the rest is what came of it. */
+export const submissionStates = ["Intended", "Accepted", "NotSent", "Refused", "Unknown"] as const;
+export type SubmissionState = (typeof submissionStates)[number];
+
+export const submissionSchema = z
+  .object({
+    id: text(256, "Identity of this submission in the journal."),
+    specHash: text(128, "Hash of the request as it was sent."),
+    attempt: int(0, "Which attempt this is, counted from 1."),
+    state: z
+      .enum(submissionStates)
+      .describe("Intended: committed, outcome not known yet. Accepted, NotSent, Refused, Unknown: what came of it."),
+    time: time("When this state was reached."),
+  })
+  .describe("The last create or paid request of this object.");
+export type Submission = z.output<typeof submissionSchema>;

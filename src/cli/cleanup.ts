@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { Command } from "commander";
+import { parseDuration } from "../api/v1alpha1/duration.ts";
+import { deadlineSignal, systemClock } from "../clock.ts";
+import { createKubeClient, type KubeClient } from "../kube/client.ts";
+import { loadCredentials } from "../kube/credentials.ts";
+import { isNotFound } from "../kube/errors.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeObject } from "../kube/types.ts";
+import { createLogger } from "../log.ts";
+import { createLeaderElector, leaseResource } from "../runtime/leader.ts";
+import { configMapResource, type JournalEntry } from "../submission/journal.ts";
+import { JOURNAL_NAME, LEASE_NAME } from "./operator.ts";
+import { releaseObjects } from "./release-objects.ts";
+
+const deploymentResource: Resource = {
+  group: "apps",
+  version: "v1",
+  plural: "deployments",
+  kind: "Deployment",
+  namespaced: true,
+};
+
+type Flags = {
+  kubeconfig?: string;
+  leaderElectionNamespace?: string;
+  watchNamespaces: string;
+  stopDeployment?: string;
+  timeout: string;
+  dryRun: boolean;
+};
+
+/** `mooring cleanup`: nothing hangs when the operator is gone. The chart runs it before an uninstall. */
+export function registerCleanupCommand(program: Command): void {
+  program
+    .command("cleanup")
+    .description("take Mooring's finalizers off, so that objects can be deleted without an operator; calls no service")
+    .option("--kubeconfig <path>", "path of the kubeconfig; default KUBECONFIG, ~/.kube/config, or the pod's own")
+    .option(
+      "--leader-election-namespace <name>",
+      "where the operator's lease and journal live; default as the operator",
+    )
+    .option("--watch-namespaces <list>", "only these namespaces, separated by commas; default all", "")
+    .option("--stop-deployment <name>", "scale this Deployment beside the lease to 0 first")
+    .option("--timeout <duration>", "how long a running operator may take to end, as 30s or 5m", "60s")
+    .option("--dry-run", "only print what would be done, whether or not an operator runs", false)
+    .action(async (flags: Flags) => {
+      const kube = createKubeClient(await loadCredentials({ kubeconfig: flags.kubeconfig, env: process.env }));
+      try {
+        await cleanUp(kube, flags);
+      } finally {
+        await kube.close();
+      }
+    });
+}
+
+async function cleanUp(kube: KubeClient, flags: Flags): Promise<void> {
+  const namespace = flags.leaderElectionNamespace ?? kube.defaultNamespace ?? "default";
+  const timeout = deadlineSignal(parseDuration(flags.timeout));
+  const { dryRun } = flags;
+  // Holding the operator's own lease is what keeps an operator from working while finalizers are taken off.
+  const elector = createLeaderElector({
+    client: kube,
+    namespace,
+    name: LEASE_NAME,
+    identity: `cleanup_${hostname()}_${randomUUID()}`,
+    clock: systemClock,
+    log: createLogger({ logLevel: "warn", logFormat: "json" }),
+  });
+  if (!dryRun) {
+    if (flags.stopDeployment !== undefined) await stopDeployment(kube, namespace, flags.stopDeployment);
+    await elector.acquire(timeout).catch((cause: unknown) => {
+      throw new Error(
+        `an operator still holds the lease ${namespace}/${LEASE_NAME} after ${flags.timeout}: scale it to 0 (kubectl scale deployment --replicas=0) and run this again`,
+        { cause },
+      );
+    });
+  }
+  let released = 0;
+  try {
+    const namespaces = flags.watchNamespaces.split(",").filter((name) => name !== "");
+    for await (const { kind, key, deleting } of releaseObjects(kube, { namespaces, dryRun, signal: elector.lost })) {
+      released++;
+      const done = dryRun ? "would be taken off" : "taken off";
+      console.log(`${kind} ${key}: finalizer ${done}${deleting ? ", its deletion goes on" : ""}`);
+    }
+    await settleJournal(kube, namespace, dryRun);
+  } finally {
+    if (!dryRun) await elector.release();
+  }
+  if (!dryRun) await removeIfThere(kube, leaseResource, namespace, LEASE_NAME);
+  console.log(
+    `${released} ${released === 1 ? "object" : "objects"} ${dryRun ? "would be " : ""}released; what is at the service stays there as it is`,
+  );
+}
+
+async function stopDeployment(kube: KubeClient, namespace: string, name: string): Promise<void> {
+  try {
+    await kube.mergePatch(deploymentResource, { namespace, name, subresource: "scale" }, { spec: { replicas: 0 } });
+    console.log(`Deployment ${namespace}/${name}: scaled to 0`);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    console.log(`Deployment ${namespace}/${name}: not there`);
+  }
+}
+
+type JournalMap = KubeObject & { data?: { intents?: string } };
+
+/** The journal goes unless it is the only trace of something that may have been paid. */
+async function settleJournal(kube: KubeClient, namespace: string, dryRun: boolean): Promise<void> {
+  let journal: JournalMap;
+  try {
+    journal = await kube.get<JournalMap>(configMapResource, { namespace, name: JOURNAL_NAME });
+  } catch (error) {
+    if (isNotFound(error)) return;
+    throw error;
+  }
+  const intents = JSON.parse(journal.data?.intents ?? "[]") as JournalEntry[];
+  for (const { kind, key, operation, time } of intents) {
+    console.log(`${kind} ${key}: ${operation} of ${time} has no known outcome; it may have been sent and charged`);
+  }
+  if (intents.length > 0) {
+    console.log(`ConfigMap ${namespace}/${JOURNAL_NAME} stays: an operator that comes back needs it`);
+  } else if (!dryRun) {
+    await removeIfThere(kube, configMapResource, namespace, JOURNAL_NAME);
+  }
+}
+
+async function removeIfThere(kube: KubeClient, resource: Resource, namespace: string, name: string): Promise<void> {
+  try {
+    await kube.delete(resource, { namespace, name });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

@@ -1,0 +1,162 @@
+import { access, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Command, Option } from "commander";
+import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
+import { gpuEndpointResource } from "../api/v1alpha1/kinds.ts";
+import { endpointIDsOf } from "../controllers/gpu-endpoint/orphans.ts";
+import { isForbidden } from "../kube/errors.ts";
+import {
+  type AccountFlags,
+  addAccountOptions,
+  addGenerationOption,
+  lazyCluster,
+  listPatiently,
+  type OpenCluster,
+  openAccount,
+} from "./account-source.ts";
+import { type EnvMode, envModes } from "./import/env.ts";
+import { gatherEndpoints } from "./import/gather.ts";
+import { type ImportedEndpoint, importedEndpoints } from "./import/manifest.ts";
+
+type Flags = AccountFlags & {
+  keyword?: string;
+  endpointId: string[];
+  out: string;
+  force?: boolean;
+  env: EnvMode;
+  managementPolicy: GpuEndpoint["spec"]["managementPolicy"];
+  deletionPolicy: GpuEndpoint["spec"]["deletionPolicy"];
+  includeManaged?: boolean;
+};
+
+const NOT_WRITTEN = 3;
+
+const EXIT_CODES = `
+Exit codes: 0 every endpoint is written; 1 it failed, and the last line says why; ${NOT_WRITTEN} every endpoint is written
+but those that no GpuEndpoint can stand for, each with a line that says why.`;
+
+/** `mooring import`: writes a manifest for every endpoint that an account has. */
+export function registerImportCommand(program: Command): void {
+  const command = program
+    .command("import")
+    .description("write a manifest for each endpoint that exists at the service; changes nothing there");
+  addGenerationOption(addAccountOptions(command))
+    .option("--keyword <text>", "only endpoints that the service finds by this")
+    .option("--endpoint-id <id>", "only this endpoint; may be repeated", append, [])
+    .option("--out <dir>", "directory for one file per object, or - for standard output", "-")
+    .option("--force", "overwrite files that exist")
+    .addOption(
+      new Option("--env <how>", "values of the environment: in a Secret beside, inline, or left at the service")
+        .choices(envModes)
+        .default("secret"),
+    )
+    .addOption(policy("--management-policy <policy>", ["Observe", "Full"], "Observe"))
+    .addOption(policy("--deletion-policy <policy>", ["Retain", "ScaleToZero", "Delete"], "Retain"))
+    .option("--include-managed", "also endpoints that a GpuEndpoint of the cluster stands for already")
+    .addHelpText("after", EXIT_CODES)
+    .action(async (flags: Flags) => {
+      process.exitCode = await run(flags);
+    });
+}
+
+function policy(flags: string, choices: string[], fallback: string): Option {
+  const field = flags.startsWith("--management") ? "managementPolicy" : "deletionPolicy";
+  return new Option(flags, `spec.${field} of what is written`).choices(choices).default(fallback);
+}
+
+async function run(flags: Flags): Promise<number> {
+  const cluster = lazyCluster(flags, process.env);
+  try {
+    const account = await openAccount(flags, process.env, cluster.open);
+    try {
+      const { records, warning } = await gatherEndpoints({
+        client: account.client,
+        generation: flags.generation ?? account.generation,
+        ...(flags.endpointId.length === 0 ? {} : { ids: flags.endpointId }),
+        ...(flags.keyword === undefined ? {} : { keyword: flags.keyword }),
+      });
+      if (warning !== undefined) say(`warning: ${warning}`);
+      // Without an account object there need not be a cluster to ask.
+      const objects = account.ref === undefined ? [] : await clusterEndpoints(await cluster.open());
+      const managed = new Set(objects.flatMap(endpointIDsOf));
+      const wanted = records.filter(({ id }) => flags.includeManaged || !managed.has(id));
+      const ids = new Set(wanted.map(({ id }) => id));
+      const others = objects.filter((object) => !endpointIDsOf(object).some((id) => ids.has(id)));
+      const inNamespace = flags.namespace === undefined && account.ref?.kind === "Account";
+      const namespace = inNamespace ? (await cluster.open()).namespace : flags.namespace;
+      const imported = importedEndpoints(wanted, {
+        accountRef: account.ref,
+        env: flags.env,
+        managementPolicy: flags.managementPolicy,
+        deletionPolicy: flags.deletionPolicy,
+        namespace,
+        reservedNames: others
+          .filter(({ metadata }) => metadata.namespace === namespace)
+          .map(({ metadata }) => metadata.name),
+      });
+      await write(imported, flags);
+      return report(imported, records.length - wanted.length, flags.out);
+    } finally {
+      await account.close();
+    }
+  } finally {
+    await cluster.close();
+  }
+}
+
+/** The objects that may stand for endpoints; of the namespace alone where no more may be seen. */
+async function clusterEndpoints({ kube, namespace }: OpenCluster): Promise<GpuEndpoint[]> {
+  return listPatiently<GpuEndpoint>(kube, gpuEndpointResource).catch((error: unknown) => {
+    if (!isForbidden(error)) throw error;
+    say(`warning: GpuEndpoints of other namespaces than ${namespace} may not be listed, so theirs are imported too`);
+    return listPatiently<GpuEndpoint>(kube, gpuEndpointResource, namespace);
+  });
+}
+
+async function write(imported: readonly ImportedEndpoint[], { out, force }: Flags): Promise<void> {
+  // The Secret's file sorts first, and kubectl applies a directory in that order.
+  const files = imported.flatMap(({ name, endpoint, secret }) => [
+    ...(secret === undefined ? [] : [{ path: join(out, `${name}-env.secret.yaml`), text: secret, mode: 0o600 }]),
+    ...(endpoint === undefined ? [] : [{ path: join(out, `${name}.yaml`), text: endpoint, mode: 0o644 }]),
+  ]);
+  if (out === "-") {
+    process.stdout.write(files.map(({ text }) => text).join("---\n"));
+    return;
+  }
+  await mkdir(out, { recursive: true });
+  for (const { path } of files) {
+    if (!force && (await exists(path))) throw new Error(`${path} exists: move it away, or overwrite it with --force`);
+  }
+  for (const { path, text, mode } of files) await writeFile(path, text, { mode });
+}
+
+function report(imported: readonly ImportedEndpoint[], skipped: number, out: string): number {
+  for (const { problems } of imported) for (const problem of problems) say(problem);
+  const written = imported.filter(({ endpoint }) => endpoint !== undefined);
+  const secrets = written.filter(({ secret }) => secret !== undefined).length;
+  const missing = imported.length - written.length;
+  say(
+    [
+      `${written.length} written${out === "-" ? "" : ` to ${out}`}`,
+      ...(secrets === 0 ? [] : [`${secrets} with a Secret`]),
+      ...(missing === 0 ? [] : [`${missing} not written`]),
+      ...(skipped === 0 ? [] : [`${skipped} left out that the cluster manages already (--include-managed)`]),
+    ].join(", "),
+  );
+  return missing === 0 ? 0 : NOT_WRITTEN;
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function append(value: string, values: string[]): string[] {
+  return [...values, value];
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}

@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import type { EndpointEnv } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+
+/**
+ * What becomes of the environment's values, any of which may be a secret. `secret`: a Secret beside the manifest holds
+ * them. `inline`: they stand in the manifest. `omit`: they stay at the service, and Mooring leaves them alone.
+ */
+export const envModes = ["secret", "inline", "omit"] as const;
+export type EnvMode = (typeof envModes)[number];
+
+/** The most that a Secret can hold (Kubernetes: MaxSecretSize). */
+export const MAX_SECRET_BYTES = 1024 * 1024;
+
+/** Variables that refer to a Secret `secretName`, and the Secret's `data` (base64, by key). */
+export function envFromSecret(
+  envs: EndpointRecord["envs"],
+  secretName: string,
+): { env: EndpointEnv[]; data: Record<string, string>; bytes: number } {
+  const data: Record<string, string> = {};
+  let bytes = 0;
+  const env = envs.map(({ key: name, value }): EndpointEnv => {
+    const key = freeKey(name, data);
+    const content = Buffer.from(value, "utf8");
+    data[key] = content.toString("base64");
+    bytes += content.length;
+    return { name, valueFrom: { secretKeyRef: { name: secretName, key } } };
+  });
+  return { env, data, bytes };
+}
+
+/** The variable's own name where it can be a key of a Secret, else what is left of it with a hash of the whole. */
+function freeKey(name: string, taken: Readonly<Record<string, string>>): string {
+  if (/^[-_a-zA-Z0-9][-._a-zA-Z0-9]{0,252}$/.test(name) && !Object.hasOwn(taken, name)) return name;
+  const hash = createHash("sha256").update(name).digest("hex").slice(0, 10);
+  return `${name.replaceAll(/[^-_a-zA-Z0-9]+/g, "_").slice(0, 200)}-${hash}`;
+}

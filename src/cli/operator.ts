@@ -1,0 +1,174 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { Command } from "commander";
+import { systemClock } from "../clock.ts";
+import { namespaceResource } from "../controllers/account/namespaces.ts";
+import { createKubeClient } from "../kube/client.ts";
+import { loadCredentials } from "../kube/credentials.ts";
+import { createLogger } from "../log.ts";
+import { assembleOperator } from "../operator/assemble.ts";
+import {
+  flagOf,
+  type OperatorConfig,
+  operatorConfigSchema,
+  parseOperatorConfig,
+  variableOf,
+} from "../operator/config.ts";
+import { createApiHealth } from "../runtime/api-health.ts";
+import { serveMetrics, serveProbes } from "../runtime/http.ts";
+import { createLeaderElector } from "../runtime/leader.ts";
+import { createMetrics } from "../runtime/metrics.ts";
+import { createTokenReviewGate } from "../runtime/metrics-auth.ts";
+import { createJournal } from "../submission/journal.ts";
+
+export const JOURNAL_NAME = "mooring-journal";
+export const LEASE_NAME = "mooring-operator";
+
+const HELP: Record<keyof OperatorConfig, string> = {
+  kubeconfig: "path of the kubeconfig; default KUBECONFIG, ~/.kube/config, or the pod's service account",
+  metricsBindAddress: "where /metrics is served, [HOST]:PORT; 0 is off (default :8080)",
+  metricsAuth:
+    "who may read /metrics: none is everybody; token-review asks the API server about each bearer token (default none)",
+  healthProbeBindAddress: "where /healthz and /readyz are served, [HOST]:PORT; 0 is off (default :8081)",
+  leaderElect: "run only while holding the lease, for several replicas (default false)",
+  leaderElectionNamespace:
+    "namespace of the lease and the journal; default the pod's, else the kubeconfig context's, else default",
+  watchNamespaces: "comma-separated namespaces to watch; default all",
+  maxConcurrentReconciles: "objects of a kind that are worked on at once, 1-1000 (default 64)",
+  logLevel: "trace, debug, info, warn, error or fatal (default info)",
+  logFormat: "json or pretty (default json)",
+  allowPrivateNetworks:
+    "let namespaced Accounts and ArtifactStores use private addresses, for development or a store in the cluster (default false)",
+  artifactRoot:
+    "folder, of a mounted volume, under which ArtifactStores with spec.volume keep their files; default none",
+};
+const SWITCHES: readonly string[] = ["leaderElect", "allowPrivateNetworks"];
+
+/** `mooring operator`: controller-runtime's customary flags, each with an environment variable. */
+export function registerOperatorCommand(program: Command): void {
+  const command = program.command("operator").description("watch the cluster and keep the remote service as it says");
+  for (const setting of Object.keys(operatorConfigSchema.shape)) {
+    const help = HELP[setting as keyof OperatorConfig];
+    const argument = SWITCHES.includes(setting) ? "[boolean]" : "<value>";
+    command.option(`${flagOf(setting)} ${argument}`, `${help} [$${variableOf(setting)}]`);
+  }
+  command.action(async (flags: Record<string, unknown>) => {
+    let config: OperatorConfig;
+    try {
+      config = parseOperatorConfig(flags, process.env);
+    } catch (error) {
+      return command.error(error instanceof Error ? error.message : String(error), { exitCode: 2 });
+    }
+    process.exitCode = await runOperator(config, terminationSignal());
+  });
+}
+
+/** Aborts on the first SIGTERM or SIGINT; a second one ends the process at once. */
+function terminationSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ["SIGTERM", "SIGINT"] as const) {
+    process.on(name, () => {
+      if (stop.signal.aborted) process.exit(130);
+      stop.abort(new Error(name));
+    });
+  }
+  return stop.signal;
+}
+
+/** Runs until told to stop. Returns the exit code: 1 when leadership was lost or the start failed. */
+async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<number> {
+  const log = createLogger(config);
+  const metrics = createMetrics();
+  const clock = systemClock;
+  const random = Math.random;
+  const identity = `${hostname()}_${randomUUID()}`;
+  const fenced = new AbortController();
+  const credentials = await loadCredentials({
+    kubeconfig: config.kubeconfig,
+    env: process.env,
+    onProblem: (reason) => log.warn({ reason }, "credentials not renewed"),
+  });
+  const host = new URL(credentials.server).host;
+  const health = createApiHealth(clock);
+  const kube = createKubeClient(credentials, {
+    onRequest: (request) => {
+      health.observe(request);
+      metrics.restRequests.inc({ method: request.verb, code: String(request.status), host });
+    },
+  });
+  const namespace = config.leaderElectionNamespace ?? kube.defaultNamespace ?? "default";
+  metrics.leader.set({ name: LEASE_NAME }, 0);
+  const journal = createJournal({
+    client: kube,
+    namespace,
+    name: JOURNAL_NAME,
+    identity,
+    clock,
+    random,
+    log,
+    onCommit: (entries) => {
+      metrics.journalCommits.inc();
+      metrics.journalIntents.set(entries);
+    },
+    onFenced: (error) => fenced.abort(error),
+  });
+  const elector = config.leaderElect
+    ? createLeaderElector({
+        client: kube,
+        namespace,
+        name: LEASE_NAME,
+        identity,
+        clock,
+        log,
+        onLeading: (leading) => metrics.leader.set({ name: LEASE_NAME }, leading ? 1 : 0),
+      })
+    : undefined;
+  try {
+    const clusterUID = await readClusterUID();
+    const { manager, recorder } = assembleOperator({
+      ...config,
+      kube,
+      clock,
+      random,
+      log,
+      metrics,
+      journal,
+      elector,
+      identity,
+      clusterUID,
+    });
+    const probes = await serveProbes(config.healthProbeBindAddress, {
+      healthz: { ping: () => undefined },
+      readyz: {
+        caches: () => manager.ready(),
+        watch: health.watch,
+        ...(elector === undefined ? {} : { lease: health.lease }),
+      },
+    });
+    const gate = config.metricsAuth === "none" ? undefined : createTokenReviewGate({ client: kube, clock, log });
+    const metricsServer = await serveMetrics(config.metricsBindAddress, metrics.registry, gate);
+    log.info(
+      { server: credentials.server, namespace, probes: probes.port, metrics: metricsServer.port },
+      "operator starts",
+    );
+    try {
+      await manager.run(AbortSignal.any([stop, fenced.signal]));
+      if (fenced.signal.aborted) throw fenced.signal.reason;
+    } finally {
+      await recorder.flush(AbortSignal.timeout(2_000));
+      await Promise.all([probes.close(), metricsServer.close()]);
+    }
+    log.info("operator stopped");
+    return 0;
+  } catch (error) {
+    log.fatal({ reason: error instanceof Error ? error.message : String(error) }, "operator ends");
+    return 1;
+  } finally {
+    await kube.close();
+  }
+
+  async function readClusterUID(): Promise<string> {
+    const system = await kube.get(namespaceResource, { name: "kube-system" }, { signal: stop });
+    return system.metadata.uid ?? "";
+  }
+}

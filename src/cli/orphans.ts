@@ -1,0 +1,106 @@
+import { type Command, Option } from "commander";
+import { stringify } from "yaml";
+import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
+import { gpuEndpointResource } from "../api/v1alpha1/kinds.ts";
+import { namespaceResource } from "../controllers/account/namespaces.ts";
+import { knownEndpoints } from "../controllers/gpu-endpoint/orphans.ts";
+import {
+  type AccountFlags,
+  addAccountOptions,
+  addGenerationOption,
+  lazyCluster,
+  listPatiently,
+  openAccount,
+} from "./account-source.ts";
+import { gatherEndpoints } from "./import/gather.ts";
+import { oneLine } from "./import/yaml.ts";
+import { age, tableOf } from "./table.ts";
+import { type UnclaimedEndpoint, unclaimedEndpoints } from "./unclaimed-endpoints.ts";
+
+const FORMATS = ["table", "json", "yaml", "name"] as const;
+type Flags = AccountFlags & { keyword?: string; output: (typeof FORMATS)[number]; exitCode?: boolean };
+
+const FOUND = 3;
+const HELP = `
+Nothing is changed or deleted. GENERATED is yes where the app name has the form that Mooring gives: an operator made the
+endpoint, of this cluster or of another one that uses the same account.
+
+Exit codes: 0 the list is complete; 1 it failed, and the last line says why; ${FOUND} with --exit-code, there are some.`;
+
+/** `mooring orphans`: lists what an account has and no GpuEndpoint of the cluster stands for. */
+export function registerOrphansCommand(program: Command): void {
+  const command = program
+    .command("orphans")
+    .description("list the endpoints of an account that no GpuEndpoint of the cluster stands for");
+  addGenerationOption(addAccountOptions(command))
+    .option("--keyword <text>", "only endpoints that the service finds by this")
+    .addOption(
+      new Option("-o, --output <format>", "table, json, yaml, or name: one id a line")
+        .choices(FORMATS)
+        .default("table"),
+    )
+    .option("--exit-code", `end with ${FOUND} when there are some`)
+    .addHelpText("after", HELP)
+    .action(async (flags: Flags) => {
+      process.exitCode = await run(flags);
+    });
+}
+
+async function run(flags: Flags): Promise<number> {
+  const cluster = lazyCluster(flags, process.env);
+  try {
+    const { kube } = await cluster.open();
+    const account = await openAccount(flags, process.env, cluster.open);
+    try {
+      const { records } = await gatherEndpoints({
+        client: account.client,
+        generation: flags.generation ?? account.generation,
+        completed: false,
+        ...(flags.keyword === undefined ? {} : { keyword: flags.keyword }),
+      });
+      // After the service: an object is there before its endpoint, so what was made meanwhile is no orphan. Objects of all
+      // namespaces, or endpoints of other teams would look like orphans.
+      const objects = await listPatiently<GpuEndpoint>(kube, gpuEndpointResource);
+      const { uid = "" } = (await kube.get(namespaceResource, { name: "kube-system" })).metadata;
+      const found = unclaimedEndpoints(records, knownEndpoints(objects, uid));
+      process.stdout.write(rendered(found, flags.output, Date.now()));
+      if (found.length === 0)
+        say(`No orphans: ${records.length} endpoints at ${account.baseURL}, each has a GpuEndpoint.`);
+      return flags.exitCode && found.length > 0 ? FOUND : 0;
+    } finally {
+      await account.close();
+    }
+  } finally {
+    await cluster.close();
+  }
+}
+
+function rendered(found: readonly UnclaimedEndpoint[], format: Flags["output"], now: number): string {
+  switch (format) {
+    case "json":
+      return `${JSON.stringify({ items: found }, null, 4)}\n`;
+    case "yaml":
+      return stringify({ items: found }, { compat: "yaml-1.1", lineWidth: 0 });
+    case "name":
+      return found.map(({ id }) => `${id}\n`).join("");
+    case "table":
+      return found.length === 0
+        ? ""
+        : tableOf(
+            HEADINGS,
+            found.map((endpoint) => row(endpoint, now)),
+          );
+  }
+}
+
+const HEADINGS = ["ID", "NAME", "APP-NAME", "STATUS", "WORKERS", "GENERATED", "AGE"];
+
+function row({ id, name, appName, status, workers, generated, createdAt }: UnclaimedEndpoint, now: number): string[] {
+  const bounds = `${workers.total} (${workers.min ?? "?"}-${workers.max ?? "?"})`;
+  const since = createdAt === undefined ? "<unknown>" : age(now - Date.parse(createdAt));
+  return [id, name, appName, status, bounds, generated ? "yes" : "no", since].map((cell) => oneLine(cell) || "<none>");
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}

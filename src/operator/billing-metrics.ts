@@ -1,0 +1,67 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
+import type { Money } from "../money.ts";
+
+/** Categories an account that get a label value of their own; what they are is the service's to say. */
+const CATEGORIES = 20;
+const OTHER = "other";
+
+/** Yuan as a number, for metrics only. */
+const yuan = (amount: Money): number => Number(amount) / 10_000;
+
+/** What accounts cost, from the bills that `Account.spec.billing.interval` reads. */
+export function registerSpendMetrics(registry: Registry, accounts: () => AccountRegistry | undefined): void {
+  const registers = [registry];
+  const spends = () =>
+    [...(accounts()?.entries() ?? [])].flatMap(([account, { handle }]) => {
+      const spend = handle?.bills.spend();
+      return spend === undefined ? [] : [{ account, spend }];
+    });
+
+  new Gauge({
+    name: "mooring_spend_yuan",
+    help: "Cost of the current day, week and calendar month by the bills, vouchers included",
+    labelNames: ["account", "period"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { account, spend } of spends()) {
+        for (const period of ["day", "week", "month"] as const) this.set({ account, period }, yuan(spend[period]));
+      }
+    },
+  });
+  const months = new Map<AccountKey, { start: number; highest: Map<string, number> }>();
+  new Counter({
+    name: "mooring_spend_yuan_total",
+    help: "Cost of the current calendar month by account and category; begins again each month, a refund does not lower it",
+    labelNames: ["account", "category"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { account, spend } of spends()) {
+        const month = months.get(account);
+        // A counter that falls reads as a restart and would count the whole month twice.
+        const highest = month?.start === spend.monthStart ? month.highest : new Map<string, number>();
+        months.set(account, { start: spend.monthStart, highest });
+        const sums = new Map<string, number>();
+        for (const [category, amount] of spend.byCategory) {
+          const label = highest.has(category) || highest.size < CATEGORIES ? category : OTHER;
+          sums.set(label, (sums.get(label) ?? 0) + yuan(amount));
+          if (label === category) highest.set(category, Math.max(highest.get(category) ?? 0, yuan(amount)));
+        }
+        if (sums.has(OTHER)) highest.set(OTHER, Math.max(highest.get(OTHER) ?? 0, sums.get(OTHER) ?? 0));
+        for (const [category, value] of highest) this.inc({ account, category }, value);
+      }
+    },
+  });
+  new Gauge({
+    name: "mooring_bills_read_timestamp_seconds",
+    help: "When the bills of the account were last read, Unix seconds",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { account, spend } of spends()) this.set({ account }, spend.atMs / 1000);
+    },
+  });
+}

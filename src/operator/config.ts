@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { parseBindAddress } from "../runtime/http.ts";
+
+const boolean = z.union([
+  z.boolean(),
+  z.enum(["true", "false", "1", "0", ""]).transform((text) => text === "true" || text === "1"),
+]);
+const bindAddress = z.string().superRefine((text, context) => {
+  try {
+    parseBindAddress(text);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error), input: text });
+  }
+});
+const list = z.union([
+  z.array(z.string()),
+  z.string().transform((text) =>
+    text
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== ""),
+  ),
+]);
+
+/** The operator's settings. Each is a flag `--kebab-case` and an environment variable `MOORING_<FLAG>`; the flag wins. */
+export const operatorConfigSchema = z.strictObject({
+  kubeconfig: z.string().min(1).optional(),
+  metricsBindAddress: bindAddress.default(":8080"),
+  metricsAuth: z.enum(["none", "token-review"]).default("none"),
+  healthProbeBindAddress: bindAddress.default(":8081"),
+  leaderElect: boolean.default(false),
+  leaderElectionNamespace: z.string().min(1).max(63).optional(),
+  watchNamespaces: list.default([]),
+  maxConcurrentReconciles: z.coerce.number().int().min(1).max(1000).default(64),
+  logLevel: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
+  logFormat: z.enum(["json", "pretty"]).default("json"),
+  allowPrivateNetworks: boolean.default(false),
+  artifactRoot: z.string().regex(/^\//, "must be an absolute path").optional(),
+});
+export type OperatorConfig = Readonly<z.output<typeof operatorConfigSchema>>;
+export type OperatorSetting = keyof OperatorConfig;
+
+export const flagOf = (setting: string): string =>
+  `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+export const variableOf = (setting: string): string =>
+  `MOORING_${setting.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+/**
+ * Settings from flags and environment, checked together.
+ * @throws Error with one line for each setting that is wrong
+ */
+export function parseOperatorConfig(
+  flags: Record<string, unknown>,
+  env: Record<string, string | undefined>,
+): OperatorConfig {
+  const given: Record<string, unknown> = {};
+  for (const setting of Object.keys(operatorConfigSchema.shape)) {
+    const value = flags[setting] ?? env[variableOf(setting)];
+    if (value !== undefined) given[setting] = value;
+  }
+  const parsed = operatorConfigSchema.safeParse(given);
+  if (parsed.success) return Object.freeze(parsed.data);
+  const lines = parsed.error.issues.map((issue) => {
+    const setting = String(issue.path[0] ?? "");
+    return `${flagOf(setting)} (or ${variableOf(setting)}): ${JSON.stringify(given[setting])}: ${issue.message}`;
+  });
+  throw new Error(lines.join("\n"));
+}

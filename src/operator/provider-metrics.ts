@@ -1,0 +1,110 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
+import { formatYuan } from "../money.ts";
+import type { CallEvent } from "../provider/http/call.ts";
+import { OPERATION_NAMES } from "../provider/operations.ts";
+import type { PaidWork } from "../submission/spending-admission.ts";
+import { registerSpendMetrics } from "./billing-metrics.ts";
+
+/** Metrics of the remote side, all `mooring_`; labels have as many values as there are accounts and operations. */
+export function createServiceMetrics(
+  registry: Registry,
+  accounts: () => AccountRegistry | undefined,
+  paidWork: () => Pick<PaidWork, "waiting">,
+) {
+  const registers = [registry];
+  const calls = new Counter({
+    name: "mooring_service_requests_total",
+    help: "Calls of the remote service by account, operation and result (an HTTP status or the kind of error)",
+    labelNames: ["account", "operation", "result"],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: "mooring_service_request_duration_seconds",
+    help: "Length of calls of the remote service, waiting for the rate limit not included",
+    labelNames: ["operation"],
+    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    registers,
+  });
+  new Gauge({
+    name: "mooring_tasks_in_flight",
+    help: "Remote tasks that are followed, by account",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account, { handle }] of accounts()?.entries() ?? []) {
+        this.set({ account }, handle?.tasks.inFlight() ?? 0);
+      }
+    },
+  });
+  new Gauge({
+    name: "mooring_account_ready",
+    help: "1 when the account can be used, 0 when it is held",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account, { state }] of accounts()?.entries() ?? []) {
+        this.set({ account }, state.kind === "Ready" ? 1 : 0);
+      }
+    },
+  });
+  new Gauge({
+    name: "mooring_service_calls_waiting",
+    help: "Calls that wait for the account's rate limit",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account, { handle }] of accounts()?.entries() ?? []) {
+        this.set({ account }, handle?.limiter.waiting() ?? 0);
+      }
+    },
+  });
+  new Gauge({
+    name: "mooring_breaker_open",
+    help: "1 for an operation that failed so often that it is spared calls for a moment; others are not listed",
+    labelNames: ["account", "operation"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account, { handle }] of accounts()?.entries() ?? []) {
+        for (const operation of OPERATION_NAMES) {
+          if (handle !== undefined && handle.breaker.state(operation) !== "Closed") this.set({ account, operation }, 1);
+        }
+      }
+    },
+  });
+  new Gauge({
+    name: "mooring_jobs_waiting",
+    help: "Jobs that wait for the account's budget or for maxConcurrentTasks",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account] of accounts()?.entries() ?? []) this.set({ account }, paidWork().waiting(account));
+    },
+  });
+  new Gauge({
+    name: "mooring_budget_left_yuan",
+    help: "What spec.budget of an account leaves for new paid work, negative when it is exceeded; absent without a limit",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account, { handle }] of accounts()?.entries() ?? []) {
+        const state = handle?.budget()?.state;
+        if (state?.kind === "Limited") this.set({ account }, Number(formatYuan(state.headroom)));
+      }
+    },
+  });
+  registerSpendMetrics(registry, accounts);
+  return {
+    onCall(account: AccountKey, event: CallEvent): void {
+      const result = event.errorKind ?? String(event.status ?? "");
+      calls.inc({ account, operation: event.operation, result });
+      seconds.observe({ operation: event.operation }, event.durationMs / 1000);
+    },
+  };
+}

@@ -1,0 +1,191 @@
+import { z } from "zod";
+import { createEndpointReader } from "./endpoints/endpoint-memory.ts";
+import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
+import type { Breaker } from "./http/breaker.ts";
+import { type CallEvent, type CallOptions, createCaller } from "./http/call.ts";
+import type { Limiter } from "./http/limiter.ts";
+import type { Transport } from "./http/transport.ts";
+import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money/money-records.ts";
+import type { DeleteOperation, PathOverrides } from "./operations.ts";
+import { type AudioChunk, readSpeechStream } from "./speech/speech-stream.ts";
+import { type TaskResult, taskResultFrom } from "./tasks/task-result.ts";
+import { billList, keyBudgetList, keyBudgetsQuery, listBillsQuery } from "./wire/billing.ts";
+import {
+  createdEndpointV1,
+  type createEndpointParameters,
+  createEndpointRequest,
+  endpointDetailV1,
+  endpointEarlierQuery,
+  endpointPageOfV1,
+  endpointV1,
+  listEndpointsEarlierQuery,
+  updateEndpointRequest,
+} from "./wire/endpoints-v1.ts";
+import { endpointIDPath, endpointPageOf, endpointV2, listEndpointsQuery } from "./wire/endpoints-v2.ts";
+import { type EndpointLimits, endpointLimits } from "./wire/limits.ts";
+import { speechAnswer, submitSpeechRequest, synthesizeSpeechRequest } from "./wire/speech.ts";
+import { submittedTask, taskResult, taskResultQuery } from "./wire/tasks.ts";
+import { imageToVideoRequest, videoToVideoRequest } from "./wire/video.ts";
+
+/** Parameters of a create, in the service's own spelling. Ports may be integers; they are sent as strings. */
+export type EndpointBody = z.input<typeof createEndpointParameters>;
+/** Parameters of an update: all of them in full, with the id; the fields that only a create has are not among them. */
+export type EndpointUpdateBody = z.input<typeof updateEndpointRequest>;
+export type SynthesizeSpeechBody = z.input<typeof synthesizeSpeechRequest>;
+export type SubmitSpeechBody = z.input<ReturnType<typeof submitSpeechRequest>>;
+export type ImageToVideoBody = z.input<typeof imageToVideoRequest>;
+export type VideoToVideoBody = z.input<typeof videoToVideoRequest>;
+
+/** A page of the current generation's list. `nextCursor` is "" on the last one. */
+export type EndpointPage = { data: EndpointRecord[]; nextCursor: string; hasMore: boolean };
+/** A page of the earlier generation's list; `total` is undefined where the service does not say. */
+export type EarlierEndpointPage = { data: EndpointRecord[]; total: number | undefined };
+
+export type ListEndpointsInput = {
+  /** Most records on the page, >= 0. */
+  limit?: number;
+  cursor?: string;
+  keyword?: string;
+  memberIDs?: string[];
+};
+export type ListBillsInput = z.input<typeof listBillsQuery>;
+
+/**
+ * One typed function per operation of the interface. Each checks its input against the interface's rules
+ * (`InvalidRequest`, `NotSent`), waits for the account's limiter, awaits `commit` and `beforeSend`, sends once, and reads the answer
+ * leniently. Everything that fails is a `ServiceError`, except what these two themselves throw.
+ */
+export type ServiceClient = {
+  listEndpoints(input: ListEndpointsInput, options?: CallOptions): Promise<EndpointPage>;
+  getEndpoint(input: { endpointID: string }, options?: CallOptions): Promise<EndpointRecord>;
+  /** `pageNum` may start at 0 or at 1: the interface does not say. */
+  listEndpointsEarlier(
+    input: { pageSize: number; pageNum: number },
+    options?: CallOptions,
+  ): Promise<EarlierEndpointPage>;
+  getEndpointEarlier(input: { id: string }, options?: CallOptions): Promise<EndpointRecord>;
+  createEndpoint(input: EndpointBody, options?: CallOptions): Promise<{ id: string }>;
+  updateEndpoint(input: EndpointUpdateBody, options?: CallOptions): Promise<void>;
+  /**
+   * Undefined where the account does not say how: the interface shows no such operation. Any 2xx means that the service
+   * took it; whether the endpoint is gone, a read tells.
+   */
+  deleteEndpoint: ((input: { endpointID: string }, options?: CallOptions) => Promise<void>) | undefined;
+  getEndpointLimits(input?: Record<string, never>, options?: CallOptions): Promise<EndpointLimits>;
+  getTaskResult(input: { taskID: string }, options?: CallOptions): Promise<TaskResult>;
+  /** `audio` is hex in the format asked for, or a URL when `output_format` is `url`. Always sent with stream false. */
+  synthesizeSpeech(input: Omit<SynthesizeSpeechBody, "stream">, options?: CallOptions): Promise<{ audio: string }>;
+  /** Sent when iteration starts, with stream true. Ends normally only when the service says that it has finished. */
+  streamSpeech(input: Omit<SynthesizeSpeechBody, "stream">, options?: CallOptions): AsyncIterable<AudioChunk>;
+  submitSpeech(input: SubmitSpeechBody, options?: CallOptions): Promise<{ taskID: string }>;
+  submitImageToVideo(input: ImageToVideoBody, options?: CallOptions): Promise<{ taskID: string }>;
+  submitVideoToVideo(input: VideoToVideoBody, options?: CallOptions): Promise<{ taskID: string }>;
+  listBills(input: ListBillsInput, options?: CallOptions): Promise<Bill[]>;
+  listKeyBudgets(input: { memberID: string }, options?: CallOptions): Promise<KeyBudget[]>;
+};
+
+export type ServiceClientOptions = {
+  transport: Transport;
+  limiter: Limiter;
+  /** Default: none, every call is tried. */
+  breaker?: Breaker;
+  /** Account.spec.paths. */
+  paths?: PathOverrides;
+  /** Account.spec.endpoints.deleteOperation. */
+  deleteOperation?: DeleteOperation | undefined;
+  /** Told of every call that ended, for metrics. */
+  onCall?: (event: CallEvent) => void;
+};
+
+/** Whatever names the endpoint is not empty: a path that lost its identifier may mean all of them. */
+const deletionRules = z.record(z.string(), z.string().min(1).max(255));
+
+function deletionOf({ method, path, idField }: DeleteOperation, endpointID: string) {
+  const request = { method, template: path, rules: deletionRules };
+  if (idField === undefined) return { ...request, path: { id: endpointID } };
+  const named = { [idField]: endpointID };
+  return method === "DELETE" ? { ...request, query: named } : { ...request, body: named };
+}
+
+export function createServiceClient(options: ServiceClientOptions): ServiceClient {
+  const { call, stream } = createCaller(options);
+  const { deleteOperation } = options;
+  const speechHD = submitSpeechRequest();
+  const earlierPage = endpointPageOfV1(createEndpointReader(endpointV1, fromEarlier));
+  const endpointPage = endpointPageOf(createEndpointReader(endpointV2, fromCurrent));
+
+  return {
+    listEndpoints: async ({ limit, cursor, keyword, memberIDs }, callOptions) => {
+      const query = {
+        limit,
+        cursor: cursor || undefined,
+        keyword: keyword || undefined,
+        member_ids: memberIDs?.join(",") || undefined,
+      };
+      const page = await call("listEndpoints", { query, rules: listEndpointsQuery, answer: endpointPage }, callOptions);
+      const nextCursor = page.next_cursor;
+      return { data: page.data, nextCursor, hasMore: page.has_more ?? nextCursor !== "" };
+    },
+    getEndpoint: async ({ endpointID }, callOptions) => {
+      const path = { endpoint_id: endpointID };
+      return fromCurrent(await call("getEndpoint", { path, rules: endpointIDPath, answer: endpointV2 }, callOptions));
+    },
+    listEndpointsEarlier: async (query, callOptions) => {
+      const request = { query, rules: listEndpointsEarlierQuery, answer: earlierPage };
+      const page = await call("listEndpointsEarlier", request, callOptions);
+      return { data: page.endpoints, total: page.total };
+    },
+    getEndpointEarlier: async (query, callOptions) => {
+      const request = { query, rules: endpointEarlierQuery, answer: endpointDetailV1 };
+      return fromEarlier((await call("getEndpointEarlier", request, callOptions)).endpoint);
+    },
+    createEndpoint: async (endpoint, callOptions) => {
+      const request = { body: { endpoint }, rules: createEndpointRequest, answer: createdEndpointV1 };
+      return { id: (await call("createEndpoint", request, callOptions)).id };
+    },
+    updateEndpoint: async (body, callOptions) => {
+      // The answer's body is not shown, so any 2xx is a success.
+      await call("updateEndpoint", { body, rules: updateEndpointRequest }, callOptions);
+    },
+    deleteEndpoint:
+      deleteOperation === undefined
+        ? undefined
+        : ({ endpointID }, callOptions) => call("deleteEndpoint", deletionOf(deleteOperation, endpointID), callOptions),
+    getEndpointLimits: (_input, callOptions) => call("getEndpointLimits", { answer: endpointLimits }, callOptions),
+    getTaskResult: async ({ taskID }, callOptions) => {
+      const request = { query: { task_id: taskID }, rules: taskResultQuery, answer: taskResult };
+      return taskResultFrom(await call("getTaskResult", request, callOptions));
+    },
+    synthesizeSpeech: async (input, callOptions) => {
+      const request = { body: { ...input, stream: false }, rules: synthesizeSpeechRequest, answer: speechAnswer };
+      return { audio: (await call("synthesizeSpeech", request, callOptions)).audio };
+    },
+    streamSpeech: (input, callOptions) =>
+      stream(
+        "streamSpeech",
+        { body: { ...input, stream: true }, rules: synthesizeSpeechRequest },
+        callOptions,
+        readSpeechStream,
+      ),
+    submitSpeech: async (body, callOptions) => {
+      const answer = await call("submitSpeech", { body, rules: speechHD, answer: submittedTask }, callOptions);
+      return { taskID: answer.task_id };
+    },
+    submitImageToVideo: async (body, callOptions) => {
+      const request = { body, rules: imageToVideoRequest, answer: submittedTask };
+      return { taskID: (await call("submitImageToVideo", request, callOptions)).task_id };
+    },
+    submitVideoToVideo: async (body, callOptions) => {
+      const request = { body, rules: videoToVideoRequest, answer: submittedTask };
+      return { taskID: (await call("submitVideoToVideo", request, callOptions)).task_id };
+    },
+    listBills: async (query, callOptions) => {
+      const answer = await call("listBills", { query, rules: listBillsQuery, answer: billList }, callOptions);
+      return answer.bills.map(billFrom);
+    },
+    listKeyBudgets: async ({ memberID }, callOptions) => {
+      const request = { query: { member_id: memberID }, rules: keyBudgetsQuery, answer: keyBudgetList };
+      return (await call("listKeyBudgets", request, callOptions)).key_budgets.map(keyBudgetFrom);
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { isRecord, toText } from "../wire/lenient.ts";
+import type { EndpointRecord } from "./endpoint-record.ts";
+
+type Known = { digest: string; record: EndpointRecord };
+
+/** Endpoints that an account no longer has are forgotten when this many are remembered. */
+const MOST = 50_000;
+
+/**
+ * Reads records of the endpoint list, and gives the very same object again while the service shows the same bytes: an
+ * idle account's list costs a hash a record, not a parse, and nobody has to compare what did not change.
+ */
+export function createEndpointReader<S extends z.ZodType>(
+  wire: S,
+  recordFrom: (endpoint: z.output<S>) => EndpointRecord,
+): z.ZodType<EndpointRecord> {
+  const memory = new Map<string, Known>();
+  return z.unknown().transform((raw, context) => {
+    const id = isRecord(raw) ? toText(raw["id"]) : "";
+    const digest = createHash("sha1").update(JSON.stringify(raw)).digest("base64");
+    const known = memory.get(id);
+    if (known?.digest === digest) return known.record;
+    const parsed = wire.safeParse(raw);
+    if (!parsed.success) {
+      for (const { message, path } of parsed.error.issues) {
+        context.addIssue({ code: "custom", message, path: [...path], input: raw });
+      }
+      return z.NEVER;
+    }
+    const record = recordFrom(parsed.data);
+    if (memory.size >= MOST) memory.clear();
+    memory.set(id, { digest, record });
+    return record;
+  });
+}

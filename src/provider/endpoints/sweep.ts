@@ -1,0 +1,172 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Logger } from "pino";
+import { type Clock, delay } from "../../clock.ts";
+import type { ServiceClient } from "../client.ts";
+import type { EndpointRecord } from "./endpoint-record.ts";
+import { endpointPages } from "./pages.ts";
+
+/**
+ * Everything an account's endpoint list shows, observed by one paged list each `intervalMs` however many endpoints
+ * there are. An endpoint that a sweep does not show is gone only after the next one does not show it either: a list
+ * that changes while it is paged proves nothing by itself.
+ */
+export type EndpointSweep = {
+  get(id: string): EndpointRecord | undefined;
+  byAppName(appName: string): EndpointRecord | undefined;
+  /**
+   * True when two complete sweeps in a row did not show it; for one that was never seen (since the start), two that
+   * began after this was first asked.
+   */
+  gone(id: string): boolean;
+  /** Resolves when a sweep has been completed since the start; rejects with the sweep's error or the signal's reason. */
+  first(signal: AbortSignal): Promise<void>;
+  /** Resolves when a sweep that began after this was called is complete; all who wait share it. Rejects as `first` does. */
+  next(signal: AbortSignal): Promise<void>;
+  /** Takes over a record that was read alone; what a sweep asked for before is older. */
+  observe(record: EndpointRecord): void;
+  /** The endpoint was written to: what was asked for before is older. */
+  wrote(id: string): void;
+  /** As `wrote`; and what is known of it is not given out any more, until it is seen again. */
+  forget(id: string): void;
+  total(): number;
+  /** Every record; undefined until a sweep has been complete. */
+  list(): EndpointRecord[] | undefined;
+  start(): void;
+  stop(): Promise<void>;
+};
+
+export type EndpointSweepOptions = {
+  client: Pick<ServiceClient, "listEndpoints" | "listEndpointsEarlier">;
+  generation: "Current" | "Earlier";
+  pageSize: number;
+  intervalMs: number;
+  clock: Clock;
+  log: Logger;
+  /** No object depends on the account's endpoints: no call is made. */
+  wanted: () => boolean;
+  /** A record is new, different or gone. */
+  onChange: (id: string, appName: string) => void;
+  onError: (error: unknown) => void;
+};
+
+const RETRY_MS = 10_000;
+const IDLE_MS = 1_000;
+
+export function createEndpointSweep(options: EndpointSweepOptions): EndpointSweep {
+  const { clock, log } = options;
+  const records = new Map<string, EndpointRecord>();
+  const idsByAppName = new Map<string, string>();
+  const missed = new Map<string, number>();
+  const ended = new AbortController();
+  let waiters: { resolve: () => void; reject: (error: unknown) => void }[] = [];
+  let completed = 0;
+  let running: Promise<void> | undefined;
+
+  /** When an endpoint was last read or written alone: a page that was asked for before that is older news. */
+  const alone = new Map<string, number>();
+
+  /** True when the record tells something new. */
+  function observe(record: EndpointRecord): boolean {
+    const previous = records.get(record.id);
+    missed.delete(record.id);
+    if (previous === record) return false;
+    records.set(record.id, record); // also when equal: the list gives this very object until something changes
+    if (previous !== undefined && isDeepStrictEqual(previous, record)) return false;
+    if (record.appName !== "") idsByAppName.set(record.appName, record.id);
+    return true;
+  }
+
+  async function sweepOnce(): Promise<void> {
+    const seen = new Set<string>();
+    const askedBefore = [...missed.keys()];
+    const began = clock.monotonic();
+    for await (const { record, askedAt } of endpointPages(options, ended.signal)) {
+      seen.add(record.id);
+      if ((alone.get(record.id) ?? Number.NEGATIVE_INFINITY) > askedAt) continue;
+      if (observe(record)) options.onChange(record.id, record.appName);
+    }
+    for (const [id, at] of alone) if (at < began) alone.delete(id);
+    for (const id of new Set([...records.keys(), ...askedBefore])) {
+      if (seen.has(id)) continue;
+      const times = (missed.get(id) ?? 0) + 1;
+      missed.set(id, times);
+      if (times !== 2) continue;
+      const { appName = "" } = records.get(id) ?? {};
+      records.delete(id);
+      if (idsByAppName.get(appName) === id) idsByAppName.delete(appName);
+      options.onChange(id, appName);
+    }
+    completed++;
+  }
+
+  async function run(): Promise<void> {
+    while (!ended.signal.aborted) {
+      if (!options.wanted() && waiters.length === 0) {
+        await delay(clock, IDLE_MS, ended.signal);
+        continue;
+      }
+      const group = waiters;
+      waiters = [];
+      try {
+        await sweepOnce();
+        for (const waiter of group) waiter.resolve();
+        await pause(options.intervalMs);
+      } catch (error) {
+        if (ended.signal.aborted) return;
+        for (const waiter of group) waiter.reject(error);
+        log.warn({ reason: String(error) }, "endpoints could not be listed");
+        options.onError(error);
+        await delay(clock, RETRY_MS, ended.signal);
+      }
+    }
+  }
+
+  /** Ends early when someone waits for the first sweep. */
+  async function pause(ms: number): Promise<void> {
+    const until = clock.monotonic() + ms;
+    while (clock.monotonic() < until && waiters.length === 0 && !ended.signal.aborted) {
+      await delay(clock, Math.min(IDLE_MS, until - clock.monotonic()), ended.signal);
+    }
+  }
+
+  function next(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      waiters.push({ resolve, reject });
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      ended.signal.addEventListener("abort", () => reject(ended.signal.reason), { once: true });
+    });
+  }
+
+  return {
+    get: (id) => records.get(id),
+    byAppName(appName) {
+      const id = idsByAppName.get(appName);
+      return id === undefined ? undefined : records.get(id);
+    },
+    gone(id) {
+      if (!records.has(id) && !missed.has(id)) missed.set(id, 0);
+      return (missed.get(id) ?? 0) >= 2;
+    },
+    total: () => records.size,
+    list: () => (completed > 0 ? [...records.values()] : undefined),
+    observe(record) {
+      alone.set(record.id, clock.monotonic());
+      observe(record);
+    },
+    wrote: (id) => void alone.set(id, clock.monotonic()),
+    forget(id) {
+      alone.set(id, clock.monotonic());
+      records.delete(id);
+    },
+    first: async (signal) => (completed > 0 ? undefined : next(signal)),
+    next,
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      ended.abort(new Error("the account's endpoints are not followed any more"));
+      await running;
+    },
+  };
+}

@@ -1,0 +1,233 @@
+import type { z } from "zod";
+import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "../errors.ts";
+import { OPERATIONS, type Operation, type PathOverrides } from "../operations.ts";
+import { readErrorBody } from "../wire/errors.ts";
+import type { Breaker } from "./breaker.ts";
+import type { Limiter } from "./limiter.ts";
+import type { Transport, TransportRequest } from "./transport.ts";
+
+export type CallOptions = {
+  signal?: AbortSignal | undefined;
+  /**
+   * Awaited when the limiter has let the call go: the place to commit a journal. When it throws, nothing is sent and its
+   * error is thrown as it is.
+   */
+  commit?: (() => Promise<void>) | undefined;
+  /** Awaited right before the first byte is written, as the last check. When it throws, as `commit`. */
+  beforeSend?: (() => Promise<void>) | undefined;
+  /** Higher goes first at the limiter; default 0. */
+  priority?: number | undefined;
+  /** Values of the body (of Secrets) that no error may show, not even in the service's words. */
+  hidden?: readonly string[] | undefined;
+};
+
+/** A call that ended. Exactly one of `status` (2xx) and `errorKind` says how. */
+export type CallEvent = {
+  operation: Operation;
+  status?: number;
+  errorKind?: ServiceErrorKind;
+  delivery?: Delivery;
+  /** From the moment it was sent, waiting for the limiter not included. */
+  durationMs: number;
+};
+
+type Query = Record<string, string | number | undefined>;
+
+/** What a call sends and how its answer is read. `rules` are the interface's for the body, the query or the path. */
+type CallRequest<A extends z.ZodType | undefined = undefined> = {
+  /** Instead of the operation's own. */
+  method?: TransportRequest["method"];
+  template?: string;
+  path?: Record<string, string>;
+  query?: Query;
+  body?: unknown;
+  rules?: z.ZodType;
+  answer?: A;
+};
+
+export type CallerOptions = {
+  transport: Transport;
+  limiter: Limiter;
+  breaker?: Breaker | undefined;
+  paths?: PathOverrides;
+  onCall?: (event: CallEvent) => void;
+};
+
+type Prepared = Pick<TransportRequest, "method" | "path" | "body">;
+
+/** How every operation is called: check, wait, commit, send once, read, report. */
+export function createCaller({ transport, limiter, breaker, paths = {}, onCall }: CallerOptions) {
+  function prepare(operation: Operation, request: CallRequest<z.ZodType | undefined>): Prepared {
+    const checked = checkRules(operation, request);
+    return {
+      method: request.method,
+      path: pathOf(request.template ?? paths[operation] ?? OPERATIONS[operation].path, request.path, request.query),
+      body: checked === undefined ? undefined : JSON.stringify(checked),
+    };
+  }
+
+  async function ready(operation: Operation, { signal, priority, commit, beforeSend }: CallOptions): Promise<void> {
+    breaker?.check(operation); // before it takes a turn from others
+    const orAborted = (turn: Promise<void>) =>
+      turn.catch((cause: unknown) => {
+        throw aborted(operation, cause);
+      });
+    await orAborted(limiter.acquire(operation, { signal, priority }));
+    breaker?.enter(operation);
+    try {
+      await commit?.();
+      await orAborted(limiter.depart(operation, signal));
+      await beforeSend?.();
+      breaker?.checkHeld(operation); // a commit may take seconds, and another call may have met a revoked key meanwhile
+      if (signal?.aborted === true) throw aborted(operation, signal.reason);
+    } catch (error) {
+      breaker?.ended(operation, aborted(operation, error));
+      throw error;
+    }
+  }
+
+  function settled(operation: Operation, startedAt: number, outcome: number | ServiceError): void {
+    breaker?.ended(operation, outcome instanceof ServiceError ? outcome : undefined);
+    if (outcome instanceof ServiceError && outcome.kind === "RateLimited") {
+      limiter.rateLimited(operation, outcome.retryAfterMs);
+    } else if (typeof outcome === "number" || outcome.status !== undefined) {
+      limiter.succeeded(operation);
+    }
+    const durationMs = performance.now() - startedAt;
+    onCall?.(
+      typeof outcome === "number"
+        ? { operation, status: outcome, durationMs }
+        : {
+            operation,
+            errorKind: outcome.kind,
+            delivery: outcome.delivery,
+            durationMs,
+            ...(outcome.status === undefined ? {} : { status: outcome.status }),
+          },
+    );
+  }
+
+  async function call(operation: Operation, request: CallRequest, options?: CallOptions): Promise<void>;
+  async function call<A extends z.ZodType>(
+    operation: Operation,
+    request: CallRequest<A>,
+    options?: CallOptions,
+  ): Promise<z.output<A>>;
+  async function call(
+    operation: Operation,
+    request: CallRequest<z.ZodType | undefined>,
+    options: CallOptions = {},
+  ): Promise<unknown> {
+    const prepared = prepare(operation, request);
+    await ready(operation, options);
+    const startedAt = performance.now();
+    try {
+      const { signal, hidden } = options;
+      const answer = await transport.send({ operation, ...prepared, signal, hidden });
+      const value =
+        request.answer === undefined
+          ? undefined
+          : readAnswer(operation, answer, request.answer, transport.apiKey(), hidden);
+      settled(operation, startedAt, answer.status);
+      return value;
+    } catch (error) {
+      settled(operation, startedAt, error instanceof ServiceError ? error : aborted(operation, error));
+      throw error;
+    }
+  }
+
+  async function* stream<T>(
+    operation: Operation,
+    request: CallRequest,
+    options: CallOptions = {},
+    read: (status: number, chunks: AsyncIterable<Uint8Array>, apiKey: string) => AsyncIterable<T>,
+  ): AsyncGenerator<T> {
+    const prepared = prepare(operation, request);
+    await ready(operation, options);
+    const startedAt = performance.now();
+    // What stands when the reader leaves early.
+    let outcome: number | ServiceError = new ServiceError({
+      operation,
+      kind: "Aborted",
+      delivery: "Unknown",
+      message: "the reader left before the stream ended",
+    });
+    try {
+      const answer = await transport.open({ operation, ...prepared, signal: options.signal });
+      yield* read(answer.status, answer.chunks, transport.apiKey());
+      outcome = answer.status;
+    } catch (error) {
+      if (error instanceof ServiceError) outcome = error;
+      throw error;
+    } finally {
+      settled(operation, startedAt, outcome);
+    }
+  }
+
+  return { call, stream };
+}
+
+/** The body as it is sent, after the interface's rules were checked on what the call carries. */
+function checkRules(operation: Operation, request: CallRequest<z.ZodType | undefined>): unknown {
+  if (request.rules === undefined) return request.body;
+  const checked = request.rules.safeParse(request.body ?? request.query ?? request.path);
+  if (checked.success) return request.body === undefined ? undefined : checked.data;
+  const reason = checked.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim()).join("; ");
+  throw new ServiceError({
+    operation,
+    kind: "InvalidRequest",
+    delivery: "NotSent",
+    reason: cleanWords(reason, ""),
+    message: `the request breaks the interface's rules: ${cleanWords(reason, "")}`,
+  });
+}
+
+function pathOf(template: string, path: Record<string, string> = {}, query: Query = {}): string {
+  const filled = Object.entries(path).reduce(
+    (result, [name, value]) => result.replaceAll(`{${name}}`, encodeURIComponent(value)),
+    template,
+  );
+  const shown = Object.entries(query).filter(([, value]) => value !== undefined);
+  const search = new URLSearchParams(shown.map(([name, value]): [string, string] => [name, String(value)])).toString();
+  if (search === "") return filled;
+  return `${filled}${filled.includes("?") ? "&" : "?"}${search}`;
+}
+
+function readAnswer(
+  operation: Operation,
+  answer: { status: number; body: Buffer },
+  schema: z.ZodType,
+  apiKey: string,
+  hidden?: readonly string[],
+): unknown {
+  const text = answer.body.toString("utf8");
+  // No cause: a parser's error quotes what it read, and the answer may quote the key.
+  const unreadable = (why: string) =>
+    new ServiceError({
+      operation,
+      kind: "UnreadableResponse",
+      delivery: "Unknown",
+      status: answer.status,
+      reason: cleanWords(readErrorBody(text)?.message ?? "", apiKey, hidden),
+      message: `the answer ${answer.status} cannot be read: ${cleanWords(why, apiKey, hidden)}`,
+    });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw unreadable(text === "" ? "it is empty" : `it is not JSON: ${text.slice(0, 4_096)}`);
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw unreadable(parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim()).join("; "));
+}
+
+function aborted(operation: Operation, cause: unknown): ServiceError {
+  return new ServiceError({
+    operation,
+    kind: "Aborted",
+    delivery: "NotSent",
+    message: "the call was aborted before it was sent",
+    cause,
+  });
+}

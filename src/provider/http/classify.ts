@@ -1,0 +1,124 @@
+import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "../errors.ts";
+import type { Operation } from "../operations.ts";
+import { isServicesOwn, readErrorBody, type ServiceErrorBody } from "../wire/errors.ts";
+
+/** An answer outside 2xx, read as far as it came. */
+export type RefusedAnswer = {
+  status: number;
+  contentType: string;
+  retryAfter: string | undefined;
+  body: string;
+};
+
+/** Reasons as the service spells them, first match wins. A reason outweighs the status. */
+const BY_REASON: readonly [RegExp, ServiceErrorKind][] = [
+  [/^(SERVERLESS_)?ENDPOINT_NOT_FOUND$|^RESOURCE_NOT_FOUND$|^TASK_NOT_FOUND$/, "NotFound"],
+  [/REAL_?NAME|ENTERPRISE_?(IDENTITY_?)?VERIF|IDENTITY_?VERIF|NOT_ENTITLED/, "NotEntitled"],
+  [/RATE_?LIMIT|TOO_MANY_REQUESTS|THROTTL/, "RateLimited"],
+  [/BALANCE|ARREARS|PAYMENT_REQUIRED|INSUFFICIENT_FUNDS/, "InsufficientBalance"],
+  [/QUOTA|BUDGET/, "QuotaExceeded"],
+  [/^UNAUTH|API_?KEY|ACCESS_?TOKEN|INVALID_TOKEN|TOKEN_EXPIRED|AUTHENTICATION/, "Unauthorized"],
+];
+
+/** The same, told by the words of a message where the reason says nothing. Not used for 5xx. */
+const BY_WORDS: readonly [RegExp, ServiceErrorKind][] = [
+  [/real[- ]?name|(enterprise|identity)( identity)? (verif|authenti|certif)|实名|企业认证/i, "NotEntitled"],
+  [
+    /(insufficient|not enough|low)( account)? (balance|credit|funds)|balance (is )?(not enough|insufficient)/i,
+    "InsufficientBalance",
+  ],
+  [/余额不足|欠费/, "InsufficientBalance"],
+  [/quota (is )?(exceeded|exhausted|used up)|(exceeds?|exceeded|over) (the |your )?(quota|budget)/i, "QuotaExceeded"],
+];
+
+const ABOUT_ACCESS = /key|token|auth|permission|forbidden|access|denied|credential|^$/i;
+const PAGE = /^\s*(<!doctype|<html|<\?xml|<head|<body)/i;
+
+/** Turns an answer outside 2xx into the error that says what it means, by reason first and by status second. */
+export function refusal(
+  operation: Operation,
+  answer: RefusedAnswer,
+  apiKey: string,
+  now: number,
+  hidden: readonly string[] = [],
+): ServiceError {
+  const { status } = answer;
+  const body = readErrorBody(answer.body);
+  const own = isOwnAnswer(status, answer, body);
+  const kind = own
+    ? kindOf(status, body)
+    : status === 429
+      ? "RateLimited"
+      : status === 401
+        ? "Unauthorized"
+        : "GatewayError";
+  const reason = cleanWords(own && body !== undefined ? words(body) : "", apiKey, hidden);
+  return new ServiceError({
+    operation,
+    kind,
+    delivery: deliveryOf(status, own),
+    status,
+    code: body === undefined ? undefined : cleanWords(body.code, apiKey, hidden),
+    reason,
+    retryAfterMs: parseRetryAfter(answer.retryAfter, now),
+    message:
+      kind === "GatewayError" ? gatewayMessage(status) : `the service answered ${status}${reason ? `: ${reason}` : ""}`,
+  });
+}
+
+function isOwnAnswer(status: number, answer: RefusedAnswer, body: ServiceErrorBody | undefined): boolean {
+  if (status >= 500) return body !== undefined && isServicesOwn(body);
+  if (status < 400) return false;
+  if (body !== undefined) return true;
+  const text = answer.body.trim();
+  if (status === 403) return !PAGE.test(text) && !/html/i.test(answer.contentType);
+  return text === "" && status !== 408 && status !== 499;
+}
+
+function kindOf(status: number, body: ServiceErrorBody | undefined): ServiceErrorKind {
+  const reason = (body?.reason ?? "")
+    .trim()
+    .toUpperCase()
+    .replace(/[\s-]+/g, "_");
+  const code = (body?.code ?? "").trim().toUpperCase();
+  for (const spelled of [reason, code]) {
+    const known = BY_REASON.find(([pattern]) => pattern.test(spelled));
+    if (known !== undefined) return known[1];
+  }
+  if (status >= 500) return "ServerError";
+  const message = body?.message ?? "";
+  const told = BY_WORDS.find(([pattern]) => pattern.test(message));
+  if (told !== undefined) return told[1];
+  if (status === 401) return "Unauthorized";
+  if (status === 402) return "InsufficientBalance";
+  if (status === 403) return ABOUT_ACCESS.test(`${reason} ${message}`.trim()) ? "Unauthorized" : "InvalidRequest";
+  if (status === 404) return "NotFound";
+  return status === 429 ? "RateLimited" : "InvalidRequest";
+}
+
+/** A gateway's 5xx, and the two 4xx that say "too late", tell nothing of the effect; every other refusal had none. */
+function deliveryOf(status: number, own: boolean): Delivery {
+  if (own || status === 429) return "Refused";
+  return status >= 500 || status === 408 || status === 499 ? "Unknown" : "Refused";
+}
+
+function gatewayMessage(status: number): string {
+  if (status < 400) {
+    return `answered ${status}, a redirect, which is not followed; point the account's baseURL at the service itself`;
+  }
+  return `a gateway answered ${status} instead of the service`;
+}
+
+function words(body: ServiceErrorBody): string {
+  if (body.message === "" || body.message === body.reason) return body.reason;
+  return body.reason === "" ? body.message : `${body.reason}: ${body.message}`;
+}
+
+/** Retry-After in seconds or as an HTTP date, as milliseconds from now; undefined where it is absent or nonsense. */
+export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
+  const value = header?.trim() ?? "";
+  if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
+  if (!/[a-z]{3}/i.test(value)) return undefined;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

@@ -1,0 +1,32 @@
+import { Pool } from "undici";
+import { type ConnectOptions, guardedConnector } from "../../net/guarded-connect.ts";
+
+export type ConnectionOptions = {
+  connect?: ConnectOptions;
+  /** Connections per pool, default 64. */
+  connections?: number;
+};
+
+/** Connections to one origin: HTTP/1.1, one request at a time on each, no timers of undici's own. */
+export function createPool(origin: string, options: ConnectionOptions): Pool {
+  return new Pool(origin, {
+    connections: options.connections ?? 64,
+    pipelining: 1,
+    allowH2: false,
+    // The guard's timer rules; undici's own would cut long answers and quiet streams.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: guardedConnector(options.connect),
+  });
+}
+
+/** The origin and the path prefix, or what is wrong with the base URL. */
+export function parseBase(baseURL: string): { origin: string; prefix: string } | string {
+  if (!URL.canParse(baseURL)) return `baseURL "${baseURL}" is not a URL`;
+  const url = new URL(baseURL);
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    return `baseURL must be http or https, not ${url.protocol}`;
+  if (url.username !== "" || url.password !== "") return "baseURL must not carry credentials";
+  if (url.search !== "" || url.hash !== "") return "baseURL must have no query and no fragment";
+  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, "") };
+}

@@ -1,0 +1,37 @@
+import type { Clock } from "../../clock.ts";
+import type { SendState } from "./transport-failure.ts";
+
+/** Ends an exchange that takes too long or whose caller has given up. */
+export type Guard = {
+  state: SendState;
+  /** Starts the timer anew. */
+  touch(): void;
+  /** Stops the timer while it is our turn, not the service's. */
+  rest(): void;
+  release(): void;
+};
+
+/** `timeoutMs` counts from each `touch`. */
+export function createGuard(signal: AbortSignal | undefined, clock: Clock, timeoutMs: number): Guard {
+  const state: SendState = { written: false, ended: undefined, controller: new AbortController(), status: undefined };
+  const end = (why: "Timeout" | "Aborted") => {
+    state.ended ??= why;
+    state.controller.abort(new Error(why === "Timeout" ? `no answer within ${timeoutMs} ms` : "aborted by the caller"));
+  };
+  const onAbort = () => end("Aborted");
+  let cancelTimer = () => {};
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  return {
+    state,
+    touch: () => {
+      cancelTimer();
+      cancelTimer = clock.setTimeout(() => end("Timeout"), timeoutMs);
+    },
+    rest: () => cancelTimer(),
+    release: () => {
+      cancelTimer();
+      signal?.removeEventListener("abort", onAbort);
+    },
+  };
+}

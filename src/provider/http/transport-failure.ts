@@ -1,0 +1,60 @@
+import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
+import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "../errors.ts";
+import type { Operation } from "../operations.ts";
+
+/** What is known of a request while it is under way. */
+export type SendState = {
+  /** Whether its bytes may have begun to leave. */
+  written: boolean;
+  /** Whether we ended it ourselves, and why. */
+  ended: "Timeout" | "Aborted" | undefined;
+  controller: AbortController;
+  /** Status of the answer, once its head was read. */
+  status: number | undefined;
+};
+
+/** The error for a request that got no complete answer. A `ServiceError` passes through. */
+export function failureOf(operation: Operation, error: unknown, state: SendState, apiKey: string): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const kind = kindOf(error, state);
+  const delivery: Delivery = state.written ? "Unknown" : "NotSent";
+  const words = cleanWords(error instanceof Error ? describe(error) : String(error), apiKey);
+  return new ServiceError({
+    operation,
+    kind,
+    delivery,
+    status: state.status,
+    message: `${PHRASE[kind]}: ${words}`,
+    cause: error,
+  });
+}
+
+type FailureKind = Extract<
+  ServiceErrorKind,
+  "Aborted" | "Timeout" | "ConnectionLost" | "Unreachable" | "Misconfigured"
+>;
+
+const PHRASE: Record<FailureKind, string> = {
+  Aborted: "the call was aborted",
+  Timeout: "the service did not answer in time",
+  ConnectionLost: "the connection was lost before the answer was complete",
+  Unreachable: "the service cannot be reached",
+  Misconfigured: "the account may not use this address",
+};
+
+function kindOf(error: unknown, state: SendState): FailureKind {
+  if (state.ended !== undefined) return state.ended;
+  if (state.written) return "ConnectionLost";
+  return codeOf(error) === ADDRESS_REFUSED ? "Misconfigured" : "Unreachable";
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+/** A connection tried on several addresses fails with all their errors at once, and with an empty message. */
+function describe(error: Error): string {
+  const parts = error instanceof AggregateError ? error.errors : [error];
+  const texts = parts.map((part) => (part instanceof Error ? part.message || codeOf(part) || part.name : String(part)));
+  return [...new Set(texts)].join("; ");
+}

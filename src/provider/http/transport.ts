@@ -1,0 +1,222 @@
+import type { Dispatcher } from "undici";
+import { type Clock, systemClock } from "../../clock.ts";
+import { ServiceError } from "../errors.ts";
+import { OPERATIONS, type Operation } from "../operations.ts";
+import { type RefusedAnswer, refusal } from "./classify.ts";
+import { type ConnectionOptions, createPool, parseBase } from "./connections.ts";
+import { createGuard, type Guard } from "./exchange-guard.ts";
+import { failureOf, type SendState } from "./transport-failure.ts";
+
+export type TransportOptions = ConnectionOptions & {
+  /** http(s), with or without a path prefix; no credentials, query or fragment. */
+  baseURL: string;
+  /** Asked before every request, so that a rotated key holds at once. Surrounding white space is not part of it. */
+  apiKey: () => string;
+  /** Time for a whole request, or of silence in a stream. Milliseconds, default 60000. */
+  requestTimeoutMs?: number;
+  clock?: Clock;
+};
+
+export type TransportRequest = {
+  operation: Operation;
+  /** Default: the operation's own. */
+  method?: "DELETE" | "POST" | "PUT" | "PATCH" | undefined;
+  /** Path with the query, relative to the base URL. */
+  path: string;
+  body?: string | undefined;
+  signal?: AbortSignal | undefined;
+  /** Values of the body that no error may show. */
+  hidden?: readonly string[] | undefined;
+};
+
+/** A 2xx answer. */
+export type TransportAnswer = { status: number; body: Buffer };
+export type TransportStream = { status: number; chunks: AsyncIterable<Buffer> };
+
+/**
+ * One account's way to the service. Guarantees: a request is written to a socket at most once (no retries, no
+ * redirects, no pipelining); a failure says whether a byte of it may have left (`ServiceError.delivery`).
+ */
+export type Transport = {
+  /** Sends a request and reads the whole 2xx answer, at most 64 MiB. Everything else is a `ServiceError`. */
+  send(request: TransportRequest): Promise<TransportAnswer>;
+  /** Sends a request and hands out the 2xx body as it comes; `requestTimeoutMs` is then the longest silence. */
+  open(request: TransportRequest): Promise<TransportStream>;
+  /** The key in force, for keeping it out of what is shown. */
+  apiKey(): string;
+  /** Takes no new requests and waits for those under way; abort their signals to hasten it. */
+  close(): Promise<void>;
+};
+
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_REFUSAL_BYTES = 64 * 1024;
+
+/** @throws ServiceError never; a base URL that cannot work shows as `Misconfigured` on each request. */
+export function createTransport(options: TransportOptions): Transport {
+  const clock = options.clock ?? systemClock;
+  const timeoutMs = options.requestTimeoutMs ?? 60_000;
+  const apiKey = () => options.apiKey().trim();
+  const base = parseBase(options.baseURL);
+  // A kept-alive socket may close at the moment of writing, and nobody can tell whether the request arrived. What must
+  // not be paid twice therefore never uses a kept-alive socket: each such request has a connection of its own. (A create
+  // that may or may not have arrived is looked up by its app name, and costs nothing.)
+  const pools =
+    typeof base === "string"
+      ? undefined
+      : { shared: createPool(base.origin, options), fresh: createPool(base.origin, options) };
+
+  async function start(request: TransportRequest, state: SendState): Promise<Dispatcher.ResponseData> {
+    const { operation } = request;
+    const { paid } = OPERATIONS[operation];
+    const key = apiKey();
+    if (pools === undefined || typeof base === "string") {
+      throw misconfigured(operation, typeof base === "string" ? base : "has no base URL");
+    }
+    if (!/^[\x21-\x7e]+$/.test(key)) {
+      throw misconfigured(
+        operation,
+        key === "" ? "the API key is empty" : "the API key has characters that a header cannot carry",
+      );
+    }
+    if (!/^\/[\x21-\x7e]*$/.test(request.path)) throw misconfigured(operation, `path "${request.path}" is not a path`);
+    const watched = (paid ? pools.fresh : pools.shared).compose(
+      (dispatch) => (opts, handler) => dispatch(opts, watchWrites(handler, state)),
+    );
+    return watched.request({
+      method: request.method ?? OPERATIONS[operation].method,
+      path: `${base.prefix}${request.path}`,
+      headers: {
+        authorization: `Bearer ${key}`,
+        accept: "application/json",
+        ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      body: request.body ?? null,
+      signal: state.controller.signal,
+      reset: paid,
+    });
+  }
+
+  /** Runs one exchange under its timer and signal, and turns whatever fails into a `ServiceError`. */
+  async function exchange<T>(request: TransportRequest, run: (guard: Guard) => Promise<T>): Promise<T> {
+    const guard = createGuard(request.signal, clock, timeoutMs);
+    try {
+      guard.touch();
+      return await run(guard);
+    } catch (error) {
+      guard.release();
+      throw failureOf(request.operation, error, guard.state, apiKey());
+    }
+  }
+
+  async function accepted(request: TransportRequest, guard: Guard): Promise<Dispatcher.ResponseData> {
+    if (request.signal?.aborted === true) throw guard.state.controller.signal.reason;
+    const response = await start(request, guard.state);
+    guard.state.status = response.statusCode;
+    if (response.statusCode >= 200 && response.statusCode < 300) return response;
+    throw refusal(request.operation, await readRefusal(response), apiKey(), clock.now(), request.hidden);
+  }
+
+  return {
+    send: (request) =>
+      exchange(request, async (guard) => {
+        const response = await accepted(request, guard);
+        const body = await readCapped(response.body, request.operation);
+        guard.release();
+        return { status: response.statusCode, body };
+      }),
+    open: (request) =>
+      exchange(request, async (guard) => {
+        const response = await accepted(request, guard);
+        return { status: response.statusCode, chunks: chunksOf(response.body, request.operation, guard, apiKey) };
+      }),
+    apiKey,
+    close: async () => {
+      await Promise.all([pools?.shared.close(), pools?.fresh.close()]);
+    },
+  };
+}
+
+/** Notes the moment from which bytes of the request may have left, and refuses to let it be written twice. */
+function watchWrites(handler: Dispatcher.DispatchHandler, state: SendState): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart: (controller, context) => {
+      if (state.written) {
+        controller.abort(new Error("the request was already written once"));
+        return;
+      }
+      handler.onRequestStart?.(controller, context);
+      // undici writes right after this returns, unless the request was aborted meanwhile.
+      if (!controller.aborted) state.written = true;
+    },
+    onRequestUpgrade: (controller, status, headers, socket) =>
+      handler.onRequestUpgrade?.(controller, status, headers, socket),
+    onResponseStart: (controller, status, headers, message) =>
+      handler.onResponseStart?.(controller, status, headers, message),
+    onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
+    onResponseEnd: (controller, trailers) => handler.onResponseEnd?.(controller, trailers),
+    onResponseError: (controller, error) => handler.onResponseError?.(controller, error),
+  };
+}
+
+async function* chunksOf(
+  body: AsyncIterable<Buffer>,
+  operation: Operation,
+  guard: Guard,
+  apiKey: () => string,
+): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of body) {
+      guard.rest();
+      yield chunk;
+      guard.touch();
+    }
+  } catch (error) {
+    throw failureOf(operation, error, guard.state, apiKey());
+  } finally {
+    guard.release();
+  }
+}
+
+async function readCapped(body: AsyncIterable<Buffer>, operation: Operation): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) {
+      throw new ServiceError({
+        operation,
+        kind: "UnreadableResponse",
+        delivery: "Unknown",
+        message: `the answer is larger than ${MAX_ANSWER_BYTES} bytes`,
+      });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+/** As much of a refusal as is needed to understand it. One that breaks off half-way still has its status. */
+async function readRefusal(response: Dispatcher.ResponseData): Promise<RefusedAnswer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response.body) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > MAX_REFUSAL_BYTES) break;
+    }
+  } catch {
+    // The status alone decides then: what came of the body cannot be parsed and counts as a gateway's.
+    chunks.push(Buffer.from(" (cut off)"));
+  }
+  return {
+    status: response.statusCode,
+    contentType: String(response.headers["content-type"] ?? ""),
+    retryAfter: response.headers["retry-after"]?.toString(),
+    body: Buffer.concat(chunks).toString("utf8"),
+  };
+}
+
+function misconfigured(operation: Operation, message: string): ServiceError {
+  return new ServiceError({ operation, kind: "Misconfigured", delivery: "NotSent", message });
+}

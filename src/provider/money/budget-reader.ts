@@ -1,0 +1,96 @@
+import type { Logger } from "pino";
+import { type Clock, delay } from "../../clock.ts";
+import type { ServiceClient } from "../client.ts";
+import type { KeyBudget } from "./money-records.ts";
+
+/** The key budgets of an account's member, read again and again. */
+export type BudgetReader = {
+  /** undefined until they were read once. */
+  latest(): readonly KeyBudget[] | undefined;
+  /** Why the last reading failed; undefined: it did not. */
+  failure(): string | undefined;
+  start(): void;
+  stop(): Promise<void>;
+};
+
+export type BudgetReaderOptions = {
+  client: Pick<ServiceClient, "listKeyBudgets">;
+  /** Whose budgets; undefined: nothing is asked. */
+  memberID: () => string | undefined;
+  intervalMs: () => number;
+  /** How soon a new reading would tell something that somebody waits for. */
+  urgency: () => "Settling" | "Waiting" | "None";
+  clock: Clock;
+  log: Logger;
+  /** `startedAt`: monotonic ms, when the reading began. */
+  onRead: (startedAt: number) => void;
+  onFailed: () => void;
+};
+
+const IDLE_MS = 1_000;
+const PAUSE_MS = { Settling: 5_000, Waiting: 60_000, None: Number.POSITIVE_INFINITY };
+const RETRY_MS = 60_000;
+
+export function createBudgetReader(options: BudgetReaderOptions): BudgetReader {
+  const { clock, log } = options;
+  const ended = new AbortController();
+  let budgets: readonly KeyBudget[] | undefined;
+  let readFor: string | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let failure: string | undefined;
+  let running: Promise<void> | undefined;
+
+  /** A period that ended since the last reading has left its budget full again. */
+  function renewed(): boolean {
+    const agoMs = clock.monotonic() - readAt;
+    const lastRead = clock.now() - agoMs;
+    return (budgets ?? []).some(({ periodEnd }) => {
+      const end = Date.parse(periodEnd);
+      return end > lastRead && end <= clock.now();
+    });
+  }
+
+  function due(memberID: string): boolean {
+    if (memberID !== readFor) return true;
+    const agoMs = clock.monotonic() - readAt;
+    if (failure !== undefined) return agoMs >= Math.min(RETRY_MS, options.intervalMs());
+    return agoMs >= Math.min(options.intervalMs(), PAUSE_MS[options.urgency()]) || renewed();
+  }
+
+  async function run(): Promise<void> {
+    while (!ended.signal.aborted) {
+      const memberID = options.memberID();
+      if (memberID !== undefined && due(memberID)) await read(memberID);
+      await delay(clock, IDLE_MS, ended.signal);
+    }
+  }
+
+  async function read(memberID: string): Promise<void> {
+    readAt = clock.monotonic();
+    if (memberID !== readFor) budgets = undefined;
+    readFor = memberID;
+    try {
+      budgets = await options.client.listKeyBudgets({ memberID }, { signal: ended.signal });
+      failure = undefined;
+    } catch (error) {
+      if (ended.signal.aborted) return;
+      failure = error instanceof Error ? error.message : String(error);
+      log.warn({ memberID, reason: failure }, "key budgets could not be read");
+      options.onFailed();
+      return;
+    }
+    options.onRead(readAt);
+  }
+
+  return {
+    failure: () => failure,
+    latest: () => (options.memberID() === readFor ? budgets : undefined),
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      ended.abort(new Error("the account's budgets are not followed any more"));
+      await running;
+    },
+  };
+}

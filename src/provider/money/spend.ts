@@ -1,0 +1,131 @@
+import type { Logger } from "pino";
+import { type Clock, delay } from "../../clock.ts";
+import type { Money } from "../../money.ts";
+import { type BillReader, createBillReader } from "./bill-reader.ts";
+import { billsOfPeriod } from "./period.ts";
+import { billsBegin, currentPeriods } from "./ranges.ts";
+import { timeZone } from "./time-zone.ts";
+
+/** Account.spec.billing, read. */
+export type BillingSettings = { intervalMs: number; timeZone: string; settleMs: number };
+
+/** What the account cost: the sums of the bills' amounts, vouchers included. */
+export type Spend = {
+  day: Money;
+  /** From Monday. */
+  week: Money;
+  month: Money;
+  /** Of the month. */
+  byCategory: ReadonlyMap<string, Money>;
+  /** When that month began, Unix seconds: tells a new month from a refund. */
+  monthStart: number;
+  /** When the bills were read, ms. */
+  atMs: number;
+};
+
+/** The bills of an account: read by reports, and followed for what the account costs. */
+export type AccountBills = {
+  readonly reader: BillReader;
+  settings(): BillingSettings;
+  /** undefined until the bills were read once. */
+  spend(): Spend | undefined;
+  /** Why the last reading failed; undefined: it did not. */
+  failure(): string | undefined;
+  start(): void;
+  stop(): Promise<void>;
+};
+
+export type AccountBillsOptions = {
+  client: Parameters<typeof createBillReader>[0]["client"];
+  settings: () => BillingSettings;
+  /** While false, nothing is asked. */
+  wanted: () => boolean;
+  /** Somebody waits for what newer bills tell: they are read each minute. */
+  hurry?: () => boolean;
+  /** `startedAt`: monotonic ms, when the reading began. */
+  onRead?: (startedAt: number) => void;
+  onFailed?: () => void;
+  clock: Clock;
+  log: Logger;
+};
+
+const HURRY_MS = 60_000;
+const IDLE_MS = 1_000;
+const RETRY_MS = 5 * 60_000;
+
+export function createAccountBills(options: AccountBillsOptions): AccountBills {
+  const { clock, log, settings } = options;
+  const reader = createBillReader({ client: options.client });
+  const ended = new AbortController();
+  let latest: Spend | undefined;
+  let failure: string | undefined;
+  let running: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    while (!ended.signal.aborted) {
+      if (!options.wanted()) {
+        await delay(clock, IDLE_MS, ended.signal);
+        continue;
+      }
+      const read = clock.monotonic();
+      try {
+        latest = await readSpend(reader, settings(), clock.now(), ended.signal);
+        failure = undefined;
+        options.onRead?.(read);
+      } catch (error) {
+        if (ended.signal.aborted) return;
+        // The account is not held for it: not every kind of credential may read bills (interface: Authentication).
+        failure = error instanceof Error ? error.message : String(error);
+        log.warn({ reason: failure }, "bills could not be read");
+        options.onFailed?.();
+      }
+      // Looked at each second, because a changed interval holds at once.
+      const pauseMs = () =>
+        failure !== undefined ? RETRY_MS : options.hurry?.() === true ? HURRY_MS : Number.POSITIVE_INFINITY;
+      const waitMs = () => Math.min(pauseMs(), settings().intervalMs);
+      for (let left = 1; left > 0 && !ended.signal.aborted; ) {
+        left = read + waitMs() - clock.monotonic();
+        if (left > 0) await delay(clock, Math.min(IDLE_MS, left), ended.signal);
+      }
+    }
+  }
+
+  return {
+    reader,
+    settings,
+    spend: () => latest,
+    failure: () => failure,
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      ended.abort(new Error("the account's bills are not followed any more"));
+      await running;
+    },
+  };
+}
+
+async function readSpend(
+  reader: BillReader,
+  { timeZone: zoneName, settleMs }: BillingSettings,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<Spend> {
+  const zone = timeZone(zoneName);
+  const now = Math.floor(nowMs / 1000);
+  const { day, week, month } = currentPeriods(now, zone);
+  const period = { startTime: Math.max(Math.min(week, month), billsBegin(zone)), endTime: now + 1 };
+  const closedBefore = now - settleMs / 1000;
+  const sums = { day: 0n, week: 0n, month: 0n };
+  const byCategory = new Map<string, Money>();
+  for await (const bills of billsOfPeriod({ reader, query: { cycle: "Day" }, period, zone, closedBefore, signal })) {
+    for (const { startTime = now, amount = 0n, category } of bills) {
+      if (startTime >= day) sums.day += amount;
+      if (startTime >= week) sums.week += amount;
+      if (startTime < month) continue;
+      sums.month += amount;
+      byCategory.set(category, (byCategory.get(category) ?? 0n) + amount);
+    }
+  }
+  return { ...sums, byCategory, monthStart: month, atMs: nowMs };
+}

@@ -1,0 +1,61 @@
+import { toNumber } from "../wire/lenient.ts";
+import type { TaskResultWire } from "../wire/tasks.ts";
+
+/** One output of a task, as the service shows it. */
+export type TaskOutput = {
+  url: string;
+  /** e.g. `mp4`, `mp3`; "" where the service does not say. */
+  type: string;
+  /** How long the URL works from now; undefined where the service says 0, nothing or nonsense. */
+  ttlSeconds?: number;
+};
+
+/** The result of an asynchronous task. `status` and `taskType` are the service's own values, passed through. */
+export type TaskResult = {
+  task: {
+    taskID: string;
+    taskType: string;
+    status: string;
+    reason: string;
+    /** Unit not shown in the interface. */
+    eta?: number;
+    progressPercent?: number;
+  };
+  images: TaskOutput[];
+  videos: TaskOutput[];
+  audios: TaskOutput[];
+};
+
+export type ResultKind = "Audio" | "Video" | "Image";
+
+/** All outputs that have a URL, in the service's order: audios, videos, images. */
+export function resultsOf(result: TaskResult): ({ kind: ResultKind } & TaskOutput)[] {
+  const tagged = (kind: ResultKind, outputs: TaskOutput[]) => outputs.map((output) => ({ kind, ...output }));
+  return [
+    ...tagged("Audio", result.audios),
+    ...tagged("Video", result.videos),
+    ...tagged("Image", result.images),
+  ].filter((output) => output.url !== "");
+}
+
+export function taskResultFrom(wire: TaskResultWire): TaskResult {
+  const { task_id, task_type, status, reason, eta, progress_percent } = wire.task;
+  return {
+    task: {
+      taskID: task_id,
+      taskType: task_type,
+      status,
+      reason,
+      ...(eta === undefined ? {} : { eta }),
+      ...(progress_percent === undefined ? {} : { progressPercent: progress_percent }),
+    },
+    images: wire.images.map((image) => output(image.image_url, image.image_type, image.image_url_ttl)),
+    videos: wire.videos.map((video) => output(video.video_url, video.video_type, video.video_url_ttl)),
+    audios: wire.audios.map((audio) => output(audio.audio_url, audio.audio_type, audio.audio_url_ttl)),
+  };
+}
+
+function output(url: string, type: string, ttl: string): TaskOutput {
+  const ttlSeconds = toNumber(ttl);
+  return { url, type, ...(ttlSeconds !== undefined && ttlSeconds > 0 ? { ttlSeconds } : {}) };
+}

@@ -1,0 +1,90 @@
+import { readdir, readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { checkedDocuments } from "../../../src/cli/validate.ts";
+import { manifest, type Variant } from "../../support/manifests.ts";
+
+const problems = (content: string) =>
+  checkedDocuments(content).flatMap(({ lines }) => lines.map(({ line, message }) => `${line}: ${message}`));
+const examples = new URL("../../../examples/", import.meta.url);
+
+it("finds nothing wrong with the examples", async () => {
+  const files = (await readdir(examples, { recursive: true })).filter((name) => name.endsWith(".yaml"));
+  expect(files.length).toBeGreaterThan(8);
+  for (const name of files) expect(problems(await readFile(new URL(name, examples), "utf8")), name).toEqual([]);
+});
+
+it.each<Variant>(["endpoint", "turbo", "hd", "image", "reference", "account", "clusterAccount"])(
+  "takes a good %s",
+  (variant) => expect(problems(stringify(manifest(variant)))).toEqual([]),
+);
+
+const GOOD = stringify(manifest("endpoint"));
+
+describe("tells the line, the object, the field and what is allowed", () => {
+  it.each([
+    [
+      "a value out of range",
+      GOOD.replace("port: 8000", "port: 2223"),
+      /^9: GpuEndpoint\/sample: spec\.port: port must not be 2222/,
+    ],
+    [
+      "a missing field, at what lacks it",
+      GOOD.replace("  port: 8000\n", ""),
+      /^6: GpuEndpoint\/sample: spec\.port: is missing/,
+    ],
+    [
+      "a rule between fields",
+      GOOD.replace("min: 1", "min: 3"),
+      /^11: .*spec\.workers\.min: workers\.min must not be above/,
+    ],
+    [
+      "a field of another case",
+      GOOD.replace("port:", "clusterId: x\n  port:"),
+      /^9: .*spec\.clusterId: unknown field: did you mean clusterID\?/,
+    ],
+    [
+      "an unknown field in a list",
+      GOOD.replace("- id:", "- name: x\n      id:"),
+      /^7: .*spec\.products\[0\]\.name: unknown field/,
+    ],
+    ["an unknown field beside spec", `${GOOD}extra: 1\n`, /extra: unknown field/],
+    ["yes as kubectl reads it", GOOD.replace("port:", "name: yes\n  port:"), /^9: .*spec\.name: .*string/],
+    [
+      "a bad name",
+      GOOD.replace("name: sample", "name: Sample"),
+      /^4: GpuEndpoint\/Sample: metadata\.name: "Sample" must be lower-case/,
+    ],
+    ["no name", GOOD.replace("name: sample", "labels: {}"), /^4: GpuEndpoint: metadata\.name: is missing/],
+    [
+      "another version",
+      GOOD.replace("v1alpha1", "v1"),
+      /^1: .*apiVersion: mooring\.dev\/v1 is not served: use mooring\.dev\/v1alpha1/,
+    ],
+    [
+      "an unknown kind",
+      GOOD.replace("kind: GpuEndpoint", "kind: Endpoint"),
+      /^2: .*there is no kind "Endpoint": use one of GpuEndpoint/,
+    ],
+    [
+      "a namespace where there is none",
+      stringify(manifest("clusterAccount")).replace("name: sample", "name: sample\n  namespace: x"),
+      /^5: .*namespace: this kind has no namespace/,
+    ],
+    ["broken YAML", "a: [1\nb: 2\n", /^\d: not YAML: /],
+    ["no object", "- 1\n", /^1: object: is no object/],
+    ["no kind", "apiVersion: mooring.dev/v1alpha1\n", /^1: object: kind: is missing/],
+  ])("%s", (_, content, expected) => expect(problems(content)).toEqual([expect.stringMatching(expected)]));
+});
+
+it("numbers lines through the documents of a file, and passes over other kinds", () => {
+  const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n";
+  const content = `${secret}---\n${GOOD}---\n---\n${GOOD.replace("port: 8000", "port: 0")}`;
+  expect(checkedDocuments(content).map(({ kind }) => kind)).toEqual(["Other", "Ours", "Ours"]);
+  const line = content.split("\n").indexOf("  port: 0") + 1;
+  expect(problems(content)).toEqual([expect.stringMatching(new RegExp(`^${line}: .*spec\\.port: `))]);
+});
+
+it("takes null for absent, as the API server does", () => {
+  expect(problems(GOOD.replace("port:", "command: null\n  port:"))).toEqual([]);
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { flagOf, operatorConfigSchema, parseOperatorConfig, variableOf } from "../../../src/operator/config.ts";
+
+describe("settings", () => {
+  it("have the documented defaults", () => {
+    expect(parseOperatorConfig({}, {})).toEqual({
+      metricsBindAddress: ":8080",
+      metricsAuth: "none",
+      healthProbeBindAddress: ":8081",
+      leaderElect: false,
+      watchNamespaces: [],
+      maxConcurrentReconciles: 64,
+      logLevel: "info",
+      logFormat: "json",
+      allowPrivateNetworks: false,
+    });
+  });
+
+  it.each([
+    ["metricsBindAddress", "--metrics-bind-address", "MOORING_METRICS_BIND_ADDRESS"],
+    ["leaderElect", "--leader-elect", "MOORING_LEADER_ELECT"],
+    ["kubeconfig", "--kubeconfig", "MOORING_KUBECONFIG"],
+  ])("%s is the flag %s and the variable %s", (setting, flag, variable) => {
+    expect([flagOf(setting), variableOf(setting)]).toEqual([flag, variable]);
+    expect(Object.keys(operatorConfigSchema.shape)).toContain(setting);
+  });
+
+  it("come from the environment, and a flag wins", () => {
+    const env = { MOORING_LOG_LEVEL: "debug", MOORING_MAX_CONCURRENT_RECONCILES: "8", MOORING_UNKNOWN: "x" };
+    expect(parseOperatorConfig({ logLevel: "warn" }, env)).toMatchObject({
+      logLevel: "warn",
+      maxConcurrentReconciles: 8,
+    });
+  });
+
+  it("are not changed later", () => {
+    expect(Object.isFrozen(parseOperatorConfig({}, {}))).toBe(true);
+  });
+
+  it.each([
+    ["true", true],
+    ["1", true],
+    ["false", false],
+    ["0", false],
+    ["", false],
+  ])("of yes or no take %j for %s", (text, expected) => {
+    expect(parseOperatorConfig({}, { MOORING_LEADER_ELECT: text }).leaderElect).toBe(expected);
+  });
+
+  it.each([
+    ["a, b,,c ", ["a", "b", "c"]],
+    ["", []],
+  ])("of several take %j for %j", (text, expected) => {
+    expect(parseOperatorConfig({}, { MOORING_WATCH_NAMESPACES: text }).watchNamespaces).toEqual(expected);
+    expect(parseOperatorConfig({ watchNamespaces: ["x", "y"] }, {}).watchNamespaces).toEqual(["x", "y"]);
+  });
+
+  it("that are wrong are told all at once, by flag and variable, with the value", () => {
+    const env = { MOORING_LOG_LEVEL: "loud", MOORING_METRICS_BIND_ADDRESS: "8080", MOORING_LEADER_ELECT: "yes" };
+    let message = "";
+    try {
+      parseOperatorConfig({ maxConcurrentReconciles: 0 }, env);
+    } catch (error) {
+      message = String(error);
+    }
+    const lines = message.split("\n");
+    expect(lines).toHaveLength(4);
+    expect(message).toContain('--log-level (or MOORING_LOG_LEVEL): "loud": ');
+    expect(message).toContain(
+      '--metrics-bind-address (or MOORING_METRICS_BIND_ADDRESS): "8080": bind address "8080": expected [HOST]:PORT',
+    );
+    expect(message).toContain('--leader-elect (or MOORING_LEADER_ELECT): "yes": ');
+    expect(message).toContain("--max-concurrent-reconciles (or MOORING_MAX_CONCURRENT_RECONCILES): 0: ");
+  });
+});

@@ -1,0 +1,335 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
+import {
+  createEndpointSweep,
+  type EndpointSweep,
+  type EndpointSweepOptions,
+} from "../../../../src/provider/endpoints/sweep.ts";
+import { ServiceError } from "../../../../src/provider/errors.ts";
+import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
+import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
+import { silentLog } from "../../../support/scripted-api-server.ts";
+
+const forever = new AbortController().signal;
+const record = (id: string, change: Partial<EndpointRecord> = {}) =>
+  recordOf(desiredOf(endpointOf()), { id, appName: `app-${id}`, ...change });
+
+type World = { clock: FakeClock; sweep: EndpointSweep; calls: unknown[]; told: string[]; errors: unknown[] };
+
+/** `remote` is what the service has; it may change at any time. */
+function world(
+  remote: EndpointRecord[],
+  change: Partial<EndpointSweepOptions> & { firstPage?: number; total?: boolean } = {},
+): World {
+  const { firstPage = 1, total = true, ...options } = change;
+  const clock = createFakeClock();
+  const calls: unknown[] = [];
+  const told: string[] = [];
+  const errors: unknown[] = [];
+  const sweep = createEndpointSweep({
+    generation: "Current",
+    pageSize: 2,
+    intervalMs: 60_000,
+    clock,
+    log: silentLog,
+    wanted: () => true,
+    onChange: (id) => told.push(id),
+    onError: (error) => errors.push(error),
+    client: {
+      listEndpoints: async (input) => {
+        calls.push(input);
+        const from = Number(input.cursor ?? 0);
+        const next = from + (input.limit ?? 0);
+        const hasMore = next < remote.length;
+        return { data: remote.slice(from, next), nextCursor: hasMore ? String(next) : "", hasMore };
+      },
+      listEndpointsEarlier: async (input) => {
+        calls.push(input);
+        const from = (input.pageNum - firstPage) * input.pageSize;
+        return {
+          data: from < 0 ? [] : remote.slice(from, from + input.pageSize),
+          total: total ? remote.length : undefined,
+        };
+      },
+    },
+    ...options,
+  });
+  onTestFinished(() => sweep.stop());
+  return { clock, sweep, calls, told, errors };
+}
+
+describe("a sweep", () => {
+  it("reads every page once a minute, however many endpoints there are", async () => {
+    const w = world(["a", "b", "c", "d", "e"].map((id) => record(id)));
+    w.sweep.start();
+    await w.clock.advance(0);
+    expect(w.calls).toEqual([{ limit: 2 }, { limit: 2, cursor: "2" }, { limit: 2, cursor: "4" }]);
+    expect([w.sweep.total(), w.sweep.get("e")?.id, w.sweep.byAppName("app-c")?.id]).toEqual([5, "e", "c"]);
+    await w.clock.advance(59_999);
+    expect(w.calls).toHaveLength(3);
+    await w.clock.advance(1);
+    expect(w.calls).toHaveLength(6);
+  });
+
+  it("tells what is new and what differs, and nothing else", async () => {
+    const remote = [record("a"), record("b")];
+    const w = world(remote);
+    w.sweep.start();
+    await w.clock.advance(0);
+    expect(w.told).toEqual(["a", "b"]);
+    remote[1] = record("b", { status: { status: "stopped", error: "", message: "" } });
+    await w.clock.advance(60_000);
+    expect(w.told).toEqual(["a", "b", "b"]);
+    await w.clock.advance(600_000);
+    expect(w.told).toHaveLength(3);
+  });
+
+  it("takes an endpoint for gone only after two complete lists without it", async () => {
+    const remote = [record("a"), record("b")];
+    const w = world(remote);
+    w.sweep.start();
+    await w.clock.advance(0);
+    remote.pop();
+    await w.clock.advance(60_000);
+    expect([w.sweep.gone("b"), w.sweep.get("b")?.id]).toEqual([false, "b"]);
+    await w.clock.advance(60_000);
+    expect([w.sweep.gone("b"), w.sweep.get("b"), w.sweep.byAppName("app-b")]).toEqual([true, undefined, undefined]);
+    expect(w.told).toEqual(["a", "b", "b"]);
+  });
+
+  it("takes an endpoint that no list ever showed for gone after two lists since that was first asked", async () => {
+    const w = world([record("a")]);
+    w.sweep.start();
+    await w.clock.advance(600_000);
+    expect(w.sweep.gone("lost")).toBe(false); // it may have been made a moment ago
+    await w.clock.advance(60_000);
+    expect(w.sweep.gone("lost")).toBe(false);
+    await w.clock.advance(60_000);
+    expect([w.sweep.gone("lost"), w.told.at(-1)]).toEqual([true, "lost"]);
+    await w.clock.advance(600_000);
+    expect(w.told).toEqual(["a", "lost"]);
+    w.sweep.observe(record("lost"));
+    expect(w.sweep.gone("lost")).toBe(false);
+  });
+
+  it("counts anew when it was seen in between", async () => {
+    const remote = [record("a"), record("b")];
+    const w = world(remote);
+    w.sweep.start();
+    await w.clock.advance(0);
+    const b = remote.pop();
+    await w.clock.advance(60_000);
+    if (b !== undefined) remote.push(b);
+    await w.clock.advance(60_000);
+    remote.pop();
+    await w.clock.advance(60_000);
+    expect(w.sweep.gone("b")).toBe(false);
+  });
+
+  it("that fails proves nothing, is told, and is repeated after 10 s", async () => {
+    let failing = false;
+    const remote = [record("a")];
+    const w = world(remote, {
+      client: {
+        listEndpoints: async () => {
+          if (failing) throw new Error("away");
+          return { data: remote, nextCursor: "", hasMore: false };
+        },
+        listEndpointsEarlier: async () => ({ data: [], total: 0 }),
+      },
+    });
+    w.sweep.start();
+    await w.clock.advance(0);
+    failing = true;
+    remote.pop();
+    await w.clock.advance(60_000);
+    await w.clock.advance(50_000);
+    expect(w.errors).toHaveLength(6);
+    expect([w.sweep.gone("a"), w.sweep.get("a")?.id]).toEqual([false, "a"]);
+  });
+
+  it("does not go round in circles with a cursor that stands still", async () => {
+    let calls = 0;
+    const w = world([], {
+      client: {
+        listEndpoints: async () => ({ data: [record(`e${calls++}`)], nextCursor: "same", hasMore: true }),
+        listEndpointsEarlier: async () => ({ data: [], total: 0 }),
+      },
+    });
+    w.sweep.start();
+    await w.clock.advance(1_000);
+    expect(calls).toBe(2);
+  });
+
+  it("makes no call while nothing depends on it, and begins when somebody waits", async () => {
+    const w = world([record("a")], { wanted: () => false });
+    w.sweep.start();
+    await w.clock.advance(600_000);
+    expect(w.calls).toEqual([]);
+    const first = w.sweep.first(forever);
+    await w.clock.advance(1_000);
+    await first;
+    expect(w.sweep.get("a")?.id).toBe("a");
+  });
+
+  it("gives its error to who waits for the first", async () => {
+    const w = world([], {
+      client: {
+        listEndpoints: async () => {
+          throw new Error("away");
+        },
+        listEndpointsEarlier: async () => ({ data: [], total: 0 }),
+      },
+    });
+    const first = w.sweep.first(forever);
+    const rejected = expect(first).rejects.toThrow("away");
+    w.sweep.start();
+    await w.clock.advance(0);
+    await rejected;
+  });
+
+  it.each(["read", "written to"])("does not let a page undo what was %s after the page was asked for", async (how) => {
+    const before = record("a", { image: "old" });
+    const after = record("a", { image: "new" });
+    let answer = (_page: { data: EndpointRecord[]; nextCursor: string; hasMore: boolean }): void => {};
+    const remote = [before];
+    const w = world(remote, {
+      client: {
+        listEndpoints: () =>
+          new Promise((resolve) => {
+            answer = resolve;
+          }),
+        listEndpointsEarlier: async () => ({ data: [], total: 0 }),
+      },
+    });
+    const page = (data: EndpointRecord[]) => ({ data, nextCursor: "", hasMore: false });
+    w.sweep.start();
+    answer(page([before]));
+    await w.clock.advance(60_000);
+    await w.clock.advance(5); // the second page is on its way, asked for 5 ms ago
+    if (how === "read") w.sweep.observe(after);
+    else w.sweep.wrote("a");
+    w.told.length = 0;
+    answer(page([record("a", { image: "stale" })]));
+    await w.clock.advance(0);
+    expect(w.told).toEqual([]);
+    expect(w.sweep.get("a")?.image).toBe(how === "read" ? "new" : "old");
+    await w.clock.advance(60_000);
+    answer(page([record("a", { image: "newest" })]));
+    await w.clock.advance(0);
+    expect([w.sweep.get("a")?.image, w.told]).toEqual(["newest", ["a"]]);
+  });
+
+  it("knows at once what was read alone", () => {
+    const w = world([]);
+    w.sweep.observe(record("new"));
+    expect(w.sweep.byAppName("app-new")?.id).toBe("new");
+    expect(w.told).toEqual([]);
+  });
+});
+
+describe("the earlier generation's pages", () => {
+  const ids = ["a", "b", "c", "d", "e"];
+  it.each([
+    ["from 1", { firstPage: 1 }],
+    ["from 1, without a total", { firstPage: 1, total: false }],
+    ["from 0", { firstPage: 0 }],
+    ["from 0, without a total", { firstPage: 0, total: false }],
+  ])("are read whole when they are counted %s", async (_name, options) => {
+    const w = world(
+      ids.map((id) => record(id)),
+      { generation: "Earlier", ...options },
+    );
+    w.sweep.start();
+    await w.clock.advance(0);
+    expect(ids.filter((id) => w.sweep.get(id) === undefined)).toEqual([]);
+  });
+
+  it("are not asked for number 0 when the total was seen without it", async () => {
+    const w = world(
+      ids.map((id) => record(id)),
+      { generation: "Earlier" },
+    );
+    w.sweep.start();
+    await w.clock.advance(0);
+    expect(w.calls).toEqual([1, 2, 3].map((pageNum) => ({ pageSize: 2, pageNum })));
+  });
+
+  it.each([
+    ["InvalidRequest: they are counted from 1", "InvalidRequest", "complete", 0],
+    ["Timeout: nothing is proven", "Timeout", "failed", 1],
+  ] as const)("may refuse number 0 with %s", async (_name, kind, expected, errors) => {
+    const remote = ids.map((id) => record(id));
+    const w = world(remote, {
+      generation: "Earlier",
+      client: {
+        listEndpoints: async () => ({ data: [], nextCursor: "", hasMore: false }),
+        listEndpointsEarlier: async ({ pageNum, pageSize }) => {
+          if (pageNum > 0)
+            return { data: remote.slice((pageNum - 1) * pageSize, pageNum * pageSize), total: undefined };
+          throw new ServiceError({ operation: "listEndpointsEarlier", kind, delivery: "Refused", message: "page 0" });
+        },
+      },
+    });
+    let first = "pending";
+    w.sweep.first(forever).then(
+      () => {
+        first = "complete";
+      },
+      () => {
+        first = "failed";
+      },
+    );
+    w.sweep.start();
+    await w.clock.advance(0);
+    expect([first, w.errors.length]).toEqual([expected, errors]);
+  });
+
+  it("end when a page shows nothing new, even if the total is wrong", async () => {
+    let calls = 0;
+    const w = world([], {
+      generation: "Earlier",
+      client: {
+        listEndpoints: async () => ({ data: [], nextCursor: "", hasMore: false }),
+        listEndpointsEarlier: async () => {
+          calls++;
+          return { data: [record("a"), record("b")], total: 99 };
+        },
+      },
+    });
+    w.sweep.start();
+    await w.clock.advance(1_000);
+    expect(calls).toBeLessThanOrEqual(3);
+    expect(w.sweep.total()).toBe(2);
+  });
+});
+
+describe("asked for out of turn", () => {
+  it("one new sweep answers everybody who waits, and one under way does not count", async () => {
+    const remote = [record("a")];
+    const w = world(remote);
+    w.sweep.start();
+    await w.clock.advance(0);
+    remote.push(record("b"));
+    const waiting = Promise.all([w.sweep.next(forever), w.sweep.next(forever), w.sweep.next(forever)]);
+    await w.clock.advance(1_000);
+    await waiting;
+    expect([w.calls.length, w.sweep.byAppName("app-b")?.id]).toEqual([2, "b"]);
+  });
+
+  it("gives up with who asked", async () => {
+    const w = world([]);
+    await expect(w.sweep.next(AbortSignal.abort(new Error("too late")))).rejects.toThrow("too late");
+  });
+
+  it("a forgotten endpoint is not given out until it is seen again", async () => {
+    const w = world([record("a")]);
+    w.sweep.start();
+    await w.clock.advance(0);
+    await w.clock.advance(1);
+    w.sweep.forget("a");
+    expect([w.sweep.get("a"), w.sweep.byAppName("app-a")]).toEqual([undefined, undefined]);
+    await w.clock.advance(60_000);
+    expect(w.sweep.get("a")?.id).toBe("a");
+  });
+});

@@ -1,0 +1,188 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fromCurrent, fromEarlier } from "../../../../src/provider/endpoints/endpoint-record.ts";
+import { ServiceError } from "../../../../src/provider/errors.ts";
+import { billFrom, keyBudgetFrom } from "../../../../src/provider/money/money-records.ts";
+import { resultsOf, taskResultFrom } from "../../../../src/provider/tasks/task-result.ts";
+import { billList, keyBudgetList } from "../../../../src/provider/wire/billing.ts";
+import { endpointDetailV1, endpointPageOfV1, endpointV1 } from "../../../../src/provider/wire/endpoints-v1.ts";
+import { endpointPageV2, endpointV2 } from "../../../../src/provider/wire/endpoints-v2.ts";
+import { toBigInt, toNumber } from "../../../../src/provider/wire/lenient.ts";
+import { endpointLimits } from "../../../../src/provider/wire/limits.ts";
+import { speechAnswer, speechChunk } from "../../../../src/provider/wire/speech.ts";
+import { submittedTask, taskResult } from "../../../../src/provider/wire/tasks.ts";
+import { failure, makeClient, type TestClient } from "./make-client.ts";
+import { answer, type RawServer, startRawServer } from "./raw-server.ts";
+
+/** Objects of the fields that the schemas know, with anything as their values. */
+const KNOWN = [
+  ...["id", "data", "endpoints", "endpoint", "status", "worker_config", "workers", "volumes", "envs", "ports", "port"],
+  ...["policy", "health_check", "has_more", "next_cursor", "workerConfig", "image", "healthy", "state", "products"],
+  ...["task", "videos", "audios", "images", "task_id", "audio", "bills", "key_budgets", "maxWorkerNum", "total"],
+];
+const { tree: anything } = fc.letrec((tie) => ({
+  tree: fc.oneof(
+    { depthSize: "medium", withCrossShrink: true },
+    fc.oneof(fc.jsonValue(), fc.constantFrom("60", "", "null", "-1", "1e3", " 7 ", 60, null, true)),
+    fc.array(tie("tree"), { maxLength: 4 }),
+    fc.dictionary(fc.constantFrom(...KNOWN), tie("tree"), { maxKeys: 8 }),
+  ),
+}));
+
+describe("answers of any shape", () => {
+  const schemas = {
+    endpointPageV2,
+    endpointV2,
+    endpointPageV1: endpointPageOfV1(endpointV1),
+    endpointDetailV1,
+    endpointLimits,
+    taskResult,
+    submittedTask,
+    speechAnswer,
+    speechChunk,
+    billList,
+    keyBudgetList,
+  };
+  it.each(Object.entries(schemas))("%s: parsed or refused, never thrown", (_name, schema) => {
+    fc.assert(
+      fc.property(anything, (value) => {
+        schema.safeParse(value);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("what is parsed can be turned into records", () => {
+    fc.assert(
+      fc.property(anything, (value) => {
+        const v2 = endpointV2.safeParse({ id: "e", ...(typeof value === "object" ? value : {}) }).data;
+        if (v2 !== undefined) expect(fromCurrent(v2).ports.every(Number.isFinite)).toBe(true);
+        const v1 = endpointV1.safeParse({ id: "e", ...(typeof value === "object" ? value : {}) }).data;
+        if (v1 !== undefined) expect(fromEarlier(v1).ports.every(Number.isFinite)).toBe(true);
+        const task = taskResult.safeParse({ images: value, videos: value, audios: value, task: { status: "S" } });
+        for (const result of task.success ? resultsOf(taskResultFrom(task.data)) : []) {
+          expect(result.url).not.toBe("");
+          expect(result.ttlSeconds ?? 1).toBeGreaterThan(0);
+        }
+        for (const bill of billList.safeParse({ bills: [value] }).data?.bills ?? []) billFrom(bill);
+        for (const budget of keyBudgetList.safeParse({ key_budgets: [value] }).data?.key_budgets ?? [])
+          keyBudgetFrom(budget);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  describe("through the client", () => {
+    let body = "";
+    let server: RawServer;
+    let client: TestClient;
+    beforeAll(async () => {
+      server = await startRawServer((socket) => socket.end(answer(200, body, { connection: "close" })));
+      client = makeClient(server.url);
+    });
+    afterAll(async () => {
+      await server.close();
+      await client.close();
+    });
+
+    it("end in a value or in UnreadableResponse", async () => {
+      const calls = [
+        () => client.listEndpoints({}),
+        () => client.getEndpoint({ endpointID: "e" }),
+        () => client.listEndpointsEarlier({ pageSize: 10, pageNum: 1 }),
+        () => client.getTaskResult({ taskID: "t" }),
+        () => client.getEndpointLimits(),
+        () => client.submitVideoToVideo({ input: {} }),
+        () => client.listKeyBudgets({ memberID: "m" }),
+      ];
+      await fc.assert(
+        fc.asyncProperty(
+          fc.oneof(
+            fc.json(),
+            fc.string(),
+            anything.map((v) => JSON.stringify(v)),
+          ),
+          fc.constantFrom(...calls),
+          async (text, call) => {
+            body = text;
+            await call().catch((error: unknown) => {
+              expect(error).toBeInstanceOf(ServiceError);
+              expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Unknown" });
+            });
+          },
+        ),
+        { numRuns: 150 },
+      );
+    });
+
+    it.each(["{}", "[]", '{"data":{}}', '{"data":[{"name":"no id"}]}', '{"next_cursor":""}'])(
+      "%s is no page: it proves no absence",
+      async (text) => {
+        body = text;
+        expect((await failure(client.listEndpoints({}))).kind).toBe("UnreadableResponse");
+      },
+    );
+
+    it("null is an empty list", async () => {
+      body = '{"data":null,"next_cursor":"","has_more":false}';
+      expect(await client.listEndpoints({})).toEqual({ data: [], nextCursor: "", hasMore: false });
+    });
+  });
+});
+
+describe("scalars", () => {
+  it("a number is the same as an integer and as a string", () => {
+    fc.assert(
+      fc.property(fc.integer(), (n) => {
+        expect(toNumber(String(n))).toBe(toNumber(n));
+        expect(toNumber(` ${n} `)).toBe(n);
+        expect(toBigInt(String(n))).toBe(toBigInt(n));
+        const config = (value: unknown) => ({ id: "e", worker_config: { idle_timeout: value }, ports: [value] });
+        expect(fromCurrent(endpointV2.parse(config(String(n))))).toEqual(fromCurrent(endpointV2.parse(config(n))));
+        const earlier = (value: unknown) => ({ id: "e", policy: { value }, ports: [{ port: value }] });
+        expect(fromEarlier(endpointV1.parse(earlier(String(n))))).toEqual(fromEarlier(endpointV1.parse(earlier(n))));
+      }),
+    );
+  });
+
+  it("money of any size is exact", () => {
+    fc.assert(
+      fc.property(fc.bigInt(), (n) => {
+        fc.pre(String(n).length <= 64);
+        expect(toBigInt(String(n))).toBe(n);
+      }),
+    );
+  });
+
+  it.each(["", " ", "0x10", "1,5", "12px", "NaN", "Infinity", "1e999", null, {}, [5], true])(
+    "%j is no number",
+    (value) => {
+      expect(toNumber(value)).toBeUndefined();
+    },
+  );
+});
+
+describe("results", () => {
+  it("of every kind, also images of either shape; a life of 0 or nonsense is unknown", () => {
+    const wire = taskResult.parse({
+      task: { task_id: "t", status: "TASK_STATUS_SUCCEED", progress_percent: "100" },
+      videos: [{ video_url: "http://v", video_url_ttl: "3600", video_type: "mp4" }, { video_url: "" }],
+      audios: [{ audio_url: "http://a", audio_url_ttl: "0", audio_type: "mp3", audio_metadata: null }],
+      images: ["http://i", { image_url: "http://j", image_url_ttl: "soon", image_type: "png" }],
+    });
+    const result = taskResultFrom(wire);
+    expect(result.task).toEqual({
+      taskID: "t",
+      taskType: "",
+      status: "TASK_STATUS_SUCCEED",
+      reason: "",
+      progressPercent: 100,
+    });
+    expect(resultsOf(result)).toEqual([
+      { kind: "Audio", url: "http://a", type: "mp3" },
+      { kind: "Video", url: "http://v", type: "mp4", ttlSeconds: 3600 },
+      { kind: "Image", url: "http://i", type: "" },
+      { kind: "Image", url: "http://j", type: "png" },
+    ]);
+  });
+});

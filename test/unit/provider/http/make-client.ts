@@ -1,0 +1,46 @@
+import { systemClock } from "../../../../src/clock.ts";
+import { createServiceClient, type ServiceClient } from "../../../../src/provider/client.ts";
+import { ServiceError } from "../../../../src/provider/errors.ts";
+import type { CallEvent } from "../../../../src/provider/http/call.ts";
+import { createLimiter } from "../../../../src/provider/http/limiter.ts";
+import { createTransport, type TransportOptions } from "../../../../src/provider/http/transport.ts";
+import type { DeleteOperation } from "../../../../src/provider/operations.ts";
+
+export const KEY = "sk-very-secret-0123456789";
+
+export type TestClient = ServiceClient & { events: CallEvent[]; close(): Promise<void> };
+
+/** A client with a limiter that holds nothing up. */
+export function makeClient(
+  baseURL: string,
+  options: Partial<TransportOptions> = {},
+  deleteOperation?: DeleteOperation,
+): TestClient {
+  const events: CallEvent[] = [];
+  const transport = createTransport({ baseURL, apiKey: () => KEY, requestTimeoutMs: 5000, ...options });
+  const limiter = createLimiter({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 });
+  const client = createServiceClient({
+    transport,
+    limiter,
+    deleteOperation,
+    onCall: (event) => events.push(event),
+  });
+  return { ...client, events, close: () => transport.close() };
+}
+
+/** The ServiceError that the call ends with; anything else fails the test. */
+export async function failure(call: Promise<unknown>): Promise<ServiceError> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+  throw new Error("the call succeeded");
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}

@@ -1,0 +1,261 @@
+import { once } from "node:events";
+import { createServer as createTcpServer, type LookupFunction } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { ADDRESS_REFUSED } from "../../../../src/net/address-guard.ts";
+import { collect, failure, makeClient, type TestClient } from "./make-client.ts";
+import { answer, type RawServer, startRawServer } from "./raw-server.ts";
+
+let server: RawServer | undefined;
+let client: TestClient | undefined;
+afterEach(async () => {
+  await server?.close();
+  await client?.close();
+  server = undefined;
+  client = undefined;
+});
+
+const video = { input: { prompt: "a ship" } };
+const speech = { text: "hello", voice_setting: { voice_id: "v" } };
+const submitted = answer(200, '{"task_id":"t-1"}');
+const ship = (target: TestClient, signal?: AbortSignal) => target.submitVideoToVideo(video, { signal });
+
+/** A port where nobody listens. */
+async function closedPort(): Promise<number> {
+  const probe = createTcpServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+describe("a request that never left", () => {
+  it("refused connection", async () => {
+    client = makeClient(`http://127.0.0.1:${await closedPort()}`);
+    expect(await failure(ship(client))).toMatchObject({ kind: "Unreachable", delivery: "NotSent" });
+  });
+
+  it("a name that does not resolve", async () => {
+    const lookup: LookupFunction = (hostname, _options, callback) =>
+      callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: "ENOTFOUND" }), []);
+    client = makeClient("http://service.invalid", { connect: { lookup } });
+    expect(await failure(ship(client))).toMatchObject({ kind: "Unreachable", delivery: "NotSent" });
+  });
+
+  it("an address that the account may not use, as a name and as a literal", async () => {
+    server = await startRawServer((socket) => socket.end(submitted));
+    const lookup: LookupFunction = (_hostname, _options, callback) =>
+      callback(Object.assign(new Error("private address"), { code: ADDRESS_REFUSED }), []);
+    for (const url of [server.url, "http://service.invalid"]) {
+      const guarded = makeClient(url, { connect: { lookup } });
+      expect(await failure(ship(guarded))).toMatchObject({ kind: "Misconfigured", delivery: "NotSent" });
+      await guarded.close();
+    }
+    expect(server.received).toEqual([]);
+  });
+
+  it("TLS to a server that speaks none", async () => {
+    const plain = createTcpServer((socket) =>
+      socket
+        .on("error", () => {})
+        .resume()
+        .end("no TLS here\r\n"),
+    );
+    plain.listen(0, "127.0.0.1");
+    await once(plain, "listening");
+    const address = plain.address();
+    client = makeClient(`https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`);
+    expect(await failure(ship(client))).toMatchObject({ kind: "Unreachable", delivery: "NotSent" });
+    await new Promise((resolve) => plain.close(resolve));
+  });
+
+  it.each([
+    ["an empty key", { apiKey: () => " \n" }],
+    ["a key with a line break inside", { apiKey: () => "a\nb" }],
+    ["no URL", { baseURL: "service" }],
+    ["another protocol", { baseURL: "ftp://127.0.0.1" }],
+    ["credentials in the URL", { baseURL: "http://u:p@127.0.0.1" }],
+  ])("%s", async (_name, options) => {
+    client = makeClient("http://127.0.0.1:1", options);
+    expect(await failure(ship(client))).toMatchObject({ kind: "Misconfigured", delivery: "NotSent" });
+  });
+
+  it("aborted before", async () => {
+    server = await startRawServer((socket) => socket.end(submitted));
+    client = makeClient(server.url);
+    expect(await failure(ship(client, AbortSignal.abort()))).toMatchObject({ kind: "Aborted", delivery: "NotSent" });
+    expect(server.received).toEqual([]);
+  });
+
+  it("aborted while the journal is written", async () => {
+    server = await startRawServer((socket) => socket.end(submitted));
+    client = makeClient(server.url);
+    const controller = new AbortController();
+    const beforeSend = async () => controller.abort();
+    const call = client.submitVideoToVideo(video, { signal: controller.signal, beforeSend });
+    expect(await failure(call)).toMatchObject({ kind: "Aborted", delivery: "NotSent" });
+    expect(server.received).toEqual([]);
+  });
+
+  it("a journal that cannot be written: its own error, and nothing sent", async () => {
+    server = await startRawServer((socket) => socket.end(submitted));
+    client = makeClient(server.url);
+    const own = new Error("conflict");
+    await expect(client.submitVideoToVideo(video, { beforeSend: () => Promise.reject(own) })).rejects.toBe(own);
+    expect(server.received).toEqual([]);
+    expect(client.events).toEqual([]);
+  });
+
+  it("a request that breaks the interface's rules", async () => {
+    client = makeClient("http://127.0.0.1:1");
+    const error = await failure(client.submitImageToVideo({ prompt: "", image_url: "http://x" }));
+    expect(error).toMatchObject({ kind: "InvalidRequest", delivery: "NotSent" });
+    expect(error.message).toContain("prompt must have 1 to 2000 characters");
+  });
+});
+
+describe("a request that was written", () => {
+  it("reset", async () => {
+    server = await startRawServer((socket) => socket.resetAndDestroy());
+    client = makeClient(server.url);
+    expect(await failure(ship(client))).toMatchObject({ kind: "ConnectionLost", delivery: "Unknown" });
+    expect(server.received).toHaveLength(1);
+  });
+
+  it("closed without an answer", async () => {
+    server = await startRawServer((socket) => socket.destroy());
+    client = makeClient(server.url);
+    expect(await failure(ship(client))).toMatchObject({ kind: "ConnectionLost", delivery: "Unknown" });
+    expect(server.received).toHaveLength(1);
+  });
+
+  it("no answer in time", async () => {
+    server = await startRawServer(() => {});
+    client = makeClient(server.url, { requestTimeoutMs: 100 });
+    expect(await failure(ship(client))).toMatchObject({ kind: "Timeout", delivery: "Unknown" });
+  });
+
+  it("an answer that stops half-way", async () => {
+    server = await startRawServer((socket) => socket.write(submitted.slice(0, -4)));
+    client = makeClient(server.url, { requestTimeoutMs: 100 });
+    expect(await failure(ship(client))).toMatchObject({ kind: "Timeout", delivery: "Unknown", status: 200 });
+  });
+
+  it("aborted after", async () => {
+    const controller = new AbortController();
+    server = await startRawServer(() => controller.abort());
+    client = makeClient(server.url);
+    expect(await failure(ship(client, controller.signal))).toMatchObject({ kind: "Aborted", delivery: "Unknown" });
+  });
+
+  it("is written once, on a connection of its own, with the key and nothing else of it in the URL", async () => {
+    server = await startRawServer((socket) => socket.end(submitted));
+    client = makeClient(`${server.url}/prefix/`);
+    await expect(ship(client)).resolves.toEqual({ taskID: "t-1" });
+    await expect(ship(client)).resolves.toEqual({ taskID: "t-1" });
+    expect(server.received).toHaveLength(2);
+    for (const request of server.received) {
+      expect(request).toMatch(/^POST \/prefix\/v3\/async\/vid2\.6-v2v HTTP\/1\.1\r\n/);
+      expect(request).toMatch(/\r\nauthorization: Bearer sk-very-secret-0123456789\r\n/);
+      expect(request).toMatch(/\r\ncontent-type: application\/json\r\n/);
+      expect(request).toMatch(/\r\nconnection: close\r\n/);
+    }
+  });
+});
+
+describe("kept-alive connections", () => {
+  it("that the server closes between two requests never make a paid one unknown", async () => {
+    // Keep-alive is promised, and the connection is closed right after each answer: the race that breaks clients.
+    server = await startRawServer((socket) => socket.write(submitted, () => socket.destroy()));
+    client = makeClient(server.url);
+    for (let i = 0; i < 30; i++) await expect(ship(client)).resolves.toEqual({ taskID: "t-1" });
+    expect(server.received).toHaveLength(30);
+  });
+
+  it("are used again for reads", async () => {
+    let connections = 0;
+    const seen = new Set<unknown>();
+    server = await startRawServer((socket) => {
+      if (!seen.has(socket)) connections += 1;
+      seen.add(socket);
+      socket.write(answer(200, '{"id":"e"}'));
+    });
+    client = makeClient(server.url);
+    for (let i = 0; i < 10; i++) await client.getEndpoint({ endpointID: "e" });
+    expect(server.received).toHaveLength(10);
+    expect(connections).toBeLessThan(4);
+  });
+});
+
+describe("a stream", () => {
+  const head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+  const one = 'data: {"audio":"0102","status":1}\n\n';
+  const two = 'data: {"status":2}\n\n';
+
+  it("hands out chunks, however the lines are cut, and ends after status 2", async () => {
+    server = await startRawServer((socket) => {
+      for (const byte of `${head}${one}:comment\n\ndata:{"audio":"ff","status":"1"}\r\n${two}`) socket.write(byte);
+      socket.end();
+    });
+    client = makeClient(server.url);
+    const chunks = await collect(client.streamSpeech(speech));
+    expect(chunks.map(({ audio }) => Buffer.from(audio).toString("hex"))).toEqual(["0102", "ff"]);
+    expect(server.received[0]).toContain('"stream":true');
+    expect(client.events).toMatchObject([{ operation: "streamSpeech", status: 200 }]);
+  });
+
+  it.each([
+    ["without status 2", `${head}${one}`, "ConnectionLost"],
+    ["without anything", head, "ConnectionLost"],
+    ["with a line that is no chunk", `${head}${one}oops\n`, "UnreadableResponse"],
+    ["with half a line", `${head}${one}data: {"audio":"01`, "UnreadableResponse"],
+    ["with an error in it", `${head}${one}data: {"code":500,"message":"x"}\n`, "UnreadableResponse"],
+    ["with audio that is not hex", `${head}data: {"audio":"zz","status":1}\n`, "UnreadableResponse"],
+  ])("%s", async (_name, bytes, kind) => {
+    server = await startRawServer((socket) => socket.end(bytes));
+    client = makeClient(server.url);
+    expect(await failure(collect(client.streamSpeech(speech)))).toMatchObject({ kind, delivery: "Unknown" });
+  });
+
+  it("that is reset", async () => {
+    server = await startRawServer((socket) => socket.write(`${head}${one}`, () => socket.resetAndDestroy()));
+    client = makeClient(server.url);
+    const error = await failure(collect(client.streamSpeech(speech)));
+    expect(error).toMatchObject({ kind: "ConnectionLost", delivery: "Unknown" });
+  });
+
+  it("that falls silent", async () => {
+    server = await startRawServer((socket) => socket.write(`${head}${one}`));
+    client = makeClient(server.url, { requestTimeoutMs: 100 });
+    const error = await failure(collect(client.streamSpeech(speech)));
+    expect(error).toMatchObject({ kind: "Timeout", delivery: "Unknown" });
+  });
+
+  it("that lasts longer than the time limit but is never silent", async () => {
+    let sent = 0;
+    server = await startRawServer((socket) => {
+      socket.write(head);
+      const timer = setInterval(() => {
+        sent += 1;
+        if (sent <= 8) socket.write(one);
+        else socket.end(two);
+        if (sent > 8) clearInterval(timer);
+      }, 40);
+    });
+    client = makeClient(server.url, { requestTimeoutMs: 200 });
+    expect(await collect(client.streamSpeech(speech))).toHaveLength(8);
+  });
+
+  it("that is refused", async () => {
+    server = await startRawServer((socket) => socket.end(answer(403, '{"reason":"QUOTA_EXCEEDED"}')));
+    client = makeClient(server.url);
+    const error = await failure(collect(client.streamSpeech(speech)));
+    expect(error).toMatchObject({ kind: "QuotaExceeded", delivery: "Refused" });
+  });
+
+  it("whose reader leaves", async () => {
+    server = await startRawServer((socket) => socket.write(`${head}${one}`));
+    client = makeClient(server.url);
+    for await (const _chunk of client.streamSpeech(speech)) break;
+    expect(client.events).toMatchObject([{ errorKind: "Aborted", delivery: "Unknown" }]);
+  });
+});

@@ -1,0 +1,94 @@
+import { expect, it, onTestFinished } from "vitest";
+import { type BudgetReaderOptions, createBudgetReader } from "../../../../src/provider/money/budget-reader.ts";
+import type { KeyBudget } from "../../../../src/provider/money/money-records.ts";
+import { createFakeClock, START } from "../../../support/fake-clock.ts";
+import { silentLog } from "../../../support/scripted-api-server.ts";
+
+const HOUR_MS = 3_600_000;
+const iso = (ms: number) => new Date(ms).toISOString();
+
+const recurring = (used: bigint, periodEnd: number): KeyBudget => ({
+  keyID: "key-1",
+  keyName: "default",
+  type: "Recurring",
+  limit: 100n,
+  used,
+  remaining: 100n - used,
+  cycle: "Monthly",
+  periodStart: iso(START - 24 * HOUR_MS),
+  periodEnd: iso(periodEnd),
+});
+
+function follow(budgets: () => KeyBudget[], options: Partial<BudgetReaderOptions> = {}) {
+  const clock = createFakeClock();
+  const reads: number[] = [];
+  const reader = createBudgetReader({
+    client: {
+      listKeyBudgets: async () => {
+        reads.push(clock.now() - START);
+        return budgets();
+      },
+    },
+    memberID: () => "member-1",
+    intervalMs: () => HOUR_MS,
+    urgency: () => "None",
+    clock,
+    log: silentLog,
+    onRead: () => {},
+    onFailed: () => {},
+    ...options,
+  });
+  reader.start();
+  onTestFinished(() => reader.stop());
+  return { clock, reads, reader };
+}
+
+it("a budget is read again as its period ends, not only an interval later", async () => {
+  const end = START + 10 * 60_000;
+  let budget = recurring(100n, end);
+  const { clock, reads, reader } = follow(() => [budget]);
+  await clock.advance(10 * 60_000 - 2_000);
+  expect(reads).toEqual([0]);
+  expect(reader.latest()?.[0]?.remaining).toBe(0n);
+  budget = recurring(0n, end + 30 * 24 * HOUR_MS);
+  await clock.advance(4_000);
+  expect(reads).toHaveLength(2);
+  expect(reads[1]).toBeGreaterThanOrEqual(end - START);
+  expect(reader.latest()?.[0]?.remaining).toBe(100n);
+  await clock.advance(30 * 60_000);
+  expect(reads).toHaveLength(2);
+});
+
+it("a service that goes on showing the period that is over is not asked without end", async () => {
+  const { clock, reads } = follow(() => [recurring(100n, START + 5_000)]);
+  await clock.advance(30 * 60_000);
+  expect(reads).toHaveLength(2);
+});
+
+it.each([
+  ["Settling", 5_000],
+  ["Waiting", 60_000],
+  ["None", HOUR_MS],
+] as const)("while what it is read for is %s, it is read every %s ms", async (urgency, every) => {
+  const { clock, reads } = follow(() => [recurring(0n, START + 90 * 24 * HOUR_MS)], { urgency: () => urgency });
+  await clock.advance(3 * every + 1_000);
+  expect(reads).toEqual([0, every, 2 * every, 3 * every]);
+});
+
+it("why a reading failed is told, until one succeeds; what was read before stays", async () => {
+  let told = 0;
+  let fails = true;
+  const budgets = () => {
+    if (fails) throw new Error("the service answered 403");
+    return [recurring(1n, START + 90 * 24 * HOUR_MS)];
+  };
+  const { clock, reader } = follow(budgets, { onFailed: () => told++ });
+  await clock.advance(1_000);
+  expect([reader.latest(), reader.failure(), told]).toEqual([undefined, "the service answered 403", 1]);
+  fails = false;
+  await clock.advance(61_000);
+  expect([reader.latest()?.length, reader.failure()]).toEqual([1, undefined]);
+  fails = true;
+  await clock.advance(HOUR_MS + 1_000);
+  expect([reader.latest()?.length, reader.failure(), told]).toEqual([1, "the service answered 403", 2]);
+});

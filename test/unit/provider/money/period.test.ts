@@ -1,0 +1,203 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ListBillsInput } from "../../../../src/provider/client.ts";
+import { type BillQuery, createBillReader } from "../../../../src/provider/money/bill-reader.ts";
+import type { Bill } from "../../../../src/provider/money/money-records.ts";
+import { billsOfPeriod } from "../../../../src/provider/money/period.ts";
+import type { Range } from "../../../../src/provider/money/ranges.ts";
+import { createTally } from "../../../../src/provider/money/tally.ts";
+import { timeZone } from "../../../../src/provider/money/time-zone.ts";
+import { periodOf } from "../../../../src/simulator/bills.ts";
+import { billOf, seconds } from "../../../support/bills.ts";
+
+const signal = new AbortController().signal;
+const utc = timeZone("UTC");
+
+/** Which bills a service may list for a range: the interface does not say. */
+const selections = {
+  "that begin in it": (bill: Range, range: Range) =>
+    bill.startTime >= range.startTime && bill.startTime < range.endTime,
+  "that begin in it or at its end": (bill: Range, range: Range) =>
+    bill.startTime >= range.startTime && bill.startTime <= range.endTime,
+  "that overlap it": (bill: Range, range: Range) => bill.endTime > range.startTime && bill.startTime < range.endTime,
+  "that touch it": (bill: Range, range: Range) => bill.endTime >= range.startTime && bill.startTime <= range.endTime,
+};
+
+function service(bills: readonly Bill[], selected: (bill: Range, range: Range) => boolean) {
+  const asked: ListBillsInput[] = [];
+  const listBills = async (query: ListBillsInput) => {
+    asked.push(query);
+    return bills.filter((bill) => selected({ startTime: bill.startTime ?? 0, endTime: bill.endTime ?? 0 }, query));
+  };
+  return { asked, reader: createBillReader({ client: { listBills } }) };
+}
+
+async function read(
+  reader: ReturnType<typeof createBillReader>,
+  period: Range,
+  { cycle = "Day", closedBefore = 0, ...query }: Partial<BillQuery> & { closedBefore?: number } = {},
+): Promise<Bill[]> {
+  const found: Bill[] = [];
+  const options = { reader, query: { cycle, ...query }, period, zone: utc, closedBefore, signal };
+  for await (const bills of billsOfPeriod(options)) found.push(...bills);
+  return found;
+}
+
+const period = { startTime: seconds("2026-01-01T00:00:00Z"), endTime: seconds("2027-03-01T00:00:00Z") };
+
+describe.each(Object.entries(selections))("a service that lists the bills %s", (_, selected) => {
+  it.each(["Day", "Week", "Month"] as const)("loses and doubles none with cycle %s", async (cycle) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.nat(424 * 24), fc.nat(3)), { maxLength: 60 }), async (uses) => {
+        const bills = uses.map(([hours, key], index) => {
+          const { startMs, endMs } = periodOf((period.startTime + hours * 3600) * 1000, cycle, 0);
+          const times = { startTime: String(startMs / 1000), endTime: String(endMs / 1000) };
+          return billOf({ ...times, ownerID: `key-${key}`, amount: String(index) });
+        });
+        // The bill of the week in which the period begins begins before it.
+        const inPeriod = bills.filter((bill) =>
+          selected({ startTime: bill.startTime ?? 0, endTime: bill.endTime ?? 0 }, period),
+        );
+        const expected = inPeriod.filter((bill) => (bill.startTime ?? 0) < period.endTime);
+        const found = await read(service(bills, selected).reader, period, { cycle });
+        const order = (list: Bill[]) => list.map(({ amount }) => Number(amount)).sort((a, b) => a - b);
+        expect(order(found)).toEqual(order(expected));
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+describe("bills of a period", () => {
+  const february = seconds("2026-02-01T00:00:00Z");
+  const march = { startTime: seconds("2026-01-01T00:00:00Z"), endTime: seconds("2026-03-01T00:00:00Z") };
+
+  it("two parts of a bill that a range cuts are both counted", async () => {
+    // The service clips what it sums up to the range, by another clock than the account's.
+    const times = { startTime: String(february - 3600), endTime: String(february + 82_800) };
+    const answers = [[billOf({ ...times, amount: "3" })], [billOf({ ...times, amount: "4" })]];
+    const reader = createBillReader({ client: { listBills: async () => answers.shift() ?? [] } });
+    expect((await read(reader, march)).map(({ amount }) => amount)).toEqual([3n, 4n]);
+  });
+
+  it("equal bills of one answer are two bills", async () => {
+    const { reader } = service([billOf({ amount: "5" }), billOf({ amount: "5" })], selections["that begin in it"]);
+    expect(await read(reader, march)).toHaveLength(2);
+  });
+
+  it("a closed range is asked once, the last one each time, and what was kept reads the same", async () => {
+    const bills = [
+      billOf({ amount: "7", tieredConfig: { a: [1] } }),
+      billOf({ startTime: String(february), amount: "" }),
+    ];
+    const { asked, reader } = service(bills, selections["that begin in it"]);
+    const closedBefore = february;
+    const first = await read(reader, march, { closedBefore });
+    const again = await read(reader, march, { closedBefore });
+    expect(again).toEqual(first);
+    expect(first).toEqual(bills);
+    expect(asked.map(({ startTime }) => startTime)).toEqual([march.startTime, february, february]);
+    await read(reader, march, { closedBefore, category: "llm" });
+    expect(asked).toHaveLength(5);
+    expect(asked.at(-1)).toEqual({ cycleType: "Day", category: "llm", startTime: february, endTime: march.endTime });
+  });
+
+  it("what was kept goes when there is too much of it, oldest first", async () => {
+    const asked: number[] = [];
+    const listBills = async ({ startTime }: ListBillsInput) => {
+      asked.push(startTime);
+      return [billOf()];
+    };
+    const reader = createBillReader({ client: { listBills }, maxKeptBytes: 1200 });
+    const ask = (startTime: number) =>
+      reader.read({ cycle: "Day" }, { startTime, endTime: startTime + 1 }, { closed: true, signal });
+    for (const startTime of [1, 2, 3, 4, 5, 5, 1]) await ask(startTime);
+    expect(asked).toEqual([1, 2, 3, 4, 5, 1]);
+  });
+
+  it("queries of an account go one at a time; one that fails or is given up does not hold the next", async () => {
+    let open = 0;
+    let most = 0;
+    const listBills = async ({ startTime }: ListBillsInput) => {
+      most = Math.max(most, ++open);
+      await new Promise((resolve) => setImmediate(resolve));
+      open--;
+      if (startTime === 2) throw new Error("refused");
+      return [];
+    };
+    const reader = createBillReader({ client: { listBills } });
+    const given = new AbortController();
+    const ask = (startTime: number, own = signal) =>
+      reader.read({ cycle: "Day" }, { startTime, endTime: 9 }, { closed: false, signal: own });
+    const all = [ask(1), ask(2), ask(3, given.signal), ask(4), ask(5)];
+    given.abort(new Error("given up"));
+    const outcomes = await Promise.allSettled(all);
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      "fulfilled",
+      "rejected",
+      "rejected",
+      "fulfilled",
+      "fulfilled",
+    ]);
+    expect(most).toBe(1);
+  });
+});
+
+describe("a tally", () => {
+  it("sums exactly by product, category and key, most expensive first", () => {
+    const tally = createTally();
+    const big = "9007199254740993"; // not a double
+    tally.add(billOf({ amount: big, voucherAmount: "1", payAmount: "2", requestCount: "10" }));
+    tally.add(billOf({ amount: big, voucherAmount: "1", payAmount: "2", requestCount: "5", apikeyName: "renamed" }));
+    tally.add(billOf({ amount: "-5", ownerID: "key-2", productName: "Model B", category: "gen_api" }));
+    tally.add(billOf({ amount: "-5", ownerID: "key-3", productName: "Model B", category: "gen_api", apikeyName: "a" }));
+    expect(tally.totals()).toEqual({
+      amount: 18_014_398_509_481_976n,
+      voucher: 2n,
+      paid: 4n,
+      records: 4,
+      requests: 15n,
+    });
+    expect(tally.byProduct().map(({ productName, amount }) => [productName, amount])).toEqual([
+      ["Model A", 18_014_398_509_481_986n],
+      ["Model B", -10n],
+    ]);
+    expect(tally.byCategory().map(({ category, records }) => [category, records])).toEqual([
+      ["llm", 2],
+      ["gen_api", 2],
+    ]);
+    expect(tally.byKey().map(({ keyID, keyName }) => [keyID, keyName])).toEqual([
+      ["key-1", "renamed"],
+      ["key-3", "a"],
+      ["key-2", "default"],
+    ]);
+    expect(tally.unreadable()).toBe(0);
+  });
+
+  it("says how many amounts it could not read", () => {
+    const tally = createTally();
+    tally.add(billOf({ amount: "12.5", payAmount: "3" }));
+    tally.add(billOf({ amount: "1" }));
+    expect([tally.unreadable(), tally.totals()]).toEqual([
+      1,
+      { amount: 1n, voucher: 0n, paid: 3n, records: 2, requests: 0n },
+    ]);
+  });
+
+  it("equals a straight sum over any bills", () => {
+    const amounts = fc.array(fc.tuple(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n }), fc.nat(5), fc.nat(3)));
+    fc.assert(
+      fc.property(amounts, (list) => {
+        const tally = createTally();
+        for (const [amount, key, product] of list) {
+          tally.add(billOf({ amount: String(amount), ownerID: `k${key}`, productName: `p${product}` }));
+        }
+        const sum = list.reduce((total, [amount]) => total + amount, 0n);
+        expect(tally.totals().amount).toBe(sum);
+        for (const rows of [tally.byProduct(), tally.byCategory(), tally.byKey()]) {
+          expect(rows.reduce((total, { amount }) => total + amount, 0n)).toBe(sum);
+        }
+      }),
+    );
+  });
+});
