@@ -42,6 +42,23 @@ export type KubeObject<Spec = unknown, Status = unknown> = {
   status?: Status;
 };
 
+/** Metadata of an object that the API server has stored: a manifest may lack these fields, a stored object has them. */
+export type StoredMeta = ObjectMeta & {
+  uid: string;
+  resourceVersion: string;
+  /** RFC 3339. */
+  creationTimestamp: string;
+  generation: number;
+};
+
+/** A stored object of a namespaced kind. */
+export type NamespacedObject<Spec = unknown, Status = unknown> = KubeObject<Spec, Status> & {
+  metadata: StoredMeta & { namespace: string };
+};
+
+/** A stored object of a cluster-scoped kind. */
+export type ClusterObject<Spec = unknown, Status = unknown> = KubeObject<Spec, Status> & { metadata: StoredMeta };
+
 export type ObjectList<T> = {
   metadata: { resourceVersion?: string; continue?: string; remainingItemCount?: number };
   items: T[];

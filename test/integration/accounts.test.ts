@@ -89,3 +89,27 @@ it("no endpoint of the account is shown any more, as with another team's key: no
   await waitForCondition(world, "GpuEndpoint", "b", "Ready", "True", 100_000);
   expect(await world.audit("createEndpoint")).toHaveLength(4);
 });
+
+it("every kind handles a request of `flux reconcile`", { timeout: 120_000 }, async () => {
+  const world = await disposableWorld("flux");
+  await world.startOperator();
+  await world.apply(manifest("endpoint", {}, "a"));
+  await world.apply(manifest("hd", {}, "said"));
+  await world.apply(manifest("bill", {}, "month"));
+  await world.apply(manifest("volumeStore", {}, "results"));
+  const objects = [
+    { kind: "Account", name: "default" },
+    { kind: "GpuEndpoint", name: "a" },
+    { kind: "SpeechJob", name: "said" },
+    { kind: "BillReport", name: "month" },
+    { kind: "ArtifactStore", name: "results" },
+  ];
+  for (const { kind, name } of objects) {
+    await world.patch(kind, name, { metadata: { annotations: { "reconcile.fluxcd.io/requestedAt": `${name}-now` } } });
+  }
+  for (const { kind, name } of objects) {
+    await eventually(`${kind} ${name} shows the handled request`, async () => {
+      return (await world.get(kind, name)).status?.["lastHandledReconcileAt"] === `${name}-now`;
+    });
+  }
+});

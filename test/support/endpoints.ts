@@ -4,29 +4,22 @@ import {
   gpuEndpointSpecSchema,
 } from "../../src/api/v1alpha1/gpu-endpoint.ts";
 import { type DesiredEndpoint, desiredEndpoint, type ResolvedEnv } from "../../src/controllers/gpu-endpoint/desired.ts";
-import type { ObjectMeta } from "../../src/kube/types.ts";
 import type { EndpointRecord } from "../../src/provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits } from "../../src/provider/wire/limits.ts";
 import { type Change, manifest } from "./manifests.ts";
+import { storedMeta } from "./stored-meta.ts";
 
 export const CLUSTER_UID = "11111111-2222-3333-4444-555555555555";
 
 /** A GpuEndpoint as the API server stores it, its spec with `change` merged in. */
 export function endpointOf(
   change: Change = {},
-  { status, ...metadata }: Partial<ObjectMeta> & { status?: GpuEndpointStatus } = {},
+  { status, ...metadata }: Partial<GpuEndpoint["metadata"]> & { status?: GpuEndpointStatus } = {},
 ): GpuEndpoint {
   return {
     apiVersion: "mooring.dev/v1alpha1",
     kind: "GpuEndpoint",
-    metadata: {
-      name: "echo",
-      namespace: "team",
-      uid: "aaaaaaaa-0000-0000-0000-000000000001",
-      resourceVersion: "7",
-      generation: 2,
-      ...metadata,
-    },
+    metadata: storedMeta({ name: "echo", resourceVersion: "7", generation: 2, ...metadata }),
     spec: gpuEndpointSpecSchema.parse(manifest("endpoint", change).spec),
     ...(status === undefined ? {} : { status }),
   };

@@ -1,17 +1,11 @@
 import { type SpeechJob, type SpeechJobStatus, speechJobSpecSchema } from "../../src/api/v1alpha1/speech-job.ts";
 import { type VideoJob, type VideoJobStatus, videoJobSpecSchema } from "../../src/api/v1alpha1/video-job.ts";
-import type { ObjectMeta } from "../../src/kube/types.ts";
 import type { TaskOutput, TaskResult } from "../../src/provider/tasks/task-result.ts";
 import type { JournalEntry } from "../../src/submission/journal.ts";
 import { type Change, manifest } from "./manifests.ts";
+import { storedMeta } from "./stored-meta.ts";
 
-const metadata: ObjectMeta = {
-  name: "sea",
-  namespace: "team",
-  uid: "bbbbbbbb-0000-0000-0000-000000000001",
-  resourceVersion: "7",
-  generation: 1,
-};
+const metadata = storedMeta({ name: "sea", uid: "bbbbbbbb-0000-0000-0000-000000000001", resourceVersion: "7" });
 
 /** A SpeechJob as the API server stores it, its spec with `change` merged in. */
 export function speechJobOf(variant: "turbo" | "hd", change: Change = {}, status?: SpeechJobStatus): SpeechJob {
@@ -39,7 +33,7 @@ export function entryOf(change: Partial<JournalEntry> = {}): JournalEntry {
     id: "intent-1",
     kind: "VideoJob",
     key: "team/sea",
-    uid: metadata.uid ?? "",
+    uid: metadata.uid,
     operation: "submitImageToVideo",
     attempt: 1,
     specHash: "0123456789abcdef",

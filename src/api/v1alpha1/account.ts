@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { KubeObject } from "../../kube/types.ts";
+import type { ClusterObject, NamespacedObject } from "../../kube/types.ts";
 import type { accountStatusSchema } from "./account-status.ts";
 import { celList, dataKey, dnsLabel, duration, int, listOf, matching, objectName, text, yuan } from "./fields.ts";
 import { secretKeyRefSchema } from "./meta.ts";
@@ -209,5 +209,10 @@ export type ClusterAccountSpec = z.output<typeof clusterAccountSpecSchema>;
 
 export type AccountStatus = z.output<typeof accountStatusSchema>;
 
-export type Account = KubeObject<AccountSpec, AccountStatus>;
-export type ClusterAccount = KubeObject<ClusterAccountSpec, AccountStatus>;
+export type Account = NamespacedObject<AccountSpec, AccountStatus>;
+export type ClusterAccount = ClusterObject<ClusterAccountSpec, AccountStatus>;
+
+/** Only a ClusterAccount names the namespace of its Secret. */
+export function isClusterAccount(object: Account | ClusterAccount): object is ClusterAccount {
+  return "namespace" in object.spec.apiKeySecretRef;
+}

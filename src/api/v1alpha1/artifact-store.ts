@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { KubeObject } from "../../kube/types.ts";
+import type { NamespacedObject } from "../../kube/types.ts";
 import { flag, matching, objectName, relativePrefix, text } from "./fields.ts";
 import { commonStatus, PENDING_STATUS } from "./meta.ts";
 import { ruled } from "./rule.ts";
@@ -66,4 +66,4 @@ export const artifactStoreStatusSchema = z
   .describe("Whether the store works: a small object is written, read back and removed.");
 export type ArtifactStoreStatus = z.output<typeof artifactStoreStatusSchema>;
 
-export type ArtifactStore = KubeObject<ArtifactStoreSpec, ArtifactStoreStatus>;
+export type ArtifactStore = NamespacedObject<ArtifactStoreSpec, ArtifactStoreStatus>;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { KubeObject } from "../../kube/types.ts";
+import type { NamespacedObject } from "../../kube/types.ts";
 import { duration, flag, int, listOf, objectName, text, time, yuanStatus } from "./fields.ts";
 import { outputSchema } from "./job.ts";
 import { accountRefSchema, boundAccountSchema, commonStatus, PENDING_STATUS } from "./meta.ts";
@@ -158,4 +158,4 @@ export const billReportStatusSchema = z
   .describe("What the period costs.");
 export type BillReportStatus = z.output<typeof billReportStatusSchema>;
 
-export type BillReport = KubeObject<BillReportSpec, BillReportStatus>;
+export type BillReport = NamespacedObject<BillReportSpec, BillReportStatus>;

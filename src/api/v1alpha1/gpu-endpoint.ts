@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { KubeObject } from "../../kube/types.ts";
+import type { NamespacedObject } from "../../kube/types.ts";
 import { dnsLabel, flag, int, listOf, objectName, text } from "./fields.ts";
 import type { driftSchema, gpuEndpointStatusSchema } from "./gpu-endpoint-status.ts";
 import { accountRefSchema, valueSource } from "./meta.ts";
@@ -225,7 +225,7 @@ export type GpuEndpointSpec = z.output<typeof gpuEndpointSpecSchema>;
 export type EndpointDrift = z.output<typeof driftSchema>;
 export type GpuEndpointStatus = z.output<typeof gpuEndpointStatusSchema>;
 
-export type GpuEndpoint = KubeObject<GpuEndpointSpec, GpuEndpointStatus>;
+export type GpuEndpoint = NamespacedObject<GpuEndpointSpec, GpuEndpointStatus>;
 
 /** Rules on the whole object: they compare `spec` with `status`. */
 export const gpuEndpointRules: readonly TransitionRule[] = [

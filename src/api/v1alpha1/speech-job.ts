@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { KubeObject } from "../../kube/types.ts";
+import type { NamespacedObject } from "../../kube/types.ts";
 import { flag, int, listOf, text } from "./fields.ts";
 import { commonJobSpec, commonJobStatus, jobTransitions } from "./job.ts";
 import { PENDING_STATUS, valueSource } from "./meta.ts";
@@ -126,4 +126,4 @@ export const speechJobStatusSchema = z
   .describe("How far the job is.");
 export type SpeechJobStatus = z.output<typeof speechJobStatusSchema>;
 
-export type SpeechJob = KubeObject<SpeechJobSpec, SpeechJobStatus>;
+export type SpeechJob = NamespacedObject<SpeechJobSpec, SpeechJobStatus>;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { KubeObject } from "../../kube/types.ts";
+import type { NamespacedObject } from "../../kube/types.ts";
 import { flag, httpUrl, int, listOf, text } from "./fields.ts";
 import { commonJobSpec, commonJobStatus, jobTransitions } from "./job.ts";
 import { PENDING_STATUS } from "./meta.ts";
@@ -122,4 +122,4 @@ export const videoJobStatusSchema = z
   .describe("How far the job is.");
 export type VideoJobStatus = z.output<typeof videoJobStatusSchema>;
 
-export type VideoJob = KubeObject<VideoJobSpec, VideoJobStatus>;
+export type VideoJob = NamespacedObject<VideoJobSpec, VideoJobStatus>;

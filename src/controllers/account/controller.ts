@@ -1,9 +1,10 @@
-import type { Account, AccountStatus, ClusterAccount } from "../../api/v1alpha1/account.ts";
+import { type Account, type AccountStatus, type ClusterAccount, isClusterAccount } from "../../api/v1alpha1/account.ts";
 import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
-import { ANNOTATIONS, FINALIZER } from "../../api/v1alpha1/meta.ts";
+import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
+import { createReconciler, reconcileRequestOf } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import { type AccountWiring, createAccountMemory } from "./memory.ts";
@@ -25,64 +26,40 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   const { accounts, clock } = shared;
   const memories = createAccountMemory(shared, kind.store, wiring);
   const reported = new Map<AccountKey, ReadonlySet<string>>();
+  const keyOfAccount = ({ name, namespace }: { name: string; namespace?: string | undefined }) =>
+    accountKey(wiring.accountKind, name, namespace);
 
-  /** One event for what was not reported before, never a deletion. */
-  function warnOfOrphans(key: AccountKey, object: T, orphans: readonly EndpointRecord[]): void {
-    const before = reported.get(key);
-    reported.set(key, new Set(orphans.map(({ id }) => id)));
-    if (orphans.every(({ id }) => before?.has(id) === true)) return;
-    const named = orphans.slice(0, NAMED).map(({ id, appName }) => `${id} (${appName})`);
-    const more = orphans.length > NAMED ? ` and ${orphans.length - NAMED} more` : "";
-    shared.recorder.event(
-      object,
-      "Warning",
-      "OrphanedEndpoints",
-      "Sweep",
-      `${orphans.length} of the account's endpoints look generated and have no GpuEndpoint: ${named.join(", ")}${more}; they are left as they are`,
-    );
-  }
-
-  return async (request, { signal }) => {
-    const key = accountKey(wiring.accountKind, request.name, request.namespace);
-    let object = kind.store.get(request.key);
-    if (object === undefined) {
+  return createReconciler<T>({
+    kind,
+    async forgetDeleted(request) {
+      const key = keyOfAccount(request);
       const again = await memories.depart(key);
       if (again === undefined) reported.delete(key);
       return again;
-    }
-    const deleted = object.metadata.deletionTimestamp !== undefined;
-    const users = wiring.dependants.users(key);
-    object = await setFinalizer(shared, kind, object, FINALIZER, users.total > 0, signal);
-    if (deleted && users.total === 0) return undefined;
-    if (!deleted && object.metadata.annotations?.[ANNOTATIONS.paused] === "true") return undefined;
-    const asked = object.metadata.annotations?.[ANNOTATIONS.reconcileRequestedAt];
-    const requested = asked !== undefined && asked !== object.status?.lastHandledReconcileAt;
+    },
+    finalize: async (deleted, { signal }) => {
+      const key = keyOfAccount(deleted.metadata);
+      const object = await guard(key, deleted, signal);
+      if (wiring.dependants.users(key).total === 0) return undefined;
+      return observe(key, object, reconcileRequestOf(object), signal);
+    },
+    async reconcile(present, requested, { signal }) {
+      const key = keyOfAccount(present.metadata);
+      return observe(key, await guard(key, present, signal), requested, signal);
+    },
+    async pause(present, { signal }) {
+      await guard(keyOfAccount(present.metadata), present, signal);
+      return undefined;
+    },
+  });
 
-    let outcome: AccountOutcome;
-    let memory = memories.get(key);
-    try {
-      const remembered = await memories.remember(key, object, await readKey(object, signal));
-      memory = remembered.memory;
-      const { facts } = memory;
-      const due = facts.probe === undefined || clock.monotonic() >= facts.probe.at + facts.probe.result.againMs;
-      const doubted = accounts.get(key)?.state.kind === "Held" && facts.probe?.result.state.kind === "Ready";
-      if (due || doubted || remembered.changed || requested) {
-        const result = await probeAccount(memory.handle.client, signal);
-        facts.probe = { at: clock.monotonic(), result };
-        facts.limits = result.limits ?? facts.limits;
-      }
-      const probe = facts.probe?.result;
-      if (probe === undefined) throw new Error(`${key}: not probed`);
-      accounts.set(key, { state: probe.state, handle: memory.handle, limits: facts.limits });
-      outcome = { kind: "Probed", probe };
-    } catch (error) {
-      if (!(error instanceof MissingReferenceError)) throw error;
-      const { reason, message } = error;
-      const state = { kind: "Held", reason, message, ...memories.cleanupOf(key) } as const;
-      accounts.set(key, { state, handle: memory?.handle });
-      outcome = { kind: "NoKey", reason, message };
-    }
+  /** The finalizer keeps an account while objects need it. */
+  function guard(key: AccountKey, object: T, signal: AbortSignal): Promise<T> {
+    return setFinalizer(shared, kind, object, FINALIZER, wiring.dependants.users(key).total > 0, signal);
+  }
 
+  async function observe(key: AccountKey, object: T, requested: string | undefined, signal: AbortSignal) {
+    const { outcome, memory } = await probe(key, object, requested !== undefined, signal);
     const listed = memory?.handle.endpoints.list();
     const orphans = listed === undefined ? undefined : wiring.orphansAmong(listed);
     if (orphans !== undefined) warnOfOrphans(key, object, orphans);
@@ -96,8 +73,8 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       object,
       outcome,
       counts,
-      users: deleted ? users : undefined,
-      handledRequest: requested ? asked : undefined,
+      users: object.metadata.deletionTimestamp === undefined ? undefined : wiring.dependants.users(key),
+      handledRequest: requested,
       spend: memory?.handle.bills.spend(),
       budget: memory?.handle.budget(),
       now: clock.now(),
@@ -105,13 +82,60 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     warnOfBudget(shared.recorder, object, status);
     await patchStatus(shared, kind, object, status, signal);
     return { requeueAfterMs: SECRET_POLL_MS };
-  };
+  }
+
+  /** Reads the key, and asks the service when the last probe is too old. */
+  async function probe(key: AccountKey, object: T, requested: boolean, signal: AbortSignal) {
+    let memory = memories.get(key);
+    try {
+      const remembered = await memories.remember(key, object, await readKey(object, signal));
+      memory = remembered.memory;
+      const { facts } = memory;
+      const due = facts.probe === undefined || clock.monotonic() >= facts.probe.at + facts.probe.result.againMs;
+      const doubted = accounts.get(key)?.state.kind === "Held" && facts.probe?.result.state.kind === "Ready";
+      if (due || doubted || remembered.changed || requested) {
+        const result = await probeAccount(memory.handle.client, signal);
+        facts.probe = { at: clock.monotonic(), result };
+        facts.limits = result.limits ?? facts.limits;
+      }
+      const last = facts.probe?.result;
+      if (last === undefined) throw new Error(`${key}: not probed`);
+      accounts.set(key, { state: last.state, handle: memory.handle, limits: facts.limits });
+      const outcome: AccountOutcome = { kind: "Probed", probe: last };
+      return { outcome, memory };
+    } catch (error) {
+      if (!(error instanceof MissingReferenceError)) throw error;
+      const { reason, message } = error;
+      const state = { kind: "Held", reason, message, ...memories.cleanupOf(key) } as const;
+      accounts.set(key, { state, handle: memory?.handle });
+      const outcome: AccountOutcome = { kind: "NoKey", reason, message };
+      return { outcome, memory };
+    }
+  }
 
   async function readKey(object: T, signal: AbortSignal): Promise<string> {
-    const ref = object.spec.apiKeySecretRef;
-    const namespace = "namespace" in ref ? ref.namespace : (object.metadata.namespace ?? "");
-    return createValueReader(shared.kube, signal).secretKey(namespace, ref);
+    return createValueReader(shared.kube, signal).secretKey(secretNamespace(object), object.spec.apiKeySecretRef);
   }
+
+  /** One event for endpoints that were not reported before. Orphaned endpoints are never deleted. */
+  function warnOfOrphans(key: AccountKey, object: T, orphans: readonly EndpointRecord[]): void {
+    const before = reported.get(key);
+    reported.set(key, new Set(orphans.map(({ id }) => id)));
+    if (orphans.every(({ id }) => before?.has(id) === true)) return;
+    const named = orphans.slice(0, NAMED).map(({ id, appName }) => `${id} (${appName})`);
+    const more = orphans.length > NAMED ? ` and ${orphans.length - NAMED} more` : "";
+    shared.recorder.event(
+      object,
+      "Warning",
+      "OrphanedEndpoints",
+      "Sweep",
+      `${orphans.length} of the account's endpoints look generated and have no GpuEndpoint: ${named.join(", ")}${more}; Mooring does not change them`,
+    );
+  }
+}
+
+function secretNamespace(object: Account | ClusterAccount): string {
+  return isClusterAccount(object) ? object.spec.apiKeySecretRef.namespace : object.metadata.namespace;
 }
 
 /** One event when the budget becomes exceeded; the condition says the rest. */

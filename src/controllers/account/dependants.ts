@@ -4,7 +4,7 @@ import type { JobPhase } from "../../api/v1alpha1/job.ts";
 import type { SpeechJob } from "../../api/v1alpha1/speech-job.ts";
 import type { VideoJob } from "../../api/v1alpha1/video-job.ts";
 import type { Resource } from "../../kube/resource.ts";
-import type { KubeObject } from "../../kube/types.ts";
+import type { NamespacedObject } from "../../kube/types.ts";
 import { type Indexer, keyOf, type Store } from "../../runtime/store.ts";
 import type { Work } from "../../submission/spending-admission.ts";
 import { paidOperation } from "../jobs/types.ts";
@@ -36,16 +36,16 @@ export type Dependants = {
 
 const IN_FLIGHT: readonly JobPhase[] = ["Submitting", "Queued", "Running"];
 
-type Dependant = KubeObject<{ accountRef?: Parameters<typeof possibleAccounts>[0] }>;
+type Dependant = NamespacedObject<{ accountRef?: Parameters<typeof possibleAccounts>[0] }>;
 
 /** Index of the store of every kind that has an `accountRef`. */
 export const byAccount: Indexer<Dependant> = (object) =>
-  possibleAccounts(object.spec.accountRef, object.metadata.namespace ?? "");
+  possibleAccounts(object.spec.accountRef, object.metadata.namespace);
 
 export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegistry, "keyOf">): Dependants {
   /** What an object is bound to, or else means now. */
   function belongs(object: GpuEndpoint | SpeechJob | VideoJob, key: AccountKey): boolean {
-    const { namespace = "" } = object.metadata;
+    const { namespace } = object.metadata;
     const bound = object.status?.account;
     return bound === undefined
       ? accounts().keyOf(object.spec.accountRef, namespace) === key
@@ -73,7 +73,7 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
         store
           .byIndex("account", key)
           .filter((job) => IN_FLIGHT.includes(job.status?.phase ?? "Pending") && belongs(job, key))
-          .map((job) => ({ uid: job.metadata.uid ?? "", operation: paidOperation(job) })),
+          .map((job) => ({ uid: job.metadata.uid, operation: paidOperation(job) })),
       ),
     users(key, limit = 3) {
       const jobs = kinds.jobs.flatMap(({ resource, store }) =>

@@ -1,29 +1,30 @@
 import { createHash } from "node:crypto";
 import type { ArtifactStore } from "../../api/v1alpha1/artifact-store.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
-import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import type { HandleOptions } from "../../artifacts/handle.ts";
 import { openStore, type StoreOptions } from "../../artifacts/open-store.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
+import { keyOf } from "../../runtime/store.ts";
+import { createReconciler } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError, secretResource } from "../references.ts";
 import { type Kind, patchStatus, type Shared } from "../shared.ts";
 import type { StoreKey, StoreRegistry } from "./registry.ts";
 import { locationOf, type StoreWiring, settingsOf } from "./settings.ts";
-import { artifactStoreStatus, probeFailure, READY_MESSAGE, type StoreOutcome } from "./status.ts";
+import { artifactStoreStatus, probeVerdict, READY_MESSAGE, type StoreVerdict } from "./status.ts";
 
 type Memory = {
   settings: string;
   handle: ArtifactStoreHandle;
-  tried: { at: number; outcome: StoreOutcome } | undefined;
+  probed: { at: number; verdict: StoreVerdict } | undefined;
 };
 
-/** How long an outcome holds before the store is tried again, ms. */
+/** How long a verdict holds before the store is probed again, ms. */
 const READY_MS = 10 * 60_000;
 const NOT_READY_MS = 30_000;
 
-/** Opens each store, tries it out, and tells its dependants whether it can be used. */
+/** Opens and probes each store, and tells the objects that write to it whether it is usable. */
 export function createArtifactStoreReconciler(
   shared: Shared,
   kind: Kind<ArtifactStore>,
@@ -46,76 +47,81 @@ export function createArtifactStoreReconciler(
     const settings = createHash("sha256").update(JSON.stringify(options)).digest("hex");
     const known = memories.get(key);
     if (known?.settings === settings) return known;
-    const memory: Memory = { settings, handle: await openStore(options, wiring.handle), tried: undefined };
+    const memory: Memory = { settings, handle: await openStore(options, wiring.handle), probed: undefined };
     memories.set(key, memory);
     stores.set(key, { state: { kind: "Checking" }, handle: memory.handle });
     await known?.handle.dispose();
     return memory;
   }
 
-  async function look(store: ArtifactStore, key: StoreKey, requested: boolean, signal: AbortSignal) {
+  async function observe(store: ArtifactStore, key: StoreKey, requested: boolean, signal: AbortSignal) {
     let memory = memories.get(key);
-    let outcome: StoreOutcome;
+    let verdict: StoreVerdict;
     try {
       memory = await remember(key, await settingsOf(store, createValueReader(shared.kube, signal), wiring));
-      const { tried } = memory;
-      if (tried === undefined || requested || clock.monotonic() >= tried.at + lifeOf(tried.outcome)) {
-        outcome = await tryOut(memory.handle, store.spec.volume !== undefined, signal);
-        memory.tried = { at: clock.monotonic(), outcome };
-      } else outcome = tried.outcome;
+      const { probed } = memory;
+      if (probed === undefined || requested || clock.monotonic() >= probed.at + lifeOf(probed.verdict)) {
+        verdict = await probe(memory.handle, store.spec.volume !== undefined, signal);
+        memory.probed = { at: clock.monotonic(), verdict };
+      } else verdict = probed.verdict;
     } catch (error) {
       if (!(error instanceof MissingReferenceError)) throw error;
-      outcome = { kind: "NotReady", reason: error.reason, message: error.message, stalled: true };
+      verdict = { kind: "Stalled", reason: error.reason, message: error.message };
     }
     const handle = memory?.handle;
-    if (outcome.kind === "Ready") stores.set(key, { state: { kind: "Ready" }, handle });
-    else stores.set(key, { state: { kind: "Held", reason: outcome.reason, message: outcome.message }, handle });
-    return outcome;
+    if (verdict.kind === "Done") stores.set(key, { state: { kind: "Ready" }, handle });
+    else stores.set(key, { state: { kind: "Held", reason: verdict.reason, message: verdict.message }, handle });
+    return verdict;
   }
 
-  function announce(store: ArtifactStore, outcome: StoreOutcome): void {
-    if (outcome.kind === "Ready") shared.recorder.event(store, "Normal", "Ready", "Probe", READY_MESSAGE);
-    else shared.recorder.event(store, "Warning", outcome.reason, "Probe", outcome.message);
+  /** One event when a store becomes usable, or unusable for another reason. */
+  function announce(store: ArtifactStore, verdict: StoreVerdict): void {
+    const before = getCondition(store.status?.conditions, "Ready")?.reason;
+    if (verdict.kind === "Done") {
+      if (before !== "Ready") shared.recorder.event(store, "Normal", "Ready", "Probe", READY_MESSAGE);
+    } else if (before !== verdict.reason) {
+      shared.recorder.event(store, "Warning", verdict.reason, "Probe", verdict.message);
+    }
   }
 
-  return async ({ key }, { signal }) => {
-    const store = kind.store.get(key);
-    if (store === undefined || store.metadata.deletionTimestamp !== undefined) {
+  return createReconciler<ArtifactStore>({
+    kind,
+    async forgetDeleted({ key }) {
       await forget(key);
       return undefined;
-    }
-    const { annotations, generation, namespace = "" } = store.metadata;
-    if (annotations?.[ANNOTATIONS.paused] === "true") return undefined;
-    const asked = annotations?.[ANNOTATIONS.reconcileRequestedAt] ?? annotations?.[ANNOTATIONS.fluxRequestedAt];
-    const requested = asked !== undefined && asked !== store.status?.lastHandledReconcileAt;
-    const secret = store.spec.s3?.credentialsSecretRef;
-    references.track(
-      referenceKey(kind, key),
-      secret === undefined ? [] : [{ resource: secretResource, namespace, name: secret.name }],
-    );
+    },
+    async finalize(store) {
+      await forget(keyOf(store));
+      return undefined;
+    },
+    async reconcile(store, requested, { signal }) {
+      const key = keyOf(store);
+      const { namespace } = store.metadata;
+      const secret = store.spec.s3?.credentialsSecretRef;
+      const referred = secret === undefined ? [] : [{ resource: secretResource, namespace, name: secret.name }];
+      references.track(referenceKey(kind, key), referred);
 
-    const outcome = await look(store, key, requested, signal);
-    const location = locationOf(store.spec, wiring.artifactRoot);
-    const facts = { generation, location, handledRequest: requested ? asked : undefined };
-    await patchStatus(shared, kind, store, artifactStoreStatus(store.status, outcome, facts, clock.now()), signal);
-    const before = getCondition(store.status?.conditions ?? [], "Ready")?.reason;
-    if (outcome.kind === "Ready" ? before !== "Ready" : before !== outcome.reason) announce(store, outcome);
-    return { requeueAfterMs: lifeOf(outcome) };
-  };
+      const verdict = await observe(store, key, requested !== undefined, signal);
+      const facts = { location: locationOf(store.spec, wiring.artifactRoot), handledRequest: requested };
+      await patchStatus(shared, kind, store, artifactStoreStatus(store, verdict, facts, clock.now()), signal);
+      announce(store, verdict);
+      return { requeueAfterMs: lifeOf(verdict) };
+    },
+  });
 }
 
-async function tryOut(handle: ArtifactStoreHandle, volume: boolean, signal: AbortSignal): Promise<StoreOutcome> {
+async function probe(handle: ArtifactStoreHandle, volume: boolean, signal: AbortSignal): Promise<StoreVerdict> {
   try {
     await handle.probe(signal);
-    return { kind: "Ready" };
+    return { kind: "Done" };
   } catch (error) {
     if (!(error instanceof ArtifactError) || error.kind === "Aborted") throw error;
-    return probeFailure(error, volume);
+    return probeVerdict(error, volume);
   }
 }
 
-function lifeOf(outcome: StoreOutcome): number {
-  return outcome.kind === "Ready" ? READY_MS : NOT_READY_MS;
+function lifeOf(verdict: StoreVerdict): number {
+  return verdict.kind === "Done" ? READY_MS : NOT_READY_MS;
 }
 
 function referenceKey({ resource }: Pick<Kind<ArtifactStore>, "resource">, key: StoreKey): string {

@@ -23,7 +23,7 @@ export async function settingsOf(
   if (s3 !== undefined) {
     const { credentialsSecretRef: ref, ...rest } = s3;
     const credentials =
-      ref === undefined ? undefined : await readCredentials(reader, store.metadata.namespace ?? "", ref.name);
+      ref === undefined ? undefined : await readCredentials(reader, store.metadata.namespace, ref.name);
     return { kind: "s3", s3: { ...rest, credentials, lookup: wiring.lookup } };
   }
   if (wiring.artifactRoot === undefined) {

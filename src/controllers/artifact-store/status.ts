@@ -1,89 +1,43 @@
-import type { ArtifactStoreStatus } from "../../api/v1alpha1/artifact-store.ts";
-import { removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
-import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import type { ArtifactError, ArtifactErrorKind } from "../../artifacts/errors.ts";
-import { rfc3339 } from "../../clock.ts";
+import type { ArtifactStore, ArtifactStoreStatus } from "../../api/v1alpha1/artifact-store.ts";
+import type { ConditionUpdate } from "../../api/v1alpha1/conditions.ts";
+import type { ArtifactError } from "../../artifacts/errors.ts";
+import { mergeConditions, stalledCondition } from "../report.ts";
+import { artifactVerdict, type Verdict } from "../verdict.ts";
 
-/** What came of looking at a store. */
-export type StoreOutcome =
-  | { kind: "Ready" }
-  /** `stalled`: a person must act. */
-  | { kind: "NotReady"; reason: Reason; message: string; stalled: boolean };
+/** How a probe of a store ended: Done is a usable store. */
+export type StoreVerdict = Extract<Verdict, { kind: "Done" | "Stalled" | "Retry" }>;
 
-export const READY_MESSAGE = "A small object was written, read back and removed";
+export const READY_MESSAGE = "A test object was written, read back and removed";
 
-const REASONS: Record<ArtifactErrorKind, { reason: Reason; stalled: boolean }> = {
-  SourceGone: { reason: "Unreachable", stalled: false },
-  SourceUnreachable: { reason: "Unreachable", stalled: false },
-  AddressRefused: { reason: "AddressNotAllowed", stalled: true },
-  TooLarge: { reason: "Unreachable", stalled: false },
-  TooSlow: { reason: "Unreachable", stalled: false },
-  InvalidKey: { reason: "InvalidSpec", stalled: true },
-  Denied: { reason: "StoreDenied", stalled: true },
-  NotFound: { reason: "BucketNotFound", stalled: true },
-  StoreUnreachable: { reason: "Unreachable", stalled: false },
-  NoSpace: { reason: "StoreFull", stalled: true },
-  Corrupt: { reason: "StoreCorrupt", stalled: true },
-  Aborted: { reason: "Unreachable", stalled: false },
-};
-
-export function probeFailure(error: ArtifactError, volume: boolean): StoreOutcome {
-  const { reason, stalled } = REASONS[error.kind];
-  const own = volume && (error.kind === "NotFound" || error.kind === "Denied") ? "VolumeNotAvailable" : reason;
-  return { kind: "NotReady", reason: own, message: error.message, stalled };
+/** The verdict on an error of a probe. A folder of a volume that is missing or denied has a reason of its own. */
+export function probeVerdict(error: ArtifactError, volume: boolean): StoreVerdict {
+  const verdict = artifactVerdict(error);
+  const unavailable = volume && (error.kind === "NotFound" || error.kind === "Denied");
+  if (verdict.kind === "Stalled") return unavailable ? { ...verdict, reason: "VolumeNotAvailable" } : verdict;
+  return { kind: "Retry", reason: "Unreachable", message: error.message, error };
 }
 
-/** `generation` and `location` are of the spec that was looked at; `now` in ms. */
+/** `location` and the generation are of the spec that was probed; `now` in ms. */
 export function artifactStoreStatus(
-  previous: ArtifactStoreStatus | undefined,
-  outcome: StoreOutcome,
-  facts: { generation: number | undefined; location: string; handledRequest: string | undefined },
+  store: ArtifactStore,
+  verdict: StoreVerdict,
+  facts: { location: string; handledRequest: string | undefined },
   now: number,
 ): ArtifactStoreStatus {
-  const base: ArtifactStoreStatus = previous ?? { conditions: [] };
-  const observedGeneration = facts.generation;
-  const time = rfc3339(now);
-  const fresh = removeCondition(base.conditions, "Stalled");
+  const base: ArtifactStoreStatus = store.status ?? { conditions: [] };
+  const { generation } = store.metadata;
   return {
     ...base,
-    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    observedGeneration: generation,
     ...(facts.handledRequest === undefined ? {} : { lastHandledReconcileAt: facts.handledRequest }),
     location: facts.location,
-    conditions:
-      outcome.kind === "Ready"
-        ? setConditions(
-            fresh,
-            [
-              {
-                type: "Ready",
-                status: "True",
-                reason: "Ready",
-                message: READY_MESSAGE,
-                observedGeneration,
-              },
-            ],
-            time,
-          )
-        : setConditions(
-            outcome.stalled ? base.conditions : fresh,
-            [
-              outcome.stalled
-                ? {
-                    type: "Stalled",
-                    status: "True",
-                    reason: outcome.reason,
-                    message: outcome.message,
-                    observedGeneration,
-                  }
-                : {
-                    type: "Ready",
-                    status: "False",
-                    reason: outcome.reason,
-                    message: outcome.message,
-                    observedGeneration,
-                  },
-            ],
-            time,
-          ),
+    conditions: mergeConditions(base.conditions, [updateOf(verdict)], generation, now),
   };
+}
+
+/** A store that is not reachable is not being worked on: it has no Reconciling condition. */
+function updateOf(verdict: StoreVerdict): ConditionUpdate {
+  if (verdict.kind === "Done") return { type: "Ready", status: "True", reason: "Ready", message: READY_MESSAGE };
+  if (verdict.kind === "Stalled") return stalledCondition(verdict);
+  return { type: "Ready", status: "False", reason: verdict.reason, message: verdict.message };
 }

@@ -1,7 +1,7 @@
 import type { BillReport, BillReportStatus } from "../../api/v1alpha1/bill-report.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { parseDuration } from "../../api/v1alpha1/duration.ts";
-import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import { billsOfPeriod } from "../../provider/money/period.ts";
@@ -11,14 +11,16 @@ import { type TimeZone, timeZone } from "../../provider/money/time-zone.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
-import { failureOf } from "../service-failure.ts";
+import { createReconciler } from "../reconciler.ts";
+import { announceStall, requeueOf } from "../report.ts";
 import { type Kind, patchStatus, type Shared } from "../shared.ts";
+import { verdictOf } from "../verdict.ts";
 import { exportToConfigMap, exportToStore } from "./export.ts";
 import { fileOf, shownPeriod, shownSums, shownTables, tallied } from "./file.ts";
 import { reportPeriod } from "./period.ts";
-import { type Exported, type Outcome, statusOf } from "./status.ts";
+import { type Exported, type Outcome, problemOf, statusOf } from "./status.ts";
 
-type Step = { outcome: Outcome; requeueAfterMs?: number; error?: unknown };
+type Step = { outcome: Outcome; account?: BillReportStatus["account"] };
 
 type ReadOptions = {
   report: BillReport;
@@ -31,7 +33,7 @@ type ReadOptions = {
   signal: AbortSignal;
 };
 
-/** What a person has to mend is looked at again this often. */
+/** How often a Stalled report is checked again. */
 const STALLED_MS = 5 * 60_000;
 const MIN_REFRESH_MS = 1_000;
 
@@ -43,42 +45,40 @@ export function createBillReportReconciler(
 ): Reconcile {
   const { clock } = shared;
 
-  return async ({ key }, { signal }) => {
-    const report = kind.store.get(key);
-    if (report === undefined || report.metadata.deletionTimestamp !== undefined) return undefined;
-    const { annotations, namespace = "", generation } = report.metadata;
-    if (annotations?.[ANNOTATIONS.paused] === "true") return undefined;
-    const asked = annotations?.[ANNOTATIONS.reconcileRequestedAt] ?? annotations?.[ANNOTATIONS.fluxRequestedAt];
-    const request = asked === report.status?.lastHandledReconcileAt ? undefined : asked;
-    const sameSpec = report.status?.observedGeneration === generation;
-    if (report.status?.final === true && sameSpec && request === undefined) return undefined;
+  return createReconciler<BillReport>({
+    kind,
+    async reconcile(report, request, { signal }) {
+      const sameSpec = report.status?.observedGeneration === report.metadata.generation;
+      if (report.status?.final === true && sameSpec && request === undefined) return undefined;
+      const step = await observe(report, sameSpec && request === undefined, signal);
+      if (step === undefined) return undefined;
+      const { outcome, account } = step;
+      const handled = outcome.kind === "Waiting" || outcome.kind === "Retry" ? undefined : request;
+      const status = statusOf(report, outcome, { account, handledRequest: handled }, clock.now());
+      await patchStatus(shared, kind, report, status, signal);
+      announceStall(shared.recorder, report, problemOf(outcome), "Report");
+      return outcome.kind === "Read" || outcome.kind === "Current"
+        ? requeueOf({ ...outcome, kind: "Done" })
+        : requeueOf(outcome);
+    },
+  });
 
-    const resolved = await shared.accounts.resolve(report.spec.accountRef, namespace);
+  /** Undefined: the account is being checked; the report is reconciled again when that ends. */
+  async function observe(report: BillReport, current: boolean, signal: AbortSignal): Promise<Step | undefined> {
+    const resolved = await shared.accounts.resolve(report.spec.accountRef, report.metadata.namespace);
     if (resolved.kind === "Checking") return undefined;
-    let account: BillReportStatus["account"];
-    let step: Step;
     if (resolved.kind === "Held") {
-      const { reason, message } = resolved;
-      step = { outcome: { kind: "Waiting", reason, message } };
-    } else {
-      const { baseURL } = resolved.account;
-      const bound = report.status?.account?.baseURL ?? baseURL;
-      if (bound === baseURL) account = { ...resolved.ref, baseURL };
-      step =
-        bound === baseURL
-          ? await refresh(report, resolved.account, sameSpec && request === undefined, signal)
-          : stalled(
-              "AccountMismatch",
-              `bound to ${bound}, but the account now has base URL ${baseURL}: nothing is asked; restore the account's baseURL, or recreate this object`,
-            );
+      const { reason, message, againMs } = resolved;
+      return { outcome: { kind: "Waiting", reason, message, ...(againMs === undefined ? {} : { againMs }) } };
     }
-    const { outcome } = step;
-    const handled = outcome.kind === "Read" || outcome.kind === "Stalled" ? request : undefined;
-    await patchStatus(shared, kind, report, statusOf(report, outcome, account, handled, clock.now()), signal);
-    announce(report, outcome);
-    if (step.error !== undefined) throw step.error;
-    return step.requeueAfterMs === undefined ? undefined : { requeueAfterMs: step.requeueAfterMs };
-  };
+    const { baseURL } = resolved.account;
+    const bound = report.status?.account?.baseURL ?? baseURL;
+    if (bound !== baseURL) {
+      const message = `bound to ${bound}, but the account now has base URL ${baseURL}: no request is sent; restore the account's baseURL, or recreate this object`;
+      return stalled("AccountMismatch", message);
+    }
+    return { ...(await refresh(report, resolved.account, current, signal)), account: { ...resolved.ref, baseURL } };
+  }
 
   async function refresh(
     report: BillReport,
@@ -100,24 +100,30 @@ export function createBillReportReconciler(
     if (period.kind === "Refused") return stalled("OutOfRange", period.message);
     if (period.kind === "NotBegun") {
       const from = shownPeriod({ startTime: period.startTime, endTime: period.startTime }).startTime;
-      const outcome: Outcome = { kind: "Waiting", reason: "NotBegun", message: `the period begins at ${from}` };
-      return { outcome, requeueAfterMs: Math.max(MIN_REFRESH_MS, Math.min(period.startTime * 1000 - now, DAY_MS)) };
+      const againMs = Math.max(MIN_REFRESH_MS, Math.min(period.startTime * 1000 - now, DAY_MS));
+      const outcome: Outcome = {
+        kind: "Waiting",
+        reason: "NotBegun",
+        message: `the period begins at ${from}`,
+        againMs,
+      };
+      return { outcome };
     }
     const { output } = spec;
-    const store = output && stores.resolve(report.metadata.namespace ?? "", output.storeRef);
+    const store = output && stores.resolve(report.metadata.namespace, output.storeRef);
     if (store?.kind === "Checking") {
       return { outcome: { kind: "Waiting", reason: "Pending", message: "the ArtifactStore is being checked" } };
     }
     const storeCameBack =
       store?.kind === "Usable" && getCondition(status?.conditions, "Exported")?.reason === "StoreNotReady";
     const dueMs = status?.asOf === undefined || !known || storeCameBack ? now : Date.parse(status.asOf) + intervalMs;
-    if (dueMs > now) return { outcome: { kind: "Current" }, requeueAfterMs: dueMs - now };
+    if (dueMs > now) return { outcome: { kind: "Current", againMs: dueMs - now } };
     try {
       const { tally, exported } = await read({ report, account, zone, range: period.range, store, now, signal });
       const settled = period.kind === "Over" && now >= period.finalFrom * 1000;
       const final = settled && exported.kind !== "Refused";
       const outcome: Outcome = { kind: "Read", range: period.range, tally, final, exported };
-      return final ? { outcome } : { outcome, requeueAfterMs: intervalMs };
+      return { outcome: final ? outcome : { ...outcome, againMs: intervalMs } };
     } catch (error) {
       if (signal.aborted) throw error;
       return failed(error);
@@ -157,51 +163,25 @@ export function createBillReportReconciler(
     }
     return { tally, exported };
   }
-
-  /** Said once, when it begins. */
-  function announce(report: BillReport, outcome: Outcome): void {
-    const problem =
-      outcome.kind === "Stalled"
-        ? outcome
-        : outcome.kind === "Read" && outcome.exported.kind === "Refused"
-          ? outcome.exported
-          : undefined;
-    if (problem === undefined) return;
-    const before = report.status?.conditions.find(({ type }) => type === "Stalled");
-    if (before?.reason === problem.reason && before.message === problem.message) return;
-    shared.recorder.event(report, "Warning", problem.reason, "Report", problem.message);
-  }
 }
 
 const DAY_MS = 86_400_000;
 
-function stalled(reason: Extract<Outcome, { kind: "Stalled" }>["reason"], message: string): Step {
-  return { outcome: { kind: "Stalled", reason, message }, requeueAfterMs: STALLED_MS };
+function stalled(reason: Reason, message: string): Step {
+  return { outcome: { kind: "Stalled", reason, message, againMs: STALLED_MS } };
 }
 
 function failed(error: unknown): Step {
   if (error instanceof ArtifactError && !error.retryable) return stalled("StoreNotReady", error.message);
-  if (!(error instanceof ServiceError)) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { outcome: { kind: "Waiting", reason: "Retrying", message }, error };
-  }
   // Not every kind of credential may read bills (interface: Authentication), so the account itself is not held for it.
-  if (error.kind === "Unauthorized" || error.status === 403) return notAllowed(error);
-  const failure = failureOf(error);
-  switch (failure.kind) {
-    case "AccountHeld":
-      return notAllowed(error);
-    case "Stalled":
-      return stalled(failure.reason, failure.message);
-    case "Wait": {
-      const { reason, message, retryAfterMs } = failure;
-      return { outcome: { kind: "Waiting", reason, message }, requeueAfterMs: retryAfterMs };
-    }
-    case "Retry":
-      return { outcome: { kind: "Waiting", reason: failure.reason, message: failure.message }, error };
+  if (error instanceof ServiceError && (error.kind === "Unauthorized" || error.status === 403)) {
+    return stalled("Unauthorized", `${error.message}: the key may not read bills; use one that may`);
   }
-}
-
-function notAllowed({ message }: ServiceError): Step {
-  return stalled("Unauthorized", `${message}: the key may not read bills; use one that may`);
+  const verdict = verdictOf(error);
+  if (verdict.kind === "Stalled" || verdict.kind === "Failed") return stalled(verdict.reason, verdict.message);
+  if (verdict.kind === "Done") throw error;
+  // What an unexpected store error means for a report: it is retried, whatever the kind of store.
+  return {
+    outcome: verdict.kind === "Retry" && error instanceof ArtifactError ? { ...verdict, reason: "Retrying" } : verdict,
+  };
 }

@@ -55,7 +55,7 @@ export async function exportToStore(
   file: AsyncIterable<string>,
   signal: AbortSignal,
 ): Promise<Exported> {
-  const { namespace = "", name, uid = "" } = report.metadata;
+  const { namespace, name, uid } = report.metadata;
   const { kind } = billReportResource;
   const key = artifactKey({ prefix, namespace, kind, name, uid, index: 0, type: format });
   const writer = await store.writer(key, { signal });

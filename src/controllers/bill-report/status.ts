@@ -1,61 +1,58 @@
 import { type BillReport, type BillReportStatus, TOP_ROWS } from "../../api/v1alpha1/bill-report.ts";
-import { type ConditionUpdate, getCondition, removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
+import { type ConditionUpdate, getCondition, removeCondition } from "../../api/v1alpha1/conditions.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { Range } from "../../provider/money/ranges.ts";
 import type { Tally } from "../../provider/money/tally.ts";
+import { conditionsOf, mergeConditions, stalledCondition } from "../report.ts";
+import type { Cause, Verdict } from "../verdict.ts";
 import { shownPeriod, shownSums, shownTables } from "./file.ts";
 
-type Problem = { reason: Reason; message: string };
-
-/** What a reconcile came to. */
+/** How a reconcile ended. */
 export type Outcome =
   /** The bills were read now. */
-  | { kind: "Read"; range: Range; tally: Tally; final: boolean; exported: Exported }
-  /** Those in the status are new enough. */
-  | { kind: "Current" }
-  /** Goes on by itself. */
-  | ({ kind: "Waiting" } & Problem)
-  /** A person must act. */
-  | ({ kind: "Stalled" } & Problem);
+  | { kind: "Read"; range: Range; tally: Tally; final: boolean; exported: Exported; againMs?: number }
+  /** The bills in the status are recent enough. */
+  | { kind: "Current"; againMs?: number }
+  | Extract<Verdict, { kind: "Waiting" | "Stalled" | "Retry" }>;
 
 export type Exported =
   | { kind: "NotWanted" }
   | { kind: "Written"; export: NonNullable<BillReportStatus["export"]> }
-  | ({ kind: "Refused" } & Problem);
+  | ({ kind: "Refused" } & Cause);
 
-/** The whole status after a reconcile. Pure. */
+/** What a user must act on. */
+export function problemOf(outcome: Outcome): Cause | undefined {
+  if (outcome.kind === "Stalled") return outcome;
+  return outcome.kind === "Read" && outcome.exported.kind === "Refused" ? outcome.exported : undefined;
+}
+
+/** What of the status does not follow from the outcome. */
+export type ReportFacts = { account: BillReportStatus["account"]; handledRequest: string | undefined };
+
+/** The whole status after a reconcile. Pure; `now` in ms since the epoch. */
 export function statusOf(
   report: BillReport,
   outcome: Outcome,
-  account: BillReportStatus["account"],
-  handledRequest: string | undefined,
+  { account, handledRequest }: ReportFacts,
   now: number,
 ): BillReportStatus {
   const previous: BillReportStatus = report.status ?? { conditions: [] };
   const { generation } = report.metadata;
-  // What is there of another spec is no answer to this one.
+  // Results of another spec do not answer this one.
   const kept = previous.observedGeneration === generation ? previous : withoutResults(previous);
   const status: BillReportStatus = {
     ...kept,
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    observedGeneration: generation,
     ...(handledRequest === undefined ? {} : { lastHandledReconcileAt: handledRequest }),
     ...(account === undefined ? {} : { account }),
     ...(outcome.kind === "Read" ? results(outcome, now) : {}),
   };
-  if (outcome.kind === "Read") {
-    if (outcome.exported.kind === "NotWanted") delete status.export;
-    if (!outcome.final) delete status.final;
-  }
-  const updates = conditionsOf(status, outcome).map((update) => ({ ...update, observedGeneration: generation }));
-  const dropped = ["Reconciling", "Stalled"] as const;
-  let conditions = dropped.reduce(
-    (list, type) => (updates.some((update) => update.type === type) ? list : removeCondition(list, type)),
-    status.conditions,
-  );
-  if (outcome.kind === "Read" && outcome.exported.kind === "NotWanted")
-    conditions = removeCondition(conditions, "Exported");
-  status.conditions = setConditions(conditions, updates, rfc3339(now));
+  const exportRemoved = outcome.kind === "Read" && outcome.exported.kind === "NotWanted";
+  if (exportRemoved) delete status.export;
+  if (outcome.kind === "Read" && !outcome.final) delete status.final;
+  const before = exportRemoved ? removeCondition(status.conditions, "Exported") : status.conditions;
+  status.conditions = mergeConditions(before, updatesOf(status, outcome), generation, now);
   return status;
 }
 
@@ -82,45 +79,33 @@ function results(outcome: Extract<Outcome, { kind: "Read" }>, now: number): Part
   };
 }
 
-function conditionsOf(status: BillReportStatus, outcome: Outcome): ConditionUpdate[] {
+function updatesOf(status: BillReportStatus, outcome: Outcome): ConditionUpdate[] {
   switch (outcome.kind) {
-    case "Stalled":
-      return [{ type: "Stalled", status: "True", reason: outcome.reason, message: outcome.message }];
-    case "Waiting": {
-      const { reason, message } = outcome;
-      const known = status.asOf === undefined ? "False" : "Unknown";
-      return [
-        { type: "Ready", status: known, reason, message },
-        { type: "Reconciling", status: "True", reason, message },
-      ];
-    }
     case "Current": {
       const before = getCondition(status.conditions, "Exported");
       const refused =
         before?.status === "False" ? { reason: before.reason as Reason, message: before.message } : undefined;
-      return [ready(status), ...(refused === undefined ? [] : [stalled(refused)])];
+      return [ready(status), ...(refused === undefined ? [] : [stalledCondition(refused)])];
     }
     case "Read": {
       const { exported } = outcome;
       if (exported.kind === "NotWanted") return [ready(status)];
       if (exported.kind === "Refused") {
         const { reason, message } = exported;
-        return [{ type: "Exported", status: "False", reason, message }, stalled(exported)];
+        return [{ type: "Exported", status: "False", reason, message }, stalledCondition(exported)];
       }
       const { configMap, uri, bytes } = exported.export;
       const message = `${bytes} bytes in ${configMap === undefined ? uri : `ConfigMap ${configMap}`}`;
       return [{ type: "Exported", status: "True", reason: "Exported", message }, ready(status)];
     }
+    default:
+      return conditionsOf(outcome, ready(status), status.asOf === undefined ? "False" : "Unknown");
   }
-}
-
-function stalled({ reason, message }: Problem): ConditionUpdate {
-  return { type: "Stalled", status: "True", reason, message };
 }
 
 function ready({ unreadable = 0, records = 0, totals, final = false }: BillReportStatus): ConditionUpdate {
   if (unreadable > 0) {
-    const message = `${unreadable} of ${records} bills have an amount that is no integer, and the sums lack them: see the export`;
+    const message = `${unreadable} of ${records} bills have an amount that is not an integer; the totals do not include them: see the export`;
     return { type: "Ready", status: "False", reason: "BillsUnreadable", message };
   }
   const message = `${records} bills, ${totals?.amount ?? "0"} yuan${final ? "; final" : ""}`;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import type { BillReport } from "../../../src/api/v1alpha1/bill-report.ts";
 import { exportToStore } from "../../../src/controllers/bill-report/export.ts";
+import { storedMeta } from "../../support/stored-meta.ts";
 import { volumeStore } from "../../support/stores.ts";
 
 let root: string;
@@ -15,7 +16,7 @@ beforeEach(async () => {
 
 const signal = new AbortController().signal;
 const report: BillReport = {
-  metadata: { name: "year", namespace: "finance", uid: "8d1f" },
+  metadata: storedMeta({ name: "year", namespace: "finance", uid: "8d1f" }),
   spec: { lastDays: 30, cycle: "Day", refreshInterval: "1h" },
 };
 const output = { storeRef: { name: "archive" }, prefix: "bills", format: "CSV" as const };

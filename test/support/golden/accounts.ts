@@ -6,6 +6,7 @@ import { type AccountFacts, accountStatus } from "../../../src/controllers/accou
 import { START } from "../fake-clock.ts";
 import type { Verdict } from "../kstatus.ts";
 import { manifest } from "../manifests.ts";
+import { storedMeta } from "../stored-meta.ts";
 
 const probe = (change: Partial<Probe>): AccountFacts["outcome"] => ({
   kind: "Probed",
@@ -46,7 +47,7 @@ export function accountAfter(
   const object: Account = {
     apiVersion: "mooring.dev/v1alpha1",
     kind: "Account",
-    metadata: { name: "default", namespace: "team", generation: 1 },
+    metadata: storedMeta({ name: "default" }),
     spec: accountSpecSchema.parse(manifest("account", spec).spec),
     ...(before === undefined ? {} : { status: before }),
   };

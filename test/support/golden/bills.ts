@@ -7,6 +7,7 @@ import { billOf } from "../bills.ts";
 import { START } from "../fake-clock.ts";
 import type { Verdict } from "../kstatus.ts";
 import { manifest } from "../manifests.ts";
+import { storedMeta } from "../stored-meta.ts";
 
 const early = "2026-02-28T23:00:00Z";
 
@@ -30,11 +31,11 @@ export function billReportAfter(
   const report: BillReport = {
     apiVersion: "mooring.dev/v1alpha1",
     kind: "BillReport",
-    metadata: { name: "month", namespace: "team", generation: 1 },
+    metadata: storedMeta({ name: "month" }),
     spec: billReportSpecSchema.parse(manifest("bill").spec),
     ...(before === undefined ? {} : { status: before }),
   };
-  return { ...report, status: statusOf(report, outcome, undefined, undefined, START) };
+  return { ...report, status: statusOf(report, outcome, { account: undefined, handledRequest: undefined }, START) };
 }
 
 const known = billReportAfter(PENDING_STATUS, read([good])).status;

@@ -8,12 +8,13 @@ import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
 import { ArtifactError } from "../../../src/artifacts/errors.ts";
 import {
   artifactStoreStatus,
-  probeFailure,
-  type StoreOutcome,
+  probeVerdict,
+  type StoreVerdict,
 } from "../../../src/controllers/artifact-store/status.ts";
 import { START } from "../fake-clock.ts";
 import type { Verdict } from "../kstatus.ts";
 import { manifest } from "../manifests.ts";
+import { storedMeta } from "../stored-meta.ts";
 
 const stalledBefore: ArtifactStoreStatus = {
   conditions: setConditions(
@@ -26,32 +27,33 @@ const stalledBefore: ArtifactStoreStatus = {
 /** A store after an outcome. */
 export function storeAfter(
   before: ArtifactStoreStatus | undefined,
-  outcome: StoreOutcome,
+  outcome: StoreVerdict,
 ): ArtifactStore & { status: ArtifactStoreStatus } {
-  const facts = { generation: 1, location: "s3://results", handledRequest: undefined };
-  return {
+  const store: ArtifactStore = {
     apiVersion: "mooring.dev/v1alpha1",
     kind: "ArtifactStore",
-    metadata: { name: "results", namespace: "team", generation: 1 },
+    metadata: storedMeta({ name: "results" }),
     spec: artifactStoreSpecSchema.parse(manifest("s3Store").spec),
-    status: artifactStoreStatus(before, outcome, facts, START),
+    ...(before === undefined ? {} : { status: before }),
   };
+  const facts = { location: "s3://results", handledRequest: undefined };
+  return { ...store, status: artifactStoreStatus(store, outcome, facts, START) };
 }
 
 export type StoreRow = [
   name: string,
   before: ArtifactStoreStatus,
-  outcome: StoreOutcome,
+  outcome: StoreVerdict,
   conditions: string[],
   verdict: Verdict,
 ];
 
-const failure = (kind: ArtifactError["kind"]) => probeFailure(new ArtifactError(kind, "no"), false);
+const failure = (kind: ArtifactError["kind"]) => probeVerdict(new ArtifactError(kind, "no"), false);
 
 /** Every state of a store, with its conditions, and how kstatus reads it. */
 export const STORE_STATES: StoreRow[] = [
-  ["that works", PENDING_STATUS, { kind: "Ready" }, ["Ready=True/Ready"], "Current"],
-  ["that works again", stalledBefore, { kind: "Ready" }, ["Ready=True/Ready"], "Current"],
+  ["that works", PENDING_STATUS, { kind: "Done" }, ["Ready=True/Ready"], "Current"],
+  ["that works again", stalledBefore, { kind: "Done" }, ["Ready=True/Ready"], "Current"],
   [
     "that refuses the key",
     PENDING_STATUS,

@@ -1,0 +1,53 @@
+import { ANNOTATIONS } from "../api/v1alpha1/meta.ts";
+import type { KubeObject } from "../kube/types.ts";
+import type { Reconcile, ReconcileContext, Request, Result } from "../runtime/controller.ts";
+import type { Kind } from "./shared.ts";
+
+/** The steps of one kind. `createReconciler` calls exactly one of them per reconcile, in the order of this list. */
+export type ReconcileSteps<T extends KubeObject> = {
+  kind: Kind<T>;
+  /** No object has this key (any more). Default: nothing. */
+  forgetDeleted?(request: Request, context: ReconcileContext): Promise<Result>;
+  /** The object is being deleted. Default: nothing. */
+  finalize?(object: T, context: ReconcileContext): Promise<Result>;
+  /** The annotation `mooring.dev/paused` is "true": no remote call. Default: nothing. */
+  pause?(object: T, context: ReconcileContext): Promise<Result>;
+  /** `requested`: a reconcile request that `status.lastHandledReconcileAt` does not show yet. */
+  reconcile(object: T, requested: string | undefined, context: ReconcileContext): Promise<Result>;
+};
+
+/** Handles what is the same for every kind: deletion, pause and reconcile requests. */
+export function createReconciler<T extends KubeObject>(steps: ReconcileSteps<T>): Reconcile {
+  return async (request, context) => {
+    const object = steps.kind.store.get(request.key);
+    if (object === undefined) return steps.forgetDeleted?.(request, context);
+    if (object.metadata.deletionTimestamp !== undefined) return steps.finalize?.(object, context);
+    if (isPaused(object)) return steps.pause?.(object, context);
+    return steps.reconcile(object, reconcileRequestOf(object), context);
+  };
+}
+
+export function isPaused({ metadata }: KubeObject): boolean {
+  return metadata.annotations?.[ANNOTATIONS.paused] === "true";
+}
+
+/**
+ * The value of the annotation that requests a reconcile, unless it was handled. With both annotations set, the later time counts;
+ * a value that is no time counts as the earliest.
+ */
+export function reconcileRequestOf({ metadata, status }: KubeObject<unknown, unknown>): string | undefined {
+  const { annotations } = metadata;
+  const [own, flux] = [annotations?.[ANNOTATIONS.reconcileRequestedAt], annotations?.[ANNOTATIONS.fluxRequestedAt]];
+  const requested = own === undefined || flux === undefined ? (own ?? flux) : later(own, flux);
+  return requested === lastHandled(status) ? undefined : requested;
+}
+
+function later(own: string, flux: string): string {
+  return (Date.parse(flux) || 0) > (Date.parse(own) || 0) ? flux : own;
+}
+
+function lastHandled(status: unknown): unknown {
+  return typeof status === "object" && status !== null && "lastHandledReconcileAt" in status
+    ? status.lastHandledReconcileAt
+    : undefined;
+}

@@ -1,0 +1,80 @@
+import { type ConditionUpdate, getCondition, removeCondition, setConditions } from "../api/v1alpha1/conditions.ts";
+import { rfc3339 } from "../clock.ts";
+import type { Condition, KubeObject } from "../kube/types.ts";
+import type { Result } from "../runtime/controller.ts";
+import type { EventRecorder } from "../runtime/recorder.ts";
+import type { Cause, Verdict } from "./verdict.ts";
+
+/**
+ * Reports how a reconcile ended: the only place that converts a verdict to conditions, an event and a requeue, for every kind.
+ *
+ * | verdict | Ready | Reconciling | Stalled | event | requeue |
+ * |---|---|---|---|---|---|
+ * | Done | `done` | | | | `againMs` |
+ * | Waiting, Retry | False, or Unknown | True | | | `againMs`; backoff |
+ * | Stalled | False | | True | Warning, once per message | `againMs` |
+ * | Failed | False | | True, with Failed=True | Warning, once per message | |
+ */
+export function conditionsOf(verdict: Verdict, done: ConditionUpdate, waitingReady: "False" | "Unknown" = "False") {
+  switch (verdict.kind) {
+    case "Done":
+      return [done];
+    case "Waiting":
+    case "Retry":
+      return waitingConditions(verdict, waitingReady);
+    case "Stalled":
+      return [stalledCondition(verdict)];
+    case "Failed": {
+      const { reason, message } = verdict;
+      return [{ type: "Failed", status: "True", reason, message } as const, stalledCondition(verdict)];
+    }
+  }
+}
+
+export function waitingConditions({ reason, message }: Cause, ready: "False" | "Unknown" = "False"): ConditionUpdate[] {
+  return [
+    { type: "Ready", status: ready, reason, message },
+    { type: "Reconciling", status: "True", reason, message },
+  ];
+}
+
+/** Ready=False follows from it (conditions.ts). */
+export function stalledCondition({ reason, message }: Cause): ConditionUpdate {
+  return { type: "Stalled", status: "True", reason, message };
+}
+
+/**
+ * The conditions of an object after a reconcile. Every update carries the generation. Reconciling and Stalled are removed unless
+ * an update sets one of them. `now`: ms since the epoch.
+ */
+export function mergeConditions(
+  previous: readonly Condition[] | undefined,
+  updates: readonly ConditionUpdate[],
+  observedGeneration: number,
+  now: number,
+): Condition[] {
+  const transient = updates.some(({ type }) => type === "Reconciling" || type === "Stalled");
+  const kept = transient ? [...(previous ?? [])] : removeCondition(removeCondition(previous, "Reconciling"), "Stalled");
+  const stamped = updates.map((update) => ({ ...update, observedGeneration }));
+  return setConditions(kept, stamped, rfc3339(now));
+}
+
+/** Emits one Warning event when an object becomes Stalled, or stalls for another reason. `action`: what was tried. */
+export function announceStall(
+  recorder: EventRecorder,
+  object: KubeObject<unknown, { conditions?: Condition[] | undefined } | undefined>,
+  cause: Cause | undefined,
+  action: string,
+): void {
+  if (cause === undefined) return;
+  const before = getCondition(object.status?.conditions, "Stalled");
+  if (before?.reason === cause.reason && before.message === cause.message) return;
+  recorder.event(object, "Warning", cause.reason, action, cause.message);
+}
+
+/** When the object is reconciled again. @throws the error of a Retry, so that the queue backs off */
+export function requeueOf(verdict: Verdict): Result {
+  if (verdict.kind === "Retry") throw verdict.error;
+  if (verdict.kind === "Failed" || verdict.againMs === undefined) return undefined;
+  return { requeueAfterMs: verdict.againMs };
+}
