@@ -67,8 +67,8 @@ export type ServiceClient = {
   createEndpoint(input: EndpointBody, options?: CallOptions): Promise<{ id: string }>;
   updateEndpoint(input: EndpointUpdateBody, options?: CallOptions): Promise<void>;
   /**
-   * Undefined where the account does not say how: the interface shows no such operation. Any 2xx means that the service
-   * took it; whether the endpoint is gone, a read tells.
+   * Undefined where the account does not say how: the interface shows no such operation. A 2xx that
+   * reports no error means that the service took it; whether the endpoint is gone, a read tells.
    */
   deleteEndpoint: ((input: { endpointID: string }, options?: CallOptions) => Promise<void>) | undefined;
   getEndpointLimits(input?: Record<string, never>, options?: CallOptions): Promise<EndpointLimits>;
@@ -144,7 +144,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       return { id: (await call("createEndpoint", request, callOptions)).id };
     },
     updateEndpoint: async (body, callOptions) => {
-      // The answer's body is not shown, so any 2xx is a success.
+      // The interface does not show the body of the answer: any 2xx that reports no error is a success.
       await call("updateEndpoint", { body, rules: updateEndpointRequest }, callOptions);
     },
     deleteEndpoint:

@@ -16,7 +16,7 @@ export type ServiceErrorKind =
   | "QuotaExceeded"
   /** 429: try again after `retryAfterMs`. */
   | "RateLimited"
-  /** The service says that it failed (5xx in its own words). */
+  /** The service says that it failed (5xx, 408 or 499 in its own words). */
   | "ServerError"
   /** No connection: DNS, refused, TLS, connect timeout. Nothing was sent. */
   | "Unreachable"
@@ -26,7 +26,7 @@ export type ServiceErrorKind =
   | "ConnectionLost"
   /** A page of a gateway, proxy or load balancer instead of an answer of the service. */
   | "GatewayError"
-  /** 2xx whose body is not what the interface shows. */
+  /** 2xx whose body is not what the interface shows, or reports an error. */
   | "UnreadableResponse"
   /** The caller's signal was aborted. */
   | "Aborted"
@@ -37,8 +37,8 @@ export type ServiceErrorKind =
 
 /**
  * What is known of the request's effect. `NotSent`: no byte of it left, it may be tried again freely. `Refused`: the
- * service said no, it had no effect and is not charged. `Unknown`: it may have taken effect; a paid request must not be
- * sent again by itself.
+ * response proves that it had no effect (delivery.ts). `Unknown`: it may have taken effect; a paid request must not be sent
+ * again by itself.
  */
 export type Delivery = "NotSent" | "Refused" | "Unknown";
 

@@ -89,7 +89,7 @@ export async function act(
       try {
         await updateEndpoint(shared, account, endpointID, plan.sent, context);
       } catch (error) {
-        if (isUnknownDelivery(error)) rounds.note(uid, wish, fields, now); // what was refused cannot be undone
+        if (isUnknownDelivery(error)) rounds.noteUnknown(uid, wish, fields, now);
         throw error;
       }
       rounds.note(uid, wish, fields, now);
@@ -110,7 +110,7 @@ export async function act(
         outcome: blank({
           waiting: {
             reason: "Creating",
-            message: `The answer to the create was lost; looking for app name ${desired.appName}`,
+            message: `The outcome of the create is unknown; looking for app name ${desired.appName}`,
             lostSight: false,
           },
         }),
@@ -142,6 +142,7 @@ export async function act(
       };
     case "None": {
       if (record !== undefined) rounds.give(uid, wish);
+      if (record !== undefined && !plan.differences.some(({ remediable }) => remediable)) rounds.confirm(uid, wish);
       const converged = seen(input, desired, record, record === undefined ? written : { ...written, ...given });
       return {
         ...converged,

@@ -116,7 +116,8 @@ function failed(
   written: Partial<Written>,
 ): Converged {
   if (isUnknownDelivery(error) && error.operation === "createEndpoint") {
-    const message = `The answer to the create was lost (${error.message}); looking for app name ${written.appName}`;
+    if (error.kind === "Unauthorized") input.shared.accounts.unauthorized(input.account.key, error.message);
+    const message = `The outcome of the create is unknown (${error.message}); looking for app name ${written.appName}`;
     return {
       outcome: blank({ waiting: { reason: "Creating", message, lostSight: false } }),
       written,

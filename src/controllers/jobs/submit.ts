@@ -90,6 +90,7 @@ export async function submit<T extends Job>(shared: Shared, options: SubmitOptio
     return { ...answer, kind: "Accepted", accepted };
   } catch (error) {
     if (sent && !(error instanceof ServiceError && error.delivery !== "Unknown")) {
+      if (error instanceof ServiceError) holdAccountOn(shared, account, error);
       return { ...answer, kind: "Unknown", cause: messageOf(error) };
     }
     journal.settle(entry.id);
@@ -100,6 +101,12 @@ export async function submit<T extends Job>(shared: Shared, options: SubmitOptio
     }
     return { ...answer, kind: "NotTaken", ...notTaken(shared, account, error) };
   }
+}
+
+/** A refused key holds the account, whatever is known of the request that met it. */
+function holdAccountOn(shared: Shared, account: AccountHandle, error: ServiceError): void {
+  const { kind, message } = failureOf(error);
+  if (kind === "AccountHeld") shared.accounts.unauthorized(account.key, `the service refuses the key: ${message}`);
 }
 
 /** A refusal is final unless it is about a limit, the key, or the service's own failure. */
@@ -129,7 +136,7 @@ function notTaken(
   const { message } = failure;
   switch (failure.kind) {
     case "AccountHeld":
-      shared.accounts.unauthorized(account.key, `the service refuses the key: ${message}`);
+      holdAccountOn(shared, account, error);
       return { block: { reason: "AccountNotReady", message, stalled: false }, retryAfterMs: undefined };
     case "Wait":
       return { block: { reason: failure.reason, message, stalled: false }, retryAfterMs: failure.retryAfterMs };

@@ -1,8 +1,9 @@
 import type { z } from "zod";
 import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "../errors.ts";
 import { OPERATIONS, type Operation, type PathOverrides } from "../operations.ts";
-import { readErrorBody } from "../wire/errors.ts";
+import { readErrorBody, readReportedError } from "../wire/errors.ts";
 import type { Breaker } from "./breaker.ts";
+import { words } from "./classify.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
 
@@ -124,10 +125,7 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     try {
       const { signal, hidden } = options;
       const answer = await transport.send({ operation, ...prepared, signal, hidden });
-      const value =
-        request.answer === undefined
-          ? undefined
-          : readAnswer(operation, answer, request.answer, transport.apiKey(), hidden);
+      const value = readAnswer(operation, answer, request.answer, { apiKey: transport.apiKey(), hidden });
       settled(operation, startedAt, answer.status);
       return value;
     } catch (error) {
@@ -193,12 +191,12 @@ function pathOf(template: string, path: Record<string, string> = {}, query: Quer
   return `${filled}${filled.includes("?") ? "&" : "?"}${search}`;
 }
 
+/** Reads a 2xx. Without a schema any body will do that does not report an error. */
 function readAnswer(
   operation: Operation,
   answer: { status: number; body: Buffer },
-  schema: z.ZodType,
-  apiKey: string,
-  hidden?: readonly string[],
+  schema: z.ZodType | undefined,
+  { apiKey, hidden }: { apiKey: string; hidden: readonly string[] | undefined },
 ): unknown {
   const text = answer.body.toString("utf8");
   // No cause: a parser's error quotes what it read, and the answer may quote the key.
@@ -209,17 +207,27 @@ function readAnswer(
       delivery: "Unknown",
       status: answer.status,
       reason: cleanWords(readErrorBody(text)?.message ?? "", apiKey, hidden),
-      message: `the answer ${answer.status} cannot be read: ${cleanWords(why, apiKey, hidden)}`,
+      message: `the answer ${answer.status} ${cleanWords(why, apiKey, hidden)}`,
     });
+  const reported = () => {
+    const body = readReportedError(text);
+    return body === undefined ? undefined : `reports an error: ${words(body) || body.code}`;
+  };
+  if (schema === undefined) {
+    const error = reported();
+    if (error !== undefined) throw unreadable(error);
+    return undefined;
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw unreadable(text === "" ? "it is empty" : `it is not JSON: ${text.slice(0, 4_096)}`);
+    throw unreadable(`cannot be read: ${text === "" ? "it is empty" : `it is not JSON: ${text.slice(0, 4_096)}`}`);
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw unreadable(parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim()).join("; "));
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim()).join("; ");
+  throw unreadable(reported() ?? `cannot be read: ${problems}`);
 }
 
 function aborted(operation: Operation, cause: unknown): ServiceError {

@@ -1,6 +1,7 @@
-import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "../errors.ts";
+import { cleanWords, ServiceError, type ServiceErrorKind } from "../errors.ts";
 import type { Operation } from "../operations.ts";
 import { isServicesOwn, readErrorBody, type ServiceErrorBody } from "../wire/errors.ts";
+import { deliveryOf } from "./delivery.ts";
 
 /** An answer outside 2xx, read as far as it came. */
 export type RefusedAnswer = {
@@ -20,7 +21,7 @@ const BY_REASON: readonly [RegExp, ServiceErrorKind][] = [
   [/^UNAUTH|API_?KEY|ACCESS_?TOKEN|INVALID_TOKEN|TOKEN_EXPIRED|AUTHENTICATION/, "Unauthorized"],
 ];
 
-/** The same, told by the words of a message where the reason says nothing. Not used for 5xx. */
+/** The same, told by the words of a message where the reason says nothing. Not used where the service itself failed. */
 const BY_WORDS: readonly [RegExp, ServiceErrorKind][] = [
   [/real[- ]?name|(enterprise|identity)( identity)? (verif|authenti|certif)|实名|企业认证/i, "NotEntitled"],
   [
@@ -56,7 +57,7 @@ export function refusal(
   return new ServiceError({
     operation,
     kind,
-    delivery: deliveryOf(status, own),
+    delivery: deliveryOf(status, body !== undefined),
     status,
     code: body === undefined ? undefined : cleanWords(body.code, apiKey, hidden),
     reason,
@@ -66,13 +67,19 @@ export function refusal(
   });
 }
 
+/** Whether the service itself failed, or gave up waiting, by the status. */
+function isServiceFailure(status: number): boolean {
+  return status >= 500 || status === 408 || status === 499;
+}
+
+/** Whether the answer is the service's, so that its words decide its kind. What it proves is decided by `deliveryOf`. */
 function isOwnAnswer(status: number, answer: RefusedAnswer, body: ServiceErrorBody | undefined): boolean {
-  if (status >= 500) return body !== undefined && isServicesOwn(body);
+  if (isServiceFailure(status)) return body !== undefined && isServicesOwn(body);
   if (status < 400) return false;
   if (body !== undefined) return true;
   const text = answer.body.trim();
   if (status === 403) return !PAGE.test(text) && !/html/i.test(answer.contentType);
-  return text === "" && status !== 408 && status !== 499;
+  return text === "";
 }
 
 function kindOf(status: number, body: ServiceErrorBody | undefined): ServiceErrorKind {
@@ -85,7 +92,7 @@ function kindOf(status: number, body: ServiceErrorBody | undefined): ServiceErro
     const known = BY_REASON.find(([pattern]) => pattern.test(spelled));
     if (known !== undefined) return known[1];
   }
-  if (status >= 500) return "ServerError";
+  if (isServiceFailure(status)) return "ServerError";
   const message = body?.message ?? "";
   const told = BY_WORDS.find(([pattern]) => pattern.test(message));
   if (told !== undefined) return told[1];
@@ -96,12 +103,6 @@ function kindOf(status: number, body: ServiceErrorBody | undefined): ServiceErro
   return status === 429 ? "RateLimited" : "InvalidRequest";
 }
 
-/** A gateway's 5xx, and the two 4xx that say "too late", tell nothing of the effect; every other refusal had none. */
-function deliveryOf(status: number, own: boolean): Delivery {
-  if (own || status === 429) return "Refused";
-  return status >= 500 || status === 408 || status === 499 ? "Unknown" : "Refused";
-}
-
 function gatewayMessage(status: number): string {
   if (status < 400) {
     return `answered ${status}, a redirect, which is not followed; point the account's baseURL at the service itself`;
@@ -109,7 +110,8 @@ function gatewayMessage(status: number): string {
   return `a gateway answered ${status} instead of the service`;
 }
 
-function words(body: ServiceErrorBody): string {
+/** What the service says in an error body, in one line. */
+export function words(body: ServiceErrorBody): string {
   if (body.message === "" || body.message === body.reason) return body.reason;
   return body.reason === "" ? body.message : `${body.reason}: ${body.message}`;
 }

@@ -4,7 +4,13 @@ import { isRecord, toNumber, toText } from "./lenient.ts";
  * The body of a refusal. The interface does not show it; elsewhere the service is known to answer
  * `{code, reason, message, metadata}`. `code` is the HTTP status again or a code of the service's own, as text.
  */
-export type ServiceErrorBody = { code: string; reason: string; message: string };
+export type ServiceErrorBody = {
+  code: string;
+  reason: string;
+  message: string;
+  /** Whether it was the value of a field `error`. */
+  wrapped: boolean;
+};
 
 /** Reads an error body, also when it is wrapped in `error`; undefined when it is not a JSON object. */
 export function readErrorBody(text: string): ServiceErrorBody | undefined {
@@ -20,7 +26,20 @@ export function readErrorBody(text: string): ServiceErrorBody | undefined {
     code: toText(body["code"]),
     reason: toText(body["reason"]),
     message: toText(body["message"]) || toText(value["error"]) || toText(body["msg"]),
+    wrapped: isRecord(value["error"]) || toText(value["error"]) !== "",
   };
+}
+
+/** Codes and reasons by which a service reports success in the fields of an error. */
+const SUCCESS = /^(0+|2\d\d|ok|success|succeed|succeeded)?$/i;
+
+/** Whether the body of a 2xx reports an error: by its reason, by its code with a message, or by text in `error`. */
+export function readReportedError(text: string): ServiceErrorBody | undefined {
+  const body = readErrorBody(text);
+  if (body === undefined) return undefined;
+  const { code, reason, message, wrapped } = body;
+  const reported = wrapped || !SUCCESS.test(reason.trim()) || (!SUCCESS.test(code.trim()) && message !== "");
+  return reported ? body : undefined;
 }
 
 /**

@@ -15,7 +15,10 @@ const tasks = async () => JSON.parse((await bench.ask("/__state")).text).tasks.l
 
 /** Each fault as the client sees it, and whether the task was made all the same. */
 const TABLE: [fault: FaultInput, kind: ServiceErrorKind, delivery: Delivery, tasks: number][] = [
-  [{ kind: "status", status: 500 }, "ServerError", "Refused", 0],
+  [{ kind: "status", status: 500 }, "ServerError", "Unknown", 0],
+  [{ kind: "status", status: 500, after: true }, "ServerError", "Unknown", 1],
+  [{ kind: "status", status: 408, after: true }, "ServerError", "Unknown", 1],
+  [{ kind: "status", status: 499, after: true }, "ServerError", "Unknown", 1],
   [{ kind: "status", status: 503, body: "busy" }, "GatewayError", "Unknown", 0],
   [{ kind: "status", status: 200, body: "{" }, "UnreadableResponse", "Unknown", 0],
   [{ kind: "status", status: 200, body: {}, after: true }, "UnreadableResponse", "Unknown", 1],

@@ -50,6 +50,22 @@ describe("rounds of updates", () => {
     expect(rounds.count("uid", "wish", ["image"])).toBe(1);
   });
 
+  it("of an unknown outcome count only when the remote is seen to match: an update that fails is not undone", () => {
+    const rounds = createUpdateRounds();
+    for (const at of [0, 1, 2, 3]) rounds.noteUnknown("uid", "wish", ["image"], at * minute);
+    expect(rounds.count("uid", "wish", ["image"])).toBe(0);
+    rounds.confirm("uid", "another wish");
+    expect(rounds.count("uid", "wish", ["image"])).toBe(0);
+    rounds.confirm("uid", "wish");
+    rounds.confirm("uid", "wish");
+    expect(rounds.count("uid", "wish", ["image"])).toBe(1);
+    expect(rounds.sinceMs("uid", "wish", 4 * minute)).toBe(minute);
+    rounds.noteUnknown("uid", "wish", ["image"], 5 * minute);
+    rounds.forget("uid");
+    rounds.confirm("uid", "wish");
+    expect(rounds.count("uid", "wish", ["image"])).toBe(0);
+  });
+
   it("remember what the remote was last given", () => {
     const rounds = createUpdateRounds();
     expect(rounds.given("uid")).toBeUndefined();

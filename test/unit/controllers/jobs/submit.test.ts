@@ -51,7 +51,7 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
         signal: forever,
       },
     );
-  return { store, service, journal, journalOf, send, job, kind };
+  return { store, service, journal, journalOf, send, job, kind, shared };
 }
 
 const changed = (job: VideoJob, change: Partial<VideoJob>): VideoJob => ({
@@ -106,7 +106,9 @@ describe("a paid request", () => {
     ["a refused key", own(401, "UNAUTHORIZED"), "NotTaken"],
     ["an empty account", own(400, "INSUFFICIENT_BALANCE"), "NotTaken"],
     ["a used up quota", own(403, "QUOTA_EXCEEDED"), "NotTaken"],
-    ["the service's own failure", own(500, "INTERNAL_ERROR"), "NotTaken"],
+    ["the service's own failure", own(500, "INTERNAL_ERROR"), "Unknown"],
+    ["the service's own timeout", own(408, "REQUEST_TIMEOUT"), "Unknown"],
+    ["a request that the service saw end", own(499, "CLIENT_CLOSED_REQUEST"), "Unknown"],
     ["a gateway's page", { status: 502, body: "<html>bad gateway</html>" }, "Unknown"],
     ["a gateway's timeout", { status: 504, body: "<html>timeout</html>" }, "Unknown"],
     ["an answer that cannot be read", { body: "<html>hello</html>" }, "Unknown"],
@@ -121,6 +123,21 @@ describe("a paid request", () => {
     if (kind === "Accepted") expect(entry?.outcome).toBeDefined();
     else if (kind === "Unknown") expect([entry?.operation, entry?.outcome]).toEqual(["submitImageToVideo", undefined]);
     else expect(entry).toBeUndefined();
+  });
+
+  it.each<[string, ServiceAnswer, Answer["kind"]]>([
+    ["a 401 in any form", { status: 401, body: "<html>no</html>" }, "NotTaken"],
+    [
+      "a 403 in plain text, which proves nothing of the request",
+      { status: 403, body: "Forbidden", headers: { "content-type": "text/plain" } },
+      "Unknown",
+    ],
+  ])("holds the account on %s", async (_name, answer, kind) => {
+    const w = await world(() => answer);
+    const held: string[] = [];
+    const shared = { accounts: { ...w.shared.accounts, unauthorized: (key: string) => void held.push(key) } };
+    expect((await w.send(w.service.url, shared)).kind).toBe(kind);
+    expect(held).toHaveLength(1);
   });
 
   it("that never left is no intent any more", async () => {

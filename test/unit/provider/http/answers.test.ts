@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Delivery, ServiceErrorKind } from "../../../../src/provider/errors.ts";
-import { failure, KEY, makeClient } from "./make-client.ts";
+import { collect, failure, KEY, makeClient, type TestClient } from "./make-client.ts";
 import { answer, type RawServer, startRawServer } from "./raw-server.ts";
 
 let server: RawServer | undefined;
@@ -8,6 +8,14 @@ afterEach(() => server?.close());
 
 const body = (code: number, reason: string, message = "no") => JSON.stringify({ code, reason, message, metadata: {} });
 const HTML = "<html><head><title>nginx</title></head><body>sorry</body></html>";
+const UPDATE = {
+  workerConfig: { minNum: 0, maxNum: 1, freeTimeout: 60, maxConcurrent: 1, gpuNum: 1, requestTimeout: 60 },
+  ports: [{ port: "8000" }],
+  policy: { type: "queue" as const, value: 30 },
+  image: { image: "registry.example.com/echo:1" },
+  healthy: { path: "/health" },
+};
+const ENDPOINT = { ...UPDATE, products: [{ id: "gpu" }], rootfsSize: 100, volumeMounts: [] };
 const html = { "content-type": "text/html" };
 
 /** What the service (or something in its place) answers to a paid request, and what the caller then knows. */
@@ -17,8 +25,8 @@ const TABLE: [name: string, answer: string, kind: ServiceErrorKind, delivery: De
   ["401 as a page", answer(401, HTML, html), "Unauthorized", "Refused"],
   ["403 about the key", answer(403, body(403, "ACCESS_DENIED", "api key disabled")), "Unauthorized", "Refused"],
   ["403 without words", answer(403, "{}"), "Unauthorized", "Refused"],
-  ["403 in plain text", answer(403, "Forbidden", { "content-type": "text/plain" }), "Unauthorized", "Refused"],
-  ["403 as a firewall's page", answer(403, HTML, html), "GatewayError", "Refused"],
+  ["403 in plain text", answer(403, "Forbidden", { "content-type": "text/plain" }), "Unauthorized", "Unknown"],
+  ["403 as a firewall's page", answer(403, HTML, html), "GatewayError", "Unknown"],
   [
     "403 about something else",
     answer(403, body(403, "MODEL_OFFLINE", "model is offline")),
@@ -29,16 +37,16 @@ const TABLE: [name: string, answer: string, kind: ServiceErrorKind, delivery: De
   ["403 in words", answer(403, body(403, "", "enterprise identity verification required")), "NotEntitled", "Refused"],
   ["400 real name", answer(400, body(400, "NEED_REAL_NAME_VERIFY")), "NotEntitled", "Refused"],
   ["404", answer(404, body(404, "NOT_FOUND")), "NotFound", "Refused"],
-  ["404 as a page", answer(404, HTML, html), "GatewayError", "Refused"],
+  ["404 as a page", answer(404, HTML, html), "GatewayError", "Unknown"],
   [
     "404 of another server",
     answer(404, "404 page not found", { "content-type": "text/plain" }),
     "GatewayError",
-    "Refused",
+    "Unknown",
   ],
   ["400 endpoint not found", answer(400, body(400, "SERVERLESS_ENDPOINT_NOT_FOUND")), "NotFound", "Refused"],
   ["400 resource not found", answer(400, body(400, "RESOURCE_NOT_FOUND")), "NotFound", "Refused"],
-  ["500 resource not found", answer(500, body(500, "RESOURCE_NOT_FOUND")), "NotFound", "Refused"],
+  ["500 resource not found", answer(500, body(500, "RESOURCE_NOT_FOUND")), "NotFound", "Unknown"],
   ["400", answer(400, body(400, "INVALID_REQUEST", "seed")), "InvalidRequest", "Refused"],
   ["400 in an envelope", answer(400, '{"error":{"code":"x","message":"seed"}}'), "InvalidRequest", "Refused"],
   ["400 balance", answer(400, body(400, "NOT_ENOUGH_BALANCE")), "InsufficientBalance", "Refused"],
@@ -49,8 +57,8 @@ const TABLE: [name: string, answer: string, kind: ServiceErrorKind, delivery: De
   ["429", answer(429, body(429, "RATE_LIMIT_EXCEEDED")), "RateLimited", "Refused"],
   ["429 as a page", answer(429, HTML, html), "RateLimited", "Refused"],
   ["400 rate limit", answer(400, body(400, "RATE_LIMIT_EXCEEDED")), "RateLimited", "Refused"],
-  ["500", answer(500, body(500, "INTERNAL")), "ServerError", "Refused"],
-  ["503 of the service", answer(503, body(503, "UNAVAILABLE")), "ServerError", "Refused"],
+  ["500", answer(500, body(500, "INTERNAL")), "ServerError", "Unknown"],
+  ["503 of the service", answer(503, body(503, "UNAVAILABLE")), "ServerError", "Unknown"],
   ["500 empty", answer(500, ""), "GatewayError", "Unknown"],
   ["500 of a gateway in JSON", answer(500, '{"message":"Internal server error"}'), "GatewayError", "Unknown"],
   ["502 page", answer(502, HTML, html), "GatewayError", "Unknown"],
@@ -58,13 +66,27 @@ const TABLE: [name: string, answer: string, kind: ServiceErrorKind, delivery: De
   ["503 text", answer(503, "upstream connect error", { "content-type": "text/plain" }), "GatewayError", "Unknown"],
   ["504 page", answer(504, HTML, html), "GatewayError", "Unknown"],
   ["504 in JSON", answer(504, '{"message":"Endpoint request timed out"}'), "GatewayError", "Unknown"],
+  ["408 of the service", answer(408, body(408, "TIMEOUT")), "ServerError", "Unknown"],
+  ["499 of the service", answer(499, body(499, "CLIENT_CLOSED")), "ServerError", "Unknown"],
+  ["408 of a gateway in JSON", answer(408, '{"message":"Request timed out"}'), "GatewayError", "Unknown"],
+  ["408 empty", answer(408, ""), "GatewayError", "Unknown"],
+  ["400 empty", answer(400, ""), "InvalidRequest", "Unknown"],
+  ["400 as a page", answer(400, HTML, html), "GatewayError", "Unknown"],
+  ["404 empty", answer(404, ""), "NotFound", "Unknown"],
+  ["413 as a page", answer(413, HTML, html), "GatewayError", "Unknown"],
+  ["429 of a gateway in JSON", answer(429, '{"message":"API rate limit exceeded"}'), "RateLimited", "Refused"],
+  ["429 empty", answer(429, ""), "RateLimited", "Refused"],
+  ["418 of the service", answer(418, body(418, "TEAPOT")), "InvalidRequest", "Unknown"],
   ["408 page", answer(408, HTML, html), "GatewayError", "Unknown"],
-  ["302", answer(302, "", { location: "http://127.0.0.1:1/" }), "GatewayError", "Refused"],
+  ["302", answer(302, "", { location: "http://127.0.0.1:1/" }), "GatewayError", "Unknown"],
+  ["303 after a POST", answer(303, "", { location: "/tasks/1" }), "GatewayError", "Unknown"],
+  ["307 in the service's own format", answer(307, body(307, "MOVED"), { location: "/x" }), "GatewayError", "Unknown"],
   ["200 empty", answer(200, ""), "UnreadableResponse", "Unknown"],
   ["200 garbage", answer(200, "\u0000\u0001"), "UnreadableResponse", "Unknown"],
   ["200 page", answer(200, HTML, html), "UnreadableResponse", "Unknown"],
   ["200 without the task", answer(200, '{"id":"x"}'), "UnreadableResponse", "Unknown"],
   ["200 with an empty task", answer(200, '{"task_id":""}'), "UnreadableResponse", "Unknown"],
+  ["200 with an error", answer(200, body(500, "INTERNAL")), "UnreadableResponse", "Unknown"],
   ["200 null", answer(200, "null"), "UnreadableResponse", "Unknown"],
   ["truncated 200", answer(200, '{"task_id":"abcdef"}').slice(0, -6), "ConnectionLost", "Unknown"],
   ["truncated head", "HTTP/1.1 200 OK\r\ncontent-", "ConnectionLost", "Unknown"],
@@ -82,6 +104,102 @@ describe("what an answer to a paid request means", () => {
     expect(server.received).toHaveLength(1);
     expect(client.events).toMatchObject([{ operation: "submitVideoToVideo", errorKind: kind, delivery }]);
     await client.close();
+  });
+});
+
+const OWN = (status: number) => body(status, "SOME_REASON");
+const statuses = (...list: number[]) => list;
+const CALLS: [operation: string, call: (client: TestClient) => Promise<unknown>][] = [
+  ["submitSpeech", (client) => client.submitSpeech({ text: "Ahoy.", voice_setting: { voice_id: "v" } })],
+  ["synthesizeSpeech", (client) => client.synthesizeSpeech({ text: "Ahoy.", voice_setting: { voice_id: "v" } })],
+  ["streamSpeech", (client) => collect(client.streamSpeech({ text: "Ahoy.", voice_setting: { voice_id: "v" } }))],
+  ["submitImageToVideo", (client) => client.submitImageToVideo({ prompt: "a", image_url: "https://a.example/b" })],
+  ["submitVideoToVideo", (client) => client.submitVideoToVideo({ input: { prompt: "a ship" } })],
+  ["createEndpoint", (client) => client.createEndpoint(ENDPOINT)],
+  ["updateEndpoint", (client) => client.updateEndpoint({ id: "e-1", ...UPDATE })],
+  ["deleteEndpoint", async (client) => client.deleteEndpoint?.({ endpointID: "e-1" })],
+];
+
+describe.each(CALLS)("what a status of %s proves", (_operation, call) => {
+  it.each([
+    ["its own format", OWN, statuses(400, 401, 402, 403, 404, 405, 409, 410, 413, 415, 422, 429), "Refused"],
+    ["its own format", OWN, statuses(303, 408, 425, 499, 500, 501, 502, 503, 504, 507, 520, 599), "Unknown"],
+    ["a page", () => HTML, statuses(401, 429), "Refused"],
+    ["a page", () => HTML, statuses(302, 400, 402, 403, 404, 408, 409, 413, 415, 422, 499, 500, 503), "Unknown"],
+    ["no body", () => "", statuses(401, 429), "Refused"],
+    ["no body", () => "", statuses(301, 400, 402, 403, 404, 408, 409, 413, 415, 422, 499, 500, 503), "Unknown"],
+  ] as const)("with %s (row %#)", async (_form, bodyOf, list, delivery) => {
+    for (const status of list) {
+      const raw = await startRawServer((socket) => socket.end(answer(status, bodyOf(status))));
+      const client = makeClient(raw.url, {}, { method: "DELETE", path: "/endpoints/{id}" });
+      const error = await failure(call(client)).finally(() => Promise.all([client.close(), raw.close()]));
+      expect({ status, delivery: error.delivery }).toEqual({ status, delivery });
+    }
+  });
+});
+
+describe("a 2xx without a value to read", () => {
+  const update = (client: TestClient) => client.updateEndpoint({ id: "e-1", ...UPDATE });
+  const remove = async (client: TestClient) => client.deleteEndpoint?.({ endpointID: "e-1" });
+  const calls = [
+    ["updateEndpoint", update],
+    ["deleteEndpoint", remove],
+  ] as const;
+  const respond = async (call: (client: TestClient) => Promise<unknown>, text: string) => {
+    server = await startRawServer((socket) => socket.end(answer(200, text)));
+    const client = makeClient(server.url, {}, { method: "DELETE", path: "/endpoints/{id}" });
+    return call(client).finally(() => client.close());
+  };
+
+  describe.each(calls)("%s", (_operation, call) => {
+    it.each([
+      ["with a reason", body(500, "INTERNAL_ERROR", "the update failed")],
+      ["with a code of its own", '{"code":"E1001","message":"the update failed"}'],
+      ["with a code and no words but msg", '{"code":40001,"msg":"the update failed"}'],
+      ["in an envelope", '{"error":{"code":"x","message":"the update failed"}}'],
+      ["as text", '{"error":"the update failed"}'],
+    ])("is no success when it carries an error %s", async (_name, text) => {
+      const error = await failure(respond(call, text));
+      expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Unknown", status: 200 });
+      expect(error.message).toContain("the update failed");
+    });
+
+    it.each([
+      "",
+      "{}",
+      "ok",
+      "null",
+      "[]",
+      '{"id":"e-1"}',
+      '{"code":0,"message":"success"}',
+      '{"code":"0","msg":"ok","data":{}}',
+      '{"code":200,"reason":"","message":"OK","metadata":{}}',
+      '{"code":200,"reason":"SUCCESS","message":"done"}',
+      '{"message":"updated"}',
+      '{"error":null,"id":"e-1"}',
+    ])("is a success with the body %j", async (text) => {
+      await expect(respond(call, text)).resolves.toBeUndefined();
+    });
+  });
+});
+
+describe("a 2xx with an error", () => {
+  const reads: [operation: string, call: (client: TestClient) => Promise<unknown>][] = [
+    ["listEndpoints", (client) => client.listEndpoints({})],
+    ["getEndpoint", (client) => client.getEndpoint({ endpointID: "e-1" })],
+    ["listEndpointsEarlier", (client) => client.listEndpointsEarlier({ pageSize: 1, pageNum: 1 })],
+    ["getEndpointEarlier", (client) => client.getEndpointEarlier({ id: "e-1" })],
+    ["getEndpointLimits", (client) => client.getEndpointLimits()],
+    ["getTaskResult", (client) => client.getTaskResult({ taskID: "t-1" })],
+    ["listBills", (client) => client.listBills({ cycleType: "Day", startTime: 1_767_225_600, endTime: 1_767_312_000 })],
+    ["listKeyBudgets", (client) => client.listKeyBudgets({ memberID: "m-1" })],
+  ];
+  it.each([...CALLS, ...reads])("is no success of %s", async (_operation, call) => {
+    server = await startRawServer((socket) => socket.end(answer(200, body(500, "INTERNAL_ERROR", "it failed"))));
+    const client = makeClient(server.url, {}, { method: "DELETE", path: "/endpoints/{id}" });
+    const error = await failure(call(client)).finally(() => client.close());
+    expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Unknown" });
+    expect(error.message).toContain("it failed");
   });
 });
 
