@@ -79,7 +79,7 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
       await commit?.();
       await orAborted(limiter.depart(operation, signal));
       await beforeSend?.();
-      breaker?.checkHeld(operation); // a commit may take seconds, and another call may have met a revoked key meanwhile
+      breaker?.recheck(operation); // a commit may take seconds, and another call may have met a failure meanwhile
       if (signal?.aborted === true) throw aborted(operation, signal.reason);
     } catch (error) {
       breaker?.ended(operation, aborted(operation, error));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ServiceError, type ServiceErrorKind } from "../../../../src/provider/errors.ts";
+import { type Delivery, ServiceError, type ServiceErrorKind } from "../../../../src/provider/errors.ts";
 import { createBreaker } from "../../../../src/provider/http/breaker.ts";
+import type { Operation } from "../../../../src/provider/operations.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
 const error = (kind: ServiceErrorKind) =>
@@ -22,6 +23,85 @@ function setUp() {
   };
   return { clock, breaker, fail, refusal };
 }
+
+describe("unknown outcomes", () => {
+  const of = (operation: Operation, kind: ServiceErrorKind, delivery: Delivery) =>
+    new ServiceError({ operation, kind, delivery, message: "it failed" });
+
+  it.each<[Operation, ServiceErrorKind, Delivery, opensAfter: number]>([
+    ["submitSpeech", "ServerError", "Unknown", 3],
+    ["synthesizeSpeech", "Timeout", "Unknown", 3],
+    ["streamSpeech", "ConnectionLost", "Unknown", 3],
+    ["submitImageToVideo", "UnreadableResponse", "Unknown", 3],
+    ["submitVideoToVideo", "GatewayError", "Unknown", 3],
+    ["submitSpeech", "NotFound", "Unknown", 3],
+    ["submitSpeech", "RateLimited", "Unknown", 3],
+    ["submitSpeech", "InsufficientBalance", "Unknown", 3],
+    ["submitSpeech", "Unreachable", "NotSent", 5],
+    ["createEndpoint", "ServerError", "Unknown", 5],
+    ["createEndpoint", "NotFound", "Unknown", 5],
+    ["updateEndpoint", "InvalidRequest", "Unknown", 5],
+    ["deleteEndpoint", "UnreadableResponse", "Unknown", 5],
+    ["getTaskResult", "ServerError", "Unknown", 5],
+    ["submitSpeech", "InvalidRequest", "Refused", Infinity],
+    ["getTaskResult", "NotFound", "Unknown", Infinity],
+    ["submitSpeech", "Aborted", "Unknown", Infinity],
+  ])("%s with %s (%s): opens after %d in a row", (operation, kind, delivery, opensAfter) => {
+    const { breaker } = setUp();
+    let failures = 0;
+    while (failures < 20 && breaker.state(operation) === "Closed") {
+      breaker.ended(operation, of(operation, kind, delivery));
+      failures += 1;
+    }
+    expect(breaker.state(operation) === "Closed" ? Infinity : failures).toBe(opensAfter);
+  });
+
+  it("of a paid operation are counted apart: a failure that was not sent neither adds one nor ends the row", () => {
+    const { breaker } = setUp();
+    const unknown = of("submitSpeech", "ServerError", "Unknown");
+    breaker.ended("submitSpeech", unknown);
+    breaker.ended("submitSpeech", of("submitSpeech", "Unreachable", "NotSent"));
+    breaker.ended("submitSpeech", unknown);
+    expect(breaker.state("submitSpeech")).toBe("Closed");
+    breaker.ended("submitSpeech", undefined);
+    breaker.ended("submitSpeech", unknown);
+    breaker.ended("submitSpeech", unknown);
+    expect(breaker.state("submitSpeech")).toBe("Closed");
+    breaker.ended("submitSpeech", unknown);
+    expect(breaker.state("submitSpeech")).toBe("Open");
+    expect(() => breaker.check("submitSpeech")).toThrow(/keeps failing/);
+  });
+
+  it("pause a paid operation for up to ten minutes: each try may cost another job", async () => {
+    const { clock, breaker } = setUp();
+    const unknown = of("submitSpeech", "ServerError", "Unknown");
+    for (let i = 0; i < 3; i++) breaker.ended("submitSpeech", unknown);
+    const pauses: number[] = [];
+    for (let round = 0; round < 9; round++) {
+      const began = clock.monotonic();
+      while (breaker.state("submitSpeech") === "Open") await clock.advance(500);
+      pauses.push(clock.monotonic() - began);
+      breaker.enter("submitSpeech");
+      breaker.ended("submitSpeech", unknown);
+    }
+    expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 320_000, 600_000, 600_000]);
+  });
+
+  it("stop calls that waited to be sent when the circuit opened", () => {
+    const { breaker } = setUp();
+    breaker.enter("submitSpeech");
+    for (let i = 0; i < 3; i++) breaker.ended("submitSpeech", of("submitSpeech", "ServerError", "Unknown"));
+    expect(() => breaker.recheck("submitSpeech")).toThrow(/not sent/);
+  });
+
+  it("do not stop the one try of an open circuit", async () => {
+    const { clock, breaker } = setUp();
+    for (let i = 0; i < 3; i++) breaker.ended("submitSpeech", of("submitSpeech", "ServerError", "Unknown"));
+    await clock.advance(5_000);
+    breaker.enter("submitSpeech");
+    expect(() => breaker.recheck("submitSpeech")).not.toThrow();
+  });
+});
 
 describe("the breaker", () => {
   it.each(["ServerError", "GatewayError", "Unreachable", "Timeout", "ConnectionLost", "UnreadableResponse"] as const)(
