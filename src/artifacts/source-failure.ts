@@ -44,9 +44,13 @@ export function codeOf(error: unknown): string {
 
 /** A connection tried on several addresses fails with all their errors at once, and with an empty message. */
 export function words(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const parts = error instanceof AggregateError ? error.errors : [error];
-  return [
-    ...new Set(parts.map((part) => (part instanceof Error ? part.message || codeOf(part) || part.name : String(part)))),
-  ].join("; ");
+  const parts: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  return [...new Set(parts.map(partWords))].join("; ");
+}
+
+function partWords(part: unknown): string {
+  if (!(part instanceof Error)) return String(part);
+  // A failed connection names the address. Whoever reads this may not know what a name resolves to.
+  if ("address" in part && "syscall" in part) return `${String(part.syscall)} ${codeOf(part)}`;
+  return part.message || codeOf(part) || part.name;
 }

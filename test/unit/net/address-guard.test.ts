@@ -7,6 +7,7 @@ import {
   isPrivateAddress,
   PrivateAddressError,
   publicLookup,
+  publicOnly,
 } from "../../../src/net/address-guard.ts";
 
 describe("an address", () => {
@@ -46,6 +47,40 @@ describe("an address", () => {
     "::ffff:10.0.0.1",
     "::ffff:169.254.169.254",
     "::ffff:7f00:1",
+    "::ffff:169.254.169.254",
+    "[::ffff:192.168.0.1]",
+    "::127.0.0.1",
+    "::a00:1",
+    "::808:808",
+    "::ffff:0:10.0.0.1",
+    "::ffff:0:8.8.8.8",
+    "64:ff9b::10.0.0.1",
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::808:808",
+    "100::1",
+    "100:0:0:1::1",
+    "2001::1",
+    "2001:0:4136:e378::1",
+    "2001:10::1",
+    "2001:20::1",
+    "2001:1ff:ffff::1",
+    "2002:a00:1::1",
+    "2002:808:808::1",
+    "3fff::1",
+    "3fff:fff:ffff::1",
+    "4000::1",
+    "5f00::1",
+    "8000::1",
+    "fec0::1",
+    "feff::1",
+    "fe80::1%eth0",
+    "[fe80::1%25eth0]",
+    "fd00:ec2::254",
+    "1fff:ffff::1",
+    "100.100.100.200",
+    "192.0.0.192",
+    "168.63.129.16",
+    "64:ff9b::a83f:8110",
   ])("%s is private", (address) => {
     expect(isPrivateAddress(address)).toBe(true);
   });
@@ -70,6 +105,16 @@ describe("an address", () => {
     "2606:4700:4700::1111",
     "[2606:4700:4700::1111]",
     "::ffff:8.8.8.8",
+    "64:ff9b::8.8.8.8",
+    "168.63.129.17",
+    "2000::1",
+    "2001:200::1",
+    "2001:db7:ffff::1",
+    "2001:db9::1",
+    "2003::1",
+    "2a00:1450:4001::1",
+    "3ffe::1",
+    "3fff:1000::1",
   ])("%s is public", (address) => {
     expect(isPrivateAddress(address)).toBe(false);
   });
@@ -79,13 +124,51 @@ describe("an address", () => {
   });
 });
 
+describe("allowed private networks", () => {
+  const allow = (networks: string[], address: string) =>
+    new Promise((resolve) =>
+      publicOnly("advice", networks)(address, { all: true }, (error) => resolve(error?.message)),
+    );
+
+  it.each([
+    [["10.20.0.0/16"], "10.20.3.4"],
+    [["10.20.3.4/16"], "10.20.0.1"],
+    [["10.20.0.0/16"], "::ffff:10.20.3.4"],
+    [["10.20.0.0/16"], "64:ff9b::10.20.3.4"],
+    [["192.0.2.0/24", "127.0.0.1/32"], "127.0.0.1"],
+    [["fd12::/16"], "fd12:3456::1"],
+    [["::1/128"], "::1"],
+    [["10.0.0.0/8"], "8.8.8.8"],
+    [["0.0.0.0/0"], "169.254.169.254"],
+  ])("%j allow %s", async (networks, address) => {
+    expect(await allow(networks, address)).toBeUndefined();
+  });
+
+  it.each([
+    [["10.20.0.0/16"], "10.21.0.1"],
+    [["10.20.0.0/16"], "127.0.0.1"],
+    [["10.20.0.0/16"], "169.254.169.254"],
+    [["127.0.0.0/8"], "::1"],
+    [["127.0.0.0/8"], "::127.0.0.1"],
+    [["fd12::/16"], "fd13::1"],
+    [[], "10.0.0.1"],
+  ])("%j do not allow %s", async (networks, address) => {
+    expect(await allow(networks, address)).toBe(`${address} is not a public address: advice`);
+  });
+
+  it.each(["10.0.0.0", "10.0.0.0/", "host/8", "/8", "10.0.0/8"])("%s is no network", (network) => {
+    expect(() => publicOnly("advice", [network])).toThrow(/is no network/);
+  });
+});
+
 describe("a name that resolves to a private address", () => {
   it.each([{ all: false }, { all: true }])("is refused (%o)", async (options) => {
     const error = await new Promise((resolve) => publicLookup("localhost", options, (reason) => resolve(reason)));
     expect(error).toBeInstanceOf(PrivateAddressError);
     expect(String(error)).toMatch(
-      /localhost is the private address .*; a namespaced Account may use public addresses only: use a ClusterAccount/,
+      /localhost resolves to an address that is not public: a namespaced Account may use public addresses only: use a ClusterAccount/,
     );
+    expect(String(error), "what an internal name resolves to is not for tenants").not.toMatch(/127\.0\.0\.1|::1/);
   });
 
   it("is never connected to: not a byte arrives", async () => {
