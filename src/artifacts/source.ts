@@ -16,7 +16,8 @@ export type CopyLimits = {
 };
 
 export type SourceOptions = {
-  lookup: LookupFunction | undefined;
+  /** Judges the address of the source and of every redirect; `anyAddress` refuses none. */
+  lookup: LookupFunction;
   limits: Omit<CopyLimits, "maxMs">;
   signal: AbortSignal;
   clock: Clock;
@@ -52,7 +53,7 @@ export async function openSource(sourceURL: string, options: SourceOptions): Pro
   const { idleMs } = limits;
   const url = parseSource(sourceURL);
   const agent = new Agent({
-    connect: guardedConnector(options.lookup === undefined ? {} : { lookup: options.lookup }),
+    connect: guardedConnector({ lookup: options.lookup }),
     headersTimeout: idleMs,
     bodyTimeout: idleMs,
     pipelining: 1,

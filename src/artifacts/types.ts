@@ -17,11 +17,8 @@ export type CopyProgress = {
 };
 
 export type CopyOptions = {
-  /**
-   * Judges the addresses of the source, redirects included: `AccountHandle.lookup` of the account whose result this is.
-   * Undefined allows all.
-   */
-  lookup: LookupFunction | undefined;
+  /** Judges the address of the source and of every redirect: `AccountHandle.resultLookup` of the account whose result this is. */
+  lookup: LookupFunction;
   /** Ends the copy; what was copied stays out of sight and the next `copy` of the same source to the same key goes on from there. */
   signal: AbortSignal;
   /** Called as parts arrive in the store, at most once for each 8 MiB. */

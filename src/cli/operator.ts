@@ -38,7 +38,7 @@ const HELP: Record<keyof OperatorConfig, string> = {
   logLevel: "trace, debug, info, warn, error or fatal (default info)",
   logFormat: "json or pretty (default json)",
   allowPrivateNetworks:
-    "let namespaced Accounts and ArtifactStores use private addresses, for development or a store in the cluster (default false)",
+    "let namespaced Accounts, ArtifactStores and copies of results use private addresses, for development or a store in the cluster (default false)",
   artifactRoot:
     "folder, of a mounted volume, under which ArtifactStores with spec.volume keep their files; default none",
 };

@@ -15,6 +15,7 @@ import { createAccountReconciler } from "../controllers/account/controller.ts";
 import { createDependants } from "../controllers/account/dependants.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
 import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
+import { resultLookup } from "../controllers/account/result-lookup.ts";
 import { createArtifactStoreReconciler } from "../controllers/artifact-store/controller.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
 import { createBillReportReconciler } from "../controllers/bill-report/controller.ts";
@@ -30,7 +31,7 @@ import { videoJobAdapter } from "../controllers/video-job/adapter.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { publicLookup, publicOnly } from "../net/address-guard.ts";
+import { anyAddress, publicLookup, publicOnly } from "../net/address-guard.ts";
 import type { EndpointRecord } from "../provider/endpoints/endpoint-record.ts";
 import { type Controller, createController, type Reconcile } from "../runtime/controller.ts";
 import type { Informer } from "../runtime/informer.ts";
@@ -206,12 +207,14 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     controllers.set(kind.resource.plural, controller);
   }
   const kindOf = <T extends KubeObject>({ resource, store }: Informer<T>): Kind<T> => ({ resource, store });
+  const judgeResults = options.allowPrivateNetworks ? () => anyAddress : resultLookup;
   add(
     accountObjects,
     createAccountReconciler(shared, kindOf(accountObjects), {
       ...wiring,
       accountKind: "Account",
       lookup: options.allowPrivateNetworks ? undefined : publicLookup,
+      resultLookup: judgeResults,
     }),
     ACCOUNT_WORKERS,
   );
@@ -221,6 +224,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
       ...wiring,
       accountKind: "ClusterAccount",
       lookup: undefined,
+      resultLookup: judgeResults,
     }),
     ACCOUNT_WORKERS,
   );

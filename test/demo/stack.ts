@@ -162,7 +162,14 @@ function accountManifests(baseURL: string, namespace: string, borrowed: boolean)
     apiVersion: "mooring.dev/v1alpha1",
     kind: borrowed ? "Account" : "ClusterAccount",
     metadata: { name: "default", ...(borrowed ? { namespace } : {}) },
-    spec: { baseURL, apiKeySecretRef: borrowed ? reference : { namespace, ...reference } },
+    spec: borrowed
+      ? { baseURL, apiKeySecretRef: reference }
+      : {
+          baseURL,
+          apiKeySecretRef: { namespace, ...reference },
+          // The results are at the simulator, on this machine.
+          results: { allowedPrivateNetworks: ["127.0.0.0/8"] },
+        },
   };
   return [secret, account].map((object) => stringify(object)).join("---\n");
 }

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { clusterAccountResource } from "../../src/api/v1alpha1/kinds.ts";
-import type { KubeObject } from "../../src/kube/types.ts";
+import { withClusterAccount } from "../support/cluster-account.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   type AnyObject,
@@ -9,28 +8,10 @@ import {
   condition,
   disposableWorld,
   eventually,
-  type World,
   waitForCondition,
 } from "../support/world.ts";
 
 closeWorldsAfterAll();
-
-/** A ClusterAccount at the world's simulator, with the Secret of the world's namespace; gone when `use` ends. */
-async function withClusterAccount(world: World, spec: object, use: (name: string) => Promise<void>): Promise<void> {
-  const name = `tenants-${world.namespace}`;
-  const apiKeySecretRef = { namespace: world.namespace, name: "key", key: "apiKey" };
-  await world.kube.create(clusterAccountResource, {}, {
-    apiVersion: "mooring.dev/v1alpha1",
-    kind: "ClusterAccount",
-    metadata: { name },
-    spec: { baseURL: world.simulator.url, apiKeySecretRef, ...spec },
-  } as KubeObject);
-  try {
-    await use(name);
-  } finally {
-    await world.kube.delete(clusterAccountResource, { name });
-  }
-}
 
 const ready = (object: AnyObject) => condition(object, "Ready");
 

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { AccountHandle } from "../../src/controllers/account/registry.ts";
+import { anyAddress } from "../../src/net/address-guard.ts";
 import { createServiceClient } from "../../src/provider/client.ts";
 import { createEndpointSweep } from "../../src/provider/endpoints/sweep.ts";
 import { createBreaker } from "../../src/provider/http/breaker.ts";
@@ -91,7 +92,7 @@ export function accountAt(baseURL: string, change: Partial<AccountHandle> = {}):
     budget: () => undefined,
     allowance: () => NO_ALLOWANCE,
     maxSpeechCharacters: 50_000,
-    lookup: undefined,
+    resultLookup: anyAddress,
     limits: () => undefined,
     vanished: () => 0,
     allows: async () => true,

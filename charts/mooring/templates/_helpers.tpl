@@ -97,7 +97,9 @@ tolerations:
 {{- else -}}
 {{- $url := printf "http://%s-simulator.%s.svc:8090" (include "mooring.fullname" .) .Release.Namespace -}}
 {{- $ref := dict "namespace" .Release.Namespace "name" $secret "key" "apiKey" -}}
-{{- $spec = merge (dict "baseURL" $url "apiKeySecretRef" $ref) $account.spec -}}
+{{- /* The simulator serves its results inside the cluster. Loopback and link-local addresses stay closed. */ -}}
+{{- $results := dict "allowedPrivateNetworks" (list "10.0.0.0/8" "172.16.0.0/12" "192.168.0.0/16") -}}
+{{- $spec = merge (dict "baseURL" $url "apiKeySecretRef" $ref) $account.spec (dict "results" $results) -}}
 {{- end -}}
 apiVersion: mooring.dev/v1alpha1
 kind: ClusterAccount

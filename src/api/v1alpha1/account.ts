@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ClusterObject, NamespacedObject } from "../../kube/types.ts";
 import type { accountStatusSchema } from "./account-status.ts";
-import { celList, dataKey, dnsLabel, duration, int, listOf, matching, objectName, text, yuan } from "./fields.ts";
+import { celList, cidr, dataKey, dnsLabel, duration, int, listOf, matching, objectName, text, yuan } from "./fields.ts";
 import { secretKeyRefSchema } from "./meta.ts";
 import { ruled } from "./rule.ts";
 
@@ -192,6 +192,17 @@ const namespacesSchema = z
   })
   .describe("Which namespaces may use the account, by label selector. Default: all.");
 
+/** Only of a ClusterAccount: whoever may open private networks to tenants administers the cluster. */
+const resultsSchema = z
+  .object({
+    allowedPrivateNetworks: listOf(
+      cidr("A network in CIDR notation.", "results.allowedPrivateNetworks"),
+      32,
+      "Private networks that results may be copied from, redirects included, such as 10.20.0.0/16. Public addresses need no entry; the host of baseURL does. Default: none.",
+    ).optional(),
+  })
+  .describe("Where results may be copied from.");
+
 export const clusterAccountSpecSchema = z
   .object({
     ...commonAccountSpec,
@@ -203,6 +214,7 @@ export const clusterAccountSpecSchema = z
       })
       .describe("The API key."),
     allowedNamespaces: namespacesSchema.optional(),
+    results: resultsSchema.optional(),
   })
   .describe("The service, its key, who may use it and what may be spent.");
 export type ClusterAccountSpec = z.output<typeof clusterAccountSpecSchema>;

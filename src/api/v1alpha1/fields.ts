@@ -2,6 +2,16 @@ import { z } from "zod";
 import { ruled } from "./rule.ts";
 
 const DURATION = "^([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h))+$";
+const OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+const GROUP = "[0-9A-Fa-f]{1,4}";
+/** RFC 4291: eight groups, or fewer with one `::` in place of the others. */
+const IPV6 = [
+  `(${GROUP}:){7}${GROUP}`,
+  ...[6, 5, 4, 3, 2, 1].map((before) => `(${GROUP}:){1,${before}}(:${GROUP}){1,${7 - before}}`),
+  `(${GROUP}:){1,7}:`,
+  `:((:${GROUP}){1,7}|:)`,
+].join("|");
+const CIDR = `^((${OCTET}[.]){3}${OCTET}/(3[0-2]|[12]?[0-9])|(${IPV6})/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))$`;
 const MONEY = "^[0-9]{1,15}([.][0-9]{1,4})?$";
 const INT32_MAX = 2_147_483_647;
 
@@ -87,6 +97,11 @@ export function httpUrl(description: string, name: string): z.ZodString {
     description,
     `${name} must be an http:// or https:// URL without white space; give the full address`,
   );
+}
+
+/** A network of IPv4 or IPv6 addresses. */
+export function cidr(description: string, name: string): z.ZodString {
+  return matching(CIDR, 43, description, `${name} must be a network in CIDR notation, such as 10.0.0.0/8 or fd00::/8`);
 }
 
 /** The name of a Kubernetes object. */

@@ -154,7 +154,7 @@ export const REASONS = {
   Unauthorized: "Unauthorized",
   /** The service, or the artifact store, does not answer. */
   Unreachable: "Unreachable",
-  /** A namespaced Account or ArtifactStore, or the URL of a result, points at a private address. */
+  /** A namespaced Account or ArtifactStore, or the URL of a result (its redirects included), points at a private address. */
   AddressNotAllowed: "AddressNotAllowed",
   /** Less is left than the budget asks for; new paid work waits. */
   BudgetExceeded: "BudgetExceeded",

@@ -37,8 +37,10 @@ export type HandleOptions = {
   allows: (namespace: string) => Promise<boolean>;
   /** Why nothing may be sent for the account now. */
   held: (operation: Operation) => string | undefined;
-  /** Refuses addresses; undefined allows all. */
+  /** Judges the addresses of the service; undefined allows all. */
   lookup: LookupFunction | undefined;
+  /** Judges the addresses that results are copied from. */
+  resultLookup: LookupFunction;
   clock: Clock;
   random: () => number;
   log: Logger;
@@ -152,7 +154,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle & { s
       };
     },
     maxSpeechCharacters: spec.speech.maxCharacters,
-    lookup: options.lookup,
+    resultLookup: options.resultLookup,
     limits: options.limits,
     vanished() {
       const bound = options.boundEndpoints();

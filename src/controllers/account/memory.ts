@@ -18,8 +18,10 @@ import type { AccountHandle, AccountKey } from "./registry.ts";
 
 export type AccountWiring = {
   accountKind: AccountRef["kind"];
-  /** For a namespaced Account: refuses private addresses. */
+  /** Judges the addresses of the service; undefined allows all. */
   lookup: LookupFunction | undefined;
+  /** Judges the addresses that results are copied from, by the account's spec. */
+  resultLookup: (kind: AccountRef["kind"], spec: Account["spec"] | ClusterAccount["spec"]) => LookupFunction;
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
   dependants: Pick<Dependants, "boundEndpoints" | "endpoints" | "users">;
   /** Of the endpoints that the account shows, those that no object stands for although an operator made them. */
@@ -154,6 +156,7 @@ export function createAccountMemory(
         return selector === undefined || matchesLabels(selector, await wiring.namespaceLabels(namespace));
       },
       lookup: wiring.lookup,
+      resultLookup: wiring.resultLookup(wiring.accountKind, spec),
       clock,
       random: shared.random,
       log: shared.log.child({ account: key }),

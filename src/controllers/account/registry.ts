@@ -48,8 +48,8 @@ export type AccountHandle = {
   /** What new paid work has to wait for. */
   allowance(): Allowance;
   readonly maxSpeechCharacters: number;
-  /** Judges every address that is connected to for this account, those of results included; undefined allows all. */
-  readonly lookup: LookupFunction | undefined;
+  /** Judges every address that a result is copied from. */
+  readonly resultLookup: LookupFunction;
   limits(): EndpointLimits | undefined;
   /** How many endpoints are bound to the account when the last list showed none of them; else 0. */
   vanished(): number;

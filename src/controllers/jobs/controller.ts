@@ -154,7 +154,7 @@ export function createJobReconciler<T extends Job>(
     copies.begin(
       job.metadata.uid ?? "",
       () => enqueue(key),
-      (copy, ending) => copyResults(job, store.store, account.lookup, copy, ending),
+      (copy, ending) => copyResults(job, store.store, account.resultLookup, copy, ending),
     );
   }
 

@@ -81,7 +81,7 @@ export function createCopies({ clock, random }: { clock: Clock; random: () => nu
 export async function copyResults(
   job: Job,
   store: ArtifactStoreHandle,
-  lookup: AccountHandle["lookup"],
+  lookup: AccountHandle["resultLookup"],
   copy: Copy,
   signal: AbortSignal,
 ): Promise<CopyEnd> {

@@ -9,14 +9,14 @@ import { AbortMultipartUploadCommand, GetObjectCommand, ListObjectsV2Command, S3
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createBucket } from "../../../src/artifacts/s3/bucket.ts";
 import { uploadsOf } from "../../../src/artifacts/s3/multipart.ts";
-import { publicOnly } from "../../../src/net/address-guard.ts";
+import { anyAddress, publicOnly } from "../../../src/net/address-guard.ts";
 import { type FileServer, sha256Of, startFileServer } from "../../support/file-server.ts";
 import { s3Store } from "../../support/stores.ts";
 import { type S3Server, startVersitygw, VERSITYGW_BUILD_MS } from "../../support/versitygw.ts";
 
 const MIB = 1024 * 1024;
 const signal = new AbortController().signal;
-const open = { lookup: undefined, signal };
+const open = { lookup: anyAddress, signal };
 
 let files: FileServer;
 let s3: S3Server;
@@ -59,7 +59,7 @@ async function uploads(): Promise<string[]> {
     bucket: "results",
     forcePathStyle: true,
     credentials: s3,
-    lookup: undefined,
+    lookup: anyAddress,
   });
   return uploadsOf(bucket, key, signal);
 }
@@ -74,7 +74,7 @@ async function interrupted(after: number): Promise<void> {
   const ending = new AbortController();
   const store = await s3Store(s3);
   const copied = store.copy(url(), key, {
-    lookup: undefined,
+    lookup: anyAddress,
     signal: ending.signal,
     onProgress: ({ bytes }) => bytes >= after && ending.abort(new Error("stop")),
   });

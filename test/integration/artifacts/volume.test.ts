@@ -3,13 +3,14 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { anyAddress } from "../../../src/net/address-guard.ts";
 import { type FileServer, sha256Of, startFileServer } from "../../support/file-server.ts";
 import { volumeStore } from "../../support/stores.ts";
 
 const MIB = 1024 * 1024;
 const key = "film/VideoJob/sea/8d1f/0.mp4";
 const signal = new AbortController().signal;
-const open = { lookup: undefined, signal };
+const open = { lookup: anyAddress, signal };
 
 let server: FileServer;
 let root: string;
@@ -89,7 +90,7 @@ describe("copy", () => {
     server.files.set("/a", { ...file, hangAfter: 21 * MIB });
     const ending = new AbortController();
     const first = (await volumeStore(root)).copy(url("a"), key, {
-      lookup: undefined,
+      lookup: anyAddress,
       signal: ending.signal,
       onProgress: ({ bytes }) => bytes >= 16 * MIB && ending.abort(new Error("stop")),
     });
@@ -116,7 +117,9 @@ describe("copy", () => {
     const ending = new AbortController();
     const onProgress = () => ending.abort(new Error("stop"));
     const store = await volumeStore(root);
-    await expect(store.copy(url("a"), key, { lookup: undefined, signal: ending.signal, onProgress })).rejects.toThrow();
+    await expect(
+      store.copy(url("a"), key, { lookup: anyAddress, signal: ending.signal, onProgress }),
+    ).rejects.toThrow();
     expect(await there()).toHaveLength(1);
     server.files.set("/a", { ...file, ...change });
     expect(await store.copy(url("a"), key, open)).toMatchObject({ sha256: sha256Of(20 * MIB) });

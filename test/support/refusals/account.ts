@@ -120,6 +120,38 @@ export const accountRefusals: readonly Refusal[] = [
     {},
     "spec.apiKeySecretRef.namespace: Required value",
   ),
+  ...[
+    "10.0.0.0",
+    "10.0.0.0/33",
+    "10.0.0/8",
+    "256.0.0.0/8",
+    "010.0.0.0/8",
+    "fd00::/129",
+    "fd00::1::/64",
+    "1:2:3:4:5:6:7:8:9/64",
+    "::ffff:10.0.0.0/104",
+    "fe80::1%eth0/64",
+    "metadata.internal",
+    "10.0.0.0/8 ",
+    "",
+  ].map((network) =>
+    refusal(
+      `results from network "${network}"`,
+      "clusterAccount",
+      { results: { allowedPrivateNetworks: [network] } },
+      {
+        results: { allowedPrivateNetworks: ["10.0.0.0/8", "127.0.0.1/32", "fd00::/8", "::1/128", "::/0", "0.0.0.0/0"] },
+      },
+      "results.allowedPrivateNetworks must be a network in CIDR notation, such as 10.0.0.0/8 or fd00::/8",
+    ),
+  ),
+  refusal(
+    "results from too many networks",
+    "clusterAccount",
+    { results: { allowedPrivateNetworks: Array.from({ length: 33 }, (_, index) => `10.${index}.0.0/16`) } },
+    { results: { allowedPrivateNetworks: Array.from({ length: 32 }, (_, index) => `10.${index}.0.0/16`) } },
+    "spec.results.allowedPrivateNetworks: Too many: 33: must have at most 32 items",
+  ),
   refusal(
     "a selector with In and no values",
     "clusterAccount",
