@@ -51,8 +51,10 @@ export const assumptions = z.strictObject({
 
   // Keys and the account
 
-  /** Assumption: all valid keys belong to one account and see the same endpoints and tasks. */
+  /** Assumption: all valid keys belong to one account and see the same tasks, and the endpoints that `keySees` says. */
   apiKeys: z.array(z.string().min(1)).default(["simulator-key"]),
+  /** Assumption: a key sees the endpoints of the whole account, or only those of its own member; others are not found. */
+  keySees: z.enum(["Account", "Member"]).default("Account"),
   /** Assumption: whether the account passed enterprise verification; without it video is refused as NEED_REAL_NAME_VERIFY. */
   enterpriseVerified: z.boolean().default(true),
   /** Assumption: money on the account in 1/10000 yuan, null for any amount; too little is refused as NOT_ENOUGH_BALANCE. */
@@ -78,6 +80,8 @@ export const assumptions = z.strictObject({
   duplicateAppName: z.enum(["Refuse", "Accept"]).default("Refuse"),
   /** Assumption: "all parameters must be passed in full" means that an optional one left out of an update is cleared. */
   updateClearsAbsent: z.boolean().default(true),
+  /** Assumption: parameters of an update that are accepted without effect, such as `workerConfig`; `*`: all of them. */
+  updateIgnores: z.array(z.string().min(1)).default([]),
   /** Assumption: the status of an endpoint that has not started yet, in both generations. */
   bootStatus: z.string().default("initializing"),
   /** Assumption: the status of an endpoint whose workers are 0 to 0; null: it goes on as running (v2) and serving (v1). */

@@ -36,10 +36,10 @@ export type Endpoints = {
   /** `parameters` in full; one that is absent is cleared. What only a create can set is kept. */
   update(id: string, parameters: Omit<Parameters, CreateOnly>): StoredEndpoint;
   find(id: string): StoredEndpoint | undefined;
-  /** @throws Refusal SERVERLESS_ENDPOINT_NOT_FOUND */
-  get(id: string): StoredEndpoint;
-  /** Those that lists show now, in the order of lists. */
-  listed(filter?: { keyword?: string; members?: string[] }): StoredEndpoint[];
+  /** `members`: as in `listed`. @throws Refusal SERVERLESS_ENDPOINT_NOT_FOUND */
+  get(id: string, members?: string[]): StoredEndpoint;
+  /** Those that lists show now, in the order of lists. `members`: the filter of the query; `seen`: what the key may see. */
+  listed(filter?: { keyword?: string; members?: string[]; seen?: string[] | undefined }): StoredEndpoint[];
   all(): StoredEndpoint[];
   /** At once. */
   delete(id: string): boolean;
@@ -86,9 +86,9 @@ export function createEndpoints(context: {
     return byID;
   }
 
-  function get(id: string): StoredEndpoint {
+  function get(id: string, members?: string[]): StoredEndpoint {
     const endpoint = present().get(id);
-    if (endpoint === undefined) throw refuse.endpointNotFound(id);
+    if (endpoint === undefined || members?.includes(endpoint.memberID) === false) throw refuse.endpointNotFound(id);
     return endpoint;
   }
 
@@ -136,11 +136,12 @@ export function createEndpoints(context: {
     },
     find: (id) => present().get(id),
     get,
-    listed: ({ keyword, members } = {}) => {
+    listed: ({ keyword, members, seen } = {}) => {
       const found = [...present().values()].filter(
         (endpoint) =>
           endpoint.listedAtMs <= now() &&
           (members === undefined || members.includes(endpoint.memberID)) &&
+          (seen === undefined || seen.includes(endpoint.memberID)) &&
           (keyword === undefined ||
             config().keywordSearches.some((field) => textOf(endpoint, field).includes(keyword))),
       );

@@ -20,6 +20,11 @@ export function identityOf(key: string, index: number): KeyIdentity {
   };
 }
 
+/** The members whose endpoints a key sees; undefined: all of the account. */
+export function membersSeenBy(key: KeyIdentity, keySees: "Account" | "Member"): string[] | undefined {
+  return keySees === "Account" ? undefined : [key.memberID];
+}
+
 /** The key of `Authorization: Bearer KEY`, or "". */
 export function bearerOf(header: string | undefined): string {
   return /^Bearer (\S+)$/.exec(header ?? "")?.[1] ?? "";

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { isRecord } from "../../provider/wire/lenient.ts";
 import { handlerOf, type Route } from "../dispatch.ts";
+import { membersSeenBy } from "../keys.ts";
 import { refuse } from "../refusal.ts";
 import type { Service } from "../service.ts";
 
@@ -18,10 +19,11 @@ export function endpointDeletion(service: Service, request: FastifyRequest): Ret
   if (named ? !(asked.startsWith(before) && asked.endsWith(after)) : asked !== path) return undefined;
   const inPath = decodeURIComponent(asked.slice(before.length, asked.length - after.length));
   if (named && (inPath === "" || inPath.includes("/"))) return undefined;
-  const handle: Route["handle"] = ({ query, body }) => {
+  const handle: Route["handle"] = ({ query, body, key }) => {
     const carrier = method === "DELETE" ? query : body;
     const id = named ? inPath : isRecord(carrier) ? carrier[idField] : undefined;
     if (typeof id !== "string" || id === "") throw refuse.invalid(`${idField}: is required`);
+    service.endpoints.get(id, membersSeenBy(key, service.config().keySees));
     service.endpoints.startDeletion(id);
     return { body: {}, effect: "EndpointDeleted", id };
   };

@@ -7,6 +7,7 @@ import {
 } from "../../provider/wire/endpoints-v1.ts";
 import { serve } from "../dispatch.ts";
 import { viewEarlier } from "../endpoint-views.ts";
+import { membersSeenBy } from "../keys.ts";
 import type { Service } from "../service.ts";
 import { checked, integers } from "../validate.ts";
 
@@ -20,7 +21,7 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
     method: "GET",
     path: `${ROOT}/endpoints`,
     operation: "listEndpointsEarlier",
-    handle: ({ query }) => {
+    handle: ({ query, key }) => {
       const { pageSize, pageNum } = checked(
         listEndpointsEarlierQuery,
         integers(query, ["pageSize", "pageNum"]),
@@ -29,7 +30,7 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
       const { maxPageSize, firstPageNum } = config();
       const size = Math.min(maxPageSize, pageSize);
       const start = Math.max(0, pageNum - firstPageNum) * size;
-      const listed = endpoints.listed();
+      const listed = endpoints.listed({ seen: membersSeenBy(key, config().keySees) });
       const page = listed.slice(start, start + size);
       return {
         body: {
@@ -44,9 +45,10 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
     method: "GET",
     path: `${ROOT}/endpoint`,
     operation: "getEndpointEarlier",
-    handle: ({ query }) => {
+    handle: ({ query, key }) => {
       const { id } = checked(endpointEarlierQuery, query, config().unknownFields);
-      return { body: { endpoint: viewEarlier(endpoints.get(id), config(), now(), false) } };
+      const found = endpoints.get(id, membersSeenBy(key, config().keySees));
+      return { body: { endpoint: viewEarlier(found, config(), now(), false) } };
     },
   });
 
@@ -65,11 +67,20 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
     method: "POST",
     path: `${ROOT}/endpoint/update`,
     operation: "updateEndpoint",
-    handle: ({ body }) => {
+    handle: ({ body, key }) => {
       const { id, ...given } = checked(updateEndpointRequest, body, config().unknownFields);
-      const { name, clusterID, envs, volumeMounts } = endpoints.get(id).parameters;
+      const {
+        appName: _app,
+        products: _products,
+        rootfsSize: _size,
+        ...before
+      } = endpoints.get(id, membersSeenBy(key, config().keySees)).parameters;
+      const { name, clusterID, envs, volumeMounts } = before;
       const kept = config().updateClearsAbsent ? {} : { name, clusterID, envs, volumeMounts };
-      const parameters = { ...kept, ...given };
+      const ignored = Object.entries(before).filter(([parameter]) =>
+        config().updateIgnores.some((one) => one === "*" || one === parameter),
+      );
+      const parameters = { ...kept, ...given, ...Object.fromEntries(ignored) };
       endpoints.update(id, { ...parameters, volumeMounts: parameters.volumeMounts ?? [] });
       return { body: {}, effect: "EndpointUpdated", id };
     },

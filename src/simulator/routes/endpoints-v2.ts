@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { endpointIDPath, listEndpointsQuery } from "../../provider/wire/endpoints-v2.ts";
 import { serve } from "../dispatch.ts";
 import { viewCurrent } from "../endpoint-views.ts";
+import { membersSeenBy } from "../keys.ts";
 import { refuse } from "../refusal.ts";
 import type { Service } from "../service.ts";
 import { checked, integers } from "../validate.ts";
@@ -14,7 +15,7 @@ export function endpointsV2Routes(app: FastifyInstance, service: Service): void 
     method: "GET",
     path: "/gpus/v2/endpoints",
     operation: "listEndpoints",
-    handle: ({ query }) => {
+    handle: ({ query, key }) => {
       const { limit, cursor, keyword, member_ids } = checked(
         listEndpointsQuery,
         integers(query, ["limit"]),
@@ -22,6 +23,7 @@ export function endpointsV2Routes(app: FastifyInstance, service: Service): void 
       );
       const { defaultPageSize, maxPageSize, listOrder } = config();
       const listed = endpoints.listed({
+        seen: membersSeenBy(key, config().keySees),
         ...(keyword ? { keyword } : {}),
         ...(member_ids ? { members: member_ids.split(",") } : {}),
       });
@@ -47,9 +49,11 @@ export function endpointsV2Routes(app: FastifyInstance, service: Service): void 
     method: "GET",
     path: "/gpus/v2/endpoints/:endpoint_id",
     operation: "getEndpoint",
-    handle: ({ params }) => {
+    handle: ({ params, key }) => {
       const { endpoint_id } = checked(endpointIDPath, params, "Refuse");
-      return { body: viewCurrent(endpoints.get(endpoint_id), config(), now(), false) };
+      return {
+        body: viewCurrent(endpoints.get(endpoint_id, membersSeenBy(key, config().keySees)), config(), now(), false),
+      };
     },
   });
 }

@@ -263,3 +263,44 @@ describe("many at once", () => {
     expect(await run(5)).not.toBe(await run(6));
   });
 });
+
+describe("what a key sees", () => {
+  it.each(["Account", "Member"] as const)("keySees %s", async (keySees) => {
+    bench = await startBench({ bootDelayMs: 0, keySees });
+    const { id } = await bench.client.createEndpoint(endpointBody());
+    const other = { authorization: "Bearer second-key" };
+    const update = await bench.ask("/gpu-instance/openapi/v1/endpoint/update", updateBody(id), other);
+    const list = await bench.ask("/gpus/v2/endpoints", undefined, other);
+    const earlier = await bench.ask("/gpu-instance/openapi/v1/endpoints?pageSize=10&pageNum=1", undefined, other);
+    const shown = {
+      read: (await bench.ask(`/gpus/v2/endpoints/${id}`, undefined, other)).status,
+      earlierRead: (await bench.ask(`/gpu-instance/openapi/v1/endpoint?id=${id}`, undefined, other)).status,
+      update: update.status,
+      list: (list.json["data"] as unknown[]).length,
+      earlierList: (earlier.json["endpoints"] as unknown[]).length,
+    };
+    expect(shown).toEqual(
+      keySees === "Account"
+        ? { read: 200, earlierRead: 200, update: 200, list: 1, earlierList: 1 }
+        : { read: 400, earlierRead: 400, update: 400, list: 0, earlierList: 0 },
+    );
+    expect((await bench.client.listEndpoints({})).data).toHaveLength(1);
+  });
+});
+
+describe("parameters that an update accepts without effect", () => {
+  it.each([
+    ["none", [], { min: 2, image: "other:1" }],
+    ["one", ["workerConfig"], { min: 1, image: "other:1" }],
+    ["all", ["*"], { min: 1, image: "registry.example.com/chat:1" }],
+  ])("%s", async (_name, updateIgnores, expected) => {
+    bench = await startBench({ bootDelayMs: 0, updateIgnores });
+    const { id } = await bench.client.createEndpoint(endpointBody());
+    const { workerConfig } = endpointBody();
+    await bench.client.updateEndpoint(
+      updateBody(id, { workerConfig: { ...workerConfig, minNum: 2 }, image: { image: "other:1" } }),
+    );
+    const { workerConfig: shown, image } = await bench.client.getEndpoint({ endpointID: id });
+    expect({ min: shown.min, image }).toEqual(expected);
+  });
+});
