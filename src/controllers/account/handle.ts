@@ -18,6 +18,7 @@ import type { EndpointLimits } from "../../provider/wire/limits.ts";
 import { type BudgetSpec, budgetState, usedOf } from "./budget.ts";
 import { callSettings } from "./call-settings.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
+import { countVanished } from "./vanished.ts";
 
 export type HandleOptions = {
   key: AccountKey;
@@ -156,10 +157,8 @@ export function createAccountHandle(options: HandleOptions): AccountHandle & { s
     maxSpeechCharacters: spec.speech.maxCharacters,
     resultLookup: options.resultLookup,
     limits: options.limits,
-    vanished() {
-      const bound = options.boundEndpoints();
-      return bound.some((id) => endpoints.get(id) !== undefined) ? 0 : bound.length;
-    },
+    vanished: (missing = { endpointID: undefined, memberID: undefined }) =>
+      countVanished(options.boundEndpoints(), endpoints.shown(), missing),
     allows: options.allows,
     start() {
       endpoints.start();

@@ -125,6 +125,10 @@ export function createAccountMemory(
     if (known?.settings === settings && !known.departed) {
       const changed = known.facts.apiKey !== apiKey;
       known.facts.apiKey = apiKey;
+      if (changed) {
+        known.handle.endpoints.keyChanged();
+        known.handle.details?.keyChanged();
+      }
       known.facts.billing = billingOf(spec.billing);
       known.facts.budget = spec.budget;
       return { memory: known, changed };

@@ -12,6 +12,7 @@ import type { TaskPoller } from "../../provider/tasks/poller.ts";
 import type { EndpointLimits } from "../../provider/wire/limits.ts";
 import type { Allowance } from "../../submission/spending-admission.ts";
 import type { BudgetSpec, BudgetState } from "./budget.ts";
+import type { MissingEndpoint } from "./vanished.ts";
 
 /** `Account/NAMESPACE/NAME` or `ClusterAccount/NAME`. */
 export type AccountKey = string;
@@ -51,8 +52,8 @@ export type AccountHandle = {
   /** Judges every address that a result is copied from. */
   readonly resultLookup: LookupFunction;
   limits(): EndpointLimits | undefined;
-  /** How many endpoints are bound to the account when the last list showed none of them; else 0. */
-  vanished(): number;
+  /** How many endpoints are bound to the account when nothing shows that the key sees them; else 0 (countVanished). */
+  vanished(missing?: MissingEndpoint): number;
   /** Whether objects of a namespace may use the account (ClusterAccount.spec.allowedNamespaces). */
   allows(namespace: string): Promise<boolean>;
   /** Ends what runs for the account; calls under way fail. */

@@ -86,7 +86,7 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
       count: (fields) => rounds.count(uid, wish, fields),
       sinceMs: () => rounds.sinceMs(uid, wish, now),
     },
-    vanished: account.vanished,
+    vanished: () => account.vanished({ endpointID: endpoint.status?.endpointID, memberID: endpoint.status?.memberID }),
     requested: input.requested,
     now,
   });

@@ -132,18 +132,29 @@ function needsFreshRead(endpoint: GpuEndpoint, swept: EndpointRecord, now: numbe
 /**
  * The record, fresh and shared with the sweep, in the account's generation; undefined when the service does not know the
  * id.
+ * @throws ServiceError; also when the response shows another endpoint, which says nothing about this one
  */
 export async function read(
   account: AccountHandle,
   endpointID: string,
   signal: AbortSignal,
 ): Promise<EndpointRecord | undefined> {
+  const session = account.endpoints.session();
+  const operation = account.generation === "Earlier" ? "getEndpointEarlier" : "getEndpoint";
   try {
     const record =
-      account.generation === "Earlier"
+      operation === "getEndpointEarlier"
         ? await account.client.getEndpointEarlier({ id: endpointID }, { signal })
         : await account.client.getEndpoint({ endpointID }, { signal });
-    account.endpoints.observe(record);
+    if (record.id !== endpointID) {
+      throw new ServiceError({
+        operation,
+        kind: "UnreadableResponse",
+        delivery: "Unknown",
+        message: `endpoint ${endpointID} was asked for, and the response shows another endpoint`,
+      });
+    }
+    account.endpoints.observe(record, session);
     return record;
   } catch (error) {
     if (error instanceof ServiceError && error.kind === "NotFound") return undefined;
@@ -181,6 +192,7 @@ export async function lookUp(
     await account.endpoints.next(signal);
     return account.endpoints.byAppName(appName);
   }
+  const session = account.endpoints.session();
   let cursor: string | undefined;
   do {
     const page = await account.client.listEndpoints(
@@ -189,7 +201,7 @@ export async function lookUp(
     );
     const found = page.data.find((record) => record.appName === appName);
     if (found !== undefined) {
-      account.endpoints.observe(found);
+      account.endpoints.observe(found, session);
       return found;
     }
     cursor = page.hasMore && page.nextCursor !== "" && page.nextCursor !== cursor ? page.nextCursor : undefined;

@@ -30,7 +30,7 @@ export type Facts = {
   resuming: boolean;
   /** Updates with the same wish before this one: how many because of any one of these fields, and since when. */
   rounds: { count(fields: readonly DriftField[]): number; sinceMs(): number };
-  /** How many endpoints are bound to the account when the service shows none of them; else 0. */
+  /** How many endpoints are bound to the account when nothing shows that the key sees them; else 0 (countVanished). */
   vanished: () => number;
   /** A person asked for a reconcile now. */
   requested: boolean;
@@ -77,7 +77,8 @@ function planUnknown(facts: Facts, binding: Extract<Binding, { kind: "CreateUnkn
     }
     return appNameTaken(facts, candidate);
   }
-  return binding.unknownForMs < LOOKUP_MS ? { action: "LookAgain" } : planCreate(facts);
+  if (binding.unknownForMs < LOOKUP_MS) return { action: "LookAgain" };
+  return vanishedStall(facts) ?? planCreate(facts);
 }
 
 /** An app name chosen by a person proves nothing: name and spec must match too, and it must be younger than our request. */
@@ -137,8 +138,8 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
   const { spec, desired } = facts;
   if (binding.record === undefined) {
     if (!binding.provenGone) return { action: "AwaitProofOfAbsence" };
-    const vanished = facts.requested ? 0 : facts.vanished();
-    if (vanished >= SUSPICIOUSLY_MANY) return stall("RemoteMissing", vanishedMessage(vanished));
+    const vanished = vanishedStall(facts);
+    if (vanished !== undefined) return vanished;
     if (spec.managementPolicy === "Full" && spec.driftPolicy === "Remediate" && spec.adoption === undefined) {
       return planCreate(facts);
     }
@@ -163,12 +164,20 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
   return rangeStall(facts, sent, "update", differing) ?? { action: "Update", sent, differences: differing };
 }
 
-/** As many that vanish together are a wrong key rather than somebody's wish. */
-const SUSPICIOUSLY_MANY = 3;
+/** The key of another member shows that member's endpoints: what is created again with it is paid twice. */
+function vanishedStall({ requested, vanished }: Facts): Plan | undefined {
+  const count = requested ? 0 : vanished();
+  if (count === 0) return undefined;
+  return stall(
+    "RemoteMissing",
+    `${noneShown(count)}, as with the key of another member: correct the key, or, if they are gone indeed, have this one created again with a new value of the annotation ${ANNOTATIONS.reconcileRequestedAt}`,
+  );
+}
 
-/** The key of somebody else shows somebody else's endpoints: all of ours created again would be paid twice. */
-function vanishedMessage(vanished: number): string {
-  return `none of the ${vanished} endpoints of this account is shown by the service any more, as with a key of somebody else: correct the key, or, if they are gone indeed, have this one created again with a new value of the annotation ${ANNOTATIONS.reconcileRequestedAt}`;
+export function noneShown(count: number): string {
+  return count === 1
+    ? "the only endpoint of this account is not shown by the service"
+    : `none of the ${count} endpoints of this account is shown by the service`;
 }
 
 function rangeStall(

@@ -12,18 +12,27 @@ import { endpointPages } from "./pages.ts";
  */
 export type EndpointSweep = {
   get(id: string): EndpointRecord | undefined;
+  /** The records that the service shows with the current key: in its last complete list, or in a read since. */
+  shown(): EndpointRecord[];
   byAppName(appName: string): EndpointRecord | undefined;
   /**
    * True when two complete sweeps in a row did not show it; for one that was never seen (since the start), two that
-   * began after this was first asked.
+   * began after this was first asked. Lists that were read with another key do not count.
    */
   gone(id: string): boolean;
+  /** Stands for the current API key: what was observed in another session proves nothing about what this key can see. */
+  session(): KeySession;
+  /** The API key is another one now. */
+  keyChanged(): void;
   /** Resolves when a sweep has been completed since the start; rejects with the sweep's error or the signal's reason. */
   first(signal: AbortSignal): Promise<void>;
   /** Resolves when a sweep that began after this was called is complete; all who wait share it. Rejects as `first` does. */
   next(signal: AbortSignal): Promise<void>;
-  /** Takes over a record that was read alone; what a sweep asked for before is older. */
-  observe(record: EndpointRecord): void;
+  /**
+   * Takes over a record that was read alone; what a sweep asked for before is older. A record that was asked for in
+   * another session (`askedIn`, default: the current one) is dropped.
+   */
+  observe(record: EndpointRecord, askedIn?: KeySession): void;
   /** The endpoint was written to: what was asked for before is older. */
   wrote(id: string): void;
   /** As `wrote`; and what is known of it is not given out any more, until it is seen again. */
@@ -34,6 +43,9 @@ export type EndpointSweep = {
   start(): void;
   stop(): Promise<void>;
 };
+
+/** Compared by identity only. */
+export type KeySession = symbol;
 
 export type EndpointSweepOptions = {
   client: Pick<ServiceClient, "listEndpoints" | "listEndpointsEarlier">;
@@ -56,7 +68,9 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   const { clock, log } = options;
   const records = new Map<string, EndpointRecord>();
   const idsByAppName = new Map<string, string>();
+  /** Complete lists in a row that did not show the endpoint, with the current key. No entry: the service shows it. */
   const missed = new Map<string, number>();
+  let session: KeySession = Symbol("key session");
   const ended = new AbortController();
   let waiters: { resolve: () => void; reject: (error: unknown) => void }[] = [];
   let completed = 0;
@@ -76,15 +90,26 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     return true;
   }
 
+  /** A list during which the key changes shows parts of two views: it proves nothing and is read again. */
   async function sweepOnce(): Promise<void> {
+    let whole = false;
+    while (!whole) whole = await readList();
+    completed++;
+  }
+
+  /** False when the key changed meanwhile. */
+  async function readList(): Promise<boolean> {
+    const askedIn = session;
     const seen = new Set<string>();
     const askedBefore = [...missed.keys()];
     const began = clock.monotonic();
     for await (const { record, askedAt } of endpointPages(options, ended.signal)) {
+      if (session !== askedIn) return false;
       seen.add(record.id);
       if ((alone.get(record.id) ?? Number.NEGATIVE_INFINITY) > askedAt) continue;
       if (observe(record)) options.onChange(record.id, record.appName);
     }
+    if (session !== askedIn) return false;
     for (const [id, at] of alone) if (at < began) alone.delete(id);
     for (const id of new Set([...records.keys(), ...askedBefore])) {
       if (seen.has(id)) continue;
@@ -96,7 +121,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       if (idsByAppName.get(appName) === id) idsByAppName.delete(appName);
       options.onChange(id, appName);
     }
-    completed++;
+    return true;
   }
 
   async function run(): Promise<void> {
@@ -148,9 +173,17 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       if (!records.has(id) && !missed.has(id)) missed.set(id, 0);
       return (missed.get(id) ?? 0) >= 2;
     },
+    shown: () => [...records.values()].filter(({ id }) => !missed.has(id)),
+    session: () => session,
+    keyChanged() {
+      session = Symbol("key session");
+      missed.clear();
+      for (const id of records.keys()) missed.set(id, 0);
+    },
     total: () => records.size,
     list: () => (completed > 0 ? [...records.values()] : undefined),
-    observe(record) {
+    observe(record, askedIn = session) {
+      if (askedIn !== session) return;
       alone.set(record.id, clock.monotonic());
       observe(record);
     },

@@ -23,7 +23,7 @@ function plan(change: Change, binding: (endpoint: GpuEndpoint) => Binding, facts
     applied: true,
     resuming: false,
     rounds: rounds(0),
-    vanished: () => 1,
+    vanished: () => 0,
     requested: false,
     now: START,
     ...facts,
@@ -270,6 +270,17 @@ describe("an endpoint that the service does not show", () => {
     expect(stalled).toMatchObject({ message: expect.stringMatching(/^none of the 12 endpoints of this account/) });
     expect(summary(plan({}, missing(true), { ...vanished, requested: true }))).toBe("Create");
     expect(summary(plan({}, missing(false), vanished))).toBe("AwaitProofOfAbsence");
+    expect(summary(plan({}, unknown(60_000), vanished))).toBe("Stall RemoteMissing");
+    expect(summary(plan({}, unbound(), vanished))).toBe("Create");
+  });
+
+  it("is not created again when it is the account's only endpoint, unless somebody asks for it", () => {
+    const stalled = plan({}, missing(true), { vanished: () => 1 });
+    expect(stalled).toMatchObject({
+      reason: "RemoteMissing",
+      message: expect.stringMatching(/^the only endpoint of this account is not shown by the service, .* annotation /),
+    });
+    expect(summary(plan({}, missing(true), { vanished: () => 1, requested: true }))).toBe("Create");
   });
 });
 

@@ -333,3 +333,47 @@ describe("asked for out of turn", () => {
     expect(w.sweep.get("a")?.id).toBe("a");
   });
 });
+
+describe("another key", () => {
+  it("makes what earlier lists did not show count for nothing", async () => {
+    const remote = [record("a"), record("b")];
+    const w = world(remote);
+    w.sweep.start();
+    await w.clock.advance(0);
+    remote.pop();
+    await w.clock.advance(60_000);
+    w.sweep.keyChanged();
+    await w.clock.advance(60_000);
+    expect(w.sweep.gone("b")).toBe(false);
+    await w.clock.advance(60_000);
+    expect(w.sweep.gone("b")).toBe(true);
+    w.sweep.keyChanged();
+    expect(w.sweep.gone("b")).toBe(false);
+  });
+
+  it("shows nothing until a list or a read with it does", async () => {
+    const remote = [record("a"), record("b")];
+    const w = world(remote);
+    w.sweep.start();
+    await w.clock.advance(0);
+    const before = w.sweep.session();
+    w.sweep.keyChanged();
+    expect([w.sweep.shown(), w.sweep.get("a")?.id]).toEqual([[], "a"]);
+    w.sweep.observe(record("a"), before); // asked for with the old key
+    expect(w.sweep.shown()).toEqual([]);
+    w.sweep.observe(record("a"), w.sweep.session());
+    expect(w.sweep.shown().map(({ id }) => id)).toEqual(["a"]);
+    remote.shift();
+    await w.clock.advance(60_000);
+    expect(w.sweep.shown().map(({ id }) => id)).toEqual(["b"]);
+  });
+
+  it("in the middle of a list has the list read again", async () => {
+    const w = world(["a", "b", "c"].map((id) => record(id)));
+    w.sweep.start();
+    w.sweep.keyChanged(); // the first page is on its way
+    await w.clock.advance(0);
+    expect(w.calls).toEqual([{ limit: 2 }, { limit: 2 }, { limit: 2, cursor: "2" }]);
+    expect(w.sweep.shown()).toHaveLength(3);
+  });
+});
