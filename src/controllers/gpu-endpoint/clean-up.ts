@@ -1,24 +1,26 @@
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import type { KeySession } from "../../provider/endpoints/sweep.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
+import { isUnknownDelivery } from "../service-failure.ts";
 import type { Shared } from "../shared.ts";
+import { type Absence, judgeAbsence } from "./absence.ts";
 import { updateEndpoint } from "./apply.ts";
-import { appNameOf, desiredEndpoint } from "./desired.ts";
+import { desiredEndpoint } from "./desired.ts";
 import { withIgnored } from "./drift.ts";
-import { completed, lookUp, read } from "./observe.ts";
-import { LOOKUP_MS } from "./plan.ts";
+import { completed, read } from "./observe.ts";
 
 /** What came of a step of cleaning up. */
 export type CleanedUp =
-  /** Nothing is left to do; `note` says what was done, for the event. */
+  /** Nothing is left to do, and the service shows it; `note` says what was done, for the event. */
   | { kind: "Done"; note?: { reason: "ScaledToZero" | "Deleted"; text: string } }
-  /** Goes on by itself. */
-  | { kind: "Wait"; message: string }
+  /** Goes on by itself. `againMs`: when to look again, default soon. */
+  | { kind: "Wait"; message: string; againMs?: number }
   /** A person must act. */
-  | { kind: "Blocked"; reason: "DeleteNotConfigured" | "RemoteRefused"; message: string };
+  | { kind: "Blocked"; reason: "DeleteNotConfigured" | "RemoteRefused" | "RemoteMissing"; message: string };
 
 export type CleanUpInput = {
   shared: Shared;
@@ -29,13 +31,26 @@ export type CleanUpInput = {
   context: ReconcileContext;
 };
 
-/** Sets workers to 0/0 and leaves all else as the remote has it: the spec may never have been applied, its Secrets may be gone. */
-export async function scaleToZero(input: CleanUpInput): Promise<CleanedUp> {
+/** Updates to 0/0 that the service accepted, by UID of the object. `lastAt`: monotonic ms. What is forgotten is sent again. */
+export type SentScalings = Map<string, { count: number; lastAt: number }>;
+const FIRST_REPEAT_MS = 10_000;
+const LONGEST_REPEAT_MS = 10 * 60_000;
+const LOOK_AGAIN_MS = 2_000;
+
+/**
+ * Sets workers to 0/0 and leaves all else as the remote has it: the spec may never have been applied, its Secrets may be
+ * gone. Done only when a read after the update shows 0/0; an update without effect is repeated with backoff.
+ */
+export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Promise<CleanedUp> {
   const { shared, account, endpoint, endpointID, context } = input;
-  const found = await find(input);
-  if (found === "Gone") return { kind: "Done" };
-  if (found === "Unclear") return unclear(endpointID);
-  if (found.workerConfig.min === 0 && found.workerConfig.max === 0) return { kind: "Done" };
+  const { uid = "" } = endpoint.metadata;
+  const found = await read(account, endpointID, context.signal);
+  if (found === undefined) return absent(await judgeAbsence({ ...input, signal: context.signal }, false));
+  const before = sent.get(uid);
+  if (isZero(found)) return scaled(found, before !== undefined);
+  const now = shared.clock.monotonic();
+  if (before !== undefined && now < before.lastAt + repeatMs(before.count)) return unscaled(found, before, now);
+
   const record = await completed(account, endpoint, found, "Now", context.signal);
   const zero = { ...record, workerConfig: { ...record.workerConfig, min: 0, max: 0 } };
   const desired = withIgnored(
@@ -44,10 +59,35 @@ export async function scaleToZero(input: CleanUpInput): Promise<CleanedUp> {
     driftFields.filter(shownBy(record)),
   );
   await updateEndpoint(shared, account, endpointID, desired, context);
-  return {
-    kind: "Done",
-    note: { reason: "ScaledToZero", text: `Set the workers of endpoint ${endpointID} to 0/0` },
-  };
+  const accepted = { count: (before?.count ?? 0) + 1, lastAt: shared.clock.monotonic() };
+  sent.set(uid, accepted);
+
+  const after = await read(account, endpointID, context.signal);
+  if (after === undefined) return absent(await judgeAbsence({ ...input, signal: context.signal }, false));
+  return isZero(after) ? scaled(after, true) : unscaled(after, accepted, accepted.lastAt);
+}
+
+const isZero = ({ workerConfig: { min, max } }: EndpointRecord) => min === 0 && max === 0;
+
+/** 10 s after the first update without effect, then twice as long each time, at most 10 minutes. */
+const repeatMs = (count: number) => Math.min(LONGEST_REPEAT_MS, FIRST_REPEAT_MS * 2 ** (count - 1));
+
+function scaled({ id, workers }: EndpointRecord, byUs: boolean): CleanedUp {
+  if (!byUs) return { kind: "Done" };
+  const running = workers.length === 0 ? "" : `; the service still shows ${workers.length} of its workers`;
+  return { kind: "Done", note: { reason: "ScaledToZero", text: `Set the workers of endpoint ${id} to 0/0${running}` } };
+}
+
+/** The pauses between reads grow with the time since the update, and end when it is repeated. */
+function unscaled(
+  { id, workerConfig }: EndpointRecord,
+  { count, lastAt }: { count: number; lastAt: number },
+  now: number,
+): CleanedUp {
+  const shown = `${workerConfig.min ?? "unknown"}/${workerConfig.max ?? "unknown"}`;
+  const message = `The service accepted the update of endpoint ${id} to workers 0/0 (min/max), but still shows ${shown}; the update is repeated with backoff (sent ${count} times)`;
+  const repeatInMs = lastAt + repeatMs(count) - now;
+  return { kind: "Wait", message, againMs: Math.min(repeatInMs, Math.max(LOOK_AGAIN_MS, now - lastAt)) };
 }
 
 /** What an update has to carry and the service did not show comes from the spec. */
@@ -56,68 +96,60 @@ const shownBy =
   (field: DriftField): boolean =>
     (field !== "image" || image !== "") && (field !== "healthCheck.path" || healthCheck.path !== "");
 
-/** Deletions that were sent, by UID of the object: monotonic ms. What is forgotten is sent again, which does no harm. */
-export type SentDeletions = Map<string, number>;
+/**
+ * Deletions that were sent, by UID of the object. `at`: monotonic ms. `session`: the key that showed the endpoint right
+ * before. What is forgotten is sent again, which does no harm.
+ */
+export type SentDeletions = Map<string, { at: number; session: KeySession }>;
 const SEND_AGAIN_MS = 60_000;
 
-/** Deletes as the account says, and is done only when the service does not show the endpoint any more. */
+/** Deletes as the account says, and is done only when the service provably does not have the endpoint any more. */
 export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Promise<CleanedUp> {
   const { shared, account, endpoint, endpointID, context } = input;
   const { uid = "" } = endpoint.metadata;
   const before = sent.get(uid);
-  const found = await find(input);
-  if (found === "Gone" || (found === "Unclear" && before !== undefined))
-    return deleted(endpointID, before !== undefined);
-  if (found === "Unclear") return unclear(endpointID);
+  const session = account.endpoints.session();
+  const found = await read(account, endpointID, context.signal);
+  if (found === undefined) return deleted(input, before);
   const { deleteEndpoint } = account.client;
   if (deleteEndpoint === undefined) {
     const message = "deletionPolicy is Delete, and the account has no endpoints.deleteOperation: set it";
     return { kind: "Blocked", reason: "DeleteNotConfigured", message };
   }
   const now = shared.clock.monotonic();
-  if (before !== undefined && now - before < SEND_AGAIN_MS) return beingDeleted(found);
+  if (before !== undefined && now - before.at < SEND_AGAIN_MS) return beingDeleted(found);
   let notFound = false;
   try {
     await deleteEndpoint({ endpointID }, { signal: context.signal, beforeSend: async () => shared.assertLeading() });
-    sent.set(uid, now);
+    sent.set(uid, { at: now, session });
   } catch (error) {
+    if (isUnknownDelivery(error)) sent.set(uid, { at: Number.NEGATIVE_INFINITY, session }); // may be sent again at once
     if (!(error instanceof ServiceError) || error.kind !== "NotFound") throw error;
     notFound = true;
   } finally {
     account.endpoints.wrote(endpointID);
   }
-  const after = await find(input);
-  if (typeof after === "string") return deleted(endpointID, true);
+  const after = await read(account, endpointID, context.signal);
+  if (after === undefined) return deleted(input, sent.get(uid));
   if (!notFound) return beingDeleted(after);
   const message = `the account's endpoints.deleteOperation was answered with "not found", but endpoint ${endpointID} is there: correct it`;
   return { kind: "Blocked", reason: "RemoteRefused", message };
 }
 
-function deleted(endpointID: string, byUs: boolean): CleanedUp {
-  if (!byUs) return { kind: "Done" };
-  return { kind: "Done", note: { reason: "Deleted", text: `Deleted endpoint ${endpointID}` } };
+/** The key that showed the endpoint before its deletion was sent evidently sees it: then its absence is the deletion. */
+async function deleted(input: CleanUpInput, by: { session: KeySession } | undefined): Promise<CleanedUp> {
+  const seenByKey = by !== undefined && by.session === input.account.endpoints.session();
+  const absence = await judgeAbsence({ ...input, signal: input.context.signal }, seenByKey);
+  if (absence.kind !== "Proven" || by === undefined) return absent(absence);
+  return { kind: "Done", note: { reason: "Deleted", text: `Deleted endpoint ${input.endpointID}` } };
+}
+
+function absent(absence: Absence): CleanedUp {
+  if (absence.kind === "Proven") return { kind: "Done" };
+  if (absence.kind === "Unproven") return { ...absence, kind: "Wait" };
+  return { kind: "Blocked", reason: "RemoteMissing", message: absence.message };
 }
 
 function beingDeleted({ id, status }: EndpointRecord): CleanedUp {
   return { kind: "Wait", message: `The service took the delete and still shows endpoint ${id} as "${status.status}"` };
-}
-
-function unclear(endpointID: string): CleanedUp {
-  const message = `The service does not show endpoint ${endpointID} yet, which was created a moment ago`;
-  return { kind: "Wait", message };
-}
-
-/**
- * The endpoint as it is now. It counts as gone when it can be read neither by its id nor in the list by its app name, and
- * was not created a moment ago: to let go of one that is there would leave it running, unseen and paid for.
- */
-async function find(input: CleanUpInput): Promise<EndpointRecord | "Gone" | "Unclear"> {
-  const { shared, account, endpoint, endpointID, entry, context } = input;
-  const record = await read(account, endpointID, context.signal);
-  if (record !== undefined) return record;
-  const listed = await lookUp(account, appNameOf(endpoint, shared.clusterUID), context.signal);
-  if (listed?.id === endpointID) return listed;
-  const times = [entry?.time, endpoint.status?.submission?.time].flatMap((time) => time ?? []);
-  const age = shared.clock.now() - Math.max(...times.map((time) => Date.parse(time)), 0);
-  return age < LOOKUP_MS ? "Unclear" : "Gone";
 }

@@ -7,7 +7,7 @@ import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { failureOf } from "../service-failure.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
-import { type CleanedUp, deleteRemote, type SentDeletions, scaleToZero } from "./clean-up.ts";
+import { type CleanedUp, deleteRemote, type SentDeletions, type SentScalings, scaleToZero } from "./clean-up.ts";
 import { deletionPolicyOf, needsFinalizer, releaseLine } from "./deletion-policy.ts";
 import { appNameOf, desiredEndpoint } from "./desired.ts";
 import { warnOfStall } from "./events.ts";
@@ -34,7 +34,8 @@ type Obstacle = { stalled: { reason: Reason; message: string } } | { waiting: { 
  * command that releases it.
  */
 export function createEndpointFinalizer(shared: Shared, kind: Kind<GpuEndpoint>) {
-  const sent: SentDeletions = new Map();
+  const sentDeletions: SentDeletions = new Map();
+  const sentScalings: SentScalings = new Map();
 
   return async (input: FinalizeInput): Promise<Result> => {
     const { endpoint, entry, context } = input;
@@ -43,7 +44,8 @@ export function createEndpointFinalizer(shared: Shared, kind: Kind<GpuEndpoint>)
     async function release(): Promise<Result> {
       await setFinalizer(shared, kind, endpoint, FINALIZER, false, context.signal);
       if (entry !== undefined) shared.journal.settle(entry.id);
-      sent.delete(endpoint.metadata.uid ?? "");
+      sentDeletions.delete(endpoint.metadata.uid ?? "");
+      sentScalings.delete(endpoint.metadata.uid ?? "");
       return undefined;
     }
 
@@ -77,8 +79,9 @@ export function createEndpointFinalizer(shared: Shared, kind: Kind<GpuEndpoint>)
       const bound = known ?? (await lostCreate(shared, account, input));
       if (bound === "LookAgain") return { requeueAfterMs: LOOK_AGAIN_MS };
       if (bound === "None") return await release();
+      if (bound === "NotShown") return await obstructed({ stalled: lostCreateNotShown(endpoint) }, HELD_RETRY_MS);
       const work = { shared, account, endpoint, endpointID: bound, entry, context };
-      done = policy === "Delete" ? await deleteRemote(work, sent) : await scaleToZero(work);
+      done = await (policy === "Delete" ? deleteRemote(work, sentDeletions) : scaleToZero(work, sentScalings));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const failure = failureOf(error);
@@ -97,13 +100,13 @@ export function createEndpointFinalizer(shared: Shared, kind: Kind<GpuEndpoint>)
     }
     if (done.kind === "Blocked") return obstructed({ stalled: done }, HELD_RETRY_MS);
     if (done.kind === "Wait")
-      return obstructed({ waiting: { reason: "Deleting", message: done.message } }, LOOK_AGAIN_MS);
+      return obstructed({ waiting: { reason: "Deleting", message: done.message } }, done.againMs ?? LOOK_AGAIN_MS);
     if (done.note !== undefined) shared.recorder.event(endpoint, "Normal", done.note.reason, "Delete", done.note.text);
     return release();
   };
 }
 
-/** What became of a create whose answer was lost: the endpoint's id, or that it never took effect. */
+/** What became of a create whose answer was lost: the endpoint's id, or "None" when it never took effect. */
 async function lostCreate(
   shared: Shared,
   account: AccountHandle,
@@ -122,7 +125,10 @@ async function lostCreate(
   });
   if (binding.kind === "Bound") return binding.endpointID;
   if (binding.kind === "Unbound") return "None";
-  if (binding.candidate === undefined) return binding.unknownForMs >= LOOKUP_MS ? "None" : "LookAgain";
+  if (binding.candidate === undefined) {
+    if (binding.unknownForMs < LOOKUP_MS) return "LookAgain";
+    return account.vanished() > 0 ? "NotShown" : "None";
+  }
   // The values of Secrets may be gone with the namespace: all else has to match.
   const desired = desiredEndpoint(endpoint, shared.clusterUID, []);
   const ours =
@@ -131,6 +137,11 @@ async function lostCreate(
   const note = `Endpoint ${binding.candidate.id} has app name ${appName}, but may be somebody else's: it is left as it is`;
   shared.recorder.event(endpoint, "Warning", "AppNameTaken", "Delete", note);
   return "None";
+}
+
+function lostCreateNotShown(endpoint: GpuEndpoint): { reason: Reason; message: string } {
+  const message = `The answer to the create was lost, and the service shows no endpoint of this account with the current key: it is not known whether ${endpoint.metadata.name} was created. Put a key that sees the account's endpoints into its Secret`;
+  return { reason: "RemoteMissing", message };
 }
 
 function heldBy({ reason, message }: { reason: Reason; message: string }): Obstacle {

@@ -1,0 +1,65 @@
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
+import type { AccountHandle } from "../account/registry.ts";
+import type { Shared } from "../shared.ts";
+import { LOOKUP_MS, noneShown } from "./plan.ts";
+
+/** What proves that an endpoint which a read did not find does not exist. */
+export type Absence =
+  | { kind: "Proven" }
+  /** More lists, or more time, decide. `againMs`: when to look again, default soon. */
+  | { kind: "Unproven"; message: string; againMs?: number }
+  /** Nothing this key shows can decide. */
+  | { kind: "Unprovable"; message: string };
+
+export type AbsenceInput = {
+  shared: Shared;
+  account: AccountHandle;
+  endpoint: GpuEndpoint;
+  endpointID: string;
+  entry: JournalEntry | undefined;
+  signal: AbortSignal;
+};
+
+const CONTRADICTION_MS = 30_000;
+
+/**
+ * Judges an endpoint that a read just did not find. Absence is proven when two complete lists in a row do not show it
+ * either, and the key evidently sees the account's endpoints.
+ * @param seenByKey this process read the endpoint with the current key before it deleted it: no further evidence is needed
+ */
+export async function judgeAbsence(input: AbsenceInput, seenByKey: boolean): Promise<Absence> {
+  const { account, endpoint, endpointID, signal } = input;
+  if (!seenByKey && isNew(input)) {
+    return {
+      kind: "Unproven",
+      message: `The service does not show endpoint ${endpointID} yet, which was created a moment ago`,
+    };
+  }
+  if (!account.endpoints.gone(endpointID)) await account.endpoints.next(signal);
+  if (account.endpoints.shown().some(({ id }) => id === endpointID)) {
+    return {
+      kind: "Unproven",
+      message: `A read does not find endpoint ${endpointID}, but the list shows it`,
+      againMs: CONTRADICTION_MS,
+    };
+  }
+  if (!account.endpoints.gone(endpointID)) {
+    return {
+      kind: "Unproven",
+      message: `The service does not know endpoint ${endpointID}; it counts as gone when two complete lists do not show it`,
+    };
+  }
+  const vanished = seenByKey ? 0 : account.vanished({ endpointID, memberID: endpoint.status?.memberID });
+  if (vanished === 0) return { kind: "Proven" };
+  return {
+    kind: "Unprovable",
+    message: `It is not known whether endpoint ${endpointID} still runs: ${noneShown(vanished)}, as with the key of another member. Put a key that sees the account's endpoints into its Secret`,
+  };
+}
+
+/** Lists and reads may show a new endpoint late. */
+function isNew({ shared, endpoint, entry }: AbsenceInput): boolean {
+  const times = [entry?.time, endpoint.status?.submission?.time].flatMap((time) => time ?? []);
+  return shared.clock.now() - Math.max(...times.map((time) => Date.parse(time)), 0) < LOOKUP_MS;
+}

@@ -1,0 +1,226 @@
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import { systemClock } from "../../../../src/clock.ts";
+import { countVanished } from "../../../../src/controllers/account/vanished.ts";
+import {
+  type CleanedUp,
+  deleteRemote,
+  type SentDeletions,
+  type SentScalings,
+  scaleToZero,
+} from "../../../../src/controllers/gpu-endpoint/clean-up.ts";
+import { createKubeClient } from "../../../../src/kube/client.ts";
+import { createEndpointSweep } from "../../../../src/provider/endpoints/sweep.ts";
+import { endpointOf } from "../../../support/endpoints.ts";
+import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
+import { silentLog } from "../../../support/scripted-api-server.ts";
+import { accountAt } from "../../../support/service-account.ts";
+import { sharedOf } from "../../../support/shared.ts";
+import { KEY, makeClient } from "../../provider/http/make-client.ts";
+import { type Bench, endpointBody, startBench } from "../../simulator/start.ts";
+
+const deleteOperation = { method: "DELETE", path: "/gpus/v2/endpoints/{id}" } as const;
+const signal = new AbortController().signal;
+
+let bench: Bench;
+afterEach(() => bench.close());
+
+type Scene = {
+  id: string;
+  clock: FakeClock;
+  /** One reconcile of the deletion. */
+  step(policy: "ScaleToZero" | "Delete"): Promise<CleanedUp>;
+  /** Reconciles until lists have decided. */
+  decided(policy: "ScaleToZero" | "Delete"): Promise<CleanedUp>;
+  /** From now on the account has the key of another member, which sees none of its endpoints. */
+  becomeForeign(): void;
+  updates(): Promise<string[]>;
+};
+
+/** An endpoint that is being deleted, of an account whose objects are bound to it and to `alsoBound` more endpoints. */
+async function scene({
+  generation = "Current" as "Current" | "Earlier",
+  alsoBound = 0,
+  seen = true,
+} = {}): Promise<Scene> {
+  bench = await startBench({ bootDelayMs: 0, keySees: "Member", deleteOperation });
+  let apiKey = KEY;
+  const client = makeClient(bench.url, { apiKey: () => apiKey }, deleteOperation);
+  onTestFinished(() => client.close());
+  const { id } = await client.createEndpoint(endpointBody());
+  const bound = [id];
+  for (let i = 0; i < alsoBound; i++) {
+    bound.push((await client.createEndpoint(endpointBody({ appName: `other-${i}` }))).id);
+  }
+  const endpoints = createEndpointSweep({
+    client,
+    generation,
+    pageSize: 100,
+    intervalMs: 3_600_000,
+    clock: systemClock,
+    log: silentLog,
+    wanted: () => false,
+    onChange: () => {},
+    onError: () => {},
+  });
+  endpoints.start();
+  onTestFinished(() => endpoints.stop());
+  const account = accountAt(bench.url, {
+    client,
+    generation,
+    endpoints,
+    vanished: (missing = { endpointID: undefined, memberID: undefined }) =>
+      countVanished(bound, endpoints.shown(), missing),
+  });
+  const clock = createFakeClock();
+  const kube = createKubeClient({
+    server: "http://127.0.0.1:9",
+    namespace: "team",
+    tls: {},
+    headers: async () => ({}),
+  });
+  const input = {
+    shared: sharedOf(kube, gpuEndpointResource, { clock }),
+    account,
+    endpoint: endpointOf(
+      {},
+      {
+        status: {
+          conditions: [],
+          endpointID: id,
+          ...(seen && generation === "Current" ? { memberID: "member-1" } : {}),
+        },
+      },
+    ),
+    endpointID: id,
+    entry: undefined,
+    context: { signal, log: silentLog },
+  };
+  const scalings: SentScalings = new Map();
+  const deletions: SentDeletions = new Map();
+  const step: Scene["step"] = (policy) =>
+    policy === "Delete" ? deleteRemote(input, deletions) : scaleToZero(input, scalings);
+  return {
+    id,
+    clock,
+    step,
+    async decided(policy) {
+      for (;;) {
+        const outcome = await step(policy);
+        if (outcome.kind !== "Wait" || !outcome.message.includes("two complete lists")) return outcome;
+      }
+    },
+    becomeForeign() {
+      apiKey = "second-key";
+      endpoints.keyChanged();
+    },
+    updates: async () =>
+      (await bench.audit("?operation=updateEndpoint")).map(({ body }) => {
+        const { minNum, maxNum } = (body as { workerConfig: { minNum: number; maxNum: number } }).workerConfig;
+        return `${minNum}/${maxNum}`;
+      }),
+  };
+}
+
+const erase = (id: string) => bench.ask(`/__state/endpoints/${id}`, { delete: true });
+
+describe.each(["Current", "Earlier"] as const)("scaling to zero, generation %s", (generation) => {
+  it("is done when a read after the update shows 0/0, and the event names workers that still run", async () => {
+    const { id, step, updates } = await scene({ generation });
+    expect(await step("ScaleToZero")).toEqual({
+      kind: "Done",
+      note: { reason: "ScaledToZero", text: `Set the workers of endpoint ${id} to 0/0` },
+    });
+    expect(await updates()).toEqual(["0/0"]);
+  });
+
+  it("is not done by an accepted update without effect: it is repeated with backoff until a read shows 0/0", async () => {
+    const { id, clock, step, updates } = await scene({ generation });
+    await bench.configure({ updateIgnores: ["workerConfig"] });
+    const still = `The service accepted the update of endpoint ${id} to workers 0/0 (min/max), but still shows 1/3`;
+    const sentAt: number[] = [];
+    for (let second = 0; second < 100; second++) {
+      const before = (await updates()).length;
+      const outcome = await step("ScaleToZero");
+      expect(outcome).toMatchObject({ kind: "Wait", message: expect.stringContaining(still) });
+      if ((await updates()).length > before) sentAt.push(second);
+      await clock.advance(1_000);
+    }
+    expect(sentAt).toEqual([0, 10, 30, 70]);
+    await bench.configure({ updateIgnores: [] });
+    await clock.advance(60_000);
+    expect(await step("ScaleToZero")).toMatchObject({ kind: "Done", note: { reason: "ScaledToZero" } });
+  });
+
+  it("is done without an update when the workers are 0/0", async () => {
+    const { step, updates } = await scene({ generation });
+    await step("ScaleToZero");
+    expect(await step("ScaleToZero")).toMatchObject({ kind: "Done" });
+    expect(await updates()).toEqual(["0/0"]);
+  });
+
+  it("ends when the endpoint is gone and the list shows another of the account", async () => {
+    const { id, decided, updates } = await scene({ generation, alsoBound: 1 });
+    await erase(id);
+    expect([await decided("ScaleToZero"), await updates()]).toEqual([{ kind: "Done" }, []]);
+  });
+
+  it("is blocked when the list shows none of the account's endpoints: another member's key shows the same", async () => {
+    const { id, decided } = await scene({ generation });
+    await erase(id);
+    expect(await decided("ScaleToZero")).toMatchObject({
+      kind: "Blocked",
+      reason: "RemoteMissing",
+      message: expect.stringContaining("the only endpoint of this account is not shown"),
+    });
+  });
+
+  it.each(["ScaleToZero", "Delete"] as const)("%s is blocked with the key of another member", async (policy) => {
+    const { id, step, decided, becomeForeign, updates } = await scene({ generation, alsoBound: 2 });
+    await bench.configure({ updateIgnores: ["*"], deleteDelayMs: 3_600_000 });
+    await step(policy); // what was sent with the right key proves nothing about the other one
+    const before = await updates();
+    becomeForeign();
+    expect(await decided(policy)).toMatchObject({
+      kind: "Blocked",
+      reason: "RemoteMissing",
+      message: expect.stringMatching(`^It is not known whether endpoint ${id} still runs: none of the 3 endpoints`),
+    });
+    expect(await updates()).toEqual(before);
+  });
+});
+
+describe("deleting at the service", () => {
+  it("is done after two complete lists without the account's last endpoint, which the key showed before", async () => {
+    const { id, decided } = await scene();
+    expect(await decided("Delete")).toEqual({
+      kind: "Done",
+      note: { reason: "Deleted", text: `Deleted endpoint ${id}` },
+    });
+  });
+
+  it("is done when the response to the delete was lost", async () => {
+    const { decided } = await scene();
+    await bench.fault({ kind: "resetAfter", operation: "deleteEndpoint" });
+    await expect(decided("Delete")).rejects.toMatchObject({ delivery: "Unknown" });
+    expect(await decided("Delete")).toMatchObject({ kind: "Done", note: { reason: "Deleted" } });
+  });
+
+  it("is not done while the service accepts the delete and still shows the endpoint", async () => {
+    const { step } = await scene();
+    await bench.fault({ kind: "status", operation: "deleteEndpoint", status: 200, probability: 1 });
+    for (let i = 0; i < 3; i++) expect(await step("Delete")).toMatchObject({ kind: "Wait" });
+  });
+});
+
+it.each([
+  ["another endpoint", (id: string) => ({ id: `not-${id}`, worker_config: { min_replicas: 0, max_replicas: 0 } })],
+  ["no endpoint", () => ({ endpoint: null })],
+  ["an empty object", () => ({})],
+])("a read that answers with %s proves nothing", async (_name, body) => {
+  const { id, step } = await scene();
+  await bench.fault({ kind: "status", operation: "getEndpoint", status: 200, body: body(id), probability: 1 });
+  for (const policy of ["ScaleToZero", "Delete"] as const) {
+    await expect(step(policy)).rejects.toMatchObject({ kind: "UnreadableResponse" });
+  }
+});
