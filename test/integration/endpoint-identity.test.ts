@@ -167,10 +167,17 @@ describe.concurrent("whose endpoint it is, and who has the last word on it", () 
     const { status } = await waitForCondition(world, "GpuEndpoint", "fought", "Ready");
     const id = status?.endpointID;
     let fighting = true;
+    /** Only what a read showed can be seen to be reverted. */
+    const wasRead = async () => {
+      const sent = (await updatesOf(world, id)).at(-1)?.seq ?? 0;
+      const reads = (await world.audit("getEndpoint")).filter(({ path }) => path.endsWith(String(id)));
+      return (reads.at(-1)?.seq ?? 0) > sent;
+    };
     const opponent = (async () => {
       while (fighting) {
         const remote = await remoteOf(world, id);
-        if (remote?.parameters.image.image !== THEIRS) await change(world, id, { image: { image: THEIRS } });
+        const differs = remote?.parameters.image.image !== THEIRS;
+        if (differs && (await wasRead())) await change(world, id, { image: { image: THEIRS } });
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     })();

@@ -50,10 +50,14 @@ export const gpuEndpointStatusSchema = z
       .describe("The objects that exportTo led to; removed when it names them no more.")
       .optional(),
     submission: submissionSchema.optional(),
-    appliedGeneration: z.int().min(0).describe("The metadata.generation that the remote was last given.").optional(),
+    appliedGeneration: z
+      .int()
+      .min(0)
+      .describe("The metadata.generation that a read of the remote last confirmed.")
+      .optional(),
     appliedReferencesHash: text(
       64,
-      "Hash of the values from Secrets and ConfigMaps that the remote was last given; never a value.",
+      "Hash of the values from Secrets and ConfigMaps of the appliedGeneration; never a value.",
       0,
     ).optional(),
     lastAppliedTime: time("When the remote last took a create or update.").optional(),

@@ -70,14 +70,16 @@ export const REASONS = {
   RemoteStateUnknown: "RemoteStateUnknown",
   /** The remote reports an error, in its words. */
   RemoteError: "RemoteError",
-  /** The endpoint is gone from the remote: absent in two complete reads. */
+  /** The service does not show the endpoint; the message says whether that proves it gone. */
   RemoteMissing: "RemoteMissing",
   /** The service refused the request for good, in its words. */
   RemoteRefused: "RemoteRefused",
   /** The remote differs from the spec. */
   Drifted: "Drifted",
-  /** Something keeps undoing our change at the remote. */
+  /** Another client keeps reverting our change at the remote: reads showed our value, and later another one. */
   DriftFight: "DriftFight",
+  /** The service accepts an update and no read shows its values; the update is repeated with backoff. */
+  UpdateNotApplied: "UpdateNotApplied",
   /** Another endpoint has this app name, and it is not ours. */
   AppNameTaken: "AppNameTaken",
   /** The endpoint to adopt differs from the spec, and `adoption.mode` is Match. */

@@ -1,4 +1,4 @@
-import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
@@ -11,7 +11,7 @@ import { createEndpoint, updateEndpoint } from "./apply.ts";
 import { type DesiredEndpoint, referencesHash } from "./desired.ts";
 import { type Difference, differences, ignoredFields } from "./drift.ts";
 import { completed, isResuming, isSettled, isSettling, read } from "./observe.ts";
-import type { Binding, Plan } from "./plan.ts";
+import { type Binding, notAppliedOf, type Plan } from "./plan.ts";
 import type { Refusals } from "./refusals.ts";
 import type { UpdateRounds } from "./rounds.ts";
 import type { Outcome, Written } from "./status.ts";
@@ -64,18 +64,30 @@ export async function act(
   const now = shared.clock.now();
   const record = binding.kind === "Bound" ? binding.record : undefined;
   const referencesNow = referencesHash(endpoint, desired.env);
-  const given: Partial<Written> = {
-    ...(metadata.generation === undefined ? {} : { appliedGeneration: metadata.generation }),
-    ...(referencesNow === undefined ? {} : { appliedReferencesHash: referencesNow }),
+  /** Of a read: once it shows the spec, this generation is applied. The response to a write confirms nothing. */
+  const confirm = (read: EndpointRecord | undefined): boolean => {
+    if (read === undefined) return false;
+    const differing = differingFields(endpoint, desired, read);
+    rounds.observed(uid, wish, differing, shared.clock.now());
+    if (differing.length > 0) return false;
+    recordApplied();
+    return true;
+  };
+  const recordApplied = () => {
+    rounds.recordApplied(uid, wish);
+    if (metadata.generation !== undefined) written.appliedGeneration = metadata.generation;
+    if (referencesNow !== undefined) written.appliedReferencesHash = referencesNow;
   };
   switch (plan.action) {
     case "Create": {
       if (entry !== undefined) shared.journal.settle(entry.id); // looked for long enough: it never took effect
       const created = await createEndpoint(shared, account, input.kind, endpoint, desired, context);
-      Object.assign(written, created, given, { lastAppliedTime: rfc3339(now) });
+      Object.assign(written, created, { lastAppliedTime: rfc3339(now) });
       const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
       shared.recorder.event(endpoint, "Normal", "Created", "Create", note);
-      return seen(input, desired, await readAfterWrite(input, created.endpointID), written);
+      const after = await readAfterWrite(input, created.endpointID);
+      confirm(after);
+      return seen(input, desired, after, written);
     }
     case "Bind": {
       Object.assign(written, { endpointID: plan.record.id });
@@ -89,21 +101,27 @@ export async function act(
       try {
         await updateEndpoint(shared, account, endpointID, plan.sent, context);
       } catch (error) {
-        if (isUnknownDelivery(error)) rounds.noteUnknown(uid, wish, fields, now);
+        if (isUnknownDelivery(error)) rounds.sent(uid, wish, { fields, accepted: false }, now);
         throw error;
       }
-      rounds.note(uid, wish, fields, now);
-      rounds.give(uid, wish);
-      Object.assign(written, given, { lastAppliedTime: rfc3339(now) });
-      shared.recorder.event(
-        endpoint,
-        "Normal",
-        applied ? "DriftRemedied" : "Updated",
-        "Update",
-        `Updated endpoint ${endpointID}: ${plan.differences.map(({ field }) => field).join(", ")}`,
-      );
-      const after = seen(input, desired, await readAfterWrite(input, endpointID), written);
-      return after.outcome.differences.length > 0 ? { ...after, requeueAfterMs: RECHECK_MS } : after;
+      rounds.sent(uid, wish, { fields, accepted: true }, now);
+      written.lastAppliedTime = rfc3339(now);
+      const after = await readAfterWrite(input, endpointID);
+      const confirmed = confirm(after);
+      const names = plan.differences.map(({ field }) => field).join(", ");
+      if (confirmed) {
+        const reason = applied ? "DriftRemedied" : "Updated";
+        shared.recorder.event(endpoint, "Normal", reason, "Update", `Updated endpoint ${endpointID}: ${names}`);
+      } else {
+        const note = `Sent an update of endpoint ${endpointID}: ${names}; no read shows it yet`;
+        shared.recorder.event(endpoint, "Normal", "Updating", "Update", note);
+      }
+      const result = seen(input, desired, after, written);
+      const { differences: left } = result.outcome;
+      const notApplied = notAppliedOf(left, { history: (field) => rounds.history(uid, wish, field, now) });
+      return left.length === 0
+        ? result
+        : { ...result, outcome: { ...result.outcome, notApplied }, requeueAfterMs: RECHECK_MS };
     }
     case "LookAgain":
       return {
@@ -141,12 +159,13 @@ export async function act(
         requeueAfterMs: REMOTE_REFUSAL_MS,
       };
     case "None": {
-      if (record !== undefined) rounds.give(uid, wish);
-      if (record !== undefined && !plan.differences.some(({ remediable }) => remediable)) rounds.confirm(uid, wish);
-      const converged = seen(input, desired, record, record === undefined ? written : { ...written, ...given });
+      // Under Observe nothing is ever given: what is there counts as applied.
+      const unwritten = record !== undefined && (applied || endpoint.spec.managementPolicy === "Observe");
+      if (unwritten) recordApplied();
+      else confirm(record);
       return {
-        ...converged,
-        outcome: { record, differences: plan.differences, fighting: plan.fighting },
+        ...seen(input, desired, record, written),
+        outcome: { record, differences: plan.differences, fighting: plan.fighting, notApplied: plan.notApplied ?? [] },
         ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
       };
     }
@@ -188,6 +207,12 @@ async function readAfterWrite(
     log.info({ endpointID, reason: String(error) }, "not readable right after the write");
     return undefined;
   }
+}
+
+/** The fields that an update has to change. */
+export function differingFields(endpoint: GpuEndpoint, desired: DesiredEndpoint, record: EndpointRecord): DriftField[] {
+  const differing = differences(desired, record, ignoredFields(endpoint.spec, isResuming(endpoint)));
+  return differing.flatMap(({ field, remediable }) => (remediable ? [field] : []));
 }
 
 /** The submission of an entry whose answer was found. */

@@ -9,7 +9,7 @@ import { type Kind, patchStatus, type Shared, setFinalizer, settleGone } from ".
 import type { Converged } from "./act.ts";
 import { converge } from "./converge.ts";
 import { needsFinalizer } from "./deletion-policy.ts";
-import { warnOfFight, warnOfLocalVolumes, warnOfStall } from "./events.ts";
+import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied, warnOfStall } from "./events.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
 import { createEndpointFinalizer } from "./finalize.ts";
 import type { EndpointMetrics } from "./metrics.ts";
@@ -78,6 +78,7 @@ export function createGpuEndpointReconciler(
     const status = withExports(statusOf(endpoint, written, outcome, request, now), exports);
     warnOfLocalVolumes(shared.recorder, endpoint);
     warnOfFight(shared.recorder, endpoint, outcome);
+    warnOfNotApplied(shared.recorder, endpoint, outcome);
     warnOfStall(shared.recorder, endpoint, outcome.stalled);
     await patchStatus(shared, kind, endpoint, status, context.signal);
     metrics.moved(endpoint, status, shared.clock.now());

@@ -11,6 +11,7 @@ import {
   type Converged,
   type ConvergeInput,
   type Decision,
+  differingFields,
   LOOK_AGAIN_MS,
   REMOTE_REFUSAL_MS,
 } from "./act.ts";
@@ -68,13 +69,17 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
   const { uid = "" } = endpoint.metadata;
   const now = shared.clock.now();
   const wish = hashOf(updateBody("", desired));
+  const history = (field: DriftField) => rounds.history(uid, wish, field, now);
   // A new generation that asks for nothing else at the remote (a policy was changed) has been applied already.
   const referencesNow = referencesHash(endpoint, desired.env);
   const { appliedReferencesHash = referencesNow } = endpoint.status ?? {};
   const unchanged = isApplied(endpoint) && appliedReferencesHash === referencesNow;
-  const applied = unchanged || rounds.given(uid) === wish;
+  const applied = unchanged || rounds.applied(uid) === wish;
   if (input.requested) rounds.forget(uid);
   else rounds.resume(uid, wish, foughtOver(endpoint), now, MAX_ROUNDS);
+  if (binding.kind === "Bound" && binding.record !== undefined) {
+    rounds.observed(uid, wish, differingFields(endpoint, desired, binding.record), now);
+  }
   const plan = planEndpoint({
     spec: endpoint.spec,
     desired,
@@ -82,10 +87,7 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     limits: account.limits(),
     applied,
     resuming: isResuming(endpoint),
-    rounds: {
-      count: (fields) => rounds.count(uid, wish, fields),
-      sinceMs: () => rounds.sinceMs(uid, wish, now),
-    },
+    history,
     vanished: () => account.vanished({ endpointID: endpoint.status?.endpointID, memberID: endpoint.status?.memberID }),
     requested: input.requested,
     now,

@@ -2,7 +2,7 @@ import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
-import type { Outcome } from "./status.ts";
+import { notAppliedMessage, type Outcome } from "./status.ts";
 
 /** Said once for each generation (interface: "The local type is to be retired"). */
 export function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoint): void {
@@ -28,8 +28,20 @@ export function warnOfFight(recorder: EventRecorder, endpoint: GpuEndpoint, outc
     "Warning",
     "DriftFight",
     "Reconcile",
-    `Something keeps undoing our change of ${fields}; not put back any more until the spec changes or a reconcile is requested`,
+    `Another client keeps reverting ${fields}; Mooring stopped re-applying them until the spec changes or a reconcile is requested`,
   );
+}
+
+/** Said when the service turns out to accept updates that it does not apply. */
+export function warnOfNotApplied(
+  recorder: EventRecorder,
+  endpoint: GpuEndpoint,
+  { notApplied = [] }: Pick<Outcome, "notApplied">,
+): void {
+  if (notApplied.length === 0) return;
+  const message = notAppliedMessage(notApplied);
+  if (getCondition(endpoint.status?.conditions, "Synced")?.message === message) return;
+  recorder.event(endpoint, "Warning", "UpdateNotApplied", "Update", message);
 }
 
 /** Said when an endpoint stalls, or stalls for another reason. */

@@ -6,6 +6,7 @@ import type { EndpointLimits } from "../../provider/wire/limits.ts";
 import { outOfRange } from "./checks.ts";
 import type { DesiredEndpoint } from "./desired.ts";
 import { type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
+import type { FieldHistory } from "./rounds.ts";
 
 /** What is known of the endpoint that this object stands for. */
 export type Binding =
@@ -24,12 +25,12 @@ export type Facts = {
   desired: DesiredEndpoint;
   binding: Binding;
   limits: EndpointLimits | undefined;
-  /** The remote was given this generation, with these values from Secrets and ConfigMaps, already. */
+  /** A read has shown the remote with this generation, with these values from Secrets and ConfigMaps. */
   applied: boolean;
   /** `suspend` was taken back, and the remote has not been given its workers again yet. */
   resuming: boolean;
-  /** Updates with the same wish before this one: how many because of any one of these fields, and since when. */
-  rounds: { count(fields: readonly DriftField[]): number; sinceMs(): number };
+  /** What became of the updates with the same desired endpoint because of this field. */
+  history: (field: DriftField) => FieldHistory;
   /** How many endpoints are bound to the account when nothing shows that the key sees them; else 0 (countVanished). */
   vanished: () => number;
   /** A person asked for a reconcile now. */
@@ -45,8 +46,11 @@ export type Plan =
   | { action: "Bind"; record: EndpointRecord }
   /** `sent`: the desired endpoint with the fields of another party as the remote has them. */
   | { action: "Update"; sent: DesiredEndpoint; differences: Difference[] }
-  /** Nothing to write. `fighting`: something keeps undoing our change. */
-  | { action: "None"; differences: Difference[]; fighting: boolean; lookAgainMs?: number }
+  /**
+   * Nothing to write now. `fighting`: another client reverts what reads showed, so it is not sent any more.
+   * `notApplied`: fields whose update the service accepts without effect.
+   */
+  | { action: "None"; differences: Difference[]; fighting: boolean; notApplied?: DriftField[]; lookAgainMs?: number }
   /** The remote does not show the endpoint, which proves nothing yet. */
   | { action: "AwaitProofOfAbsence" }
   /** A person must act. */
@@ -54,10 +58,13 @@ export type Plan =
 
 /** A create shows in the list within this time after the request surely ended, or never happened. */
 export const LOOKUP_MS = 60_000;
-/** Updates of a field without a lasting effect before we stop. */
+/** Updates of a field that a read confirmed and another client reverted, before we stop. */
 export const MAX_ROUNDS = 3;
-/** After each round the remote gets so much longer to show the update, before it counts as undone. */
+/** Pause after an update of a field: longer by this with each that was reverted, and doubled with each without effect. */
 const ROUND_MS = 10_000;
+const LONGEST_PAUSE_MS = 10 * 60_000;
+/** A service may show the first update late. */
+const IGNORED_UPDATES = 2;
 /** The remote's clock may be behind ours by this much when an endpoint's age is judged. */
 const CLOCK_SKEW_MS = 5_000;
 
@@ -156,12 +163,29 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
   // A change of the spec is the user's wish; drift is only remedied where the policy says so.
   if (facts.applied && spec.driftPolicy === "Report")
     return { action: "None", differences: differing, fighting: false };
-  const rounds = facts.rounds.count(remediable.map(({ field }) => field));
-  if (rounds >= MAX_ROUNDS) return { action: "None", differences: differing, fighting: true };
-  const lookAgainMs = rounds * ROUND_MS - facts.rounds.sinceMs();
-  if (lookAgainMs > 0) return { action: "None", differences: differing, fighting: false, lookAgainMs };
+  const histories = remediable.map(({ field }) => facts.history(field));
+  if (histories.some(({ confirmed }) => confirmed >= MAX_ROUNDS)) {
+    return { action: "None", differences: differing, fighting: true };
+  }
+  const lookAgainMs = Math.min(...histories.map(pauseLeftMs));
+  if (lookAgainMs > 0) {
+    const notApplied = notAppliedOf(remediable, facts);
+    return { action: "None", differences: differing, fighting: false, notApplied, lookAgainMs };
+  }
   const sent = withIgnored(desired, binding.record, ignoredFields(spec, facts.resuming));
   return rangeStall(facts, sent, "update", differing) ?? { action: "Update", sent, differences: differing };
+}
+
+/** The fields whose update the service accepts and reads never show. */
+export function notAppliedOf(differing: readonly Difference[], { history }: Pick<Facts, "history">): DriftField[] {
+  return differing.flatMap(({ field, remediable }) =>
+    remediable && history(field).unconfirmed >= IGNORED_UPDATES ? [field] : [],
+  );
+}
+
+function pauseLeftMs({ confirmed, unconfirmed, sinceMs }: FieldHistory): number {
+  const pauseMs = unconfirmed > 0 ? ROUND_MS * 2 ** (unconfirmed - 1) : confirmed * ROUND_MS;
+  return Math.min(pauseMs, LONGEST_PAUSE_MS) - sinceMs;
 }
 
 /** The key of another member shows that member's endpoints: what is created again with it is paid twice. */

@@ -1,73 +1,93 @@
 import type { DriftField } from "../../api/v1alpha1/gpu-endpoint.ts";
 
+/** What became of the updates that were sent because of one field, with the same desired endpoint. */
+export type FieldHistory = {
+  /** Updates that a read confirmed. Another difference after that is the work of another client. */
+  confirmed: number;
+  /** Updates that the service accepted since the last confirmed one, and that no read has shown. */
+  unconfirmed: number;
+  /** Milliseconds since the last update; Infinity when there was none. */
+  sinceMs: number;
+};
+
 /**
- * Counts, field by field, how often the same wish was sent and undone, to see when something else keeps undoing it. A
- * wish is a hash of what the spec asks for; a count is of one wish and begins anew with the next.
+ * Follows the updates of each object, field by field, to tell three cases apart: an update that takes effect, one that the
+ * service accepts without effect, and one that another client reverts. `desiredHash` tells one desired endpoint from
+ * another; what is counted belongs to one and begins anew with the next.
  */
 export type UpdateRounds = {
-  /** Updates with this wish because of any one of these fields; not fewer for time that passes without an update. */
-  count(uid: string, wish: string, fields: readonly DriftField[]): number;
-  /** Milliseconds since the last update with this wish; Infinity when there was none. */
-  sinceMs(uid: string, wish: string, now: number): number;
-  /** An update is sent because of these fields. Rounds of more than half an hour before do not count any more. */
-  note(uid: string, wish: string, fields: readonly DriftField[], now: number): void;
-  /**
-   * The outcome of an update because of these fields is unknown. It counts when the remote is seen to match this wish
-   * (`confirm`): an update that never took effect was not undone by anybody.
-   */
-  noteUnknown(uid: string, wish: string, fields: readonly DriftField[], now: number): void;
-  /** The remote matches this wish. */
-  confirm(uid: string, wish: string): void;
+  history(uid: string, desiredHash: string, field: DriftField, now: number): FieldHistory;
+  /** An update was sent because of these fields. `accepted` false: nobody knows whether the service took it. */
+  sent(
+    uid: string,
+    desiredHash: string,
+    update: { fields: readonly DriftField[]; accepted: boolean },
+    now: number,
+  ): void;
+  /** A read shows the endpoint: fields that do not differ any more confirm their update. Rounds count for half an hour. */
+  observed(uid: string, desiredHash: string, differing: readonly DriftField[], now: number): void;
   /** A status says that these fields were given up: goes on where another process left off. None: nothing to take over. */
-  resume(uid: string, wish: string, fields: readonly DriftField[], now: number, rounds: number): void;
-  /** The wish that the remote was last given, as far as this process knows. */
-  given(uid: string): string | undefined;
-  give(uid: string, wish: string): void;
+  resume(uid: string, desiredHash: string, fields: readonly DriftField[], now: number, confirmed: number): void;
+  /** The desired endpoint that a read last showed in full, as far as this process knows. */
+  applied(uid: string): string | undefined;
+  recordApplied(uid: string, desiredHash: string): void;
   /** Begins anew: the object goes, or a person asks to try again. */
   forget(uid: string): void;
 };
 
-type Rounds = { wish: string; times: Map<DriftField, number[]>; last: number };
+/** Times in milliseconds since the epoch. */
+type Field = { confirmedAt: number[]; unconfirmed: number; sentAt: number; awaitsRead: boolean };
+type Rounds = { desiredHash: string; fields: Map<DriftField, Field> };
 
 const WINDOW_MS = 30 * 60_000;
+const NEVER: FieldHistory = { confirmed: 0, unconfirmed: 0, sinceMs: Number.POSITIVE_INFINITY };
 
 export function createUpdateRounds(): UpdateRounds {
   const rounds = new Map<string, Rounds>();
-  const unknown = new Map<string, { wish: string; fields: readonly DriftField[]; at: number }>();
-  const wishes = new Map<string, string>();
-  const of = (uid: string, wish: string) => {
+  const applied = new Map<string, string>();
+  const fieldsOf = (uid: string, desiredHash: string) => {
     const known = rounds.get(uid);
-    return known?.wish === wish ? known : undefined;
+    return known?.desiredHash === desiredHash ? known.fields : undefined;
   };
-  function note(uid: string, wish: string, fields: readonly DriftField[], now: number): void {
-    const { times } = of(uid, wish) ?? { times: new Map<DriftField, number[]>() };
-    for (const field of fields) {
-      times.set(field, [...(times.get(field) ?? []).filter((time) => now - time < WINDOW_MS), now]);
-    }
-    rounds.set(uid, { wish, times, last: now });
-    unknown.delete(uid);
-  }
-
   return {
-    note,
-    count: (uid, wish, fields) => Math.max(0, ...fields.map((field) => of(uid, wish)?.times.get(field)?.length ?? 0)),
-    sinceMs: (uid, wish, now) => now - (of(uid, wish)?.last ?? Number.NEGATIVE_INFINITY),
-    noteUnknown: (uid, wish, fields, at) => void unknown.set(uid, { wish, fields, at }),
-    confirm(uid, wish) {
-      const update = unknown.get(uid);
-      if (update?.wish === wish) note(uid, wish, update.fields, update.at);
+    history(uid, desiredHash, name, now) {
+      const field = fieldsOf(uid, desiredHash)?.get(name);
+      if (field === undefined) return NEVER;
+      return { confirmed: field.confirmedAt.length, unconfirmed: field.unconfirmed, sinceMs: now - field.sentAt };
     },
-    resume(uid, wish, fields, now, count) {
-      if (rounds.has(uid) || fields.length === 0) return;
-      const times = Array.from({ length: count }, () => now);
-      rounds.set(uid, { wish, times: new Map(fields.map((field) => [field, times])), last: now });
+    sent(uid, desiredHash, { fields: names, accepted }, now) {
+      const fields = fieldsOf(uid, desiredHash) ?? new Map<DriftField, Field>();
+      for (const name of names) {
+        const { confirmedAt = [], unconfirmed = 0 } = fields.get(name) ?? {};
+        fields.set(name, {
+          confirmedAt,
+          unconfirmed: unconfirmed + (accepted ? 1 : 0),
+          sentAt: now,
+          awaitsRead: true,
+        });
+      }
+      rounds.set(uid, { desiredHash, fields });
+      if (applied.get(uid) !== desiredHash) applied.delete(uid); // the remote may have what was sent instead
     },
-    given: (uid) => wishes.get(uid),
-    give: (uid, wish) => void wishes.set(uid, wish),
+    observed(uid, desiredHash, differing, now) {
+      for (const [name, field] of fieldsOf(uid, desiredHash) ?? []) {
+        if (!field.awaitsRead || differing.includes(name)) continue;
+        field.awaitsRead = false;
+        field.unconfirmed = 0;
+        field.confirmedAt = [...field.confirmedAt.filter((time) => now - time < WINDOW_MS), now];
+      }
+    },
+    resume(uid, desiredHash, names, now, confirmed) {
+      if (rounds.has(uid) || names.length === 0) return;
+      const confirmedAt = Array.from({ length: confirmed }, () => now);
+      const field = { confirmedAt, unconfirmed: 0, sentAt: now, awaitsRead: false };
+      rounds.set(uid, { desiredHash, fields: new Map(names.map((name) => [name, { ...field }])) });
+    },
+    applied: (uid) => applied.get(uid),
+    recordApplied: (uid, desiredHash) => void applied.set(uid, desiredHash),
     forget(uid) {
       rounds.delete(uid);
-      unknown.delete(uid);
-      wishes.delete(uid);
+      applied.delete(uid);
     },
   };
 }

@@ -13,6 +13,8 @@ export type Outcome = {
   record: EndpointRecord | undefined;
   differences: Difference[];
   fighting: boolean;
+  /** Fields whose update the service accepts and does not apply. */
+  notApplied?: readonly string[];
   /** A person must act. */
   stalled?: { reason: Reason; message: string };
   /** Nothing can be done now; goes on by itself. `lostSight`: what is known of the remote may be old. */
@@ -159,19 +161,26 @@ function readiness(record: EndpointRecord): ConditionUpdate {
   };
 }
 
-function synced({ differences, fighting }: Outcome): ConditionUpdate {
+function synced({ differences, fighting, notApplied = [] }: Outcome): ConditionUpdate {
   if (differences.length === 0) {
     return { type: "Synced", status: "True", reason: "InSync", message: "The remote equals the spec" };
   }
   const fields = differences.map(({ field }) => field).join(", ");
+  if (notApplied.length > 0) {
+    return { type: "Synced", status: "False", reason: "UpdateNotApplied", message: notAppliedMessage(notApplied) };
+  }
   return fighting
     ? {
         type: "Synced",
         status: "False",
         reason: "DriftFight",
-        message: `Something keeps undoing our change of ${fields}, so it is not put back any more: find it and request a reconcile, or add the fields to ignoreDrift`,
+        message: `Another client keeps reverting ${fields}; Mooring stopped re-applying them: find that client and request a reconcile, or add the fields to ignoreDrift`,
       }
     : { type: "Synced", status: "False", reason: "Drifted", message: `The remote differs in ${fields}` };
+}
+
+export function notAppliedMessage(fields: readonly string[]): string {
+  return `The service accepts the update of ${fields.join(", ")} but does not apply it; the update is repeated with backoff`;
 }
 
 function stopped(endpoint: GpuEndpoint, record: EndpointRecord | undefined): ConditionUpdate[] {

@@ -133,6 +133,13 @@ export const ENDPOINT_STATES: EndpointRow[] = [
     "Current",
   ],
   [
+    "a change that the service accepts and does not apply",
+    serving,
+    { record: recordFor({}), differences: [drifted], notApplied: ["image"] },
+    ["Ready=True/Serving", "Synced=False/UpdateNotApplied"],
+    "Current",
+  ],
+  [
     "a new object that a person must mend",
     PENDING_STATUS,
     { stalled },

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { GpuEndpoint } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { ignoredFields, withIgnored } from "../../../../src/controllers/gpu-endpoint/drift.ts";
 import { type Binding, type Facts, type Plan, planEndpoint } from "../../../../src/controllers/gpu-endpoint/plan.ts";
+import type { FieldHistory } from "../../../../src/controllers/gpu-endpoint/rounds.ts";
 import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { desiredOf, endpointOf, LIMITS, recordOf } from "../../../support/endpoints.ts";
 import { START } from "../../../support/fake-clock.ts";
@@ -22,7 +23,7 @@ function plan(change: Change, binding: (endpoint: GpuEndpoint) => Binding, facts
     limits: LIMITS,
     applied: true,
     resuming: false,
-    rounds: rounds(0),
+    history: history({}),
     vanished: () => 0,
     requested: false,
     now: START,
@@ -30,9 +31,14 @@ function plan(change: Change, binding: (endpoint: GpuEndpoint) => Binding, facts
   });
 }
 
-const rounds = (count: number, sinceMs = 3_600_000): Facts["rounds"] => ({
-  count: () => count,
-  sinceMs: () => sinceMs,
+const history =
+  (change: Partial<FieldHistory>): Facts["history"] =>
+  () => ({ confirmed: 0, unconfirmed: 0, sinceMs: 3_600_000, ...change });
+const reverted = (confirmed: number, sinceMs = 3_600_000): Partial<Facts> => ({
+  history: history({ confirmed, sinceMs }),
+});
+const ignored = (unconfirmed: number, sinceMs: number): Partial<Facts> => ({
+  history: history({ unconfirmed, sinceMs }),
 });
 
 const summary = (result: Plan): string =>
@@ -210,16 +216,16 @@ describe("an endpoint that exists", () => {
     ["is never written under Observe", observe, otherImage, { applied: false }, "None"],
     ["and differs in an ignored field only is left alone", { ignoreDrift: ["image"] }, otherImage, {}, "None"],
     ["and differs in what no update can change is left alone", {}, otherRootfs, { applied: false }, "None"],
-    ["is updated a third time", {}, otherImage, { rounds: rounds(2) }, "Update"],
-    [
-      "whose updates are undone three times is not fought over",
-      {},
-      otherImage,
-      { rounds: rounds(3) },
-      "None, fighting",
-    ],
-    ["gets time to show an update", {}, otherImage, { rounds: rounds(2, 19_999) }, "None"],
-    ["gets no more than that", {}, otherImage, { rounds: rounds(2, 20_000) }, "Update"],
+    ["is updated a third time", {}, otherImage, reverted(2), "Update"],
+    ["whose updates are undone three times is not fought over", {}, otherImage, reverted(3), "None, fighting"],
+    ["gets time to show an update", {}, otherImage, reverted(2, 19_999), "None"],
+    ["gets no more than that", {}, otherImage, reverted(2, 20_000), "Update"],
+    ["gets time to show the first update", {}, otherImage, ignored(1, 9_999), "None"],
+    ["is updated again when it does not show it", {}, otherImage, ignored(1, 10_000), "Update"],
+    ["that does not apply updates gets them with backoff", {}, otherImage, ignored(3, 39_999), "None"],
+    ["that does not apply updates is never taken for a fight", {}, otherImage, ignored(3, 40_000), "Update"],
+    ["that never applied any gets one every 10 minutes", {}, otherImage, ignored(40, 599_999), "None"],
+    ["that never applied any gets one for ever", {}, otherImage, ignored(40, 600_000), "Update"],
     ["is not sent what is outside the limits", tooMany, otherImage, {}, "Stall OutOfRange"],
     [
       "may have outside the limits what another party owns",
@@ -240,6 +246,31 @@ describe("an endpoint that exists", () => {
     ["is suspended whatever the limits of workers are", { ...tooMany, suspend: true }, otherImage, {}, "Update"],
   ])("%s", (_name, change, remote, facts, expected) => {
     expect(summary(plan(change, bound(remote), facts))).toBe(expected);
+  });
+
+  it("names the fields whose update has no effect, after the second update", () => {
+    expect(plan({}, bound(otherImage), ignored(1, 0))).toMatchObject({ notApplied: [], lookAgainMs: 10_000 });
+    expect(plan({}, bound(otherImage), ignored(2, 0))).toMatchObject({ notApplied: ["image"], lookAgainMs: 20_000 });
+  });
+
+  it("is updated because of one field at once while another one waits", () => {
+    const facts: Partial<Facts> = {
+      history: (field) => ({
+        confirmed: 0,
+        unconfirmed: field === "image" ? 9 : 0,
+        sinceMs: field === "image" ? 1 : Infinity,
+      }),
+    };
+    expect(
+      summary(
+        plan(
+          {},
+          bound((record) => otherImage({ ...record, name: "theirs" })),
+          facts,
+        ),
+      ),
+    ).toBe("Update");
+    expect(summary(plan({}, bound(otherImage), facts))).toBe("None");
   });
 
   it("shows every difference, also those that no update can change", () => {
