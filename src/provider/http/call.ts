@@ -222,12 +222,19 @@ function readAnswer(
   try {
     value = JSON.parse(text);
   } catch {
-    throw unreadable(`cannot be read: ${text === "" ? "it is empty" : `it is not JSON: ${text.slice(0, 4_096)}`}`);
+    throw unreadable(`cannot be read: ${notJSON(text)}`);
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim()).join("; ");
   throw unreadable(reported() ?? `cannot be read: ${problems}`);
+}
+
+/** A page of something between us and the service is quoted; a torn answer of the service may hold anybody's secrets. */
+function notJSON(text: string): string {
+  if (text === "") return "it is empty";
+  if (/^\s*[{["]/.test(text)) return `it is not complete JSON (${text.length} characters)`;
+  return `it is not JSON: ${text.slice(0, 4_096)}`;
 }
 
 function aborted(operation: Operation, cause: unknown): ServiceError {

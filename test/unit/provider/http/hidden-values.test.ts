@@ -22,6 +22,18 @@ describe("what a request carries from a Secret", () => {
     expect(error.message.length).toBeGreaterThan(10);
   });
 
+  it.each([
+    ["an endpoint", '{"id":"ep-1","envs":[{"key":"TOKEN","value":"s3cr3t'],
+    ["a list", ' [{"id":"ep-1","envs":[{"key":"TOKEN","value":"s3cr3t'],
+  ])("is not shown when the answer with %s is torn", async (_name, body) => {
+    const service = await scriptedService(() => ({ status: 200, body }));
+    const client = makeClient(service.url);
+    const error = await failure(client.getEndpoint({ endpointID: "ep-1" }));
+    await client.close();
+    expect(`${error.message} ${error.reason} ${String(error.cause)}`).not.toContain("s3cr3t");
+    expect(error.message).toContain("it is not complete JSON");
+  });
+
   it("is hidden whole where one value begins with another, and left alone where it is too short to be a secret", () => {
     expect(cleanWords("s3cr3t-and-more, s3cr3t, abc", "", hidden)).toBe("(hidden), (hidden), abc");
   });
