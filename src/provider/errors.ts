@@ -91,13 +91,18 @@ const SHORTEST_HIDDEN = 4;
  * at most 300 characters.
  */
 export function cleanWords(text: string, apiKey: string, hidden: readonly string[] = []): string {
-  const words = hidden
-    .filter((value) => value.length >= SHORTEST_HIDDEN)
-    .sort((a, b) => b.length - a.length)
-    .reduce((shown, value) => shown.replaceAll(value, "(hidden)"), text);
+  const words = withoutValues(text, hidden);
   const bare = words.replace(/Bearer\s+[^\s"',;<>]{12,}/gi, "Bearer [API key]");
   const redacted = apiKey === "" ? bare : bare.replaceAll(apiKey, "[API key]");
   const plain = redacted.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
   const characters = [...plain];
   return characters.length <= 300 ? plain : `${characters.slice(0, 299).join("")}…`;
+}
+
+/** The text with each of the values in `hidden` replaced by "(hidden)". */
+export function withoutValues(text: string, hidden: readonly string[]): string {
+  return hidden
+    .filter((value) => value.length >= SHORTEST_HIDDEN)
+    .sort((a, b) => b.length - a.length)
+    .reduce((shown, value) => shown.replaceAll(value, "(hidden)"), text);
 }

@@ -4,6 +4,7 @@ import { type AccountRef, ANNOTATIONS, GROUP } from "../../api/v1alpha1/meta.ts"
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import { withoutValues } from "../../provider/errors.ts";
 import type { Difference } from "./drift.ts";
 import { isServing, isSettling, readyWorkers } from "./observe.ts";
 
@@ -35,7 +36,7 @@ export function statusOf(
   now: number,
 ): GpuEndpointStatus {
   const previous: GpuEndpointStatus = { ...(endpoint.status ?? { conditions: [] }), ...written };
-  const { record } = outcome;
+  const record = outcome.record && withoutEnvValues(outcome.record, endpoint);
   const observedGeneration = endpoint.metadata.generation;
   const status: GpuEndpointStatus = {
     ...previous,
@@ -51,13 +52,27 @@ export function statusOf(
     if (drift.length > 0) status.drift = drift;
     else delete status.drift;
   }
-  const updates = conditions(endpoint, status, outcome, now).map((update) => ({ ...update, observedGeneration }));
+  const updates = conditions(endpoint, status, { ...outcome, record }, now).map((update) => ({
+    ...update,
+    observedGeneration,
+  }));
   const fresh = updates.some(({ type }) => type === "Reconciling" || type === "Stalled");
   const kept = fresh
     ? previous.conditions
     : removeCondition(removeCondition(previous.conditions, "Reconciling"), "Stalled");
   status.conditions = setConditions(kept, updates, rfc3339(now));
   return status;
+}
+
+/** The remote's own words may quote a variable: only values that the spec gives in plain text stay. */
+function withoutEnvValues(record: EndpointRecord, { spec }: GpuEndpoint): EndpointRecord {
+  const plain = new Set(spec.env?.map(({ value }) => value));
+  const hidden = record.envs.flatMap(({ value }) => (plain.has(value) ? [] : [value]));
+  const { status, error, message } = record.status;
+  return {
+    ...record,
+    status: { status, error: withoutValues(error, hidden), message: withoutValues(message, hidden) },
+  };
 }
 
 function remoteStatus(record: EndpointRecord, uid: string): Partial<GpuEndpointStatus> {

@@ -28,6 +28,17 @@ describe("conditions", () => {
     expect(contractBreach(after.status.conditions)).toBe("");
   });
 
+  it("show no environment value that the remote's words quote, unless the spec has it in plain text", () => {
+    const envs = [
+      { key: "TOKEN", value: "s3cr3t" },
+      { key: "PORT", value: "8000" },
+    ];
+    const record = recordFor({ envs, ...remote("failed", "s3cr3t", "s3cr3t is refused on port 8000") });
+    const { status } = endpointAfter(serving, { record }, { env: [{ name: "PORT", value: "8000" }] });
+    expect(JSON.stringify(status)).not.toContain("s3cr3t");
+    expect(status.remote?.message).toBe("(hidden) is refused on port 8000");
+  });
+
   it("that stay keep their time, and those that turn get a new one", () => {
     const { conditions } = endpointAfter(serving, { record: recordFor({}), differences: [drifted] }).status;
     const times = conditions.map(({ type, lastTransitionTime }) => [type, lastTransitionTime]);
