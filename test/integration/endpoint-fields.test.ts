@@ -154,7 +154,7 @@ const drifts: DriftRow[] = [
   {
     field: "env",
     remote: { envs: [envs[0], { key: "EXTRA", value: "p4ss" }] },
-    desired: "EXTRA absent, LIMIT=60",
+    desired: "EXTRA absent, LIMIT=(hidden)",
     observed: "EXTRA=(hidden), LIMIT absent",
   },
   { field: "healthCheck.path", remote: { healthy: { path: "/live" } }, desired: "/health", observed: "/live" },

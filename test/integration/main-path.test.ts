@@ -169,7 +169,7 @@ describe("manifests become remote endpoints, speech and video", () => {
     expect(drifted.status?.drift).toEqual([
       {
         field: "env",
-        desired: "HUB_TOKEN=(hidden), MODE=(hidden), PLAIN=as it is",
+        desired: "HUB_TOKEN=(hidden), MODE=(hidden), PLAIN=(hidden)",
         observed: "HUB_TOKEN=(hidden), MODE absent, PLAIN absent",
       },
     ]);

@@ -4,8 +4,8 @@ import { boundAccountSchema, commonStatus, PENDING_STATUS, submissionSchema } fr
 
 export const driftSchema = z.object({
   field: text(256, "Path in the spec."),
-  desired: text(4096, "The value of the spec; never one from a Secret.", 0).optional(),
-  observed: text(4096, "The value at the remote; never one from a Secret.", 0).optional(),
+  desired: text(4096, "The value of the spec; of env, the names of the variables alone.", 0).optional(),
+  observed: text(4096, "The value at the remote; of env, the names of the variables alone.", 0).optional(),
 });
 export const gpuEndpointStatusSchema = z
   .object({

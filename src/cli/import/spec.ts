@@ -73,7 +73,11 @@ export function importSpec(record: EndpointRecord, secretName: string, options: 
   }
 
   const secretData = options.env === "secret" ? moveEnv(record, secretName, draft, left, problems) : undefined;
-  if (left.size > 0) draft.ignoreDrift = [...left];
+  if (left.size > 0) {
+    draft.ignoreDrift = [...left];
+    // Match compares every field. Override sends no update for these: they are left to the service.
+    draft.adoption = { endpointID: record.id, mode: "Override" };
+  }
   return { spec: definedOnly(draft), secretData, problems, remarks: remarksOf(record) };
 }
 

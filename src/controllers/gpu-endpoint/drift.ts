@@ -122,13 +122,16 @@ const FIELDS: readonly FieldRule[] = [
   ),
 ];
 
+/** An adopted endpoint keeps its own app name. */
+export const ADOPTED_KEEP: readonly DriftField[] = ["appName"];
+
 /**
- * Fields that another party owns. An adopted endpoint keeps its own app name. `suspend` is our word on the number of
- * workers, whoever owns it otherwise, and so is the way back.
+ * Fields that another party owns. `suspend` is our word on the number of workers, whoever owns it otherwise, and so is
+ * the way back.
  */
 export function ignoredFields(spec: GpuEndpointSpec, resuming = false): DriftField[] {
   const theirs = spec.ignoreDrift ?? [];
-  const adopted: DriftField[] = spec.adoption === undefined ? [] : ["appName"];
+  const adopted = spec.adoption === undefined ? [] : ADOPTED_KEEP;
   if (!spec.suspend && !resuming) return [...theirs, ...adopted];
   const scaled: readonly DriftField[] = ["workers", "workers.min", "workers.max"];
   const others = theirs.includes("workers") ? WORKER_FIELDS.filter((field) => !scaled.includes(field)) : [];
@@ -257,30 +260,20 @@ function volumeText(volume: { type: string; id?: string; sizeGB?: number | undef
   return `${volume.type} at ${volume.mountPath}${volume.sizeGB === undefined ? "" : ` ${volume.sizeGB} GB`}`;
 }
 
-/** Names the variables that differ; values only where none came from a Secret. */
+/**
+ * Names the variables that differ, and never a value: what the remote holds may be anybody's secret, and so may what a spec
+ * gives in plain text.
+ */
 function envDifference(desired: DesiredEndpoint, record: EndpointRecord): Difference | undefined {
-  const wanted = new Map(desired.env.map((one) => [one.name, one]));
+  const wanted = new Map(desired.env.map(({ name, value }) => [name, value]));
   const observed = new Map(record.envs.map(({ key, value }) => [key, value]));
   const names = [...new Set([...wanted.keys(), ...observed.keys()])].sort();
-  const differing = names.filter((name) => wanted.get(name)?.value !== observed.get(name));
+  const differing = names.filter((name) => wanted.get(name) !== observed.get(name));
   if (differing.length === 0) return undefined;
-  // What the remote has under a name that is not in the spec may be anybody's secret.
-  const show = (name: string, value: string | undefined) =>
-    value === undefined
-      ? `${name} absent`
-      : wanted.get(name)?.secret === false
-        ? `${name}=${value}`
-        : `${name}=(hidden)`;
-  return {
-    field: "env",
-    desired: differing
-      .map((name) => show(name, wanted.get(name)?.value))
+  const show = (values: ReadonlyMap<string, string>) =>
+    differing
+      .map((name) => (values.has(name) ? `${name}=(hidden)` : `${name} absent`))
       .join(", ")
-      .slice(0, 4096),
-    observed: differing
-      .map((name) => show(name, observed.get(name)))
-      .join(", ")
-      .slice(0, 4096),
-    remediable: true,
-  };
+      .slice(0, 4096);
+  return { field: "env", desired: show(wanted), observed: show(observed), remediable: true };
 }

@@ -5,7 +5,7 @@ import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts
 import type { EndpointLimits } from "../../provider/wire/limits.ts";
 import { outOfRange } from "./checks.ts";
 import type { DesiredEndpoint } from "./desired.ts";
-import { type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
+import { ADOPTED_KEEP, type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
 import type { FieldHistory } from "./rounds.ts";
 
 /** What is known of the endpoint that this object stands for. */
@@ -126,12 +126,13 @@ function planAdoption(facts: Facts, adopt: EndpointRecord | "NotFound" | undefin
       `adoption.endpointID ${adoption?.endpointID} does not exist in this account: adoption is immutable, so delete this object and create it with the right id`,
     );
   }
-  const differing = differences(facts.desired, adopt, ignoredFields(facts.spec, facts.resuming));
+  // All fields count, ignoreDrift or not. The endpoint is not ours: what it holds is not told.
+  const differing = differences(facts.desired, adopt, ADOPTED_KEEP);
   if (adoption?.mode === "Match" && managementPolicy === "Full" && differing.length > 0) {
+    const fields = differing.map(({ field }) => field).join(", ");
     return stall(
       "AdoptionMismatch",
-      `adoption.mode is Match and endpoint ${adopt.id} differs in ${list(differing)}: change the spec to match, or recreate this object with mode Override`,
-      differing,
+      `adoption.mode is Match and endpoint ${adopt.id} differs in ${fields}: change the spec to match, or recreate this object with mode Override`,
     );
   }
   return { action: "Bind", record: adopt };
@@ -225,8 +226,4 @@ function appNameTaken(facts: Facts, candidate: EndpointRecord): Plan {
 
 function stall(reason: Reason, message: string, differing: Difference[] = []): Plan {
   return { action: "Stall", reason, message, differences: differing };
-}
-
-function list(differing: Difference[]): string {
-  return differing.map(({ field, desired, observed }) => `${field} (spec ${desired}, remote ${observed})`).join(", ");
 }

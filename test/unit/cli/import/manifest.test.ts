@@ -80,6 +80,9 @@ describe("an imported endpoint, applied, plans no change", () => {
       if (problem === undefined || (fromEnv && omitted)) expect(result.problems).toEqual([]);
       else expect(result.problems).toEqual([expect.stringMatching(problem)]);
       expect(plannedChanges(result, change)).toEqual([]);
+      // Match would refuse what a field that is left to the service holds.
+      const mode = specOf(result).ignoreDrift === undefined ? "Match" : "Override";
+      expect(specOf(result).adoption).toEqual({ endpointID: "ep-1", mode });
     }
   });
 });

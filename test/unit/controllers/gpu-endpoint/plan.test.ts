@@ -173,10 +173,10 @@ describe("an adoption", () => {
     ["by Match binds what equals the spec, whatever its app name", adopt("Match"), adopting(same), "Bind"],
     ["by Match refuses what differs", adopt("Match"), adopting(otherImage), "Stall AdoptionMismatch"],
     [
-      "by Match binds what differs in an ignored field only",
+      "by Match refuses what differs in an ignored field only",
       adopt("Match", { ignoreDrift: ["image"] }),
       adopting(otherImage),
-      "Bind",
+      "Stall AdoptionMismatch",
     ],
     [
       "by Match under Observe binds what differs: nothing is written",
@@ -189,13 +189,19 @@ describe("an adoption", () => {
     expect(summary(plan(change, binding))).toBe(expected);
   });
 
-  it("names the fields and both values when it refuses", () => {
-    expect(plan(adopt("Match"), adopting(otherImage))).toMatchObject({
-      message: expect.stringContaining(
-        "image (spec registry.example.com/models/echo:1.0, remote registry.example.com/other:2)",
-      ),
-      differences: [{ field: "image" }],
+  it("names the fields and no value of the endpoint when it refuses", () => {
+    const theirs: Remote = (record) => ({
+      ...record,
+      image: "registry.example.com/other:2",
+      command: "serve --password p4ss",
+      envs: [{ key: "TOKEN", value: "s3cr3t" }],
     });
+    const refused = plan(adopt("Match", { env: [{ name: "TOKEN", value: "x" }] }), adopting(theirs));
+    expect(refused).toMatchObject({
+      message: expect.stringContaining("differs in image, command, env: "),
+      differences: [],
+    });
+    expect(JSON.stringify(refused)).not.toMatch(/other:2|p4ss|s3cr3t/);
   });
 });
 
