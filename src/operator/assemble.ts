@@ -88,6 +88,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     clock,
     random,
     log,
+    clusterUID: options.clusterUID,
   });
   const { accounts: accountObjects, clusterAccounts, artifactStores, endpoints } = informers;
   const { speechJobs, videoJobs, billReports } = informers;
@@ -148,7 +149,8 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     { endpoints, jobs: [speechJobs, videoJobs], reports: billReports },
     () => accounts,
   );
-  watchEachOther({ informers, accounts, stores, dependants, accountObject, enqueue, checkAccount });
+  const { clusterUID } = options;
+  watchEachOther({ informers, accounts, stores, dependants, accountObject, enqueue, checkAccount, clusterUID });
 
   const endpointMetrics = createEndpointMetrics(metrics.registry, {
     endpoints: () => endpoints.store.list(),

@@ -15,6 +15,7 @@ import type { SpeechJob } from "../api/v1alpha1/speech-job.ts";
 import type { VideoJob } from "../api/v1alpha1/video-job.ts";
 import { byAccount } from "../controllers/account/dependants.ts";
 import { storeKey } from "../controllers/artifact-store/registry.ts";
+import { claimIndexers } from "../controllers/gpu-endpoint/claims.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { createInformer, type Informer } from "../runtime/informer.ts";
@@ -31,10 +32,13 @@ export type Informers = {
   billReports: Informer<BillReport>;
 };
 
-export type InformerOptions = Omit<Parameters<typeof createInformer>[0], "resource" | "indexers">;
+export type InformerOptions = Omit<Parameters<typeof createInformer>[0], "resource" | "indexers"> & {
+  /** UID of the namespace kube-system: a part of generated app names. */
+  clusterUID: string;
+};
 
 /** In the order in which they are started: what others refer to comes first. Starts nothing. */
-export function createInformers(options: InformerOptions): Informers {
+export function createInformers({ clusterUID, ...options }: InformerOptions): Informers {
   const informer = <T extends KubeObject>(resource: Resource, indexers: Record<string, Indexer<T>> = {}): Informer<T> =>
     createInformer<T>({ ...options, resource, indexers });
   return {
@@ -43,8 +47,7 @@ export function createInformers(options: InformerOptions): Informers {
     artifactStores: informer(artifactStoreResource),
     endpoints: informer<GpuEndpoint>(gpuEndpointResource, {
       account: byAccount,
-      endpointID: ({ status }) => (status?.endpointID === undefined ? [] : [status.endpointID]),
-      appName: ({ status }) => (status?.appName === undefined ? [] : [status.appName]),
+      ...claimIndexers(clusterUID),
     }),
     speechJobs: informer<SpeechJob>(speechJobResource, { account: byAccount, task: byTask, artifacts: byStore }),
     videoJobs: informer<VideoJob>(videoJobResource, { account: byAccount, task: byTask, artifacts: byStore }),

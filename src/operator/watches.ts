@@ -1,8 +1,10 @@
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
+import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
 import { FINALIZER } from "../api/v1alpha1/meta.ts";
 import type { Dependants } from "../controllers/account/dependants.ts";
 import { type AccountKey, type AccountRegistry, accountKey } from "../controllers/account/registry.ts";
 import type { StoreKey, StoreRegistry } from "../controllers/artifact-store/registry.ts";
+import { claimIndexers, freesTargets } from "../controllers/gpu-endpoint/claims.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../runtime/store.ts";
 import type { Informers } from "./informers.ts";
@@ -15,6 +17,8 @@ export type WatchOptions = {
   accountObject: (key: AccountKey) => Account | ClusterAccount | undefined;
   enqueue: (resource: Resource, key: string) => void;
   checkAccount: (key: AccountKey) => void;
+  /** UID of the namespace kube-system: a part of generated app names. */
+  clusterUID: string;
 };
 
 /** Secondary watches: a change of one object is the business of others. */
@@ -22,6 +26,7 @@ export function watchEachOther(options: WatchOptions): void {
   watchAccounts(options);
   watchStores(options);
   watchDependants(options);
+  watchClaims(options);
 }
 
 /** Whoever uses an account hears of it; a new or deleted one changes what a reference without a name means. */
@@ -64,4 +69,22 @@ function watchDependants({ informers, accounts, accountObject, checkAccount }: W
       if (type === "Added" ? !finalizers.includes(FINALIZER) : deletionTimestamp !== undefined) checkAccount(key);
     });
   }
+}
+
+/** Who is denied an endpoint or an app name hears when the object that has it goes or is bound to something else. */
+function watchClaims({ informers: { endpoints }, clusterUID, enqueue }: WatchOptions): void {
+  const indexers = Object.entries(claimIndexers(clusterUID));
+  const enqueueRivals = (object: GpuEndpoint): void => {
+    for (const [index, indexer] of indexers) {
+      for (const value of indexer(object)) {
+        for (const rival of endpoints.store.byIndex(index, value)) {
+          if (rival.metadata.uid !== object.metadata.uid) enqueue(endpoints.resource, keyOf(rival));
+        }
+      }
+    }
+  };
+  endpoints.onChange((change) => {
+    if (change.type === "Deleted") enqueueRivals(change.object);
+    else if (change.type === "Modified" && freesTargets(change.previous, change.object)) enqueueRivals(change.previous);
+  });
 }

@@ -82,6 +82,8 @@ export const REASONS = {
   UpdateNotApplied: "UpdateNotApplied",
   /** Another endpoint has this app name, and it is not ours. */
   AppNameTaken: "AppNameTaken",
+  /** Another GpuEndpoint in the cluster has the remote endpoint or the app name that this object is to have. */
+  AlreadyBound: "AlreadyBound",
   /** The endpoint to adopt differs from the spec, and `adoption.mode` is Match. */
   AdoptionMismatch: "AdoptionMismatch",
   /** The endpoint to adopt does not exist. */

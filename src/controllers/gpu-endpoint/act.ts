@@ -8,6 +8,7 @@ import type { AccountHandle } from "../account/registry.ts";
 import { isUnknownDelivery } from "../service-failure.ts";
 import type { Kind, Shared } from "../shared.ts";
 import { createEndpoint, updateEndpoint } from "./apply.ts";
+import type { Claimed, Claims } from "./claims.ts";
 import { type DesiredEndpoint, referencesHash } from "./desired.ts";
 import { type Difference, differences, ignoredFields } from "./drift.ts";
 import { completed, isResuming, isSettled, isSettling, read } from "./observe.ts";
@@ -27,6 +28,7 @@ export type ConvergeInput = {
   unknownForMs: number;
   rounds: UpdateRounds;
   refusals: Refusals;
+  claims: Pick<Claims, "claimFound">;
   /** A person asks to look and to try again now. */
   requested: boolean;
   context: ReconcileContext;
@@ -50,6 +52,9 @@ const FAST_SETTLE_MS = 30_000;
 const ABSENCE_MS = 15_000;
 /** Where the service refuses, or only a person can help, it is looked at again this late. */
 export const REMOTE_REFUSAL_MS = 10 * 60_000;
+
+/** A denied object is told when the other one goes; what else lets it have the endpoint shows with this delay. */
+const DENIED_MS = 60_000;
 
 /** Carries a plan out: at most one write. Throws what the service answers. */
 export async function act(
@@ -219,6 +224,17 @@ export function differingFields(endpoint: GpuEndpoint, desired: DesiredEndpoint,
 export function acceptedBy(entry: JournalEntry, now: number): Written["submission"] {
   const { id, specHash, attempt } = entry;
   return { id, specHash, attempt, state: "Accepted", time: rfc3339(now) };
+}
+
+/** The outcome for an object whose endpoint or app name another one has. */
+export function unclaimed(claimed: Exclude<Claimed, { kind: "Granted" }>, written: Partial<Written>): Converged {
+  if (claimed.kind === "Busy") {
+    const message = "Another GpuEndpoint in this cluster is being bound";
+    const waiting = { reason: "Pending", message, lostSight: false } as const;
+    return { outcome: blank({ waiting }), written, requeueAfterMs: LOOK_AGAIN_MS };
+  }
+  const stalled = { reason: "AlreadyBound", message: claimed.message } as const;
+  return { outcome: blank({ stalled, alreadyBound: true }), written, requeueAfterMs: DENIED_MS };
 }
 
 /** An outcome in which nothing was seen but `part`. */

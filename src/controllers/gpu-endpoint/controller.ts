@@ -6,7 +6,8 @@ import type { JournalEntry } from "../../submission/journal.ts";
 import type { Resolved } from "../account/registry.ts";
 import { referencesOf } from "../references.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer, settleGone } from "../shared.ts";
-import type { Converged } from "./act.ts";
+import { type Converged, unclaimed } from "./act.ts";
+import { createClaims } from "./claims.ts";
 import { converge } from "./converge.ts";
 import { needsFinalizer } from "./deletion-policy.ts";
 import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied, warnOfStall } from "./events.ts";
@@ -27,10 +28,11 @@ export function createGpuEndpointReconciler(
 ): Reconcile {
   const rounds = createUpdateRounds();
   const refusals = createRefusals();
-  const finalize = createEndpointFinalizer(shared, kind);
+  const claims = createClaims(shared, kind);
+  const finalize = createEndpointFinalizer(shared, kind, claims);
   const unknownCreates = createUnknownCreates(shared.clock);
 
-  return async ({ key }, context) => {
+  const reconcile: Reconcile = async ({ key }, context) => {
     let endpoint = kind.store.get(key);
     settleGone(shared, kind, key, endpoint?.metadata.uid);
     if (endpoint === undefined) {
@@ -61,12 +63,14 @@ export function createGpuEndpointReconciler(
     else if (boundElsewhere(endpoint, resolved.account.baseURL))
       converged = mismatch(endpoint, resolved.account.baseURL);
     else {
-      // Before the first remote write, so that nothing is left behind unseen.
-      endpoint = await setFinalizer(shared, kind, endpoint, FINALIZER, needsFinalizer(endpoint), context.signal);
       const { account, ref } = resolved;
-      const requested = request !== undefined;
-      const known = { entry, unknownForMs, rounds, refusals, requested };
-      converged = await converge({ shared, kind, endpoint, account, ref, ...known, context });
+      const claimed = await claims.claim(endpoint, account.baseURL);
+      if (claimed.kind === "Granted") {
+        // Before the first remote write, so that nothing is left behind unseen.
+        endpoint = await setFinalizer(shared, kind, endpoint, FINALIZER, needsFinalizer(endpoint), context.signal);
+        const known = { entry, unknownForMs, rounds, refusals, claims, requested: request !== undefined };
+        converged = await converge({ shared, kind, endpoint, account, ref, ...known, context });
+      } else converged = unclaimed(claimed, {});
     }
 
     const { written } = converged;
@@ -88,6 +92,15 @@ export function createGpuEndpointReconciler(
     if (error !== undefined) throw error;
     const again = [converged.requeueAfterMs, exports.requeueAfterMs].flatMap((ms) => ms ?? []);
     return again.length === 0 ? undefined : { requeueAfterMs: Math.min(...again) };
+  };
+
+  return async (request, context) => {
+    const { uid = "" } = kind.store.get(request.key)?.metadata ?? {};
+    try {
+      return await reconcile(request, context);
+    } finally {
+      claims.release(uid); // by now the status shows what the object is bound to
+    }
   };
 }
 

@@ -14,6 +14,7 @@ import {
   differingFields,
   LOOK_AGAIN_MS,
   REMOTE_REFUSAL_MS,
+  unclaimed,
 } from "./act.ts";
 import { appNameOf, type DesiredEndpoint, desiredEndpoint, referencesHash, updateBody } from "./desired.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
@@ -47,7 +48,10 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
         fresh,
         signal: context.signal,
       });
-    decision = decide(input, desired, await observe(false));
+    const binding = await observe(false);
+    const another = await claimCandidate(input, binding, written);
+    if (another !== undefined) return another;
+    decision = decide(input, desired, binding);
     // An update names every parameter, so it is made from a fresh read: the sweep's may be a minute old.
     const stale = decision.plan.action === "Update" && decision.binding.kind === "Bound" && !decision.binding.fresh;
     if (stale) decision = decide(input, desired, await observe(true));
@@ -62,6 +66,18 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
     if (error instanceof ServiceError) return failed(input, error, decision, written);
     throw error;
   }
+}
+
+/** An endpoint with our app name may be one that another object adopted: then it is not ours, and nothing is told of it. */
+async function claimCandidate(
+  input: ConvergeInput,
+  binding: Binding,
+  written: Partial<Written>,
+): Promise<Converged | undefined> {
+  if (binding.kind === "Bound" || binding.candidate === undefined) return undefined;
+  const claimed = await input.claims.claimFound(input.endpoint, input.account.baseURL, binding.candidate.id);
+  if (claimed.kind === "Granted") return undefined;
+  return unclaimed(claimed, written);
 }
 
 function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding): Decision {

@@ -7,6 +7,7 @@ import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { failureOf } from "../service-failure.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
+import type { Claims } from "./claims.ts";
 import { type CleanedUp, deleteRemote, type SentDeletions, type SentScalings, scaleToZero } from "./clean-up.ts";
 import { deletionPolicyOf, needsFinalizer, releaseLine } from "./deletion-policy.ts";
 import { appNameOf, desiredEndpoint } from "./desired.ts";
@@ -33,7 +34,11 @@ type Obstacle = { stalled: { reason: Reason; message: string } } | { waiting: { 
  * Carries out the deletion policy, then lets the object go. Whatever keeps it, its condition says why and ends with the
  * command that releases it.
  */
-export function createEndpointFinalizer(shared: Shared, kind: Kind<GpuEndpoint>) {
+export function createEndpointFinalizer(
+  shared: Shared,
+  kind: Kind<GpuEndpoint>,
+  claims: Pick<Claims, "belongsToAnother">,
+) {
   const sentDeletions: SentDeletions = new Map();
   const sentScalings: SentScalings = new Map();
 
@@ -60,6 +65,7 @@ export function createEndpointFinalizer(shared: Shared, kind: Kind<GpuEndpoint>)
     if (!needsFinalizer(endpoint)) return release();
     const known = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
     if (known === undefined && entry === undefined) return release(); // nothing was ever submitted
+    if (known !== undefined && claims.belongsToAnother(endpoint, known)) return release(); // that one cleans up after it
     const policy = deletionPolicyOf(endpoint);
     if (typeof policy === "object") {
       const message = `annotation ${ANNOTATIONS.deletionPolicy} is "${policy.unreadable}", allowed are Retain, ScaleToZero and Delete: nothing is done until it is one of them`;
@@ -76,7 +82,7 @@ export function createEndpointFinalizer(shared: Shared, kind: Kind<GpuEndpoint>)
     }
     let done: CleanedUp;
     try {
-      const bound = known ?? (await lostCreate(shared, account, input));
+      const bound = known ?? (await lostCreate(shared, account, claims, input));
       if (bound === "LookAgain") return { requeueAfterMs: LOOK_AGAIN_MS };
       if (bound === "None") return await release();
       if (bound === "NotShown") return await obstructed({ stalled: lostCreateNotShown(endpoint) }, HELD_RETRY_MS);
@@ -110,6 +116,7 @@ export function createEndpointFinalizer(shared: Shared, kind: Kind<GpuEndpoint>)
 async function lostCreate(
   shared: Shared,
   account: AccountHandle,
+  claims: Pick<Claims, "belongsToAnother">,
   { endpoint, entry, unknownForMs, context }: FinalizeInput,
 ): Promise<string> {
   const now = shared.clock.now();
@@ -129,6 +136,7 @@ async function lostCreate(
     if (binding.unknownForMs < LOOKUP_MS) return "LookAgain";
     return account.vanished() > 0 ? "NotShown" : "None";
   }
+  if (claims.belongsToAnother(endpoint, binding.candidate.id)) return "None";
   // The values of Secrets may be gone with the namespace: all else has to match.
   const desired = desiredEndpoint(endpoint, shared.clusterUID, []);
   const ours =

@@ -16,6 +16,8 @@ export type Outcome = {
   fighting: boolean;
   /** Fields whose update the service accepts and does not apply. */
   notApplied?: readonly string[];
+  /** Another object has the remote endpoint: nothing that was read of it stays in the status. */
+  alreadyBound?: boolean;
   /** A person must act. */
   stalled?: { reason: Reason; message: string };
   /** Nothing can be done now; goes on by itself. `lostSight`: what is known of the remote may be old. */
@@ -35,7 +37,8 @@ export function statusOf(
   handledRequest: string | undefined,
   now: number,
 ): GpuEndpointStatus {
-  const previous: GpuEndpointStatus = { ...(endpoint.status ?? { conditions: [] }), ...written };
+  const { status: stored = { conditions: [] } } = endpoint;
+  const previous: GpuEndpointStatus = { ...(outcome.alreadyBound ? withoutRemote(stored) : stored), ...written };
   const record = outcome.record && withoutEnvValues(outcome.record, endpoint);
   const observedGeneration = endpoint.metadata.generation;
   const status: GpuEndpointStatus = {
@@ -62,6 +65,12 @@ export function statusOf(
     : removeCondition(removeCondition(previous.conditions, "Reconciling"), "Stalled");
   status.conditions = setConditions(kept, updates, rfc3339(now));
   return status;
+}
+
+/** What an object knew of an endpoint by itself: by which ID and app name, and what it sent. */
+function withoutRemote(status: GpuEndpointStatus): GpuEndpointStatus {
+  const { type, url, remote, workers, regionID, memberID, ownerID, createdAt, drift, ...own } = status;
+  return { ...own, conditions: removeCondition(removeCondition(status.conditions, "Synced"), "Stopped") };
 }
 
 /** The remote's own words may quote a variable: only values that the spec gives in plain text stay. */

@@ -154,6 +154,13 @@ export const ENDPOINT_STATES: EndpointRow[] = [
     "Failed",
   ],
   [
+    "one that another object is bound to",
+    serving,
+    { stalled: { reason: "AlreadyBound", message: "bound to another" }, alreadyBound: true },
+    ["Ready=False/AlreadyBound", "Stalled=True/AlreadyBound"],
+    "Failed",
+  ],
+  [
     "what was stalled and serves now",
     stalledBefore,
     { record: recordFor({}) },

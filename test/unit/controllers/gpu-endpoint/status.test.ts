@@ -39,6 +39,17 @@ describe("conditions", () => {
     expect(status.remote?.message).toBe("(hidden) is refused on port 8000");
   });
 
+  it("of an endpoint that another object is bound to keep nothing that was read of it", () => {
+    const { status: seen } = endpointAfter(serving, {
+      record: recordFor({ ownerID: "owner", regionID: "region", memberID: "member", createdAt: 1, workers: [] }),
+      differences: [drifted],
+    });
+    const stalled = { reason: "AlreadyBound", message: "bound to another" } as const;
+    const { conditions, ...rest } = endpointAfter(seen, { stalled, alreadyBound: true }).status;
+    expect(rest).toEqual({ endpointID: "ep-1", observedGeneration: 2, selector: expect.any(String) });
+    expect(shown(conditions)).toEqual(["Ready=False/AlreadyBound", "Stalled=True/AlreadyBound"]);
+  });
+
   it("that stay keep their time, and those that turn get a new one", () => {
     const { conditions } = endpointAfter(serving, { record: recordFor({}), differences: [drifted] }).status;
     const times = conditions.map(({ type, lastTransitionTime }) => [type, lastTransitionTime]);

@@ -1,0 +1,206 @@
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
+import type { Indexer } from "../../runtime/store.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
+import type { Kind, Shared } from "../shared.ts";
+import { appNameOf } from "./desired.ts";
+import { endpointIDsOf } from "./orphans.ts";
+
+/** What an object claims at the service: an endpoint by its ID, or an app name to create or find one by. */
+export type Target = { kind: "EndpointID" | "AppName"; value: string };
+
+/** Why an object may claim a target, best first. */
+const STANDINGS = ["Generated", "Created", "Bound", "Submitting", "Waiting"] as const;
+export type Standing = (typeof STANDINGS)[number];
+
+/** `created`: metadata.creationTimestamp. */
+export type Claimant = { uid: string; created: string; standing: Standing };
+
+export type Claimed =
+  | { kind: "Granted" }
+  /** Another reconcile that is under way holds the target: claim again soon. */
+  | { kind: "Busy" }
+  /** Another object has the target. `message` tells nothing else of it. */
+  | { kind: "Denied"; message: string };
+
+/**
+ * Grants each remote endpoint to one GpuEndpoint of the cluster, whatever account it is reached by.
+ *
+ * Guarantees: of two objects with the same target at the same base URL one is granted at most; what an object is granted
+ * while it is unbound stays reserved until `release`. Assumes that this process leads and that its store holds every
+ * GpuEndpoint: objects in namespaces that are not watched are not seen.
+ */
+export type Claims = {
+  /** Claims what the object is bound to, or goes for. Call it before anything of the endpoint is read. */
+  claim(endpoint: GpuEndpoint, baseURL: string): Promise<Claimed>;
+  /** Claims an endpoint that the service shows under the object's app name. */
+  claimFound(endpoint: GpuEndpoint, baseURL: string, endpointID: string): Promise<Claimed>;
+  /** Whether another object is bound to this endpoint and comes before this object. */
+  belongsToAnother(endpoint: GpuEndpoint, endpointID: string): boolean;
+  /** Ends the reservations of an object. */
+  release(uid: string): void;
+};
+
+/** Indexes by which the objects with the same target are found. */
+export const claimIndexers = (clusterUID: string): Record<"endpointID" | "appName", Indexer<GpuEndpoint>> => ({
+  endpointID: endpointIDsOf,
+  appName: (endpoint) => [appNameOf(endpoint, clusterUID)],
+});
+
+export type ClaimsDeps = Pick<Shared, "clusterUID"> & {
+  journal: Pick<Shared["journal"], "find" | "entries">;
+  accounts: Pick<Shared["accounts"], "resolve">;
+};
+
+export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoint>, "store">): Claims {
+  /** UID of the object that goes for a target in a reconcile under way, by service and target. */
+  const reserved = new Map<string, string>();
+
+  const entryOf = ({ metadata }: GpuEndpoint) => shared.journal.find(metadata.uid ?? "");
+
+  const claimantOf = (endpoint: GpuEndpoint, target: Target): Claimant | undefined => {
+    const standing = standingOf(endpoint, target, entryOf(endpoint));
+    const { uid = "", creationTimestamp = "" } = endpoint.metadata;
+    return standing && { uid, created: creationTimestamp, standing };
+  };
+
+  /** The other objects with a claim to the target, whatever their account. */
+  function rivalsOf(endpoint: GpuEndpoint, target: Target): { rival: GpuEndpoint; claimant: Claimant }[] {
+    const indexed = store.byIndex(target.kind === "EndpointID" ? "endpointID" : "appName", target.value);
+    // Created, and not yet written into the status.
+    const created =
+      target.kind === "AppName"
+        ? []
+        : shared.journal
+            .entries()
+            .filter(({ outcome }) => outcome?.["endpointID"] === target.value)
+            .flatMap(({ key }) => store.get(key) ?? []);
+    const found = new Map([...indexed, ...created].map((rival) => [rival.metadata.uid, rival]));
+    found.delete(endpoint.metadata.uid);
+    return [...found.values()].flatMap((rival) => {
+      const claimant = claimantOf(rival, target);
+      return claimant === undefined ? [] : [{ rival, claimant }];
+    });
+  }
+
+  /** An object that waits counts only where it may use an account of the same service: it would keep others out for ever. */
+  async function mayUse(rival: GpuEndpoint, service: string): Promise<boolean> {
+    const resolved = await shared.accounts.resolve(rival.spec.accountRef, rival.metadata.namespace ?? "");
+    if (resolved.kind === "Usable") return serviceOf(resolved.account.baseURL) === service;
+    return resolved.kind === "Checking" && rival.status?.account !== undefined && isAt(rival, service);
+  }
+
+  async function claimTarget(endpoint: GpuEndpoint, baseURL: string, target: Target): Promise<Claimed["kind"]> {
+    const { uid = "", creationTimestamp = "" } = endpoint.metadata;
+    const service = serviceOf(baseURL);
+    const own = claimantOf(endpoint, target) ?? { uid, created: creationTimestamp, standing: "Waiting" };
+    const ahead = () => rivalsOf(endpoint, target).filter(({ claimant }) => ranksBefore(claimant, own));
+    const isTaken = () =>
+      ahead().some(({ rival, claimant }) => claimant.standing !== "Waiting" && isAt(rival, service));
+
+    if (isTaken()) return "Denied";
+    for (const { rival, claimant } of ahead()) {
+      if (claimant.standing === "Waiting" && (await mayUse(rival, service))) return "Denied";
+    }
+
+    // Another object may have been bound meanwhile. Nothing waits from here on.
+    if (isTaken()) return "Denied";
+    if (own.standing === "Created" || own.standing === "Bound") return "Granted";
+    const key = JSON.stringify([service, target.kind, target.value]);
+    const holder = reserved.get(key);
+    if (holder !== undefined && holder !== uid) return "Busy";
+    reserved.set(key, uid);
+    return "Granted";
+  }
+
+  return {
+    async claim(endpoint, baseURL) {
+      const endpointID = boundID(endpoint, entryOf(endpoint)) ?? endpoint.spec.adoption?.endpointID;
+      const target: Target =
+        endpointID === undefined
+          ? { kind: "AppName", value: appNameOf(endpoint, shared.clusterUID) }
+          : { kind: "EndpointID", value: endpointID };
+      const kind = await claimTarget(endpoint, baseURL, target);
+      return kind === "Denied" ? { kind, message: denial(target) } : { kind };
+    },
+    async claimFound(endpoint, baseURL, endpointID) {
+      const kind = await claimTarget(endpoint, baseURL, { kind: "EndpointID", value: endpointID });
+      const named: Target = { kind: "AppName", value: appNameOf(endpoint, shared.clusterUID) };
+      return kind === "Denied" ? { kind, message: denial(named) } : { kind };
+    },
+    belongsToAnother(endpoint, endpointID) {
+      const target: Target = { kind: "EndpointID", value: endpointID };
+      const own = claimantOf(endpoint, target);
+      const baseURL = endpoint.status?.account?.baseURL;
+      return rivalsOf(endpoint, target).some(
+        ({ rival, claimant }) =>
+          (claimant.standing === "Created" || claimant.standing === "Bound") &&
+          (baseURL === undefined || isAt(rival, serviceOf(baseURL))) &&
+          (own === undefined || ranksBefore(claimant, own)),
+      );
+    },
+    release(uid) {
+      for (const [key, holder] of reserved) if (holder === uid) reserved.delete(key);
+    },
+  };
+}
+
+/** Whether `a` comes before `b`: by standing, then the older object, then the lower UID. */
+export function ranksBefore(a: Claimant, b: Claimant): boolean {
+  const better = STANDINGS.indexOf(a.standing) - STANDINGS.indexOf(b.standing);
+  if (better !== 0) return better < 0;
+  return a.created === b.created ? a.uid < b.uid : a.created < b.created;
+}
+
+/** What an object's claim to a target rests on; undefined when it has none. */
+export function standingOf(
+  endpoint: GpuEndpoint,
+  target: Target,
+  entry: JournalEntry | undefined,
+): Standing | undefined {
+  const { spec, status, metadata } = endpoint;
+  const bound = boundID(endpoint, entry);
+  if (target.kind === "AppName") {
+    // An adopted endpoint has an app name of its own. A generated name holds a hash of the UID: nobody else can have it.
+    if (spec.appName === undefined) return spec.adoption === undefined ? "Generated" : undefined;
+    if (bound === undefined && entry !== undefined) return "Submitting";
+    if (bound === undefined && spec.adoption !== undefined) return undefined;
+  } else if (bound !== undefined && bound !== target.value) {
+    return undefined;
+  }
+  if (bound !== undefined) return status?.submission !== undefined || entry !== undefined ? "Created" : "Bound";
+  const paused = metadata.annotations?.[ANNOTATIONS.paused] === "true";
+  return paused || metadata.deletionTimestamp !== undefined ? undefined : "Waiting";
+}
+
+/** Whether a change of an object can let another one have its targets. */
+export function freesTargets(previous: GpuEndpoint, next: GpuEndpoint): boolean {
+  const facts = ({ metadata, status }: GpuEndpoint) => [
+    metadata.uid,
+    metadata.deletionTimestamp !== undefined,
+    metadata.annotations?.[ANNOTATIONS.paused] === "true",
+    status?.endpointID,
+  ];
+  return JSON.stringify(facts(previous)) !== JSON.stringify(facts(next));
+}
+
+function boundID({ status }: GpuEndpoint, entry: JournalEntry | undefined): string | undefined {
+  return entry?.outcome?.["endpointID"] || status?.endpointID || undefined;
+}
+
+/** One spelling for each service, so that a slash at the end makes no other one of it. */
+function serviceOf(baseURL: string): string {
+  const url = URL.parse(baseURL);
+  return url === null ? baseURL : `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}
+
+/** Whether an object was last used with this service; one that has never said counts as if. */
+function isAt({ status }: GpuEndpoint, service: string): boolean {
+  return status?.account === undefined || serviceOf(status.account.baseURL) === service;
+}
+
+function denial({ kind, value }: Target): string {
+  return kind === "EndpointID"
+    ? `endpoint ID ${value} is already bound to another GpuEndpoint in this cluster: nothing of it is read or changed; delete this object, or delete the other one first with deletionPolicy Retain`
+    : `appName ${value} is already used by another GpuEndpoint in this cluster: nothing is read or sent; delete this object and create it with another appName`;
+}
