@@ -79,29 +79,57 @@ async function run(flags: Flags): Promise<number> {
       // Without an account object there need not be a cluster to ask.
       const objects = account.ref === undefined ? [] : await clusterEndpoints(await cluster.open());
       const managed = new Set(objects.flatMap(endpointIDsOf));
-      const wanted = records.filter(({ id }) => flags.includeManaged || !managed.has(id));
-      const ids = new Set(wanted.map(({ id }) => id));
-      const others = objects.filter((object) => !endpointIDsOf(object).some((id) => ids.has(id)));
+      if (flags.includeManaged && account.ref === undefined) say(`warning: ${BLIND}`);
+      const all = records.filter(({ id }) => flags.includeManaged || !managed.has(id));
       const inNamespace = flags.namespace === undefined && account.ref?.kind === "Account";
       const namespace = inNamespace ? (await cluster.open()).namespace : flags.namespace;
+      const existing = byEndpointID(objects);
+      const wanted = all.filter(({ id }) => !isElsewhere(existing.get(id), namespace));
+      const ids = new Set(wanted.map(({ id }) => id));
+      const others = objects.filter((object) => !endpointIDsOf(object).some((id) => ids.has(id)));
+      for (const { id } of all) if (!ids.has(id)) say(elsewhere(id, existing.get(id)));
       const imported = importedEndpoints(wanted, {
         accountRef: account.ref,
         env: flags.env,
         managementPolicy: flags.managementPolicy,
         deletionPolicy: flags.deletionPolicy,
         namespace,
+        existing,
         reservedNames: others
           .filter(({ metadata }) => metadata.namespace === namespace)
           .map(({ metadata }) => metadata.name),
       });
       await write(imported, flags);
-      return report(imported, records.length - wanted.length, flags.out);
+      return report(imported, records.length - all.length, flags.out);
     } finally {
       await account.close();
     }
   } finally {
     await cluster.close();
   }
+}
+
+const BLIND =
+  "no cluster is asked, so a manifest may be a second GpuEndpoint of an endpoint; the operator stalls it (AlreadyBound)";
+
+/** The object that stands for each endpoint: one that is bound to it, else one that is to adopt it. */
+function byEndpointID(objects: readonly GpuEndpoint[]): Map<string, GpuEndpoint> {
+  const found = new Map<string, GpuEndpoint>();
+  for (const object of objects) {
+    for (const id of endpointIDsOf(object)) {
+      if (!found.has(id) || object.status?.endpointID === id) found.set(id, object);
+    }
+  }
+  return found;
+}
+
+function isElsewhere(object: GpuEndpoint | undefined, namespace: string | undefined): boolean {
+  return object !== undefined && namespace !== undefined && object.metadata.namespace !== namespace;
+}
+
+function elsewhere(id: string, object: GpuEndpoint | undefined): string {
+  const { namespace, name } = object?.metadata ?? {};
+  return `endpoint ${id}: GpuEndpoint ${namespace}/${name} stands for it: not written; import it with --namespace ${namespace}`;
 }
 
 /** The objects that may stand for endpoints; of the namespace alone where no more may be seen. */
@@ -115,9 +143,9 @@ async function clusterEndpoints({ kube, namespace }: OpenCluster): Promise<GpuEn
 
 async function write(imported: readonly ImportedEndpoint[], { out, force }: Flags): Promise<void> {
   // The Secret's file sorts first, and kubectl applies a directory in that order.
-  const files = imported.flatMap(({ name, endpoint, secret }) => [
-    ...(secret === undefined ? [] : [{ path: join(out, `${name}-env.secret.yaml`), text: secret, mode: 0o600 }]),
-    ...(endpoint === undefined ? [] : [{ path: join(out, `${name}.yaml`), text: endpoint, mode: 0o644 }]),
+  const files = imported.flatMap(({ file, endpoint, secret }) => [
+    ...(secret === undefined ? [] : [{ path: join(out, `${file}-env.secret.yaml`), text: secret, mode: 0o600 }]),
+    ...(endpoint === undefined ? [] : [{ path: join(out, `${file}.yaml`), text: endpoint, mode: 0o644 }]),
   ]);
   if (out === "-") {
     process.stdout.write(files.map(({ text }) => text).join("---\n"));

@@ -185,10 +185,13 @@ describe.sequential("an endpoint that one GpuEndpoint is bound to", () => {
     expect(first, first.stderr).toMatchObject({ code: 0 });
     expect(await tools(b).kubectl("apply", "--server-side", "-f", join(folder, "b"))).toMatchObject({ code: 0 });
     await waitForCondition(b, "GpuEndpoint", "imported", "Synced");
+    const elsewhere = await tools(a).mooring("import", ...account, ...select, "--out", join(folder, "none"));
+    expect(elsewhere.stderr).toContain(`GpuEndpoint ${b.namespace}/imported stands for it: not written`);
+    expect(elsewhere.stderr).toContain("0 written");
     // Without the cluster, no object of it is known.
     const blind = ["--base-url", b.simulator.url, "--api-key-file", key];
     const second = await tools(a).mooring("import", ...blind, ...select, "--out", join(folder, "a"));
-    expect(second, second.stderr).toMatchObject({ code: 0 });
+    expect(second, second.stderr).toMatchObject({ code: 0, stderr: expect.stringContaining("no cluster is asked") });
     const path = join(folder, "a", "imported.yaml");
     expect(await tools(a).kubectl("apply", "--server-side", "-f", path)).toMatchObject({ code: 0 });
     await a.patch("GpuEndpoint", "imported", { spec: { accountRef } });

@@ -1,7 +1,8 @@
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { API_VERSION } from "../../api/v1alpha1/meta.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { objectNames } from "./names.ts";
-import { type ImportOptions, importSpec } from "./spec.ts";
+import { definedOnly, type ImportOptions, importSpec, type SpecDraft } from "./spec.ts";
 import { manifestYaml, oneLine, quoted } from "./yaml.ts";
 
 export type ManifestOptions = ImportOptions & {
@@ -9,6 +10,8 @@ export type ManifestOptions = ImportOptions & {
   namespace: string | undefined;
   /** Names of other objects of that namespace. */
   reservedNames?: Iterable<string>;
+  /** GpuEndpoints that stand for endpoints already, by endpoint ID: the manifest is one of that object. */
+  existing?: ReadonlyMap<string, GpuEndpoint>;
 };
 
 /** One endpoint of the service as manifests. */
@@ -16,6 +19,8 @@ export type ImportedEndpoint = {
   id: string;
   /** `metadata.name` of the GpuEndpoint. */
   name: string;
+  /** Name of its file, without an extension: unique among those of an import. */
+  file: string;
   /** Values that could not be carried over: a line each, which begins with the endpoint. */
   problems: string[];
   /** The GpuEndpoint; undefined when none can stand for this endpoint. */
@@ -26,16 +31,23 @@ export type ImportedEndpoint = {
 
 /** Manifests in YAML for each endpoint, by name. Applied, they take the endpoints over and plan no change. */
 export function importedEndpoints(records: readonly EndpointRecord[], options: ManifestOptions): ImportedEndpoint[] {
-  const names = objectNames(records, options.reservedNames);
+  const { existing, reservedNames = [] } = options;
+  const taken = records.flatMap(({ id }) => existing?.get(id)?.metadata.name ?? []);
+  const unnamed = records.filter(({ id }) => existing?.has(id) !== true);
+  const names = objectNames(unnamed, [...reservedNames, ...taken]);
+  const nameOf = ({ id }: EndpointRecord) => existing?.get(id)?.metadata.name ?? names.get(id) ?? id;
   return records
-    .map((record) => importedEndpoint(record, names.get(record.id) ?? record.id, options))
+    .map((record) => importedEndpoint(record, nameOf(record), options))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function importedEndpoint(record: EndpointRecord, name: string, options: ManifestOptions): ImportedEndpoint {
   const secretName = `${name}-env`;
-  const { spec, secretData, problems, remarks } = importSpec(record, secretName, options);
-  const place = options.namespace === undefined ? {} : { namespace: options.namespace };
+  const present = options.existing?.get(record.id);
+  const { spec: drafted, secretData, problems, remarks } = importSpec(record, secretName, options);
+  const spec = drafted && present ? withImmutable(drafted, present) : drafted;
+  const namespace = present?.metadata.namespace ?? options.namespace;
+  const place = namespace === undefined ? {} : { namespace };
   const what = `endpoint ${record.id} ${quoted(record.name)}`;
   const comment = [
     `Imported from ${what}.`,
@@ -62,8 +74,15 @@ function importedEndpoint(record: EndpointRecord, name: string, options: Manifes
   return {
     id: record.id,
     name,
+    // Objects of several namespaces may have the same name; a name of ours has no dot.
+    file: namespace === options.namespace ? name : `${namespace}.${name}`,
     problems: problems.map((problem) => oneLine(`${what}: ${problem}${endpoint === undefined ? ": not written" : ""}`)),
     endpoint,
     secret,
   };
+}
+
+/** The API server takes no change of how an object came to its endpoint. */
+function withImmutable(draft: SpecDraft, { spec: { appName, adoption } }: GpuEndpoint): SpecDraft {
+  return definedOnly({ ...draft, appName, adoption });
 }

@@ -211,6 +211,6 @@ function remarksOf(record: EndpointRecord): string[] {
   return remarks;
 }
 
-function definedOnly(draft: SpecDraft): SpecDraft {
+export function definedOnly(draft: SpecDraft): SpecDraft {
   return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
 }

@@ -7,6 +7,7 @@ import { desiredEndpoint } from "../../../../src/controllers/gpu-endpoint/desire
 import { differences, ignoredFields } from "../../../../src/controllers/gpu-endpoint/drift.ts";
 import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { CLUSTER_UID, desiredOf, earlierOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
+import type { Change } from "../../../support/manifests.ts";
 
 const OPTIONS: ManifestOptions = {
   accountRef: { kind: "Account", name: "main" },
@@ -84,6 +85,36 @@ describe("an imported endpoint, applied, plans no change", () => {
       const mode = specOf(result).ignoreDrift === undefined ? "Match" : "Override";
       expect(specOf(result).adoption).toEqual({ endpointID: "ep-1", mode });
     }
+  });
+});
+
+describe("an endpoint that a GpuEndpoint stands for already", () => {
+  const other: EndpointRecord = { ...base, id: "ep-2", createdAt: 1 };
+  const object = (spec: Change) => endpointOf(spec, { name: "chat", namespace: "film", status: { conditions: [] } });
+
+  it.each<[string, Change]>([
+    ["created", {}],
+    ["created under a chosen app name", { appName: "chat-1" }],
+    ["adopted", { adoption: { endpointID: "ep-1", mode: "Override" } }],
+  ])("is written as that object when it was %s", (_, spec) => {
+    const existing = new Map([["ep-1", object(spec)]]);
+    const [first, second] = importedEndpoints(
+      [
+        { ...base, name: "chat" },
+        { ...other, name: "chat" },
+      ],
+      { ...OPTIONS, existing },
+    );
+    const written = parseDocument(first?.endpoint ?? "").toJS();
+    expect(written.metadata).toEqual({ name: "chat", namespace: "film" });
+    expect({ appName: written.spec.appName, adoption: written.spec.adoption }).toEqual({
+      appName: spec["appName"],
+      adoption: spec["adoption"],
+    });
+    expect(second?.name).toBe("chat-ep-2");
+    expect([first?.file, second?.file]).toEqual(["film.chat", "chat-ep-2"]);
+    const [there] = importedEndpoints([base], { ...OPTIONS, existing, namespace: "film" });
+    expect(there?.file).toBe("chat");
   });
 });
 
