@@ -221,16 +221,19 @@ export function createJournal(options: JournalOptions): Journal {
       if (fenced !== undefined) throw fenced;
       signal.throwIfAborted();
       live.set(intent.id, intent);
+      const written = Promise.withResolvers<void>();
+      const abort = () => written.reject(signal.reason);
+      signal.addEventListener("abort", abort, { once: true });
       try {
-        await new Promise<void>((resolve, reject) => {
-          waiters.push({ resolve, reject });
-          signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-          schedule();
-        });
+        waiters.push(written);
+        schedule();
+        await written.promise;
       } catch (error) {
         live.delete(intent.id); // never sent
         sweepLater();
         throw error;
+      } finally {
+        signal.removeEventListener("abort", abort); // the signal may live as long as the process
       }
     },
     record(id, outcome) {

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import {
   createJournal,
@@ -138,6 +139,18 @@ describe("group commit", () => {
     expect(w.store.writes.length).toBe(before);
     await until(() => w.store.writes.length > before, { ...w, stepMs: 5 });
     expect(storedIDs(w.store)).toEqual([]);
+  });
+
+  it("leaves no listener on the signal of a commit, however the commit ends", async () => {
+    const w = await world();
+    const journal = journalOf(w);
+    await journal.open(forever);
+    const { signal } = new AbortController();
+    const kept = watched(journal.commit(intent("a"), signal));
+    await until(() => kept.state === "kept", w);
+    const broken = watched(journal.commit({ ...intent("b"), key: "k".repeat(1_000_000) }, signal));
+    await until(() => broken.state === "broken", w);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("refuses what does not fit into a ConfigMap, says what to do, and goes on with the next", async () => {
