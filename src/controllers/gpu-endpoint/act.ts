@@ -86,7 +86,7 @@ export async function act(
   switch (plan.action) {
     case "Create": {
       if (entry !== undefined) shared.journal.settle(entry.id); // looked for long enough: it never took effect
-      const created = await createEndpoint(shared, account, input.kind, endpoint, desired, context);
+      const created = await createEndpoint(input, desired);
       Object.assign(written, created, { lastAppliedTime: rfc3339(now) });
       const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
       shared.recorder.event(endpoint, "Normal", "Created", "Create", note);

@@ -1,9 +1,8 @@
-import { randomUUID } from "node:crypto";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Submission } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
-import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
+import { submitOnce } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
 import { assertPresent, type Kind, type Shared } from "../shared.ts";
@@ -11,60 +10,41 @@ import { createBody, type DesiredEndpoint, updateBody } from "./desired.ts";
 
 export type Created = { endpointID: string; submission: Submission };
 
-/** A commit that took longer is not sent after: the lookup of a lost create counts on the intent's time. */
+/** After a longer commit nothing is sent: the lookup of a lost create relies on the intent's time. */
 const COMMIT_MS = 30_000;
 
+/** What a create needs. */
+export type CreateInput = {
+  shared: Shared;
+  account: AccountHandle;
+  kind: Kind<GpuEndpoint>;
+  endpoint: GpuEndpoint;
+  context: Pick<ReconcileContext, "signal">;
+};
+
 /**
- * Creates the endpoint under the journal's protocol: intent committed, then sent, then the outcome recorded. The entry
- * stays until the caller has the endpoint id in the status.
- * @throws ServiceError; when it cannot be known whether the service took the request, the intent stays in the journal
+ * Creates the endpoint at most once (submitOnce). The journal entry stays until the caller has the endpoint ID in the
+ * status.
+ * @throws the error of a create that was not accepted; when its outcome is unknown, the intent stays in the journal
  */
-export async function createEndpoint(
-  shared: Shared,
-  account: AccountHandle,
-  kind: Kind<GpuEndpoint>,
-  endpoint: GpuEndpoint,
-  desired: DesiredEndpoint,
-  { signal }: ReconcileContext,
-): Promise<Created> {
-  const { journal, clock } = shared;
+export async function createEndpoint(input: CreateInput, desired: DesiredEndpoint): Promise<Created> {
+  const { shared, account, kind, endpoint, context } = input;
   const { name, namespace, uid = "" } = endpoint.metadata;
   const body = createBody(desired);
-  const id = randomUUID();
   const specHash = hashOf(body);
   const attempt = (endpoint.status?.submission?.attempt ?? 0) + 1;
-  let began = 0;
-  let sent = false;
-  try {
-    const created = await account.client.createEndpoint(body, {
-      signal,
-      hidden: hiddenValues(desired),
-      commit: async () => {
-        assertPresent(kind, endpoint); // the rate limit may have made it wait for long
-        began = clock.monotonic();
-        const time = rfc3339(clock.now());
-        const key = `${namespace}/${name}`;
-        await journal.commit(
-          { id, kind: "GpuEndpoint", key, uid, operation: "createEndpoint", attempt, specHash, time },
-          signal,
-        );
-      },
-      beforeSend: async () => {
-        const seconds = (clock.monotonic() - began) / 1000;
-        if (seconds * 1000 > COMMIT_MS) throw new Error(`the journal took ${seconds} s for an intent: nothing is sent`);
-        shared.assertLeading();
-        sent = true;
-      },
-    });
-    journal.record(id, { endpointID: created.id });
-    return {
-      endpointID: created.id,
-      submission: { id, specHash, attempt, state: "Accepted", time: rfc3339(clock.now()) },
-    };
-  } catch (error) {
-    if (!sent || (error instanceof ServiceError && error.delivery !== "Unknown")) journal.settle(id);
-    throw error;
-  }
+  const result = await submitOnce(shared, {
+    intent: { kind: "GpuEndpoint", key: `${namespace}/${name}`, uid, operation: "createEndpoint", attempt, specHash },
+    assertWanted: () => assertPresent(kind, endpoint),
+    send: (options) => account.client.createEndpoint(body, { ...options, hidden: hiddenValues(desired) }),
+    outcomeOf: ({ id }) => ({ endpointID: id }),
+    maxCommitMs: COMMIT_MS,
+    signal: context.signal,
+  });
+  if (result.kind !== "Accepted") throw result.error;
+  const { id } = result.entry;
+  const time = rfc3339(shared.clock.now());
+  return { endpointID: result.value.id, submission: { id, specHash, attempt, state: "Accepted", time } };
 }
 
 /** Idempotent: a full body, sent only while this process surely leads. */

@@ -1,10 +1,9 @@
-import { randomUUID } from "node:crypto";
 import type { JobResult } from "../../api/v1alpha1/job.ts";
 import type { BoundAccount } from "../../api/v1alpha1/meta.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
-import { rfc3339 } from "../../clock.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
 import { failureOf } from "../service-failure.ts";
@@ -45,62 +44,58 @@ export type SubmitOptions<T extends Job> = {
 
 const STALLED_RETRY_MS = 5 * 60_000;
 
-/**
- * Sends one paid request under the journal's protocol: the intent is committed before a byte is written; the entry
- * stays until the caller has the outcome in the status. Never rejects.
- */
+/** Sends one paid request at most once (submitOnce). The journal entry stays until the status has the outcome. */
 export async function submit<T extends Job>(shared: Shared, options: SubmitOptions<T>): Promise<Answer> {
-  const { journal, clock } = shared;
-  const { kind, job, request, account, signal } = options;
+  const { kind, job, request, account } = options;
   const { name, namespace, uid = "" } = job.metadata;
-  const entry: JournalEntry = {
-    id: randomUUID(),
-    kind: kind.resource.kind,
-    key: `${namespace}/${name}`,
-    uid,
-    operation: request.operation,
-    attempt: options.attempt,
-    specHash: hashOf(request.body),
-    time: rfc3339(clock.now()),
-  };
-  const answer = { account: options.bound, entry };
-  let sent = false;
-  const commit = async () => {
-    assertWanted(kind, job);
-    entry.time = rfc3339(clock.now());
-    await journal.commit(entry, signal);
-  };
-  const beforeSend = async () => {
-    shared.assertLeading();
-    assertPresent(kind, job);
-    assertWanted(kind, job);
-    signal.throwIfAborted();
-    sent = true;
-    options.onSent();
-  };
-  try {
-    const accepted = await request.send({
-      client: account.client,
-      options: { signal, commit, beforeSend },
-      clock,
-      openArtifact: options.openArtifact,
-      onFirstAudio: options.onFirstAudio,
-    });
-    journal.record(entry.id, outcomeOf(accepted));
-    return { ...answer, kind: "Accepted", accepted };
-  } catch (error) {
-    if (sent && !(error instanceof ServiceError && error.delivery !== "Unknown")) {
-      if (error instanceof ServiceError) holdAccountOn(shared, account, error);
-      return { ...answer, kind: "Unknown", cause: messageOf(error) };
-    }
-    journal.settle(entry.id);
-    if (error instanceof WithdrawnError) return { ...answer, kind: "Withdrawn" };
-    if (isRefusal(error)) {
-      const reason = error.kind === "NotEntitled" ? "NotEntitled" : "InvalidSpec";
-      return { ...answer, kind: "Refused", reason, message: refusalMessage(error, kind.resource.kind) };
-    }
-    return { ...answer, kind: "NotTaken", ...notTaken(shared, account, error) };
+  const { operation, body } = request;
+  const result = await submitOnce<Accepted>(shared, {
+    intent: {
+      kind: kind.resource.kind,
+      key: `${namespace}/${name}`,
+      uid,
+      operation,
+      attempt: options.attempt,
+      specHash: hashOf(body),
+    },
+    assertWanted: () => {
+      assertPresent(kind, job);
+      assertWanted(kind, job);
+    },
+    send: (sendOptions) =>
+      request.send({
+        client: account.client,
+        options: sendOptions,
+        clock: shared.clock,
+        openArtifact: options.openArtifact,
+        onFirstAudio: options.onFirstAudio,
+      }),
+    outcomeOf,
+    onSent: options.onSent,
+    signal: options.signal,
+  });
+  return answerOf(shared, options, result);
+}
+
+/** What the result of a request means for its job. */
+function answerOf<T extends Job>(
+  shared: Shared,
+  { kind, account, bound }: SubmitOptions<T>,
+  result: SubmitOnceResult<Accepted>,
+): Answer {
+  const answer = { account: bound, entry: result.entry };
+  if (result.kind === "Accepted") return { ...answer, kind: "Accepted", accepted: result.value };
+  if (result.kind === "Unknown") {
+    if (result.error instanceof ServiceError) holdAccountOn(shared, account, result.error);
+    return { ...answer, kind: "Unknown", cause: messageOf(result.error) };
   }
+  const { error } = result;
+  if (error instanceof WithdrawnError) return { ...answer, kind: "Withdrawn" };
+  if (isRefusal(error)) {
+    const reason = error.kind === "NotEntitled" ? "NotEntitled" : "InvalidSpec";
+    return { ...answer, kind: "Refused", reason, message: refusalMessage(error, kind.resource.kind) };
+  }
+  return { ...answer, kind: "NotTaken", ...notTaken(shared, account, error) };
 }
 
 /** A refused key holds the account, whatever is known of the request that met it. */

@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+import { type Clock, rfc3339 } from "../clock.ts";
+import { ServiceError } from "../provider/errors.ts";
+import type { Intent, Journal, JournalEntry } from "./journal.ts";
+
+/**
+ * Sends a request that creates or costs something at most once.
+ *
+ * # Expected flow
+ * 1. The caller looks for an entry of the object in the journal. With an entry, it does not call `submitOnce`.
+ * 2. `send` waits for the account's rate limit, then awaits `commit`: the intent is written to etcd.
+ * 3. `send` awaits `beforeSend` and writes the request to a socket.
+ * 4. `submitOnce` returns. For `Accepted` the journal holds the outcome, for `Unknown` the intent without an outcome.
+ *    For `NotSent` and `Refused` the entry is gone.
+ * 5. The caller writes the outcome to the object's status, and then calls `journal.settle(entry.id)`.
+ *
+ * # Guarantees
+ * - The intent is in etcd, under this process's epoch, before the first byte leaves.
+ * - The lease and `assertWanted` are checked before the commit and again before the first byte. Nothing is sent when a
+ *   check fails, when the journal is fenced, when the signal is aborted, or when the commit takes longer than
+ *   `maxCommitMs`.
+ * - An entry without an outcome stays until the caller settles it. When the process ends at any step, the next leader
+ *   finds either no entry (nothing was sent), an entry without an outcome (unknown), or an entry with its outcome.
+ * - It never rejects and never sends a second request.
+ *
+ * # Assumptions
+ * - `send` awaits `commit` and `beforeSend` once each, in this order, sends nothing before `beforeSend` has resolved, and
+ *   sends one request at most. It throws what these two throw.
+ * - Errors of the service are `ServiceError`. Its `delivery` is the verdict; any other error after `beforeSend` has
+ *   resolved leaves the outcome unknown.
+ * - One process at a time has an epoch of the journal.
+ *
+ * # Errors
+ * - `NotSent`: no byte left. The error is that of a check, of the journal (`FencedError`), of the signal, or a
+ *   `ServiceError` with delivery `NotSent`. The request can be sent again.
+ * - `Refused`: the service's response proves that nothing happened.
+ * - `Unknown`: the request can have taken effect. Look for its effect, or ask the user, before another request is sent.
+ */
+export async function submitOnce<T>(deps: SubmitOnceDeps, request: SubmitOnceRequest<T>): Promise<SubmitOnceResult<T>> {
+  const { journal, clock } = deps;
+  const { signal, maxCommitMs } = request;
+  const entry: JournalEntry = { id: randomUUID(), ...request.intent, time: rfc3339(clock.now()) };
+  let commitBegan = 0;
+  let sent = false;
+
+  const assertSendable = () => {
+    deps.assertLeading();
+    request.assertWanted();
+    signal.throwIfAborted();
+  };
+
+  const commit = async () => {
+    assertSendable(); // the request can have waited for the rate limit for minutes
+    commitBegan = clock.monotonic();
+    entry.time = rfc3339(clock.now());
+    await journal.commit(entry, signal);
+  };
+
+  const beforeSend = async () => {
+    const commitMs = clock.monotonic() - commitBegan;
+    if (maxCommitMs !== undefined && commitMs > maxCommitMs) {
+      throw new Error(
+        `the journal needed ${commitMs / 1000} s to commit an intent, more than ${maxCommitMs / 1000} s: nothing is sent`,
+      );
+    }
+    assertSendable();
+    sent = true;
+    request.onSent?.();
+  };
+
+  try {
+    const value = await request.send({ signal, commit, beforeSend });
+    journal.record(entry.id, request.outcomeOf(value));
+    return { kind: "Accepted", entry, value };
+  } catch (error) {
+    const delivery = sent ? deliveryOf(error) : "NotSent";
+    if (delivery === "Unknown") return { kind: "Unknown", entry, error };
+    journal.settle(entry.id);
+    if (error instanceof ServiceError && delivery === "Refused") return { kind: "Refused", entry, error };
+    return { kind: "NotSent", entry, error };
+  }
+}
+
+export type SubmitOnceDeps = {
+  journal: Pick<Journal, "commit" | "record" | "settle">;
+  clock: Clock;
+  /** Throws unless this process holds the lease. */
+  assertLeading: () => void;
+};
+
+/** What `send` hands to the call of the service. */
+export type SendOptions = { signal: AbortSignal; commit: () => Promise<void>; beforeSend: () => Promise<void> };
+
+export type SubmitOnceRequest<T> = {
+  intent: Omit<Intent, "id" | "time">;
+  /** Throws when the object no longer wants the request: it is deleted, suspended or changed. */
+  assertWanted(): void;
+  send(options: SendOptions): Promise<T>;
+  /** What the journal keeps of an accepted request. */
+  outcomeOf(value: T): Record<string, string>;
+  /** Called right before the first byte leaves. */
+  onSent?(): void;
+  /** Longest time between the start of the commit and the first byte, ms. Default: no limit. */
+  maxCommitMs?: number;
+  signal: AbortSignal;
+};
+
+export type SubmitOnceResult<T> = { entry: JournalEntry } & (
+  | { kind: "Accepted"; value: T }
+  | { kind: "NotSent"; error: unknown }
+  | { kind: "Refused"; error: ServiceError }
+  | { kind: "Unknown"; error: unknown }
+);
+
+function deliveryOf(error: unknown): ServiceError["delivery"] {
+  return error instanceof ServiceError ? error.delivery : "Unknown";
+}

@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import { createEndpoint } from "../../../../src/controllers/gpu-endpoint/apply.ts";
+import { createStore } from "../../../../src/runtime/store.ts";
+import { desiredOf, endpointOf } from "../../../support/endpoints.ts";
+import { createObjectStore } from "../../../support/object-store.ts";
+import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
+import { accountAt, scriptedService } from "../../../support/service-account.ts";
+import { sharedOf } from "../../../support/shared.ts";
+
+const context = { signal: new AbortController().signal, log: silentLog };
+
+/** An endpoint whose create is about to be sent; `onCommit` runs while its intent is written to the journal. */
+async function setUp(onCommit: (remove: () => void) => void = () => {}) {
+  const endpoint = endpointOf();
+  const kind = { resource: gpuEndpointResource, store: createStore<typeof endpoint>() };
+  kind.store.upsert(endpoint);
+  const objects = createObjectStore();
+  const api = await scriptedApi((request) => {
+    if (request.method === "PUT") onCommit(() => kind.store.remove(endpoint));
+    return objects.script(request);
+  });
+  const service = await scriptedService(() => ({ body: { id: "ep-1" } }));
+  const shared = sharedOf(api.client, gpuEndpointResource);
+  await shared.journal.open(context.signal);
+  const account = accountAt(service.url);
+  const create = () => createEndpoint({ shared, account, kind, endpoint, context }, desiredOf(endpoint));
+  return { create, service, journal: shared.journal };
+}
+
+it("a create stays in the journal, with its endpoint, until the status has it", async () => {
+  const { create, journal } = await setUp();
+  expect(await create()).toMatchObject({ endpointID: "ep-1", submission: { attempt: 1, state: "Accepted" } });
+  expect(journal.entries()).toMatchObject([
+    { kind: "GpuEndpoint", key: "team/echo", operation: "createEndpoint", outcome: { endpointID: "ep-1" } },
+  ]);
+});
+
+it("an endpoint that is deleted while its intent is committed is not created", async () => {
+  const { create, service, journal } = await setUp((remove) => remove());
+  await expect(create()).rejects.toThrow("GpuEndpoint team/echo was deleted before its request was sent");
+  expect([service.requests, journal.entries()]).toEqual([[], []]);
+});
