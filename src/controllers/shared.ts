@@ -8,7 +8,7 @@ import { compact } from "../runtime/informer.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
 import type { ReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf, type Store } from "../runtime/store.ts";
-import type { Journal, JournalEntry } from "../submission/journal.ts";
+import type { Journal } from "../submission/journal.ts";
 import type { PaidWork } from "../submission/spending-admission.ts";
 import type { AccountRegistry } from "./account/registry.ts";
 
@@ -60,40 +60,6 @@ export async function patchStatus<T extends KubeObject>(
     ),
   );
 }
-
-/**
- * The object of a key is gone: what the journal still holds of it has nobody to report to but the log. Called from the
- * key's own reconcile, so that no submission of it is under way.
- */
-export function settleGone(
-  shared: Pick<Shared, "journal" | "log">,
-  { resource }: Pick<Kind<KubeObject>, "resource">,
-  key: string,
-  /** UID of the object that has the key now, if one has. */
-  present?: string,
-): void {
-  for (const entry of shared.journal.entries()) {
-    if (entry.kind !== resource.kind || entry.key !== key || entry.uid === present) continue;
-    shared.log.warn({ ...entry }, GONE_MESSAGE);
-    shared.journal.settle(entry.id);
-  }
-}
-
-/** At a takeover: an intent whose object is gone has nobody to report to but the log; it may have been sent and be charged. */
-export function settleLeft(
-  { journal, log }: Pick<Shared, "journal" | "log">,
-  left: readonly JournalEntry[],
-  objects: Iterable<KubeObject>,
-): void {
-  const uids = new Set([...objects].map(({ metadata }) => metadata.uid));
-  for (const entry of left) {
-    if (uids.has(entry.uid)) continue;
-    log.warn({ ...entry }, GONE_MESSAGE);
-    journal.settle(entry.id);
-  }
-}
-
-export const GONE_MESSAGE = "the object of this submission is gone; it may have been sent and charged";
 
 /** Throws when the object was deleted (or made anew) meanwhile. Called right before a request goes out for it. */
 export function assertPresent<T extends KubeObject>({ store, resource }: Kind<T>, object: T): void {

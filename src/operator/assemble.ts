@@ -25,7 +25,7 @@ import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/orphans
 import { createJobReconciler } from "../controllers/jobs/controller.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
 import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
-import { type Kind, type Shared, settleLeft } from "../controllers/shared.ts";
+import type { Kind, Shared } from "../controllers/shared.ts";
 import { speechJobAdapter } from "../controllers/speech-job/adapter.ts";
 import { videoJobAdapter } from "../controllers/video-job/adapter.ts";
 import type { KubeClient } from "../kube/client.ts";
@@ -42,6 +42,7 @@ import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts"
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf } from "../runtime/store.ts";
 import type { Journal } from "../submission/journal.ts";
+import { settleLeft } from "../submission/settle.ts";
 import { createPaidWork, NO_ALLOWANCE } from "../submission/spending-admission.ts";
 import { createSubmissions } from "../submission/submissions.ts";
 import { createInformers } from "./informers.ts";

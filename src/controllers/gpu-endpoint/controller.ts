@@ -3,9 +3,10 @@ import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import { ANNOTATIONS, FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { settleGone } from "../../submission/settle.ts";
 import type { Resolved } from "../account/registry.ts";
 import { referencesOf } from "../references.ts";
-import { type Kind, patchStatus, type Shared, setFinalizer, settleGone } from "../shared.ts";
+import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import { type Converged, unclaimed } from "./act.ts";
 import { createClaims } from "./claims.ts";
 import { converge } from "./converge.ts";
@@ -34,7 +35,7 @@ export function createGpuEndpointReconciler(
 
   const reconcile: Reconcile = async ({ key }, context) => {
     let endpoint = kind.store.get(key);
-    settleGone(shared, kind, key, endpoint?.metadata.uid);
+    settleGone(shared, { kind: kind.resource.kind, key }, endpoint?.metadata.uid);
     if (endpoint === undefined) {
       shared.references.forget(referenceKey(key));
       shared.exports.forget(referenceKey(key));

@@ -1,8 +1,9 @@
 import { ANNOTATIONS, FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { settleGone } from "../../submission/settle.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import { patchStatus, type Shared, setFinalizer, settleGone } from "../shared.ts";
+import { patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import { abandonCopies, copyResults, keyOfResult } from "./copies.ts";
 import { announce, announceGone } from "./events.ts";
 import { afterFinish } from "./finish.ts";
@@ -37,7 +38,8 @@ export function createJobReconciler<T extends Job>(
     const last = known.get(key);
     if (last !== undefined && last.metadata.uid !== job?.metadata.uid) gone(key, last);
     if (last === undefined || submissions.find(last.metadata.uid ?? "") === undefined) {
-      settleGone(shared, kind, key, job?.metadata.deletionTimestamp === undefined ? job?.metadata.uid : undefined);
+      const present = job?.metadata.deletionTimestamp === undefined ? job?.metadata.uid : undefined;
+      settleGone(shared, { kind: kind.resource.kind, key }, present);
     }
     if (job === undefined) return undefined;
     if (job.metadata.deletionTimestamp !== undefined) return leave(key, job, context);

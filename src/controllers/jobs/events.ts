@@ -1,6 +1,6 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
+import { GONE_MESSAGE } from "../../submission/settle.ts";
 import type { Shared } from "../shared.ts";
-import { GONE_MESSAGE } from "../shared.ts";
 import type { Answer } from "./submit.ts";
 import type { Job, JobStatus } from "./types.ts";
 
