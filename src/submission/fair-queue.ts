@@ -1,0 +1,104 @@
+/**
+ * A queue whose groups take turns: first in, first out within a group, and one entry of each group per round. So one
+ * group's thousands never delay another group's first entry. Every method takes constant time (`push`, `remove` and
+ * `shift` amortized), except `first`.
+ */
+export type FairQueue<T> = {
+  /** Adds an entry at the end of its group. @throws Error when the queue has an entry of this key */
+  push(group: string, key: string, value: T): void;
+  get(key: string): T | undefined;
+  /** Whether the entry was in the queue. */
+  remove(key: string): boolean;
+  /** The entry that goes next. */
+  peek(): { key: string; value: T } | undefined;
+  /** Removes the entry that goes next; its group goes again after all others. */
+  shift(): { key: string; value: T } | undefined;
+  /**
+   * How many entries of its own group go before it, 0 for the first. Entries that were removed from between count until
+   * the queue has passed them.
+   */
+  ahead(key: string): number;
+  /** The values of at most `count` entries, group by group. */
+  first(count: number): T[];
+  size(): number;
+};
+
+type Entry<T> = { key: string; value: T; group: Group<T>; index: number };
+/** `entries` has no entry before `head`; a removed entry is undefined. `passed`: entries that were cut off the front. */
+type Group<T> = { name: string; entries: (Entry<T> | undefined)[]; head: number; passed: number };
+
+/** Below this length the front of a group is not worth cutting off. */
+const CUT_FROM = 64;
+
+export function createFairQueue<T>(): FairQueue<T> {
+  const entries = new Map<string, Entry<T>>();
+  /** In the order of their turns; none is empty. */
+  const groups = new Map<string, Group<T>>();
+
+  function firstOf(group: Group<T>): Entry<T> | undefined {
+    return group.entries[group.head];
+  }
+
+  function remove(key: string): boolean {
+    const entry = entries.get(key);
+    if (entry === undefined) return false;
+    entries.delete(key);
+    const { group } = entry;
+    group.entries[entry.index - group.passed] = undefined;
+    skipRemoved(group);
+    if (firstOf(group) === undefined) groups.delete(group.name);
+    return true;
+  }
+
+  function peek(): Entry<T> | undefined {
+    for (const group of groups.values()) return firstOf(group);
+    return undefined;
+  }
+
+  return {
+    push(name, key, value) {
+      if (entries.has(key)) throw new Error(`the queue has an entry ${key} already`);
+      const group = groups.get(name) ?? { name, entries: [], head: 0, passed: 0 };
+      const entry = { key, value, group, index: group.passed + group.entries.length };
+      groups.set(name, group);
+      group.entries.push(entry);
+      entries.set(key, entry);
+    },
+    get: (key) => entries.get(key)?.value,
+    remove,
+    peek,
+    shift() {
+      const entry = peek();
+      if (entry === undefined) return undefined;
+      const { group } = entry;
+      groups.delete(group.name);
+      groups.set(group.name, group); // to the end: the other groups go first
+      remove(entry.key);
+      return entry;
+    },
+    ahead(key) {
+      const entry = entries.get(key);
+      return entry === undefined ? 0 : entry.index - entry.group.passed - entry.group.head;
+    },
+    first(count) {
+      const values: T[] = [];
+      for (const group of groups.values()) {
+        for (let i = group.head; i < group.entries.length && values.length < count; i++) {
+          const entry = group.entries[i];
+          if (entry !== undefined) values.push(entry.value);
+        }
+      }
+      return values;
+    },
+    size: () => entries.size,
+  };
+}
+
+/** Moves the head to the next entry that is left, and cuts the front off when it is most of the array. */
+function skipRemoved<T>(group: Group<T>): void {
+  while (group.head < group.entries.length && group.entries[group.head] === undefined) group.head++;
+  if (group.head < CUT_FROM || group.head * 2 < group.entries.length) return;
+  group.entries.splice(0, group.head);
+  group.passed += group.head;
+  group.head = 0;
+}
