@@ -8,8 +8,8 @@ import { compact } from "../runtime/informer.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
 import type { ReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf, type Store } from "../runtime/store.ts";
+import type { SpendingAdmission } from "../submission/admission.ts";
 import type { Journal } from "../submission/journal.ts";
-import type { PaidWork } from "../submission/spending-admission.ts";
 import type { AccountRegistry } from "./account/registry.ts";
 
 /** What every controller of ours works with. */
@@ -21,8 +21,8 @@ export type Shared = {
   journal: Journal;
   recorder: EventRecorder;
   accounts: AccountRegistry;
-  /** Budgets and numbers of tasks that new paid work has to wait for. */
-  paidWork: PaidWork;
+  /** Decides when a job may send its paid request. */
+  admission: SpendingAdmission;
   /** Notices changes of the Secrets and ConfigMaps that a spec refers to. Keys: `PLURAL:NAMESPACE/NAME`. */
   references: ReferencePoller;
   /** Notices what is done to the objects that an endpoint is exported to. The same keys. */

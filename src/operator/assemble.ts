@@ -25,6 +25,7 @@ import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/orphans
 import { createJobReconciler } from "../controllers/jobs/controller.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
 import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
+import type { Answer } from "../controllers/jobs/submit.ts";
 import type { Kind, Shared } from "../controllers/shared.ts";
 import { speechJobAdapter } from "../controllers/speech-job/adapter.ts";
 import { videoJobAdapter } from "../controllers/video-job/adapter.ts";
@@ -41,10 +42,11 @@ import type { Metrics } from "../runtime/metrics.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf } from "../runtime/store.ts";
+import { createSpendingAdmission } from "../submission/admission.ts";
+import { NO_ALLOWANCE } from "../submission/allowance.ts";
 import type { Journal } from "../submission/journal.ts";
+import { createRunningRequests } from "../submission/running.ts";
 import { settleLeft } from "../submission/settle.ts";
-import { createPaidWork, NO_ALLOWANCE } from "../submission/spending-admission.ts";
-import { createSubmissions } from "../submission/submissions.ts";
 import { createInformers } from "./informers.ts";
 import { createServiceMetrics } from "./provider-metrics.ts";
 import { watchEachOther } from "./watches.ts";
@@ -124,7 +126,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
   const references = createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS });
   const exports = createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS });
   const stores = createStoreRegistry((key) => artifactStores.store.get(key) !== undefined);
-  const paidWork = createPaidWork({
+  const admission = createSpendingAdmission({
     clock,
     allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
     inFlight: (key) => dependants.inFlight(key),
@@ -137,7 +139,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     journal,
     recorder,
     accounts,
-    paidWork,
+    admission,
     references,
     exports,
     clusterUID: options.clusterUID,
@@ -168,7 +170,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
   const serviceMetrics = createServiceMetrics(
     metrics.registry,
     () => accounts,
-    () => paidWork,
+    () => admission,
   );
   const wiring = {
     namespaceLabels: createNamespaceLabels(kube, clock),
@@ -241,7 +243,11 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     ACCOUNT_WORKERS,
   );
   add(endpoints, createGpuEndpointReconciler(shared, kindOf(endpoints), endpointMetrics));
-  const jobs = { submissions: createSubmissions({ clock, random }), copies: createCopies({ clock, random }), stores };
+  const jobs = {
+    running: createRunningRequests<Answer>({ clock, random, admission }),
+    copies: createCopies({ clock, random }),
+    stores,
+  };
   add(
     speechJobs,
     createJobReconciler(shared, speechJobAdapter(kindOf(speechJobs)), jobs, (key) => enqueue(speechJobResource, key)),
@@ -270,7 +276,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
       {
         name: "submissions",
         start: () => undefined,
-        drain: (deadline: AbortSignal) => jobs.submissions.drain(deadline),
+        drain: (deadline: AbortSignal) => jobs.running.drain(deadline),
         stop: async () => {
           await jobs.copies.stop();
           await Promise.all([...stores.entries()].map(([, { handle }]) => handle?.dispose()));

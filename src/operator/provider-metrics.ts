@@ -3,14 +3,14 @@ import type { AccountKey, AccountRegistry } from "../controllers/account/registr
 import { formatYuan } from "../money.ts";
 import type { CallEvent } from "../provider/http/call.ts";
 import { OPERATION_NAMES } from "../provider/operations.ts";
-import type { PaidWork } from "../submission/spending-admission.ts";
+import type { SpendingAdmission } from "../submission/admission.ts";
 import { registerSpendMetrics } from "./billing-metrics.ts";
 
 /** Metrics of the remote side, all `mooring_`; labels have as many values as there are accounts and operations. */
 export function createServiceMetrics(
   registry: Registry,
   accounts: () => AccountRegistry | undefined,
-  paidWork: () => Pick<PaidWork, "waiting">,
+  admission: () => Pick<SpendingAdmission, "waiting">,
 ) {
   const registers = [registry];
   const calls = new Counter({
@@ -78,12 +78,12 @@ export function createServiceMetrics(
   });
   new Gauge({
     name: "mooring_jobs_waiting",
-    help: "Jobs that wait for the account's budget or for maxConcurrentTasks",
+    help: "Jobs that wait for the account's budget, for maxConcurrentTasks or for their turn at its rate limit",
     labelNames: ["account"],
     registers,
     collect() {
       this.reset();
-      for (const [account] of accounts()?.entries() ?? []) this.set({ account }, paidWork().waiting(account));
+      for (const [account] of accounts()?.entries() ?? []) this.set({ account }, admission().waiting(account));
     },
   });
   new Gauge({

@@ -11,7 +11,7 @@ import { createLimiter } from "../../src/provider/http/limiter.ts";
 import { createTransport } from "../../src/provider/http/transport.ts";
 import { createAccountBills } from "../../src/provider/money/spend.ts";
 import { createTaskPoller } from "../../src/provider/tasks/poller.ts";
-import { NO_ALLOWANCE } from "../../src/submission/spending-admission.ts";
+import { NO_ALLOWANCE } from "../../src/submission/allowance.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
 export type ServiceRequest = { method: string; path: string; authorization: string | undefined; body: unknown };

@@ -5,8 +5,9 @@ import type { KubeClient } from "../../src/kube/client.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import { createEventRecorder } from "../../src/runtime/recorder.ts";
 import { createReferencePoller } from "../../src/runtime/reference-poller.ts";
+import { createSpendingAdmission } from "../../src/submission/admission.ts";
+import { NO_ALLOWANCE } from "../../src/submission/allowance.ts";
 import { createJournal } from "../../src/submission/journal.ts";
-import { createPaidWork, NO_ALLOWANCE } from "../../src/submission/spending-admission.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
 /** What every controller shares, over a client of a scripted API server; no account is known unless `change` brings some. */
@@ -28,7 +29,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<S
     references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
     exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
     clusterUID: "cluster",
-    paidWork: createPaidWork({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
+    admission: createSpendingAdmission({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
     assertLeading: () => {},
     ...change,
   };

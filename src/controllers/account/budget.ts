@@ -3,6 +3,7 @@ import type { ConditionUpdate } from "../../api/v1alpha1/conditions.ts";
 import { rfc3339 } from "../../clock.ts";
 import { formatYuan, type Money, parseYuan } from "../../money.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
+import type { BudgetState } from "../../submission/allowance.ts";
 
 const SHOWN_BUDGETS = 100;
 
@@ -16,14 +17,6 @@ export type MoneyView = {
   /** Why the last reading of a part failed. */
   failures?: { keys: string | undefined; bills: string | undefined };
 };
-
-export type BudgetState =
-  /** Not read yet, not readable, or it does not name the key that counts. */
-  | { kind: "Unknown"; message: string }
-  /** Nothing limits what may be spent. */
-  | { kind: "Unlimited"; message: string }
-  /** `headroom`: what may be spent until the budget is exceeded; 0 or less when it is. */
-  | { kind: "Limited"; headroom: Money; message: string };
 
 /** What the budget of an account leaves for new paid work: the least of what its key budgets and its bills leave. Pure. */
 export function budgetState(spec: BudgetSpec, view: MoneyView): BudgetState {

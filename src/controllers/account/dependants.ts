@@ -6,8 +6,8 @@ import type { VideoJob } from "../../api/v1alpha1/video-job.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { type Indexer, keyOf, type Store } from "../../runtime/store.ts";
-import type { Work } from "../../submission/spending-admission.ts";
-import { paidOperation } from "../jobs/types.ts";
+import type { Work } from "../../submission/account-line.ts";
+import { workOf } from "../jobs/types.ts";
 import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } from "./registry.ts";
 
 type Kinds = {
@@ -73,7 +73,7 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
         store
           .byIndex("account", key)
           .filter((job) => IN_FLIGHT.includes(job.status?.phase ?? "Pending") && belongs(job, key))
-          .map((job) => ({ uid: job.metadata.uid, operation: paidOperation(job) })),
+          .map((job) => workOf(job)),
       ),
     users(key, limit = 3) {
       const jobs = kinds.jobs.flatMap(({ resource, store }) =>

@@ -149,9 +149,9 @@ export function createAccountMemory(
       billing: () => facts.billing,
       billsWanted: () => accounts.get(key)?.state.kind === "Ready",
       budget: () => facts.budget,
-      moneyUrgency: () => shared.paidWork.urgency(key),
+      moneyUrgency: () => shared.admission.urgency(key),
       onMoney: (used, startedAt) => {
-        shared.paidWork.moneyRead(key, used, startedAt);
+        shared.admission.moneyRead(key, used, startedAt);
         wiring.onMoney(key);
       },
       onMoneyFailed: () => wiring.onMoney(key),

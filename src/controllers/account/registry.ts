@@ -10,8 +10,8 @@ import type { KeyBudget } from "../../provider/money/money-records.ts";
 import type { AccountBills } from "../../provider/money/spend.ts";
 import type { TaskPoller } from "../../provider/tasks/poller.ts";
 import type { EndpointLimits } from "../../provider/wire/limits.ts";
-import type { Allowance } from "../../submission/spending-admission.ts";
-import type { BudgetSpec, BudgetState } from "./budget.ts";
+import type { Allowance, BudgetState } from "../../submission/allowance.ts";
+import type { BudgetSpec } from "./budget.ts";
 import type { MissingEndpoint } from "./vanished.ts";
 
 /** `Account/NAMESPACE/NAME` or `ClusterAccount/NAME`. */

@@ -14,7 +14,7 @@ import { type JobState, stateOf } from "./states.ts";
 import { jobStatusOf } from "./status.ts";
 import type { Step } from "./steps.ts";
 import { submit } from "./submit.ts";
-import { type Job, type JobAdapter, paidOperation } from "./types.ts";
+import { type Job, type JobAdapter, workOf } from "./types.ts";
 
 /** Runs the jobs of one kind: see, decide, act, report. Both kinds share all of it; `machine.ts` has the table. */
 export function createJobReconciler<T extends Job>(
@@ -24,8 +24,8 @@ export function createJobReconciler<T extends Job>(
   enqueue: (key: string) => void,
 ): Reconcile {
   const { kind } = adapter;
-  const { clock, journal } = shared;
-  const { submissions, copies } = wiring;
+  const { admission, clock, journal } = shared;
+  const { running, copies } = wiring;
   /** Jobs that are not finished, as they were seen last: who was deleted, and whose task goes on. */
   const known = new Map<string, T>();
   /** Whose tasks are followed, so that a deleted job's task is not polled for ever. */
@@ -37,7 +37,7 @@ export function createJobReconciler<T extends Job>(
     const job = kind.store.get(key);
     const last = known.get(key);
     if (last !== undefined && last.metadata.uid !== job?.metadata.uid) gone(key, last);
-    if (last === undefined || submissions.find(last.metadata.uid ?? "") === undefined) {
+    if (last === undefined || running.find(last.metadata.uid ?? "") === undefined) {
       const present = job?.metadata.deletionTimestamp === undefined ? job?.metadata.uid : undefined;
       settleGone(shared, { kind: kind.resource.kind, key }, present);
     }
@@ -45,6 +45,7 @@ export function createJobReconciler<T extends Job>(
     if (job.metadata.deletionTimestamp !== undefined) return leave(key, job, context);
     if (job.spec.managedBy !== undefined || job.metadata.annotations?.[ANNOTATIONS.paused] === "true") {
       unfollow(key);
+      admission.withdraw(job.metadata.uid ?? "");
       return undefined;
     }
     return work(key, await acknowledge(key, job, context), context);
@@ -52,7 +53,7 @@ export function createJobReconciler<T extends Job>(
 
   async function work(key: string, job: T, context: ReconcileContext): Promise<Result> {
     const { uid = "" } = job.metadata;
-    const state = stateOf(job.status, unsettled(shared, job), submissions.find(uid) !== undefined);
+    const state = stateOf(job.status, unsettled(shared, job), running.find(uid) !== undefined);
     if (state.kind === "Succeeded" || state.kind === "Failed") {
       finished(key, uid);
       return afterFinish(shared, adapter, job, context);
@@ -62,7 +63,7 @@ export function createJobReconciler<T extends Job>(
     const sight = await see(shared, wiring, adapter, job, state, () => enqueue(key), context.signal);
     if (sight === undefined) return undefined;
     const { seen } = sight;
-    if (seen.kind !== "NoTurn" && seen.kind !== "Clear") submissions.leave(uid);
+    if (seen.kind !== "NotAdmitted" && seen.kind !== "Clear") admission.withdraw(uid);
     const step = decide(state, seen, { job, now: clock.now() });
     if (step.send !== undefined) begin(key, job, state, step.send, sight);
     if (step.copy === true) await beginCopy(key, job, sight, context);
@@ -95,10 +96,10 @@ export function createJobReconciler<T extends Job>(
     if (entry !== undefined) journal.settle(entry.id);
     // What was seen before the answer came does not stand for it, although the answer may be here by now.
     const early = seen.kind === "UnderWay" || seen.kind === "Clear";
-    if (!early && submissions.find(uid)?.answer !== undefined) submissions.forget(uid);
-    if (["Accepted", "Results", "ResultsToStore"].includes(seen.kind)) submissions.release(uid);
-    const charged = GIVES_PLACE_BACK[seen.kind];
-    if (charged !== undefined) shared.paidWork.ended(uid, charged);
+    if (!early && running.find(uid)?.answer !== undefined) running.forget(uid);
+    if (["Accepted", "Results", "ResultsToStore"].includes(seen.kind)) running.resetBackoff(uid);
+    const charged = RELEASES_SLOT[seen.kind];
+    if (charged !== undefined) admission.release(uid, { charged });
     if (seen.kind === "Stored" || seen.kind === "ResultsLost") copies.forget(uid, false);
     else if (seen.kind === "CopyFailed") copies.forget(uid, true);
   }
@@ -114,8 +115,7 @@ export function createJobReconciler<T extends Job>(
       baseURL: account.baseURL,
     };
     const target = store?.kind === "Usable" ? store.store : undefined;
-    submissions.begin(
-      account.key,
+    running.begin(
       uid,
       () => enqueue(key),
       async (progress, signal) => {
@@ -131,7 +131,7 @@ export function createJobReconciler<T extends Job>(
           onFirstAudio: progress.firstAudio,
           signal,
         });
-        if (answer.kind === "NotTaken") submissions.rest(uid, answer.retryAfterMs);
+        if (answer.kind === "NotTaken") running.backOff(uid, answer.retryAfterMs);
         return answer;
       },
     );
@@ -141,7 +141,7 @@ export function createJobReconciler<T extends Job>(
   async function tidy(job: T, { signal, log }: ReconcileContext): Promise<void> {
     const { uid = "" } = job.metadata;
     const type = adapter.typeOfBytes(job);
-    if (type === undefined || tidied.has(uid) || submissions.find(uid) !== undefined) return;
+    if (type === undefined || tidied.has(uid) || running.find(uid) !== undefined) return;
     if (await abandonCopies(job, type, wiring.stores, signal, log)) tidied.add(uid);
   }
 
@@ -179,20 +179,22 @@ export function createJobReconciler<T extends Job>(
 
   function gone(key: string, job: T): void {
     const { uid = "" } = job.metadata;
-    const submission = submissions.find(uid);
+    const request = running.find(uid);
     unfollow(key);
     tidied.delete(uid);
-    submissions.release(uid);
-    shared.paidWork.ended(uid, job.status?.submission !== undefined || submission?.sent === true);
-    if (submission !== undefined && submission.answer === undefined) return; // told when the answer is here
-    if (known.delete(key)) announceGone(shared, job, submission?.answer);
-    submissions.forget(uid);
+    running.resetBackoff(uid);
+    admission.withdraw(uid);
+    admission.release(uid, { charged: job.status?.submission !== undefined || request?.sent === true });
+    if (request !== undefined && request.answer === undefined) return; // its answer brings the reconcile that goes on here
+    if (known.delete(key)) announceGone(shared, job, request?.answer);
+    running.forget(uid);
   }
 
   function finished(key: string, uid: string): void {
     unfollow(key);
     known.delete(key);
-    submissions.release(uid);
+    running.resetBackoff(uid);
+    admission.withdraw(uid);
   }
 
   /** A wish to be looked at now: the task is asked about at once, and the wish is echoed. */
@@ -222,7 +224,7 @@ export function createJobReconciler<T extends Job>(
       return;
     }
     const one = followed.get(key);
-    shared.paidWork.running(resolved.account.key, { uid: job.metadata.uid ?? "", operation: paidOperation(job) });
+    admission.running(resolved.account.key, workOf(job));
     if (one?.account === resolved.account && one.taskID === taskID) return;
     unfollow(key);
     followed.set(key, { account: resolved.account, taskID });
@@ -239,8 +241,8 @@ function unsettled(shared: Shared, job: Job): JournalEntry | undefined {
   return undefined;
 }
 
-/** Observations after which a job has no task in flight and asks for none now; whether something may have been charged. */
-const GIVES_PLACE_BACK: { readonly [K in Seen["kind"]]?: boolean } = {
+/** Observations after which a job has no task in flight and asks for none now. `true`: something can have been charged. */
+const RELEASES_SLOT: { readonly [K in Seen["kind"]]?: boolean } = {
   Suspended: false,
   InvalidSpec: false,
   NotTaken: false,

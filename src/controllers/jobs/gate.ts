@@ -13,8 +13,8 @@ export type GateFacts = {
 export type Gate = (facts: GateFacts) => Block | undefined;
 
 /**
- * May a job be submitted now? Asked in this order before its intent is written down; the first that says no is shown. What
- * holds new paid work back by number or by money is asked after these (`PaidWork.admit`), because a yes takes a place.
+ * Whether a job may be submitted now. The gates are asked in this order; the status shows the first that holds the job back. The
+ * admission (`SpendingAdmission.request`) is asked after them, because its yes takes a place.
  */
 export const SUBMISSION_GATES: readonly Gate[] = [storeReady, accountReady, accountUnchanged];
 

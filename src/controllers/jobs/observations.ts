@@ -2,6 +2,7 @@ import type { JobResult } from "../../api/v1alpha1/job.ts";
 import type { BoundAccount } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
+import type { Wait } from "../../submission/account-line.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { resultsFrom } from "./results.ts";
 import type { StateKind } from "./states.ts";
@@ -29,15 +30,13 @@ export type Observations = {
   PastDeadline: End;
   /** An account or a store does not let it go now. */
   Blocked: Block;
-  /** Nor a budget or the number of tasks in flight; it is told when it is worth asking again. */
-  Unaffordable: Block;
+  /** The account's admission holds the job back; the job is told when it has a place. `brief`: too short to be shown. */
+  NotAdmitted: Block & { brief: boolean };
   /** A failed task, or an unknown submission under Resubmit, is followed by a pause that the status shows. */
   TooSoon: { until: number };
   /** The service said no for now; the status says so already. */
   Resting: { until: number };
   InvalidSpec: End;
-  /** Enough requests of the account wait for its rate limit. */
-  NoTurn: { longer: boolean };
   Clear: { request: PaidRequest };
 
   // What became of a request
@@ -82,16 +81,7 @@ export type Seen<K extends ObservationKind = ObservationKind> = {
 
 /** What can be seen of a job in each state. Nothing moves a finished one. */
 export type SeenIn = {
-  Waiting:
-    | "Suspended"
-    | "PastDeadline"
-    | "Blocked"
-    | "Unaffordable"
-    | "TooSoon"
-    | "Resting"
-    | "InvalidSpec"
-    | "NoTurn"
-    | "Clear";
+  Waiting: "Suspended" | "PastDeadline" | "Blocked" | "NotAdmitted" | "TooSoon" | "Resting" | "InvalidSpec" | "Clear";
   Sending:
     | "UnderWay"
     | "Accepted"
@@ -131,6 +121,16 @@ export const TASK_STATUS = {
 export const MAX_UNKNOWN = 10;
 
 type Facts = { job: Job; spec: JobSpec; status: JobStatus | undefined; now: number };
+
+/** How long a turn or a request may take before the status shows it: most take less. */
+export const SHOW_SENDING_AFTER_MS = 1_500;
+
+/** A job that the account's admission holds back. */
+export function seenWaiting({ job, now }: Facts, { reason, message }: Wait): Seen<"NotAdmitted"> {
+  const age = now - Date.parse(job.metadata.creationTimestamp ?? "");
+  const brief = reason === "RateLimited" && !(age >= SHOW_SENDING_AFTER_MS);
+  return { kind: "NotAdmitted", reason, message, stalled: false, brief };
+}
 
 /** What came of a request that the service took. */
 export function seenAccepted(accepted: Accepted, submitted: Submitted, spec: JobSpec): SeenBy<"Sending"> {

@@ -1,5 +1,5 @@
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
-import type { Submissions } from "../../submission/submissions.ts";
+import type { RunningRequests } from "../../submission/running.ts";
 import { type AccountHandle, accountKey, type Resolved } from "../account/registry.ts";
 import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
@@ -15,17 +15,17 @@ import {
   seenHalted,
   seenTask,
   seenUnknown,
+  seenWaiting,
 } from "./observations.ts";
 import type { JobState } from "./states.ts";
-import { SHOW_SENDING_AFTER_MS } from "./steps.ts";
-import { acceptedFrom } from "./submit.ts";
-import { InvalidJobError, type Job, type JobAdapter } from "./types.ts";
+import { type Answer, acceptedFrom } from "./submit.ts";
+import { InvalidJobError, type Job, type JobAdapter, workOf } from "./types.ts";
 
 /** A Secret or ConfigMap that is not there may come; nobody tells. */
 const REFERENCE_RETRY_MS = 15_000;
 
 /** What runs for the jobs of both kinds beside their reconciles. */
-export type JobWiring = { submissions: Submissions; copies: Copies; stores: StoreRegistry };
+export type JobWiring = { running: RunningRequests<Answer>; copies: Copies; stores: StoreRegistry };
 
 /** What is seen, and what a step that acts upon it works with. */
 export type Sight = { seen: Seen; account?: AccountHandle; store?: ResolvedStore | undefined };
@@ -72,15 +72,13 @@ export async function see<T extends Job>(
     }
     const { account } = resolved;
     const { uid = "" } = job.metadata;
-    const rest = wiring.submissions.restingUntil(uid);
+    const rest = wiring.running.backoffUntil(uid);
     if (rest !== undefined && rest > facts.now) return { seen: { kind: "Resting", until: rest } };
     const prepared = await prepare(account);
-    const { operation } = prepared.kind === "Clear" ? prepared.request : {};
-    const refusal = operation === undefined ? undefined : shared.paidWork.admit(account.key, { uid, operation }, wake);
-    if (refusal !== undefined) return { seen: { kind: "Unaffordable", ...refusal, stalled: false } };
-    if (prepared.kind === "Clear" && !wiring.submissions.admit(account.key, uid, wake)) {
-      const age = facts.now - Date.parse(job.metadata.creationTimestamp ?? "");
-      return { seen: { kind: "NoTurn", longer: age >= SHOW_SENDING_AFTER_MS } };
+    if (prepared.kind === "Clear") {
+      const { operation } = prepared.request;
+      const admission = shared.admission.request(account.key, { ...workOf(job), operation }, wake);
+      if (admission.kind === "Waiting") return { seen: seenWaiting(facts, admission) };
     }
     return { seen: prepared, account, store };
   }
@@ -100,7 +98,7 @@ export async function see<T extends Job>(
 
   async function seeSending({ entry }: Extract<JobState, { kind: "Sending" }>): Promise<SeenBy<"Sending">> {
     const { uid = "" } = job.metadata;
-    const submission = wiring.submissions.find(uid);
+    const submission = wiring.running.find(uid);
     const { answer } = submission ?? {};
     if (submission !== undefined && answer === undefined) {
       return { kind: "UnderWay", ...submission };
@@ -115,7 +113,7 @@ export async function see<T extends Job>(
             kind: "NotTaken",
             entry: answer.entry,
             ...answer.block,
-            until: wiring.submissions.restingUntil(uid) ?? facts.now,
+            until: wiring.running.backoffUntil(uid) ?? facts.now,
           };
         case "Refused":
           return { kind: "Refused", reason: answer.reason, message: answer.message, entry: answer.entry, account };

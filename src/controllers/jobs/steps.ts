@@ -2,7 +2,7 @@ import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import type { Block, Seen, Submitted } from "./observations.ts";
+import { type Block, type Seen, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
 import type { Job, JobStatus, PaidRequest } from "./types.ts";
 
@@ -29,13 +29,11 @@ export type Step = {
 const TASK_BACKOFF = { baseMs: 10_000, capMs: 6 * 60_000, jitter: 0, random: () => 0 };
 /** Between unknown submissions under Resubmit. */
 const RESUBMIT_BACKOFF = { baseMs: 1_000, capMs: 5 * 60_000, jitter: 0, random: () => 0 };
-/** How long a request may be under way before the status says so: most are answered sooner. */
-export const SHOW_SENDING_AFTER_MS = 1_500;
 /** How often the bytes of a long copy are shown. */
 const SHOW_COPY_MS = 15_000;
 /** What blocks a copy ends with an event of its own; the end of the URLs does not. */
 const BLOCKED_COPY_MS = 5 * 60_000;
-/** A job that waits for its turn looks whether it was forgotten. */
+/** Re-check interval for queued jobs, in case a wake-up is lost. The admission forgets a job after 150 s. */
 const TURN_MS = 60_000;
 
 export function stay(seen: Seen<"Resting" | "Withdrawn" | "Unreleased">, { now }: JobContext): Step {
@@ -52,7 +50,8 @@ export function showBlock({ reason, message, stalled, againMs }: Seen<"Blocked">
   return { outcome: { phase: "Pending", reason, message, stalled }, ...(againMs === undefined ? {} : { againMs }) };
 }
 
-export function showUnaffordable({ reason, message, stalled }: Seen<"Unaffordable">): Step {
+export function showAdmission({ reason, message, stalled, brief }: Seen<"NotAdmitted">): Step {
+  if (brief) return { againMs: SHOW_SENDING_AFTER_MS };
   return { outcome: { phase: "Pending", reason, message, stalled }, againMs: TURN_MS };
 }
 
@@ -63,12 +62,6 @@ export function showPause({ until }: Seen<"TooSoon">, { job, now }: JobContext):
     outcome: { phase: "Pending", reason: "Retrying", message, stalled: false },
     againMs: Math.max(0, until - now),
   };
-}
-
-export function showTurn({ longer }: Seen<"NoTurn">): Step {
-  if (!longer) return { againMs: SHOW_SENDING_AFTER_MS };
-  const message = "Waits for its turn: other requests wait for the account's rate limit before it";
-  return { outcome: { phase: "Pending", reason: "RateLimited", message, stalled: false }, againMs: TURN_MS };
 }
 
 export function send({ request }: Seen<"Clear">): Step {

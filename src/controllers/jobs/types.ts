@@ -6,6 +6,7 @@ import type { Clock } from "../../clock.ts";
 import type { ServiceClient } from "../../provider/client.ts";
 import type { CallOptions } from "../../provider/http/call.ts";
 import type { Operation } from "../../provider/operations.ts";
+import type { Work } from "../../submission/account-line.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ValueReader } from "../references.ts";
 import type { Kind } from "../shared.ts";
@@ -59,6 +60,12 @@ export function paidOperation({ spec }: Job): Operation {
   if (!("model" in spec)) return "submitVideoToVideo";
   if (spec.model === "speech-2.6-hd") return "submitSpeech";
   return spec.stream ? "streamSpeech" : "synthesizeSpeech";
+}
+
+/** A job as the admission of paid work knows it. */
+export function workOf(job: Job): Work {
+  const { uid = "", namespace = "" } = job.metadata;
+  return { uid, namespace, operation: paidOperation(job) };
 }
 
 /** The spec asks for something that cannot be sent. */

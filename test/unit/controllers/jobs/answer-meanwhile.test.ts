@@ -5,9 +5,10 @@ import { createAccountRegistry } from "../../../../src/controllers/account/regis
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
+import type { Answer } from "../../../../src/controllers/jobs/submit.ts";
 import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
-import { createSubmissions } from "../../../../src/submission/submissions.ts";
+import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { createObjectStore } from "../../../support/object-store.ts";
@@ -59,13 +60,14 @@ it("a refusal that comes while the status says Submitting is written down, and n
   accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: accountAt(service.url) });
   const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
   kind.store.upsert(videoJobOf("image"));
-  const submissions = createSubmissions({ clock, random: () => 0.5 });
+  const shared = sharedOf(api.client, videoJobResource, { clock, journal, accounts });
+  const running = createRunningRequests<Answer>({ clock, random: () => 0.5, admission: shared.admission });
   const run = createJobReconciler(
-    sharedOf(api.client, videoJobResource, { clock, journal, accounts }),
+    shared,
     videoJobAdapter(kind),
-    { submissions, copies: createCopies({ clock, random: () => 0.5 }), stores: createStoreRegistry(() => false) },
+    { running, copies: createCopies({ clock, random: () => 0.5 }), stores: createStoreRegistry(() => false) },
     () => {
-      if (submissions.find(videoJobOf("image").metadata.uid ?? "")?.answer !== undefined) answered.open();
+      if (running.find(videoJobOf("image").metadata.uid ?? "")?.answer !== undefined) answered.open();
     },
   );
 

@@ -7,7 +7,7 @@ import { createJobReconciler } from "../../../../src/controllers/jobs/controller
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
-import { createSubmissions } from "../../../../src/submission/submissions.ts";
+import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { shown } from "../../../support/kstatus.ts";
@@ -54,11 +54,12 @@ async function reconcile(
   await clock.advance(afterSeconds * 1_000);
   const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
   kind.store.upsert(job);
+  const shared = sharedOf(api.client, videoJobResource, { clock });
   const run = createJobReconciler(
-    sharedOf(api.client, videoJobResource, { clock }),
+    shared,
     videoJobAdapter(kind),
     {
-      submissions: createSubmissions({ clock, random: () => 0.5 }),
+      running: createRunningRequests({ clock, random: () => 0.5, admission: shared.admission }),
       copies: createCopies({ clock, random: () => 0.5 }),
       stores: createStoreRegistry(() => false),
     },

@@ -1,0 +1,143 @@
+import type { Clock } from "../clock.ts";
+import type { Money } from "../money.ts";
+import type { Operation } from "../provider/operations.ts";
+import type { Allowance } from "./allowance.ts";
+import { createFairQueue } from "./fair-queue.ts";
+import { createPlaces, type Stage } from "./places.ts";
+import { type BudgetRefusal, createReservations } from "./reservations.ts";
+
+/** A job that sends one paid request. */
+export type Work = { uid: string; namespace: string; operation: Operation };
+
+/** Why a job waits. `ahead`: how many jobs of its own namespace go before it (fair-queue.ts). */
+export type Wait = Hold & { ahead: number };
+
+/** Why the next job of an account has no place. */
+type Hold = BudgetRefusal | { reason: "ConcurrencyLimited" | "RateLimited"; message: string };
+
+/** The jobs of one account that have a place or wait for one (admission.ts has the contract). */
+export type AccountLine = {
+  /** undefined: admitted. */
+  request(work: Work, wake: () => void): Wait | undefined;
+  has(uid: string): boolean;
+  withdraw(uid: string): void;
+  /** Moves the job's place on; without a place nothing happens. */
+  advance(uid: string, stage: Exclude<Stage, "Admitted">): void;
+  running(work: Work): void;
+  release(uid: string, charged: boolean): void;
+  moneyRead(used: Money | undefined, startedAt: number): void;
+  urgency(): "Settling" | "Waiting" | "None";
+  waiting(): number;
+};
+
+export type AccountLineOptions = { clock: Clock; allowance: () => Allowance; stopped: () => boolean };
+
+/** Most requests that wait for the account's rate limit; polls of tasks wait there too. */
+const MAX_UNSENT = 16;
+/** Most requests that are under way; each holds its text and a connection. */
+const MAX_UNDER_WAY = 256;
+/** A waiting job asks once a minute; one that has not asked for longer is not there any more. */
+const FORGOTTEN_MS = 150_000;
+/** Most jobs that are woken to show a new reason. */
+const WAKE_AT_ONCE = 64;
+
+const TURN: Hold = {
+  reason: "RateLimited",
+  message: "Other requests of the account wait for its rate limit: this one goes in its turn",
+};
+
+type Waiter = { operation: Operation; askedAt: number; wake: () => void };
+
+export function createAccountLine({ clock, allowance, stopped }: AccountLineOptions): AccountLine {
+  const places = createPlaces();
+  const queue = createFairQueue<Waiter>();
+  const reservations = createReservations(clock);
+  /** The hold that the waiting jobs were told of after the last reading of the money. */
+  let told = "";
+
+  const forgotten = (askedAt: number) => clock.monotonic() - askedAt > FORGOTTEN_MS;
+
+  function holdOn(operation: Operation): Hold | undefined {
+    const allowed = allowance();
+    const { maxTasks } = allowed;
+    if (maxTasks !== undefined && places.size() >= maxTasks) {
+      const message = `The account allows ${maxTasks} tasks in flight (maxConcurrentTasks)`;
+      return { reason: "ConcurrencyLimited", message };
+    }
+    const refusal = reservations.refusal(operation, places.operations(), allowed);
+    if (refusal !== undefined) return refusal;
+    const unsent = places.count("Admitted") + places.count("Unsent");
+    const full = unsent >= MAX_UNSENT || unsent + places.count("Sent") >= MAX_UNDER_WAY;
+    return full || stopped() ? TURN : undefined;
+  }
+
+  /** Gives places to the jobs that go next, as long as there is room. The job that asks is not woken. */
+  function admitNext(asking?: string): void {
+    for (const uid of places.admittedBefore(clock.monotonic() - FORGOTTEN_MS)) places.remove(uid);
+    for (let next = queue.peek(); next !== undefined; next = queue.peek()) {
+      const { operation, askedAt, wake } = next.value;
+      if (forgotten(askedAt)) queue.remove(next.key);
+      else if (holdOn(operation) !== undefined) return;
+      else {
+        queue.shift();
+        places.admit(next.key, operation, clock.monotonic());
+        if (next.key !== asking) wake();
+      }
+    }
+  }
+
+  /** Why the queue does not move; undefined: it is empty, or moves with the next request. */
+  function hold(): Hold | undefined {
+    const next = queue.peek();
+    return next && holdOn(next.value.operation);
+  }
+
+  function release(uid: string, charged: boolean): void {
+    queue.remove(uid);
+    const operation = places.remove(uid);
+    if (operation !== undefined && charged && allowance().budget?.kind === "Limited") reservations.settle(operation);
+    admitNext();
+  }
+
+  return {
+    request({ uid, namespace, operation }, wake) {
+      const now = clock.monotonic();
+      if (places.stageOf(uid) === "Admitted") {
+        places.admit(uid, operation, now);
+        return undefined;
+      }
+      if (places.stageOf(uid) !== undefined) release(uid, true); // it asks, so its last request has ended
+      const waiter = queue.get(uid);
+      if (waiter === undefined) queue.push(namespace, uid, { operation, askedAt: now, wake });
+      else Object.assign(waiter, { operation, askedAt: now, wake });
+      admitNext(uid);
+      return places.stageOf(uid) === undefined ? { ...(hold() ?? TURN), ahead: queue.ahead(uid) } : undefined;
+    },
+    has: (uid) => places.stageOf(uid) !== undefined || queue.get(uid) !== undefined,
+    withdraw(uid) {
+      if (places.stageOf(uid) === "Admitted") places.remove(uid);
+      queue.remove(uid);
+      admitNext();
+    },
+    advance(uid, stage) {
+      places.advance(uid, stage);
+      admitNext();
+    },
+    running: ({ uid, operation }) => places.running(uid, operation),
+    release,
+    moneyRead(used, startedAt) {
+      reservations.moneyRead(used, startedAt);
+      admitNext();
+      const held = hold();
+      const telling = held === undefined ? "" : `${held.reason}: ${held.message}`;
+      if (telling !== told) for (const { wake } of queue.first(WAKE_AT_ONCE)) wake();
+      told = telling;
+    },
+    urgency() {
+      if (reservations.settling()) return "Settling";
+      const reason = hold()?.reason;
+      return queue.size() === 0 || reason === "ConcurrencyLimited" || reason === "RateLimited" ? "None" : "Waiting";
+    },
+    waiting: () => queue.size(),
+  };
+}

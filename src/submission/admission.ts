@@ -1,0 +1,118 @@
+import type { Clock } from "../clock.ts";
+import type { Money } from "../money.ts";
+import { type AccountLine, createAccountLine, type Wait, type Work } from "./account-line.ts";
+import type { Allowance } from "./allowance.ts";
+
+/**
+ * Decides which of an account's jobs may send their paid request now. There is one queue per account.
+ *
+ * # Expected flow
+ * 1. A job calls `request` when it is ready to send. `Waiting` says why it waits; `wake` is called when the job has a
+ *    place. A waiting job calls `request` again at least once a minute.
+ * 2. With `Admitted` the job has a place. It sends its request: `began`, `sent` (the first byte leaves), `answered`.
+ * 3. The place is the task's until the job calls `release`.
+ * 4. A job that does not want to send any more (blocked, suspended, paused) calls `withdraw`.
+ *
+ * A request passes three steps: this admission, then the account's rate limiter, then a socket. Admission keeps the line
+ * at the limiter short, because polls of tasks wait there too.
+ *
+ * # Order
+ * Namespaces take turns; within a namespace, the job that asked first goes first. While the next job has to wait, no
+ * other job of the account overtakes it.
+ *
+ * # Guarantees
+ * - At most `maxTasks` jobs have a place. At most 16 of them wait for the rate limit, and at most 256 requests are under
+ *   way.
+ * - Each place reserves the cost of a task until the account's money is read after the task's end, so that tasks in
+ *   flight never overdraw a budget (reservations.ts).
+ * - A place and a position in the queue belong to a job that asks. Both lapse 150 s after the job asked last, unless its
+ *   request has begun.
+ *
+ * # Assumptions
+ * - `inFlight` gives the jobs that the statuses show in flight; this process remembers nothing from before its start.
+ */
+export type SpendingAdmission = {
+  /** Takes a place, or a position in the queue. `wake` is called when the job has a place: ask again then. */
+  request(account: string, work: Work, wake: () => void): Admission;
+  /** Gives back the position in the queue, or a place whose request has not begun. Other places stay. */
+  withdraw(uid: string): void;
+  /** The job's request is on its way; it waits for the rate limit. */
+  began(uid: string): void;
+  /** The first byte of the request leaves. */
+  sent(uid: string): void;
+  /** The request has ended; the place is the task's. */
+  answered(uid: string): void;
+  /** The job's status shows a task in flight: it has a place, whatever is allowed. */
+  running(account: string, work: Work): void;
+  /** Gives back the job's place or position. `charged`: its request can have cost something. */
+  release(uid: string, end: { charged: boolean }): void;
+  /**
+   * The account's money was read. `used`: what the account has cost in total; undefined when only a part is known.
+   * `startedAt` (monotonic ms): when the reading began.
+   */
+  moneyRead(account: string, used: Money | undefined, startedAt: number): void;
+  /** How soon another reading of the money helps: tasks have ended since the last one, or jobs wait for the budget. */
+  urgency(account: string): "Settling" | "Waiting" | "None";
+  /** How many jobs wait. */
+  waiting(account: string): number;
+  /** From now on no job is admitted. */
+  stop(): void;
+};
+
+export type Admission = { kind: "Admitted" } | ({ kind: "Waiting" } & Wait);
+
+export type SpendingAdmissionOptions = {
+  clock: Clock;
+  allowance: (account: string) => Allowance;
+  /** Jobs of the account that the statuses show in flight. Called once per account. */
+  inFlight: (account: string) => Work[];
+};
+
+export function createSpendingAdmission({ clock, allowance, inFlight }: SpendingAdmissionOptions): SpendingAdmission {
+  const lines = new Map<string, AccountLine>();
+  let stopped = false;
+
+  function lineOf(account: string): AccountLine {
+    const known = lines.get(account);
+    if (known !== undefined) return known;
+    const line = createAccountLine({ clock, allowance: () => allowance(account), stopped: () => stopped });
+    lines.set(account, line);
+    for (const work of inFlight(account)) line.running(work);
+    return line;
+  }
+
+  function lineWith(uid: string): AccountLine | undefined {
+    for (const line of lines.values()) if (line.has(uid)) return line;
+    return undefined;
+  }
+
+  /** The line of the job's account. What the job has at another account goes. */
+  function lineFor(account: string, uid: string): AccountLine {
+    const line = lineOf(account);
+    const former = lineWith(uid);
+    if (former !== line) {
+      former?.withdraw(uid);
+      former?.release(uid, true);
+    }
+    return line;
+  }
+
+  return {
+    request(account, work, wake) {
+      const wait = lineFor(account, work.uid).request(work, wake);
+      return wait === undefined ? { kind: "Admitted" } : { kind: "Waiting", ...wait };
+    },
+    withdraw: (uid) => lineWith(uid)?.withdraw(uid),
+    began: (uid) => lineWith(uid)?.advance(uid, "Unsent"),
+    sent: (uid) => lineWith(uid)?.advance(uid, "Sent"),
+    answered: (uid) => lineWith(uid)?.advance(uid, "InFlight"),
+    running: (account, work) => lineFor(account, work.uid).running(work),
+    release: (uid, { charged }) => lineWith(uid)?.release(uid, charged),
+    moneyRead: (account, used, startedAt) => lineOf(account).moneyRead(used, startedAt),
+    urgency: (account) => lineOf(account).urgency(),
+    waiting: (account) => lineOf(account).waiting(),
+    stop() {
+      stopped = true;
+    },
+  };
+}

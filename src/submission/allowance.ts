@@ -1,0 +1,23 @@
+import type { Money } from "../money.ts";
+
+/** What the budget of an account leaves for new paid work. */
+export type BudgetState =
+  /** It is not read yet, cannot be read, or does not name the key that counts. */
+  | { kind: "Unknown"; message: string }
+  /** Nothing limits what may be spent. */
+  | { kind: "Unlimited"; message: string }
+  /** `headroom`: what may be spent until the budget is exceeded; 0 or less when it is exceeded. */
+  | { kind: "Limited"; headroom: Money; message: string };
+
+/** What an account allows now. */
+export type Allowance = {
+  /** Most tasks in flight (`maxConcurrentTasks`); undefined: any number. */
+  maxTasks: number | undefined;
+  /** Set only when new paid work waits for the budget (`budget.action: HoldNew`). */
+  budget: BudgetState | undefined;
+  /** What a task reserves until its cost is billed (`budget.reservePerTask`). */
+  reserve: Money | undefined;
+};
+
+/** The allowance of an account that is not known yet; its jobs wait for the account itself. */
+export const NO_ALLOWANCE: Allowance = { maxTasks: undefined, budget: undefined, reserve: undefined };

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
+import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
+import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
+import type { Answer } from "../../../../src/controllers/jobs/submit.ts";
+import { workOf } from "../../../../src/controllers/jobs/types.ts";
+import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.ts";
+import { createStore } from "../../../../src/runtime/store.ts";
+import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
+import { createRunningRequests } from "../../../../src/submission/running.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { videoJobOf } from "../../../support/jobs.ts";
+import type { Change } from "../../../support/manifests.ts";
+import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
+import { sharedOf } from "../../../support/shared.ts";
+
+const ACCOUNT = "Account/team/default";
+/** An account that allows one task; the next job waits behind the one that is reconciled. */
+async function setUp(spec: Change = {}, annotations: Record<string, string> = {}) {
+  const stored = videoJobOf("image", spec);
+  const job: VideoJob = { ...stored, metadata: { ...stored.metadata, annotations } };
+  const api = await scriptedApi(({ path }) => (path.includes("/events") ? { status: 201, body: {} } : { body: job }));
+  const clock = createFakeClock();
+  const allowance = { maxTasks: 1, budget: undefined, reserve: undefined };
+  const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
+  const running = createRunningRequests<Answer>({ clock, random: () => 0.5, admission });
+  const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
+  kind.store.upsert(job);
+  const copies = createCopies({ clock, random: () => 0.5 });
+  const run = createJobReconciler(
+    sharedOf(api.client, videoJobResource, { clock, admission }),
+    videoJobAdapter(kind),
+    { running, copies, stores: createStoreRegistry(() => false) },
+    () => {},
+  );
+  const admitted: string[] = [];
+  const ask = (uid: string) => {
+    const work = { ...workOf(job), uid };
+    if (admission.request(ACCOUNT, work, () => admitted.push(uid)).kind === "Admitted") admitted.push(uid);
+  };
+  return {
+    kind,
+    job,
+    admission,
+    running,
+    admitted,
+    ask,
+    askForJob: () => ask(job.metadata.uid ?? ""),
+    reconcile: () =>
+      run(
+        { key: "team/sea", namespace: "team", name: "sea" },
+        { signal: new AbortController().signal, log: silentLog },
+      ),
+  };
+}
+
+describe("the place of a job that has not begun", () => {
+  it.each<{ name: string; spec?: Change; annotations?: Record<string, string> }>([
+    { name: "is blocked: it has no account" },
+    { name: "is suspended", spec: { suspend: true } },
+    { name: "is paused", annotations: { "mooring.dev/paused": "true" } },
+    { name: "belongs to another controller", spec: { managedBy: "example.com/queue" } },
+  ])("goes to the next when the job $name", async ({ spec, annotations }) => {
+    const w = await setUp(spec, annotations);
+    w.askForJob();
+    w.ask("next");
+    await w.reconcile();
+    expect(w.admitted).toEqual([w.job.metadata.uid, "next"]);
+  });
+});

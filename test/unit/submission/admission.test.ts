@@ -1,0 +1,251 @@
+import { describe, expect, it } from "vitest";
+import type { Operation } from "../../../src/provider/operations.ts";
+import type { Work } from "../../../src/submission/account-line.ts";
+import { createSpendingAdmission } from "../../../src/submission/admission.ts";
+import type { Allowance, BudgetState } from "../../../src/submission/allowance.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+
+const KEY = "Account/team/default";
+const work = (uid: string, operation: Operation = "submitSpeech", namespace = "team"): Work => ({
+  uid,
+  namespace,
+  operation,
+});
+const limited = (headroom: bigint): BudgetState => ({ kind: "Limited", headroom, message: "Key a has some left" });
+
+function setUp(allowed: Partial<Allowance>, inFlight: Work[] = []) {
+  const clock = createFakeClock();
+  const allowance: Allowance = { maxTasks: undefined, budget: undefined, reserve: undefined, ...allowed };
+  const woken: string[] = [];
+  const admission = createSpendingAdmission({
+    clock,
+    allowance: () => allowance,
+    inFlight: () => inFlight,
+  });
+  return {
+    clock,
+    allowance,
+    admission,
+    woken,
+    admit(uid: string, operation?: Operation, namespace?: string) {
+      const answer = admission.request(KEY, work(uid, operation, namespace), () => woken.push(uid));
+      return answer.kind === "Waiting" ? answer.reason : answer.kind;
+    },
+    /** A reading of the money that began now. */
+    read: (used: bigint) => admission.moneyRead(KEY, used, clock.monotonic()),
+  };
+}
+
+describe("maxConcurrentTasks", () => {
+  it("admits as many as allowed, and the next when one has ended, the first that asked first", () => {
+    const { admission, admit, woken } = setUp({ maxTasks: 2 });
+    expect(["a", "b", "c", "d"].map((uid) => admit(uid))).toEqual([
+      "Admitted",
+      "Admitted",
+      "ConcurrencyLimited",
+      "ConcurrencyLimited",
+    ]);
+    expect(admit("a")).toBe("Admitted"); // asked twice, one place
+    admission.release("a", { charged: true });
+    expect(woken).toEqual(["c"]); // one place, one job
+    expect(admit("d")).toBe("ConcurrencyLimited"); // c was here first
+    expect(admit("c")).toBe("Admitted");
+    expect(admit("d")).toBe("ConcurrencyLimited");
+  });
+
+  it("counts what was in flight before this process", () => {
+    const { admission, admit } = setUp({ maxTasks: 2 }, [work("old-1"), work("old-2")]);
+    expect(admit("a")).toBe("ConcurrencyLimited");
+    admission.running(KEY, work("old-1"));
+    admission.release("old-2", { charged: true });
+    expect(admit("a")).toBe("Admitted");
+  });
+
+  it("one that has gone, or does not ask any more, holds nobody up", async () => {
+    const { clock, admission, admit } = setUp({ maxTasks: 1 });
+    admit("running");
+    admit("deleted");
+    admit("forgotten");
+    admission.release("deleted", { charged: false });
+    admission.release("running", { charged: true });
+    expect(admit("late")).toBe("ConcurrencyLimited");
+    await clock.advance(151_000);
+    expect(admit("late")).toBe("Admitted");
+    expect(admission.waiting(KEY)).toBe(0);
+  });
+});
+
+describe("a budget that holds new work", () => {
+  it("is not overdrawn by what is in flight: each place reserves its cost", () => {
+    const { admit } = setUp({ budget: limited(100n), reserve: 30n });
+    expect(["a", "b", "c", "d"].map((uid) => admit(uid))).toEqual([
+      "Admitted",
+      "Admitted",
+      "Admitted",
+      "BudgetExceeded",
+    ]);
+  });
+
+  it("keeps a reservation until the money was read after the end and the charge shows", async () => {
+    const { clock, allowance, admission, admit, read } = setUp({ budget: limited(30n), reserve: 30n });
+    read(0n);
+    admit("a");
+    admission.release("a", { charged: true });
+    expect(admit("b")).toBe("BudgetExceeded");
+    await clock.advance(1_000);
+    read(0n); // not shown yet
+    expect(admit("b")).toBe("BudgetExceeded");
+    await clock.advance(1_000);
+    allowance.budget = limited(0n);
+    read(30n);
+    expect(admit("b")).toBe("BudgetExceeded");
+    expect(admission.urgency(KEY)).toBe("Waiting");
+    allowance.budget = limited(1_000n); // a new period
+    expect(admit("b")).toBe("Admitted");
+  });
+
+  it("gives up waiting for a charge that never shows", async () => {
+    const { clock, admission, admit, read } = setUp({ budget: limited(30n), reserve: 30n });
+    read(0n);
+    admit("a");
+    admission.release("a", { charged: true });
+    await clock.advance(61_000);
+    read(0n);
+    expect(admit("b")).toBe("Admitted");
+  });
+
+  it("gives back at once what surely cost nothing", () => {
+    const { admission, admit, woken } = setUp({ budget: limited(30n), reserve: 30n });
+    admit("a");
+    admit("b");
+    admission.release("a", { charged: false });
+    expect(woken).toEqual(["b"]);
+    expect(admit("b")).toBe("Admitted");
+  });
+
+  it("without a reserve, goes one at a time until a task was seen to cost something", async () => {
+    const { clock, allowance, admission, admit, read } = setUp({ budget: limited(100n) });
+    read(500n);
+    expect(admit("a")).toBe("Admitted");
+    expect(admit("b")).toBe("BudgetExceeded");
+    admission.release("a", { charged: true });
+    expect(admit("b")).toBe("BudgetExceeded");
+    await clock.advance(1_000);
+    allowance.budget = limited(60n);
+    read(540n); // it cost 40
+    expect(admit("b")).toBe("Admitted");
+    expect(admit("c")).toBe("BudgetExceeded");
+    expect(admit("v", "submitImageToVideo")).toBe("BudgetExceeded"); // what that costs is not known
+  });
+
+  it("holds everything while the budget is exceeded or not known", () => {
+    expect(setUp({ budget: limited(0n), reserve: 1n }).admit("a")).toBe("BudgetExceeded");
+    expect(setUp({ budget: { kind: "Unknown", message: "not read" } }).admit("a")).toBe("BudgetUnknown");
+    expect(setUp({ budget: { kind: "Unlimited", message: "none" } }).admit("a")).toBe("Admitted");
+  });
+});
+
+describe("the order of an account's jobs", () => {
+  it("lets another namespace's first job go next, however many jobs wait before it", () => {
+    const { admission, admit, woken } = setUp({ maxTasks: 1 });
+    admit("running");
+    for (let i = 0; i < 10_000; i++) admit(`busy-${i}`, "submitSpeech", "busy");
+    admit("quiet", "submitSpeech", "quiet");
+    admission.release("running", { charged: true });
+    admission.release("busy-0", { charged: true });
+    admission.release("quiet", { charged: true });
+    expect(woken).toEqual(["busy-0", "quiet", "busy-1"]);
+  });
+
+  it("says how many jobs of the namespace go first, and why all of them wait", () => {
+    const { admission, admit } = setUp({ maxTasks: 1 });
+    const ask = (uid: string, namespace?: string) =>
+      admission.request(KEY, work(uid, "submitSpeech", namespace), () => {});
+    admit("running");
+    admit("a");
+    const message = "The account allows 1 tasks in flight (maxConcurrentTasks)";
+    expect(ask("b")).toEqual({ kind: "Waiting", reason: "ConcurrencyLimited", message, ahead: 1 });
+    expect(ask("c", "other")).toMatchObject({ ahead: 0 });
+  });
+
+  it("lets nobody overtake a job that needs more of the budget", async () => {
+    const { admission, admit, read, clock } = setUp({ budget: limited(100n) });
+    read(0n);
+    admit("a");
+    admission.release("a", { charged: true });
+    await clock.advance(1_000);
+    read(40n); // a speech costs 40
+    expect(admit("b")).toBe("Admitted");
+    expect(admit("video", "submitImageToVideo")).toBe("BudgetExceeded");
+    expect(admit("c")).toBe("BudgetExceeded");
+    admission.release("b", { charged: false });
+    expect(admit("c")).toBe("BudgetExceeded");
+    expect(admit("video", "submitImageToVideo")).toBe("Admitted");
+  });
+});
+
+describe("a place", () => {
+  it("that is withdrawn before the request begins goes to the next job", () => {
+    const { admission, admit, woken } = setUp({ maxTasks: 1 });
+    admit("a");
+    admit("b");
+    admission.withdraw("a");
+    expect(woken).toEqual(["b"]);
+  });
+
+  it("stays with a request under way and with its task", () => {
+    const { admission, admit, woken } = setUp({ maxTasks: 1 });
+    admit("a");
+    admit("b");
+    for (const step of [admission.began, admission.sent, admission.answered]) {
+      step("a");
+      admission.withdraw("a");
+    }
+    expect(woken).toEqual([]);
+    admission.release("a", { charged: false });
+    expect(woken).toEqual(["b"]);
+  });
+
+  it("is given to at most 256 requests under way", () => {
+    const { admission, admit, woken } = setUp({});
+    for (let i = 0; i < 256; i++) {
+      expect(admit(`u${i}`)).toBe("Admitted");
+      admission.began(`u${i}`);
+      admission.sent(`u${i}`);
+    }
+    expect(admit("late")).toBe("RateLimited");
+    admission.answered("u7");
+    expect(woken).toEqual(["late"]);
+  });
+
+  it("goes to the next job when its job does not come back for it", async () => {
+    const { admission, admit, clock } = setUp({ maxTasks: 1 });
+    admit("lost");
+    await clock.advance(149_000);
+    expect(admit("b")).toBe("ConcurrencyLimited");
+    await clock.advance(2_000);
+    expect(admit("b")).toBe("Admitted");
+    admission.began("b");
+    await clock.advance(600_000);
+    expect(admit("c")).toBe("ConcurrencyLimited"); // a request under way keeps its place
+  });
+
+  it("moves with a job to another account", () => {
+    const { admission, admit, woken } = setUp({ maxTasks: 1 });
+    admit("a");
+    admit("b");
+    expect(admission.request("Account/team/other", work("a"), () => {})).toEqual({ kind: "Admitted" });
+    expect(woken).toEqual(["b"]);
+  });
+});
+
+it("tells waiting jobs when the budget's state changes, and not with every reading", () => {
+  const { allowance, admit, read, woken } = setUp({ budget: { kind: "Unknown", message: "not read" } });
+  admit("a");
+  admit("b");
+  allowance.budget = limited(0n);
+  read(1n);
+  expect(woken).toEqual(["a", "b"]);
+  read(1n);
+  expect(woken).toEqual(["a", "b"]);
+});

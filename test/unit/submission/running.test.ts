@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import type { Answer } from "../../../src/controllers/jobs/submit.ts";
+import { createSpendingAdmission } from "../../../src/submission/admission.ts";
+import { NO_ALLOWANCE } from "../../../src/submission/allowance.ts";
+import { createRunningRequests } from "../../../src/submission/running.ts";
+import { createFakeClock, settle } from "../../support/fake-clock.ts";
+import { entryOf } from "../../support/jobs.ts";
+
+const answer: Answer = {
+  kind: "Accepted",
+  accepted: { taskID: "t" },
+  entry: entryOf(),
+  account: { kind: "Account", name: "default", baseURL: "https://api.example.com" },
+};
+
+function create(clock = createFakeClock()) {
+  const admission = createSpendingAdmission({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] });
+  return { clock, admission, running: createRunningRequests<Answer>({ clock, random: () => 0.5, admission }) };
+}
+type World = ReturnType<typeof create>;
+
+/** A request that is sent and answered when told. */
+function request({ admission, running }: World, account: string, uid: string, woken: string[] = []) {
+  const answered = Promise.withResolvers<Answer>();
+  let sent = () => {};
+  const wake = () => woken.push(uid);
+  const work = { uid, namespace: "team", operation: "submitSpeech" } as const;
+  const admitted = admission.request(account, work, wake).kind === "Admitted";
+  if (admitted) {
+    running.begin(uid, wake, (progress, signal) => {
+      sent = progress.sent;
+      const aborted = () => answered.resolve({ ...answer, kind: "Unknown", cause: String(signal.reason) });
+      signal.addEventListener("abort", aborted, { once: true });
+      return answered.promise;
+    });
+  }
+  return { admitted, sent: () => sent(), answer: () => answered.resolve(answer) };
+}
+
+describe("paid requests beside the reconciles", () => {
+  it("are under way until their outcome is written down", async () => {
+    const world = create();
+    const woken: string[] = [];
+    const one = request(world, "a", "one", woken);
+    expect(world.running.find("one")).toMatchObject({ sent: false });
+    one.sent();
+    expect(world.running.find("one")).toMatchObject({ sent: true });
+    one.answer();
+    await settle();
+    expect(woken).toEqual(["one"]);
+    expect(world.running.find("one")?.answer).toBe(answer);
+    world.running.forget("one");
+    expect(world.running.find("one")).toBeUndefined();
+  });
+
+  it("wait for the rate limit sixteen at a time, of each account; the next come in the order of asking", () => {
+    const world = create();
+    const woken: string[] = [];
+    const first = Array.from({ length: 20 }, (_, index) => request(world, "a", `u${index}`, woken));
+    expect(first.map(({ admitted }) => admitted)).toEqual([...Array(16).fill(true), ...Array(4).fill(false)]);
+    expect(request(world, "b", "other").admitted).toBe(true);
+    first[3]?.sent();
+    expect(woken).toEqual(["u16"]);
+    // A later one does not overtake those who wait, and the one that was called keeps its place.
+    expect(request(world, "a", "late", woken).admitted).toBe(false);
+    expect(request(world, "a", "u16", woken).admitted).toBe(true);
+    first[4]?.sent();
+    expect(woken).toEqual(["u16", "u17"]);
+  });
+
+  it("that do not want their turn any more give it to the next", () => {
+    const world = create();
+    const woken: string[] = [];
+    const first = Array.from({ length: 19 }, (_, index) => request(world, "a", `u${index}`, woken));
+    world.admission.withdraw("u17");
+    first[0]?.sent();
+    expect(woken).toEqual(["u16"]);
+    world.admission.withdraw("u16");
+    expect(woken).toEqual(["u16", "u18"]);
+  });
+
+  it("rest longer each time that they are turned away, and as long as the service asks", () => {
+    const { clock, running } = create();
+    const waits = [1, 2, 3].map(() => running.backOff("one", undefined) - clock.now());
+    expect(waits).toEqual([1_000, 2_000, 4_000]);
+    expect(running.backOff("one", 7_000)).toBe(clock.now() + 7_000);
+    running.resetBackoff("one");
+    expect(running.backoffUntil("one")).toBeUndefined();
+  });
+
+  it("are waited for at the end, and nothing more begins", async () => {
+    const world = create();
+    const one = request(world, "a", "one");
+    let drained = false;
+    const draining = world.running.drain(new AbortController().signal).then(() => {
+      drained = true;
+    });
+    expect(request(world, "a", "two").admitted).toBe(false);
+    one.answer();
+    await settle();
+    expect(drained).toBe(false); // the answer is not written down yet
+    world.running.forget("one");
+    await draining;
+  });
+
+  it("become unknown when the end does not wait for them", async () => {
+    const world = create();
+    request(world, "a", "one");
+    const deadline = new AbortController();
+    const draining = world.running.drain(deadline.signal);
+    deadline.abort(new Error("the operator is stopping"));
+    await settle();
+    expect(world.running.find("one")?.answer).toMatchObject({ kind: "Unknown" });
+    world.running.forget("one");
+    await draining;
+  });
+
+  it("have a signal of their own, so that what listens to it goes with the request", async () => {
+    const { running } = create();
+    const signals: AbortSignal[] = [];
+    const begin = (uid: string, answered: Promise<Answer>) =>
+      running.begin(
+        uid,
+        () => {},
+        (_progress, signal) => {
+          signals.push(signal);
+          return answered;
+        },
+      );
+    begin("answered", Promise.resolve(answer));
+    begin("under way", new Promise(() => {}));
+    await settle();
+    const draining = running.drain(AbortSignal.abort(new Error("the operator is stopping")));
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
+    running.forget("answered");
+    running.forget("under way");
+    await draining;
+  });
+});
