@@ -184,8 +184,8 @@ export function createJobReconciler<T extends Job>(
     tidied.delete(uid);
     running.resetBackoff(uid);
     admission.withdraw(uid);
-    admission.release(uid, { charged: job.status?.submission !== undefined || request?.sent === true });
     if (request !== undefined && request.answer === undefined) return; // its answer brings the reconcile that goes on here
+    admission.release(uid, { charged: job.status?.submission !== undefined || request?.sent === true });
     if (known.delete(key)) announceGone(shared, job, request?.answer);
     running.forget(uid);
   }
@@ -194,7 +194,9 @@ export function createJobReconciler<T extends Job>(
     unfollow(key);
     known.delete(key);
     running.resetBackoff(uid);
-    admission.withdraw(uid);
+    // A status write whose response was lost ends here without the step that settles it.
+    if (running.find(uid)?.answer !== undefined) running.forget(uid);
+    admission.release(uid, { charged: true });
   }
 
   /** A wish to be looked at now: the task is asked about at once, and the wish is echoed. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
-import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
+import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
@@ -10,16 +10,23 @@ import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.t
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { createRunningRequests } from "../../../../src/submission/running.ts";
-import { createFakeClock } from "../../../support/fake-clock.ts";
-import { videoJobOf } from "../../../support/jobs.ts";
+import { createFakeClock, settle } from "../../../support/fake-clock.ts";
+import { entryOf, videoJobOf } from "../../../support/jobs.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import { sharedOf } from "../../../support/shared.ts";
 
 const ACCOUNT = "Account/team/default";
+const answer: Answer = {
+  kind: "Accepted",
+  accepted: { taskID: "task-1" },
+  entry: entryOf(),
+  account: { kind: "Account", name: "default", baseURL: "https://api.example.com" },
+};
+
 /** An account that allows one task; the next job waits behind the one that is reconciled. */
-async function setUp(spec: Change = {}, annotations: Record<string, string> = {}) {
-  const stored = videoJobOf("image", spec);
+async function setUp(spec: Change = {}, annotations: Record<string, string> = {}, status?: VideoJobStatus) {
+  const stored = videoJobOf("image", spec, status);
   const job: VideoJob = { ...stored, metadata: { ...stored.metadata, annotations } };
   const api = await scriptedApi(({ path }) => (path.includes("/events") ? { status: 201, body: {} } : { body: job }));
   const clock = createFakeClock();
@@ -69,4 +76,44 @@ describe("the place of a job that has not begun", () => {
     await w.reconcile();
     expect(w.admitted).toEqual([w.job.metadata.uid, "next"]);
   });
+});
+
+/** A job with a request under way, which `answer` ends. */
+async function withRequest(status?: VideoJobStatus) {
+  const w = await setUp({}, {}, status);
+  const { uid = "" } = w.job.metadata;
+  const answered = Promise.withResolvers<Answer>();
+  w.askForJob();
+  w.running.begin(
+    uid,
+    () => {},
+    (progress) => {
+      progress.sent();
+      return answered.promise;
+    },
+  );
+  w.ask("next");
+  const end = async () => {
+    answered.resolve(answer);
+    await settle();
+  };
+  return { ...w, uid, end };
+}
+
+it("a deleted job keeps its place until its request is answered", async () => {
+  const w = await withRequest();
+  await w.reconcile();
+  w.kind.store.remove(w.job);
+  await w.reconcile();
+  expect(w.admitted).toEqual([w.uid]);
+  await w.end();
+  await w.reconcile();
+  expect([w.admitted, w.running.find(w.uid)]).toEqual([[w.uid, "next"], undefined]);
+});
+
+it("a job whose last status write was stored, but not answered, gives its place back and holds up no shutdown", async () => {
+  const w = await withRequest({ phase: "Failed", completionTime: "2026-03-01T00:00:00Z", conditions: [] });
+  await w.end();
+  await w.reconcile();
+  expect([w.admitted, w.running.find(w.uid)]).toEqual([[w.uid, "next"], undefined]);
 });
