@@ -12,7 +12,7 @@ import type { SpendingAdmission } from "../submission/admission.ts";
 import type { Journal } from "../submission/journal.ts";
 import type { AccountRegistry } from "./account/registry.ts";
 
-/** What every controller of ours works with. */
+/** What every controller works with. */
 export type Shared = {
   kube: KubeClient;
   clock: Clock;

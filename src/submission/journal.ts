@@ -14,12 +14,12 @@ export const configMapResource: Resource = {
   namespaced: true,
 };
 
-/** What is about to be sent, written down before it is. */
+/** A request that is about to be sent. */
 export type Intent = {
   /** Unique per submission. */
   id: string;
   kind: string;
-  /** `namespace/name`, for a person who reads the journal. */
+  /** `namespace/name`. */
   key: string;
   uid: string;
   operation: string;
@@ -29,10 +29,10 @@ export type Intent = {
   time: string;
 };
 
-/** An intent, with what is known of it. Without an outcome, nobody knows whether it was sent. */
+/** An intent and its outcome. Without an outcome it is unknown whether the request was sent. */
 export type JournalEntry = Intent & { outcome?: Record<string, string> };
 
-/** A later leader has written a higher epoch: this process must not send anything any more. */
+/** Another leader has written a higher epoch: this process must not send anything any more. */
 export class FencedError extends Error {
   override readonly name = "FencedError";
 }
@@ -40,23 +40,26 @@ export class FencedError extends Error {
 /**
  * The submission journal: one ConfigMap that holds an epoch and the intents in flight.
  *
- * Guarantees: `commit` resolves only when the intent is in etcd under this process's epoch; after another process has
- * opened the journal, every `commit` here fails with FencedError. Commits are grouped: one write at a time, what
- * arrived meanwhile goes into the next, and settled entries leave with it.
+ * # Guarantees
+ * - `commit` resolves only when the intent is in etcd under this process's epoch.
+ * - After another process has opened the journal, every `commit` of this process fails with FencedError.
+ *
+ * Commits are grouped: there is one write at a time. Commits that arrive during a write go into the next one, and settled
+ * entries leave with it.
  */
 export type Journal = {
-  /** Bumps the epoch and returns the entries that the previous leader left. */
+  /** Increments the epoch and returns the entries that the previous leader left. */
   open(signal: AbortSignal): Promise<JournalEntry[]>;
   epoch(): number;
   /** @throws FencedError | the signal's reason; in both cases the intent was not and will not be sent */
   commit(intent: Intent, signal: AbortSignal): Promise<void>;
   /** Keeps the outcome until it is settled, in memory at once and in etcd with the next write. */
   record(id: string, outcome: Record<string, string>): void;
-  /** The outcome stands in the object's status (or nothing was sent): the entry may go. */
+  /** The outcome is in the object's status, or nothing was sent: removes the entry. */
   settle(id: string): void;
   find(uid: string): JournalEntry | undefined;
   entries(): JournalEntry[];
-  /** Writes what is still to be written; call before the process ends. */
+  /** Writes all pending changes. Call it before the process ends. */
   close(signal: AbortSignal): Promise<void>;
 };
 
@@ -75,11 +78,11 @@ export type JournalOptions = {
   onFenced?: (error: FencedError) => void;
 };
 
-/** Commits that arrive within this time share a write; a create's latency hardly notices it. */
+/** Commits that arrive within this time share a write. */
 const GATHER_MS = 15;
-/** Settled entries wait this long for a write to leave with. */
+/** Settled entries wait this long for the write of a commit; then they get a write of their own. */
 const SWEEP_MS = 2_000;
-/** etcd refuses objects of 1.5 MiB, the API server ConfigMaps of 1 MiB. */
+/** The API server refuses ConfigMaps of more than 1 MiB, etcd objects of more than 1.5 MiB. */
 const MAX_BYTES = 900_000;
 const BACKOFF = { baseMs: 50, capMs: 5_000, jitter: 0.5 };
 
@@ -116,7 +119,7 @@ export function createJournal(options: JournalOptions): Journal {
     };
   }
 
-  /** One write that surely stands, whatever the network does meanwhile. */
+  /** Repeats a write until it is confirmed, another leader has the journal, or the signal aborts. */
   async function write(signal: AbortSignal): Promise<void> {
     for (let failures = 0; ; ) {
       try {
@@ -136,13 +139,13 @@ export function createJournal(options: JournalOptions): Journal {
     }
   }
 
-  /** After a lost lock: ours still (a lost answer, a person's annotation), or another leader's? */
+  /** After a conflict: reads whether the journal is still ours (a lost response, an edited annotation) or another leader's. */
   async function reread(signal: AbortSignal): Promise<void> {
     const stored = await read(signal);
     const storedEpoch = Number(stored?.data?.epoch ?? 0);
     if (stored === undefined || storedEpoch !== epoch || stored.data?.holder !== options.identity) {
       fenced = new FencedError(
-        `journal ${place.namespace}/${place.name}: epoch ${storedEpoch} of ${stored?.data?.holder ?? "nobody"} has replaced our epoch ${epoch}`,
+        `journal ${place.namespace}/${place.name}: epoch ${storedEpoch} of ${stored?.data?.holder ?? "an unknown holder"} has replaced our epoch ${epoch}`,
       );
       options.onFenced?.(fenced);
       throw fenced;
@@ -180,13 +183,13 @@ export function createJournal(options: JournalOptions): Journal {
       } catch (error) {
         for (const waiter of group) waiter.reject(error);
         if (fenced === undefined && !ending.signal.aborted) continue;
-        for (const waiter of waiters.splice(0)) waiter.reject(error); // what came meanwhile has no later write to wait for
+        for (const waiter of waiters.splice(0)) waiter.reject(error); // no later write follows
         return;
       }
     }
   }
 
-  /** Leaves with the next commit; with a write of its own only when none comes. */
+  /** Schedules a write, in case no commit comes. */
   function sweepLater(): void {
     cancelSweep ??= clock.setTimeout(() => {
       cancelSweep = undefined;
@@ -213,7 +216,7 @@ export function createJournal(options: JournalOptions): Journal {
           return [...live.values()];
         } catch (error) {
           if (!isConflict(error) && !isAlreadyExists(error)) throw error;
-          live.clear(); // someone else wrote meanwhile: what they left counts, not what we read
+          live.clear(); // another process wrote in between: its entries count
         }
       }
     },
@@ -249,7 +252,7 @@ export function createJournal(options: JournalOptions): Journal {
       cancelSweep?.();
       const giveUp = () => ending.abort(signal.reason);
       signal.addEventListener("abort", giveUp, { once: true });
-      await writing; // it tries for as long as it is let
+      await writing; // it repeats until the signal aborts
       signal.removeEventListener("abort", giveUp);
       if (epoch > 0 && fenced === undefined) await write(signal);
       ending.abort(new Error("the journal is closed"));
