@@ -5,6 +5,7 @@ import { isAlreadyExists, isConflict, isNotFound, KubeError } from "../kube/erro
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { backoffDelay } from "../runtime/backoff.ts";
+import { createGroupCommit } from "./group-commit.ts";
 
 export const configMapResource: Resource = {
   group: "",
@@ -44,8 +45,7 @@ export class FencedError extends Error {
  * - `commit` resolves only when the intent is in etcd under this process's epoch.
  * - After another process has opened the journal, every `commit` of this process fails with FencedError.
  *
- * Commits are grouped: there is one write at a time. Commits that arrive during a write go into the next one, and settled
- * entries leave with it.
+ * Commits are grouped (group-commit.ts), and settled entries leave with the next write.
  */
 export type Journal = {
   /** Increments the epoch and returns the entries that the previous leader left. */
@@ -65,10 +65,11 @@ export type Journal = {
 
 type JournalMap = KubeObject & { data?: Record<string, string> };
 
-export type JournalOptions = {
+/** The ConfigMap of the journal. */
+type Place = { namespace: string; name: string };
+
+export type JournalOptions = Place & {
   client: KubeClient;
-  namespace: string;
-  name: string;
   identity: string;
   clock: Clock;
   random: () => number;
@@ -78,50 +79,26 @@ export type JournalOptions = {
   onFenced?: (error: FencedError) => void;
 };
 
-/** Commits that arrive within this time share a write. */
-const GATHER_MS = 15;
-/** Settled entries wait this long for the write of a commit; then they get a write of their own. */
-const SWEEP_MS = 2_000;
 /** The API server refuses ConfigMaps of more than 1 MiB, etcd objects of more than 1.5 MiB. */
 const MAX_BYTES = 900_000;
 const BACKOFF = { baseMs: 50, capMs: 5_000, jitter: 0.5 };
 
 export function createJournal(options: JournalOptions): Journal {
-  const { client, clock, log } = options;
-  const place = { namespace: options.namespace, name: options.name };
+  const { client, clock, log, identity } = options;
+  const place: Place = { namespace: options.namespace, name: options.name };
   const live = new Map<string, JournalEntry>();
   let epoch = 0;
   let resourceVersion: string | undefined;
   let fenced: FencedError | undefined;
-  let dirty = false;
-  let writing: Promise<void> | undefined;
-  let waiters: { resolve: () => void; reject: (error: unknown) => void }[] = [];
-  let cancelSweep: (() => void) | undefined;
-  const ending = new AbortController();
 
   function body(): JournalMap {
-    const entries = JSON.stringify([...live.values()]);
-    if (entries.length > MAX_BYTES) {
-      throw new Error(
-        `journal ${place.namespace}/${place.name}: ${live.size} unresolved intents are ${entries.length} bytes, more than ${MAX_BYTES}; resolve halted jobs first`,
-      );
-    }
-    return {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: {
-        ...place,
-        labels: { "app.kubernetes.io/managed-by": "mooring" },
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      },
-      spec: undefined,
-      data: { epoch: String(epoch), holder: options.identity, intents: entries },
-    };
+    const intents = formatEntries(place, [...live.values()]);
+    return mapOf(place, resourceVersion, { epoch: String(epoch), holder: identity, intents });
   }
 
   /** Repeats a write until it is confirmed, another leader has the journal, or the signal aborts. */
   async function write(signal: AbortSignal): Promise<void> {
-    for (let failures = 0; ; ) {
+    for (let failures = 1; ; failures++) {
       try {
         const written = await client.update<JournalMap>(configMapResource, place, body(), { signal });
         resourceVersion = written.metadata.resourceVersion;
@@ -131,7 +108,6 @@ export function createJournal(options: JournalOptions): Journal {
         if (signal.aborted) throw error;
         if (isConflict(error) || isNotFound(error)) await reread(signal);
         else if (!(error instanceof KubeError)) throw error;
-        failures++;
         log.warn({ failures, reason: String(error) }, "journal write failed; trying again");
         await delay(clock, backoffDelay(failures, { ...BACKOFF, random: options.random }), signal);
         signal.throwIfAborted();
@@ -141,11 +117,12 @@ export function createJournal(options: JournalOptions): Journal {
 
   /** After a conflict: reads whether the journal is still ours (a lost response, an edited annotation) or another leader's. */
   async function reread(signal: AbortSignal): Promise<void> {
-    const stored = await read(signal);
+    const stored = await readMap(client, place, signal);
     const storedEpoch = Number(stored?.data?.epoch ?? 0);
-    if (stored === undefined || storedEpoch !== epoch || stored.data?.holder !== options.identity) {
+    if (stored === undefined || storedEpoch !== epoch || stored.data?.holder !== identity) {
+      const holder = stored?.data?.holder ?? "an unknown holder";
       fenced = new FencedError(
-        `journal ${place.namespace}/${place.name}: epoch ${storedEpoch} of ${stored?.data?.holder ?? "an unknown holder"} has replaced our epoch ${epoch}`,
+        `journal ${place.namespace}/${place.name}: epoch ${storedEpoch} of ${holder} has replaced our epoch ${epoch}`,
       );
       options.onFenced?.(fenced);
       throw fenced;
@@ -153,49 +130,7 @@ export function createJournal(options: JournalOptions): Journal {
     resourceVersion = stored.metadata.resourceVersion;
   }
 
-  async function read(signal: AbortSignal): Promise<JournalMap | undefined> {
-    try {
-      return await client.get<JournalMap>(configMapResource, place, { signal });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
-  function schedule(): void {
-    dirty = true;
-    cancelSweep?.();
-    cancelSweep = undefined;
-    writing ??= run().finally(() => {
-      writing = undefined;
-    });
-  }
-
-  async function run(): Promise<void> {
-    while (dirty) {
-      await delay(clock, GATHER_MS, ending.signal);
-      dirty = false;
-      const group = waiters;
-      waiters = [];
-      try {
-        await write(ending.signal);
-        for (const waiter of group) waiter.resolve();
-      } catch (error) {
-        for (const waiter of group) waiter.reject(error);
-        if (fenced === undefined && !ending.signal.aborted) continue;
-        for (const waiter of waiters.splice(0)) waiter.reject(error); // no later write follows
-        return;
-      }
-    }
-  }
-
-  /** Schedules a write, in case no commit comes. */
-  function sweepLater(): void {
-    cancelSweep ??= clock.setTimeout(() => {
-      cancelSweep = undefined;
-      if (epoch > 0 && fenced === undefined) schedule();
-    }, SWEEP_MS);
-  }
+  const group = createGroupCommit({ clock, write, writable: () => epoch > 0 && fenced === undefined });
 
   return {
     epoch: () => epoch,
@@ -203,7 +138,7 @@ export function createJournal(options: JournalOptions): Journal {
     entries: () => [...live.values()],
     async open(signal) {
       for (;;) {
-        const stored = await read(signal);
+        const stored = await readMap(client, place, signal);
         for (const entry of parseEntries(stored?.data?.intents)) live.set(entry.id, entry);
         epoch = Number(stored?.data?.epoch ?? 0) + 1;
         resourceVersion = stored?.metadata.resourceVersion;
@@ -224,40 +159,49 @@ export function createJournal(options: JournalOptions): Journal {
       if (fenced !== undefined) throw fenced;
       signal.throwIfAborted();
       live.set(intent.id, intent);
-      const written = Promise.withResolvers<void>();
-      const abort = () => written.reject(signal.reason);
-      signal.addEventListener("abort", abort, { once: true });
       try {
-        waiters.push(written);
-        schedule();
-        await written.promise;
+        await group.commit(signal);
       } catch (error) {
         live.delete(intent.id); // never sent
-        sweepLater();
+        group.writeLater();
         throw error;
-      } finally {
-        signal.removeEventListener("abort", abort); // the signal may live as long as the process
       }
     },
     record(id, outcome) {
       const entry = live.get(id);
       if (entry === undefined) return;
       live.set(id, { ...entry, outcome });
-      sweepLater();
+      group.writeLater();
     },
     settle(id) {
-      if (live.delete(id)) sweepLater();
+      if (live.delete(id)) group.writeLater();
     },
-    async close(signal) {
-      cancelSweep?.();
-      const giveUp = () => ending.abort(signal.reason);
-      signal.addEventListener("abort", giveUp, { once: true });
-      await writing; // it repeats until the signal aborts
-      signal.removeEventListener("abort", giveUp);
-      if (epoch > 0 && fenced === undefined) await write(signal);
-      ending.abort(new Error("the journal is closed"));
-    },
+    close: (signal) => group.close(signal),
   };
+}
+
+function mapOf(place: Place, resourceVersion: string | undefined, data: Record<string, string>): JournalMap {
+  const labels = { "app.kubernetes.io/managed-by": "mooring" };
+  const metadata = { ...place, labels, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata, spec: undefined, data };
+}
+
+async function readMap(client: KubeClient, place: Place, signal: AbortSignal): Promise<JournalMap | undefined> {
+  try {
+    return await client.get<JournalMap>(configMapResource, place, { signal });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** @throws Error when the entries do not fit into a ConfigMap */
+function formatEntries({ namespace, name }: Place, entries: readonly JournalEntry[]): string {
+  const text = JSON.stringify(entries);
+  if (text.length <= MAX_BYTES) return text;
+  throw new Error(
+    `journal ${namespace}/${name}: ${entries.length} unresolved intents are ${text.length} bytes, more than ${MAX_BYTES}; resolve halted jobs first`,
+  );
 }
 
 function parseEntries(text: string | undefined): JournalEntry[] {

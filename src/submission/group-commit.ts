@@ -1,0 +1,95 @@
+import { type Clock, delay } from "../clock.ts";
+
+/**
+ * Groups changes into writes: there is one write at a time. Commits that arrive within 15 ms share a write, and commits that
+ * arrive during a write share the next one.
+ */
+export type GroupCommit = {
+  /**
+   * Resolves when a write that began after the call is confirmed.
+   * @throws the error of that write | the signal's reason
+   */
+  commit(signal: AbortSignal): Promise<void>;
+  /** Requests a write for a change that nobody waits for: with the next commit, or after 2 s. */
+  writeLater(): void;
+  /** Waits for the current write and writes once more. When the signal aborts, the write is aborted. */
+  close(signal: AbortSignal): Promise<void>;
+};
+
+export type GroupCommitOptions = {
+  clock: Clock;
+  /** Writes everything. It resolves only when the write is confirmed. */
+  write: (signal: AbortSignal) => Promise<void>;
+  /** Whether a write can succeed, now or later. */
+  writable: () => boolean;
+};
+
+/** Commits that arrive within this time share a write. */
+const GATHER_MS = 15;
+/** A change without a commit waits this long for the write of one; then it gets a write of its own. */
+const SWEEP_MS = 2_000;
+
+export function createGroupCommit({ clock, write, writable }: GroupCommitOptions): GroupCommit {
+  let dirty = false;
+  let writing: Promise<void> | undefined;
+  let waiters: { resolve: () => void; reject: (error: unknown) => void }[] = [];
+  let cancelSweep: (() => void) | undefined;
+  const ending = new AbortController();
+
+  function schedule(): void {
+    dirty = true;
+    cancelSweep?.();
+    cancelSweep = undefined;
+    writing ??= run().finally(() => {
+      writing = undefined;
+    });
+  }
+
+  async function run(): Promise<void> {
+    while (dirty) {
+      await delay(clock, GATHER_MS, ending.signal);
+      dirty = false;
+      const group = waiters;
+      waiters = [];
+      try {
+        await write(ending.signal);
+        for (const waiter of group) waiter.resolve();
+      } catch (error) {
+        for (const waiter of group) waiter.reject(error);
+        if (writable() && !ending.signal.aborted) continue;
+        for (const waiter of waiters.splice(0)) waiter.reject(error); // no later write follows
+        return;
+      }
+    }
+  }
+
+  return {
+    async commit(signal) {
+      const written = Promise.withResolvers<void>();
+      const abort = () => written.reject(signal.reason);
+      signal.addEventListener("abort", abort, { once: true });
+      try {
+        waiters.push(written);
+        schedule();
+        await written.promise;
+      } finally {
+        signal.removeEventListener("abort", abort); // the signal may live as long as the process
+      }
+    },
+    writeLater() {
+      cancelSweep ??= clock.setTimeout(() => {
+        cancelSweep = undefined;
+        if (writable()) schedule();
+      }, SWEEP_MS);
+    },
+    async close(signal) {
+      cancelSweep?.();
+      const giveUp = () => ending.abort(signal.reason);
+      signal.addEventListener("abort", giveUp, { once: true });
+      await writing; // it repeats until the signal aborts
+      signal.removeEventListener("abort", giveUp);
+      if (writable()) await write(signal);
+      ending.abort(new Error("the journal is closed"));
+    },
+  };
+}
