@@ -1,6 +1,7 @@
 /** Bundles src/main.ts and every dependency into one file that runs with nothing but Node, and lists them in dist/sbom.cdx.json. */
 import { chmod, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
+import { bundledMedia } from "./bundled-media.ts";
 import { billOfMaterials } from "./sbom.ts";
 
 const { metafile } = await build({
@@ -17,6 +18,7 @@ const { metafile } = await build({
   sourcemap: "linked",
   legalComments: "linked",
   metafile: true,
+  plugins: [bundledMedia],
   banner: {
     js: [
       // A small young generation: bursts of short-lived objects otherwise triple the operator's memory for hours.

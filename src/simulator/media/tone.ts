@@ -1,29 +1,28 @@
-/** A quiet sine tone of a whole number of hertz as interleaved 16-bit samples, so that what is heard is something and not a hiss. */
+/** Returns a quiet sine tone as interleaved 16-bit samples. `hertz` is an integer. */
 export function tone(options: { seconds: number; sampleRate: number; channels: number; hertz: number }): Int16Array {
   const { seconds, sampleRate, channels, hertz } = options;
   const frames = Math.max(1, Math.round(seconds * sampleRate));
   const samples = new Int16Array(frames * channels);
   const step = (2 * Math.PI * hertz) / sampleRate;
-  // Every second sounds like the first: a stream of many minutes is made at once.
-  const ownFrames = Math.min(frames, sampleRate);
-  for (let frame = 0; frame < ownFrames; frame++) {
-    const value = Math.round(Math.sin(frame * step) * 8000);
-    samples.fill(value, frame * channels, (frame + 1) * channels);
+  // An integer frequency repeats every second, so the first second is computed and then copied.
+  const computed = Math.min(frames, sampleRate);
+  for (let frame = 0; frame < computed; frame++) {
+    samples.fill(Math.round(Math.sin(frame * step) * 8000), frame * channels, (frame + 1) * channels);
   }
-  for (let done = ownFrames; done < frames; done += sampleRate) {
+  for (let done = computed; done < frames; done += sampleRate) {
     samples.copyWithin(done * channels, 0, sampleRate * channels);
   }
   return samples;
 }
 
-/** Samples as little-endian PCM. */
+/** Encodes samples as little-endian PCM. */
 export function pcm(samples: Int16Array): Buffer {
   const bytes = Buffer.alloc(samples.length * 2);
   for (let index = 0; index < samples.length; index++) bytes.writeInt16LE(samples[index] ?? 0, index * 2);
   return bytes;
 }
 
-/** RIFF WAVE around 16-bit PCM. */
+/** Encodes samples as RIFF WAVE with 16-bit PCM. */
 export function wav(samples: Int16Array, sampleRate: number, channels: number): Buffer {
   const data = pcm(samples);
   const header = Buffer.alloc(44);

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { imageToVideoRequest, videoToVideoRequest } from "../../provider/wire/video.ts";
 import { chargeFor, checkMoney } from "../charging.ts";
 import { type Call, type Outcome, serve } from "../dispatch.ts";
-import { plainVideo } from "../media/mp4.ts";
+import { readMedia } from "../media/read-media.ts";
 import { refuse } from "../refusal.ts";
 import type { Service } from "../service.ts";
 import { checked } from "../validate.ts";
@@ -17,18 +17,9 @@ export function videoRoutes(app: FastifyInstance, service: Service): void {
     operation: "submitImageToVideo",
     handle: ({ body, key }) => {
       checkEntitled(service);
-      const { prompt, width, height } = checked(imageToVideoRequest, body, config().unknownFields);
-      // Interface: when width or height is not given, they are forced to 832 and 480; the default length is 5 seconds.
-      const [w, h] = width === undefined || height === undefined ? [832, 480] : [width, height];
-      const video = {
-        product: "vid-i2v",
-        type: config().taskTypes.imageToVideo,
-        prompt,
-        width: w,
-        height: h,
-        seconds: 5,
-      };
-      return submit(service, key, video);
+      const { prompt } = checked(imageToVideoRequest, body, config().unknownFields);
+      // Interface: the default video length is 5 seconds.
+      return submit(service, key, { product: "vid-i2v", type: config().taskTypes.imageToVideo, prompt, seconds: 5 });
     },
   });
 
@@ -44,16 +35,11 @@ export function videoRoutes(app: FastifyInstance, service: Service): void {
           throw refuse.invalid(`input.${field}: is required`);
         }
       }
-      const [width = 1280, height = 720] = (parameters?.size ?? "1280*720").split("*").map(Number);
-      const seconds = parameters?.duration ?? 5;
-      const prompt = input.prompt ?? "";
       return submit(service, key, {
         product: "vid2.6-v2v",
         type: config().taskTypes.videoToVideo,
-        prompt,
-        width,
-        height,
-        seconds,
+        prompt: input.prompt ?? "",
+        seconds: parameters?.duration ?? 5,
       });
     },
   });
@@ -64,24 +50,20 @@ function checkEntitled(service: Service): void {
   if (!service.config().enterpriseVerified) throw refuse.notEntitled();
 }
 
-type Video = { product: string; type: string; prompt: string; width: number; height: number; seconds: number };
+/** `seconds` is what the service charges for. The file is the same for every request. */
+type Video = { product: string; type: string; prompt: string; seconds: number };
 
 function submit(service: Service, key: Call["key"], video: Video): Outcome {
   checkMoney(service, key);
   const { videoTaskMs, videoUrlSeconds, videoPaddingBytes, prices } = service.config();
-  const { product, type, prompt, width, height, seconds } = video;
-  const colour = {
-    y: Math.round(service.random.between(60, 200)),
-    cb: Math.round(service.random.between(40, 210)),
-    cr: Math.round(service.random.between(40, 210)),
-  };
+  const { product, type, prompt, seconds } = video;
   const task = service.tasks.submit({
     type,
     text: prompt,
     durationMs: videoTaskMs,
     urlSeconds: videoUrlSeconds,
     make: () => {
-      const movie = plainVideo({ width, height, seconds, colour });
+      const movie = readMedia("plain.mp4");
       const padded = videoPaddingBytes > 8;
       const head = padded ? Buffer.concat([movie, freeBoxHeader(videoPaddingBytes)]) : movie;
       return {
