@@ -1,6 +1,6 @@
 import type { Assumptions } from "./assumptions.ts";
-import type { Parameters } from "./endpoints.ts";
 import { refuse } from "./refusal.ts";
+import type { Parameters } from "./requests/endpoint.ts";
 
 type Check = readonly [field: string, value: number, min: number, max: number];
 

@@ -1,12 +1,8 @@
-import type { z } from "zod";
-import type { createEndpointParameters } from "../provider/wire/endpoints-v1.ts";
 import type { Assumptions } from "./assumptions.ts";
 import { checkLimits } from "./endpoint-rules.ts";
 import type { Random } from "./random.ts";
 import { refuse } from "./refusal.ts";
-
-/** The parameters of an endpoint, all of them, in the spelling of create. */
-export type Parameters = z.output<typeof createEndpointParameters>;
+import type { Parameters } from "./requests/endpoint.ts";
 
 /** What an update cannot change. */
 export type CreateOnly = "appName" | "products" | "rootfsSize";

@@ -1,4 +1,3 @@
-import { isRecord } from "../provider/wire/lenient.ts";
 import { type Assumptions, type AssumptionsInput, assumptions } from "./assumptions.ts";
 import { type Audit, createAudit } from "./audit.ts";
 import { createEndpoints, type Endpoints } from "./endpoints.ts";
@@ -8,6 +7,7 @@ import { identityOf, type KeyIdentity } from "./keys.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import { createRandom, type Random } from "./random.ts";
 import { createTasks, type Tasks } from "./tasks.ts";
+import { isRecord } from "./validate.ts";
 
 /** The state of the simulated service: what the routes read and change. */
 export type Service = {

@@ -30,12 +30,7 @@ function drop(root: unknown, path: PropertyKey[], keys: string[]): void {
   for (const key of keys) Reflect.deleteProperty(target, key);
 }
 
-/** A query as the schemas expect it: the named fields as integers. A field that is no integer stays text, and is refused. */
-export function integers(query: Record<string, string>, names: readonly string[]): Record<string, string | number> {
-  return Object.fromEntries(
-    Object.entries(query).map(([name, value]) => [
-      name,
-      names.includes(name) && /^-?\d{1,15}$/.test(value) ? Number(value) : value,
-    ]),
-  );
+/** Whether a value is a JSON object. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

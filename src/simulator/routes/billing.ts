@@ -1,11 +1,29 @@
 import type { FastifyInstance } from "fastify";
-import { BILLS_FROM_UTC, keyBudgetsQuery, listBillsQuery } from "../../provider/wire/billing.ts";
+import { z } from "zod";
 import { billsOf } from "../bills.ts";
 import { budgetsOf } from "../charging.ts";
 import { serve } from "../dispatch.ts";
 import { refuse } from "../refusal.ts";
+import { queryInteger } from "../requests/fields.ts";
 import type { Service } from "../service.ts";
-import { checked, integers } from "../validate.ts";
+import { checked } from "../validate.ts";
+
+/** Interface: only data after 2026-01-01 00:00:00 can be queried. Unix seconds in UTC. */
+const BILLS_FROM_UTC = Date.UTC(2026, 0, 1) / 1000;
+
+const billsQuery = z
+  .strictObject({
+    cycleType: z.enum(["Day", "Week", "Month"]),
+    category: z.string().optional(),
+    productName: z.string().optional(),
+    startTime: queryInteger,
+    endTime: queryInteger,
+  })
+  .refine(({ startTime, endTime }) => endTime > startTime, {
+    path: ["endTime"],
+    error: "must be greater than startTime",
+  });
+const budgetsQuery = z.strictObject({ member_id: z.string() });
 
 /** Bills of API keys, and the budgets of a member's keys. */
 export function billingRoutes(app: FastifyInstance, service: Service): void {
@@ -17,8 +35,8 @@ export function billingRoutes(app: FastifyInstance, service: Service): void {
     operation: "listBills",
     handle: ({ query }) => {
       const { cycleType, category, productName, startTime, endTime } = checked(
-        listBillsQuery,
-        integers(query, ["startTime", "endTime"]),
+        billsQuery,
+        query,
         config().unknownFields,
       );
       const { billingUtcOffsetHours } = config();
@@ -44,7 +62,7 @@ export function billingRoutes(app: FastifyInstance, service: Service): void {
     path: "/openapi/v1/user/team/key-budget-list",
     operation: "listKeyBudgets",
     handle: ({ query }) => {
-      const { member_id } = checked(keyBudgetsQuery, query, config().unknownFields);
+      const { member_id } = checked(budgetsQuery, query, config().unknownFields);
       service.accrueAll();
       return { body: { key_budgets: budgetsOf(service, member_id).map(({ exhausted: _, ...record }) => record) } };
     },

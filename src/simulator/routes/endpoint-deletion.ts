@@ -1,9 +1,9 @@
 import type { FastifyRequest } from "fastify";
-import { isRecord } from "../../provider/wire/lenient.ts";
 import { handlerOf, type Route } from "../dispatch.ts";
 import { membersSeenBy } from "../keys.ts";
 import { refuse } from "../refusal.ts";
 import type { Service } from "../service.ts";
+import { isRecord } from "../validate.ts";
 
 /**
  * The handler of a request that deletes an endpoint, if it is one: which requests do is an assumption that can change

@@ -1,17 +1,18 @@
 import type { FastifyInstance } from "fastify";
-import {
-  createEndpointRequest,
-  endpointEarlierQuery,
-  listEndpointsEarlierQuery,
-  updateEndpointRequest,
-} from "../../provider/wire/endpoints-v1.ts";
+import { z } from "zod";
 import { serve } from "../dispatch.ts";
 import { viewEarlier } from "../endpoint-views.ts";
 import { membersSeenBy } from "../keys.ts";
+import { createEndpointBody, updateEndpointBody } from "../requests/endpoint.ts";
+import { queryInteger } from "../requests/fields.ts";
 import type { Service } from "../service.ts";
-import { checked, integers } from "../validate.ts";
+import { checked } from "../validate.ts";
 
 const ROOT = "/gpu-instance/openapi/v1";
+
+const listQuery = z.strictObject({ pageSize: queryInteger, pageNum: queryInteger });
+const detailQuery = z.strictObject({ id: z.string() });
+const limitQuery = z.strictObject({});
 
 /** Endpoints, earlier generation: list by page, read one, create, update, ranges. */
 export function endpointsV1Routes(app: FastifyInstance, service: Service): void {
@@ -22,13 +23,9 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
     path: `${ROOT}/endpoints`,
     operation: "listEndpointsEarlier",
     handle: ({ query, key }) => {
-      const { pageSize, pageNum } = checked(
-        listEndpointsEarlierQuery,
-        integers(query, ["pageSize", "pageNum"]),
-        config().unknownFields,
-      );
-      const { maxPageSize, firstPageNum } = config();
-      const size = Math.min(maxPageSize, pageSize);
+      const { defaultPageSize, maxPageSize, firstPageNum, unknownFields } = config();
+      const { pageSize, pageNum } = checked(listQuery, query, unknownFields);
+      const size = pageSize > 0 ? Math.min(maxPageSize, pageSize) : defaultPageSize;
       const start = Math.max(0, pageNum - firstPageNum) * size;
       const listed = endpoints.listed({ seen: membersSeenBy(key, config().keySees) });
       const page = listed.slice(start, start + size);
@@ -46,7 +43,7 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
     path: `${ROOT}/endpoint`,
     operation: "getEndpointEarlier",
     handle: ({ query, key }) => {
-      const { id } = checked(endpointEarlierQuery, query, config().unknownFields);
+      const { id } = checked(detailQuery, query, config().unknownFields);
       const found = endpoints.get(id, membersSeenBy(key, config().keySees));
       return { body: { endpoint: viewEarlier(found, config(), now(), false) } };
     },
@@ -57,7 +54,7 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
     path: `${ROOT}/endpoint/create`,
     operation: "createEndpoint",
     handle: ({ body, key }) => {
-      const { endpoint } = checked(createEndpointRequest, body, config().unknownFields);
+      const { endpoint } = checked(createEndpointBody, body, config().unknownFields);
       const { id } = endpoints.create(endpoint, key.memberID);
       return { body: { id }, effect: "EndpointCreated", id };
     },
@@ -68,7 +65,7 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
     path: `${ROOT}/endpoint/update`,
     operation: "updateEndpoint",
     handle: ({ body, key }) => {
-      const { id, ...given } = checked(updateEndpointRequest, body, config().unknownFields);
+      const { id, ...given } = checked(updateEndpointBody, body, config().unknownFields);
       const {
         appName: _app,
         products: _products,
@@ -90,6 +87,9 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
     method: "GET",
     path: `${ROOT}/endpoint/limit`,
     operation: "getEndpointLimits",
-    handle: () => ({ body: config().limits }),
+    handle: ({ query }) => {
+      checked(limitQuery, query, config().unknownFields);
+      return { body: config().limits };
+    },
   });
 }

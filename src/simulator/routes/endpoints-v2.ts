@@ -1,11 +1,20 @@
 import type { FastifyInstance } from "fastify";
-import { endpointIDPath, listEndpointsQuery } from "../../provider/wire/endpoints-v2.ts";
+import { z } from "zod";
 import { serve } from "../dispatch.ts";
 import { viewCurrent } from "../endpoint-views.ts";
 import { membersSeenBy } from "../keys.ts";
 import { refuse } from "../refusal.ts";
+import { queryInteger, text } from "../requests/fields.ts";
 import type { Service } from "../service.ts";
-import { checked, integers } from "../validate.ts";
+import { checked } from "../validate.ts";
+
+const listQuery = z.strictObject({
+  limit: queryInteger.pipe(z.number().min(0)).optional(),
+  cursor: text(0, 1024).optional(),
+  keyword: z.string().optional(),
+  member_ids: z.string().optional(),
+});
+const detailPath = z.strictObject({ endpoint_id: text(1, 255) });
 
 /** Endpoints, current generation: list by cursor, read one. */
 export function endpointsV2Routes(app: FastifyInstance, service: Service): void {
@@ -16,11 +25,7 @@ export function endpointsV2Routes(app: FastifyInstance, service: Service): void 
     path: "/gpus/v2/endpoints",
     operation: "listEndpoints",
     handle: ({ query, key }) => {
-      const { limit, cursor, keyword, member_ids } = checked(
-        listEndpointsQuery,
-        integers(query, ["limit"]),
-        config().unknownFields,
-      );
+      const { limit, cursor, keyword, member_ids } = checked(listQuery, query, config().unknownFields);
       const { defaultPageSize, maxPageSize, listOrder } = config();
       const listed = endpoints.listed({
         seen: membersSeenBy(key, config().keySees),
@@ -50,7 +55,7 @@ export function endpointsV2Routes(app: FastifyInstance, service: Service): void 
     path: "/gpus/v2/endpoints/:endpoint_id",
     operation: "getEndpoint",
     handle: ({ params, key }) => {
-      const { endpoint_id } = checked(endpointIDPath, params, "Refuse");
+      const { endpoint_id } = checked(detailPath, params, "Refuse");
       return {
         body: viewCurrent(endpoints.get(endpoint_id, membersSeenBy(key, config().keySees)), config(), now(), false),
       };

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
-import { submitSpeechRequest, synthesizeSpeechRequest } from "../../provider/wire/speech.ts";
 import { synthesize } from "../audio.ts";
 import { chargeFor, checkMoney } from "../charging.ts";
 import { serve } from "../dispatch.ts";
 import type { KeyIdentity } from "../keys.ts";
+import { submitSpeechBody, synthesizeSpeechBody } from "../requests/speech.ts";
 import type { Service } from "../service.ts";
 import { checked } from "../validate.ts";
 
@@ -17,7 +17,7 @@ export function speechRoutes(app: FastifyInstance, service: Service): void {
     path: "/v3/vendor-speech-2.6-turbo",
     operation: (body) => (wantsStream(body) ? "streamSpeech" : "synthesizeSpeech"),
     handle: async ({ body, key, baseURL }) => {
-      const request = checked(synthesizeSpeechRequest, body, config().unknownFields);
+      const request = checked(synthesizeSpeechBody, body, config().unknownFields);
       checkMoney(service, key);
       const { speechTurboPerThousandCharacters } = config().prices;
       charge(service, key, "speech-2.6-turbo", request.text, speechTurboPerThousandCharacters);
@@ -43,7 +43,7 @@ export function speechRoutes(app: FastifyInstance, service: Service): void {
     operation: "submitSpeech",
     handle: ({ body, key }) => {
       const { speechMaxCharacters, speechTaskMs, speechUrlSeconds, taskTypes, prices, unknownFields } = config();
-      const request = checked(submitSpeechRequest(speechMaxCharacters), body, unknownFields);
+      const request = checked(submitSpeechBody(speechMaxCharacters), body, unknownFields);
       checkMoney(service, key);
       const task = tasks.submit({
         type: taskTypes.speech,

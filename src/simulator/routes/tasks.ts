@@ -1,9 +1,11 @@
 import type { FastifyInstance } from "fastify";
-import { taskResultQuery } from "../../provider/wire/tasks.ts";
+import { z } from "zod";
 import { serve } from "../dispatch.ts";
 import type { Service } from "../service.ts";
 import { viewTask } from "../tasks.ts";
 import { checked } from "../validate.ts";
+
+const taskQuery = z.strictObject({ task_id: z.string() });
 
 /** The result of an asynchronous task. */
 export function taskRoutes(app: FastifyInstance, service: Service): void {
@@ -12,7 +14,7 @@ export function taskRoutes(app: FastifyInstance, service: Service): void {
     path: "/v3/async/task-result",
     operation: "getTaskResult",
     handle: ({ query, baseURL }) => {
-      const { task_id } = checked(taskResultQuery, query, service.config().unknownFields);
+      const { task_id } = checked(taskQuery, query, service.config().unknownFields);
       return { body: viewTask(service.tasks.look(task_id), service.now(), baseURL) };
     },
   });

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from "fastify";
-import { imageToVideoRequest, videoToVideoRequest } from "../../provider/wire/video.ts";
 import { chargeFor, checkMoney } from "../charging.ts";
 import { type Call, type Outcome, serve } from "../dispatch.ts";
 import { readMedia } from "../media/read-media.ts";
 import { refuse } from "../refusal.ts";
+import { imageToVideoBody, videoToVideoBody } from "../requests/video.ts";
 import type { Service } from "../service.ts";
 import { checked } from "../validate.ts";
 
@@ -17,7 +17,7 @@ export function videoRoutes(app: FastifyInstance, service: Service): void {
     operation: "submitImageToVideo",
     handle: ({ body, key }) => {
       checkEntitled(service);
-      const { prompt } = checked(imageToVideoRequest, body, config().unknownFields);
+      const { prompt } = checked(imageToVideoBody, body, config().unknownFields);
       // Interface: the default video length is 5 seconds.
       return submit(service, key, { product: "vid-i2v", type: config().taskTypes.imageToVideo, prompt, seconds: 5 });
     },
@@ -29,7 +29,7 @@ export function videoRoutes(app: FastifyInstance, service: Service): void {
     operation: "submitVideoToVideo",
     handle: ({ body, key }) => {
       checkEntitled(service);
-      const { input, parameters } = checked(videoToVideoRequest, body, config().unknownFields);
+      const { input, parameters } = checked(videoToVideoBody, body, config().unknownFields);
       for (const field of config().videoToVideoRequires) {
         if (!Object.entries(input).some(([name, value]) => name === field && value !== undefined && value.length > 0)) {
           throw refuse.invalid(`input.${field}: is required`);
