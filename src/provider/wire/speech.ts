@@ -98,7 +98,7 @@ const shared = {
       channel: z.int().optional(),
     })
     .optional(),
-  pronunciation_dict: z.strictObject({ tone: z.array(z.unknown()).optional() }).optional(),
+  pronunciation_dict: z.strictObject({ tone: z.array(z.record(z.string(), z.unknown())).optional() }).optional(),
   voice_modify: z
     .strictObject({
       pitch: z.int().optional(),

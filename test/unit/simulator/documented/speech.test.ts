@@ -114,7 +114,7 @@ const SPEECH_RULES: Rule[] = [
       {
         field: "pronunciation_dict.tone",
         rule: "array of objects",
-        refused: NO_LIST,
+        refused: [...NO_LIST, ["x"], [null]],
         accepted: [[], [{}], ABSENT],
       },
       {
