@@ -1,9 +1,9 @@
 import { z } from "zod";
 
 /**
- * Everything that the interface does not show and a server nevertheless has to decide, in one place. Each value can be
- * set with `mooring simulator --config FILE` (YAML, same names) or, while it runs, with `POST /__config`.
- * Times are in milliseconds before the time scale is applied, unless the name says otherwise.
+ * Behaviors that the interface leaves open and that a server has to decide. `mooring simulator --config FILE`
+ * (YAML, same names) and `POST /__config` set each value. Times are in milliseconds before `timeScale` applies,
+ * unless the name says otherwise.
  */
 
 const duration = z.number().min(0);
@@ -41,12 +41,12 @@ const budget = z.strictObject({
   type: z.enum(["Unlimited", "One-time", "Recurring"]).default("Unlimited"),
   /** 1/10000 yuan. */
   limit: z.int().default(0),
-  /** Assumption: a recurring budget begins again with the calendar month; or, with this, at this time of each month. */
+  /** Assumption: a recurring budget restarts with the calendar month, or with the month that begins at this time. */
   monthsFrom: z.iso.datetime().optional(),
 });
 
 export const assumptions = z.strictObject({
-  /** Assumption: a time in the service is multiplied by this; 0 makes everything finish at the first look. */
+  /** Factor for every time of the service; with 0, everything finishes before the next read. */
   timeScale: z.number().min(0).default(1),
 
   // Keys and the account
@@ -57,26 +57,26 @@ export const assumptions = z.strictObject({
   keySees: z.enum(["Account", "Member"]).default("Account"),
   /** Assumption: whether the account passed enterprise verification; without it video is refused as NEED_REAL_NAME_VERIFY. */
   enterpriseVerified: z.boolean().default(true),
-  /** Assumption: money on the account in 1/10000 yuan, null for any amount; too little is refused as NOT_ENOUGH_BALANCE. */
+  /** Assumption: balance of the account in 1/10000 yuan, null for no limit; NOT_ENOUGH_BALANCE when it is used up. */
   balance: z.int().nullable().default(null),
-  /** Assumption: fields of a body that the interface does not list are refused, so that a misspelt one is found. */
+  /** Assumption: the service refuses fields that the interface does not list, so that tests find misspelled fields. */
   unknownFields: z.enum(["Refuse", "Ignore"]).default("Refuse"),
 
   // Endpoints
 
-  /** Assumption: the ranges that the limit operation answers. */
+  /** Assumption: the ranges that the limit operation returns. */
   limits: limits.prefault({}),
-  /** Assumption: the size that "currently fixed at 100" names, refused otherwise. */
+  /** The only accepted root disk size (interface: currently fixed at 100). */
   rootfsSizeGB: z.int().default(100),
-  /** Assumption: the size that "currently fixed at 30" names, refused otherwise. */
+  /** The only accepted local volume size (interface: currently fixed at 30). */
   localVolumeSizeGB: z.int().default(30),
-  /** Assumption: how long a new endpoint and a new worker take to start; 0: they serve at the first read. */
+  /** Assumption: how long a new endpoint and a new worker take to start; with 0, they serve at the first read. */
   bootDelayMs: duration.default(3000),
-  /** Assumption: for how long a new endpoint is missing from lists. It can be read by id at once. */
+  /** Assumption: how long lists omit a new endpoint. A read by id returns it immediately. */
   listDelayMs: duration.default(0),
-  /** Assumption: the fields that `keyword` is searched in. */
+  /** Assumption: the fields that `keyword` searches. */
   keywordSearches: z.array(z.enum(["id", "name", "appName"])).default(["id", "name", "appName"]),
-  /** Assumption: a second endpoint with a taken app name is refused. */
+  /** Assumption: the service refuses a second endpoint with the same app name. */
   duplicateAppName: z.enum(["Refuse", "Accept"]).default("Refuse"),
   /** Assumption: "all parameters must be passed in full" means that an optional one left out of an update is cleared. */
   updateClearsAbsent: z.boolean().default(true),
@@ -84,49 +84,49 @@ export const assumptions = z.strictObject({
   updateIgnores: z.array(z.string().min(1)).default([]),
   /** Assumption: the status of an endpoint that has not started yet, in both generations. */
   bootStatus: z.string().default("initializing"),
-  /** Assumption: the status of an endpoint whose workers are 0 to 0; null: it goes on as running (v2) and serving (v1). */
+  /** Assumption: the status of an endpoint with 0 to 0 workers; with null, running (v2) and serving (v1). */
   zeroWorkersStatus: z.string().nullable().default(null),
   /**
-   * Assumption: how an endpoint is deleted, in the shape of an account's `endpoints.deleteOperation`; null: not at all, as
-   * the interface shows no such operation.
+   * Assumption: the operation that deletes an endpoint, in the shape of an account's `endpoints.deleteOperation`. The
+   * interface shows none, so the default is null: there is none.
    */
   deleteOperation: z
     .strictObject({
       method: z.enum(["DELETE", "POST", "PUT", "PATCH"]),
-      /** `{id}` stands for the endpoint's identifier, unless `idField` is set. */
+      /** Contains `{id}` for the endpoint id, unless `idField` is set. */
       path: z.string().startsWith("/"),
       idField: z.string().optional(),
     })
     .nullable()
     .default(null),
-  /** Assumption: a deleted endpoint is still shown for this long, with `deletingStatus`. */
+  /** Assumption: how long the service shows a deleted endpoint, with `deletingStatus`. */
   deleteDelayMs: duration.default(0),
-  /** Assumption: the status of an endpoint that is being deleted. */
+  /** Assumption: the status during a deletion. */
   deletingStatus: z.string().default("terminating"),
-  /** Assumption: the clusters of known network storages, `id: cluster`. An unknown id is taken as it is. */
+  /** Assumption: known network storages and their clusters, `id: cluster`. */
   storages: z.record(z.string(), z.string()).default({}),
-  /** Assumption: an unknown network storage is refused. */
+  /** Assumption: whether the service refuses a network storage that `storages` does not contain. */
   refuseUnknownStorage: z.boolean().default(false),
-  /** Assumption: the newest endpoint comes first in lists. */
+  /** Assumption: the order of endpoints in lists. */
   listOrder: z.enum(["NewestFirst", "OldestFirst"]).default("NewestFirst"),
-  /** Assumption: the number of the first page in the earlier generation; a smaller one is the first page too. */
+  /** Assumption: the number of the first page in the earlier generation. A smaller one returns that page too. */
   firstPageNum: z.int().min(0).max(1).default(1),
-  /** Assumption: the page size where none or 0 is asked for. */
+  /** Assumption: the page size of a request without one, or with one below 1. */
   defaultPageSize: z.int().min(1).default(20),
-  /** Assumption: more than this on a page is cut to this. */
+  /** Assumption: the largest page size. A request for more returns this many. */
   maxPageSize: z.int().min(1).default(100),
 
   // Tasks
 
-  /** Assumption: how long a task is queued. */
+  /** Assumption: how long a task is in the queue. */
   queueMs: range.default([500, 2000]),
-  /** Assumption: how long an asynchronous synthesis takes after that. */
+  /** Assumption: how long an asynchronous synthesis takes after the queue. */
   speechTaskMs: range.default([1500, 4000]),
-  /** Assumption: how long a video takes after that. */
+  /** Assumption: how long a video takes after the queue. */
   videoTaskMs: range.default([4000, 10_000]),
-  /** Assumption: the share of tasks that fail. */
+  /** Assumption: the probability that a task fails. */
   failTasks: probability.default(0),
-  /** Assumption: a task whose text or prompt contains this fails, whatever the case of the letters. */
+  /** Assumption: a task fails if its text or prompt contains this. Case does not matter. */
   failTasksWith: z.string().min(1).default("please fail"),
   /** Assumption: the names in `task.task_type`. */
   taskTypes: z
@@ -136,35 +136,35 @@ export const assumptions = z.strictObject({
       videoToVideo: z.string().default("VIDEO_TO_VIDEO"),
     })
     .prefault({}),
-  /** Assumption: which of `input`'s fields video-to-video requires. */
+  /** Assumption: the fields of `input` that video-to-video requires. */
   videoToVideoRequires: z.array(z.string()).default(["prompt"]),
 
   // Results
 
-  /** Assumption: life of a video URL in seconds, not scaled. Speech is 24 hours by the interface. */
+  /** Assumption: validity of a video URL in seconds, not scaled. */
   videoUrlSeconds: z.number().min(0).default(86_400),
-  /** Life of a speech URL in seconds, not scaled (interface: 24 hours). */
+  /** Validity of a speech URL in seconds, not scaled (interface: 24 hours). */
   speechUrlSeconds: z.number().min(0).default(86_400),
-  /** Assumption: what a URL answers after its life. */
+  /** Assumption: the status that an expired URL returns. */
   expiredUrlStatus: z.union([z.literal(403), z.literal(410)]).default(403),
-  /** Assumption: the address in URLs, for a simulator behind another name; null: the host that was asked. */
+  /** Assumption: base of the URLs of results; with null, the host of the request. */
   publicURL: z.url().nullable().default(null),
-  /** Assumption: bytes that are added to every video in a `free` box, for tests of long copies. */
+  /** Bytes that a `free` box adds to every video, for tests of large copies. */
   videoPaddingBytes: z.int().min(0).max(0xffff_fff0).default(0),
 
   // Speech
 
-  /** Assumption: which of the two texts holds for the asynchronous operation, 50000 or one million. */
+  /** Assumption: the text limit of the asynchronous operation. The interface states 50000 and one million. */
   speechMaxCharacters: z.int().min(1).default(50_000),
-  /** Assumption: characters spoken in a second. */
+  /** Assumption: characters per second of audio. */
   charactersPerSecond: z.number().positive().default(15),
-  /** Assumption: no audio is longer than this, whatever the text. */
+  /** Assumption: the longest audio, for any text. */
   maxAudioSeconds: z.number().positive().default(20),
-  /** Assumption: bytes of audio in a chunk of a stream. */
+  /** Assumption: bytes of audio in one chunk of a stream. */
   streamChunkBytes: z.int().min(1).default(4096),
   /** Assumption: time between two chunks of a stream. */
   streamChunkMs: duration.default(40),
-  /** Assumption: time that a synchronous synthesis takes. */
+  /** Assumption: how long a synchronous synthesis takes. */
   speechLatencyMs: duration.default(100),
 
   // Money
@@ -178,14 +178,14 @@ export const assumptions = z.strictObject({
       gpuPerCardHour: z.int().default(30_000),
     })
     .prefault({}),
-  /** Assumption: budgets by member; a budget without a keyID is that of the first key. An unknown member has none. */
+  /** Assumption: budgets by member. A budget without a keyID belongs to the first key. An unknown member has none. */
   budgets: z.array(budget).default([{ memberID: "member-1", keyName: "default", type: "Unlimited", limit: 0 }]),
-  /** Assumption: a paid call over a key's budget is refused as QUOTA_EXCEEDED. */
+  /** Assumption: whether the service refuses paid calls of a key with a used-up budget, as QUOTA_EXCEEDED. */
   enforceBudgets: z.boolean().default(false),
-  /** Assumption: the hours that the clock of bills is ahead of UTC (2026-01-01 00:00:00, days, weeks and months). */
+  /** Assumption: time zone of bills, in hours ahead of UTC, for 2026-01-01 00:00:00, days, weeks and months. */
   billingUtcOffsetHours: z.number().min(-14).max(14).default(0),
 });
 
 export type Assumptions = z.output<typeof assumptions>;
-/** What can be given: every value has a default. */
+/** Input of a configuration. Every value has a default. */
 export type AssumptionsInput = z.input<typeof assumptions>;

@@ -1,4 +1,4 @@
-/** One call of the service, as it was answered. */
+/** One call of the service and its response. */
 export type AuditEntry = {
   seq: number;
   /** RFC 3339, UTC. */
@@ -8,19 +8,19 @@ export type AuditEntry = {
   path: string;
   query: Record<string, string>;
   body: unknown;
-  /** First 12 hex digits of the SHA-256 of the key; "" where there was none. Never the key. */
+  /** First 12 hex digits of the SHA-256 of the key; "" if the call had none. Never the key. */
   keyHash: string;
-  /** null where the connection was broken instead of an answer. */
+  /** null if the simulator broke the connection instead of a response. */
   status: number | null;
-  /** What the call changed; absent where it changed nothing. */
+  /** What the call changed; absent if it changed nothing. */
   effect?: "EndpointCreated" | "EndpointUpdated" | "EndpointDeleted" | "TaskSubmitted" | "SpeechSynthesized";
-  /** The endpoint or task that the call made or changed. */
+  /** The endpoint or task that the call created or changed. */
   id?: string;
-  /** The fault that hit the call. */
+  /** The kind of the fault that hit the call. */
   fault?: string;
 };
 
-/** The witness of what was called: every call of the service is here, whatever became of its answer. */
+/** Log of every call of the service, also of calls whose response was lost. */
 export type Audit = {
   add(entry: Omit<AuditEntry, "seq">): void;
   /** Entries after `since`, oldest first. */

@@ -4,7 +4,10 @@ type Cycle = "Day" | "Week" | "Month";
 
 const DAY_MS = 86_400_000;
 
-/** The period of a cycle that a time falls in, by a clock that is `offsetHours` ahead of UTC. Weeks begin on Monday. */
+/**
+ * Returns the period that contains a time, in a time zone `offsetHours` ahead of UTC.
+ * Assumption: weeks begin on Monday.
+ */
 export function periodOf(atMs: number, cycle: Cycle, offsetHours: number): { startMs: number; endMs: number } {
   const offsetMs = offsetHours * 3_600_000;
   const local = new Date(atMs + offsetMs);
@@ -17,7 +20,7 @@ export function periodOf(atMs: number, cycle: Cycle, offsetHours: number): { sta
   return bounds(monday, monday + 7 * DAY_MS);
 }
 
-/** The month that a time falls in, where months are counted from some time on instead of by the calendar. */
+/** Returns the month that contains a time, if months begin at the day and time of `anchorMs`. */
 export function monthFrom(anchorMs: number, atMs: number): { startMs: number; endMs: number } {
   const [anchor, at] = [new Date(anchorMs), new Date(atMs)];
   const startOf = (month: number) => new Date(anchorMs).setUTCMonth(anchor.getUTCMonth() + month);
@@ -26,7 +29,7 @@ export function monthFrom(anchorMs: number, atMs: number): { startMs: number; en
   return { startMs: startOf(month), endMs: startOf(month + 1) };
 }
 
-/** Bills of the charges: one per period, key and product, with every field of the interface. */
+/** Returns one bill per period, key and product, with every field that the interface always shows. */
 export function billsOf(charges: readonly Charge[], cycle: Cycle, offsetHours: number) {
   const groups = new Map<
     string,

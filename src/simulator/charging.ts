@@ -4,7 +4,7 @@ import type { Charge } from "./ledger.ts";
 import { refuse } from "./refusal.ts";
 import type { Service } from "./service.ts";
 
-/** Refuses a paid call that the account or the key cannot pay. */
+/** Refuses a paid call if the balance or the key's budget is used up. */
 export function checkMoney(service: Service, key: KeyIdentity): void {
   const { balance, enforceBudgets } = service.config();
   if (balance !== null && service.ledger.total() >= balance) throw refuse.noBalance();
@@ -13,7 +13,7 @@ export function checkMoney(service: Service, key: KeyIdentity): void {
   }
 }
 
-/** A charge for `usage` units at a price per `per` of them, rounded up to 1/10000 yuan. */
+/** Charges `usage` units. `unitPrice` is the price of `per` units; the amount is rounded up to 1/10000 yuan. */
 export function chargeFor(
   service: Service,
   key: KeyIdentity,
@@ -23,7 +23,7 @@ export function chargeFor(
   service.ledger.charge({ ...charge, key, atMs: service.now(), amount: Math.ceil((use.usage * use.unitPrice) / per) });
 }
 
-/** Budget records of a member, or of everyone; `exhausted` is for the simulator itself. */
+/** Returns the budget records of one member or of all. `exhausted` is not part of the interface. */
 export function budgetsOf(service: Service, memberID: string | undefined) {
   const { budgets, apiKeys, billingUtcOffsetHours } = service.config();
   const iso = (ms: number) => new Date(ms).toISOString().replace(".000", "");

@@ -1,40 +1,40 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { breakConnection, sendCut, sendGatewayPage, sendStream } from "./answers.ts";
 import type { AuditEntry } from "./audit.ts";
 import type { Fault } from "./faults.ts";
 import { authenticate, bearerOf, hashKey, type KeyIdentity } from "./keys.ts";
 import { Refusal, refusalBody } from "./refusal.ts";
+import { breakConnection, sendCut, sendGatewayPage, sendStream } from "./responses.ts";
 import type { Service } from "./service.ts";
 
-/** A call as a handler sees it. */
+/** Input of a handler. */
 export type Call = {
   query: Record<string, string>;
   params: Record<string, string>;
   body: unknown;
   key: KeyIdentity;
-  /** The address for URLs of results. */
+  /** Base of the URLs of results. */
   baseURL: string;
 };
 
-/** What a handler did: a JSON body or a stream of lines, and what it changed. */
+/** Result of a handler: a JSON body or a stream of lines, and what the call changed. */
 export type Outcome = Pick<AuditEntry, "effect" | "id"> & ({ body: unknown } | { lines: AsyncIterable<string> });
 
 export type Route = {
   method: "GET" | "POST";
   path: string;
-  /** The operation's name; for one path with two of them, told from the body. */
+  /** Name of the operation, or a function of the body if two operations share the path. */
   operation: string | ((body: unknown) => string);
-  /** Runs when the call is authenticated. Throws a Refusal; what it throws has changed nothing. */
+  /** Runs after authentication. A call that ends in a Refusal has changed nothing. */
   handle: (call: Call) => Outcome | Promise<Outcome>;
 };
 
-/** Serves an operation of the service: key, faults, effect, audit, answer, in this order. */
+/** Serves an operation of the service: faults before the effect, authentication, effect, audit, response. */
 export function serve(app: FastifyInstance, service: Service, route: Route): void {
   app.route({ method: route.method, url: route.path, handler: handlerOf(service, route) });
 }
 
-/** What `serve` does with a call, for a route that is found otherwise. */
+/** Returns the handler of a route that is not registered with `serve`. */
 export function handlerOf(service: Service, route: Pick<Route, "operation" | "handle">) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const operation = typeof route.operation === "string" ? route.operation : route.operation(request.body);
@@ -46,23 +46,23 @@ export function handlerOf(service: Service, route: Pick<Route, "operation" | "ha
     try {
       const key = authenticate(request.headers.authorization, service.config().apiKeys);
       outcome = await route.handle({
-        query: texts(request.query),
-        params: texts(request.params),
+        query: asStrings(request.query),
+        params: asStrings(request.params),
         body: request.body,
         key,
         baseURL: service.config().publicURL?.replace(/\/+$/, "") ?? `http://${request.host}`,
       });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return answer(call, fault, error.status, { body: refusalBody(error.status, error.reason, error.message) });
+      return respond(call, fault, error.status, { body: refusalBody(error.status, error.reason, error.message) });
     }
-    return answer(call, fault, 200, outcome);
+    return respond(call, fault, 200, outcome);
   };
 }
 
 type InFlight = { service: Service; operation: string; request: FastifyRequest; reply: FastifyReply };
 
-/** Faults that keep the call from taking effect. True when the call is over. */
+/** Applies a fault that prevents the effect. Returns true if it ended the call. */
 async function failBefore(call: InFlight, fault: Fault): Promise<boolean> {
   const { reply } = call;
   switch (fault.kind) {
@@ -90,8 +90,8 @@ async function failBefore(call: InFlight, fault: Fault): Promise<boolean> {
   }
 }
 
-/** Notes the call and answers it, unless a fault spoils the answer. The effect has happened. */
-async function answer(
+/** Records the call and sends its response, or the response of a fault. The effect has happened. */
+async function respond(
   call: InFlight,
   fault: Fault | undefined,
   status: number,
@@ -128,11 +128,12 @@ function sendStatus(reply: FastifyReply, fault: Extract<Fault, { kind: "status" 
   reply.code(fault.status).headers(fault.headers);
   if (typeof fault.body === "string") return reply.send(fault.body);
   return reply.send(
-    fault.body ?? (fault.status < 300 ? {} : refusalBody(fault.status, "INJECTED", "an injected fault")),
+    fault.body ??
+      (fault.status < 300 ? {} : refusalBody(fault.status, "INJECTED", "injected by a fault of the simulator")),
   );
 }
 
-/** Writes a call into the audit log. */
+/** Adds a call to the audit log. */
 export function record(
   call: { service: Service; operation: string; request: FastifyRequest },
   fault: Fault | undefined,
@@ -146,7 +147,7 @@ export function record(
     operation,
     method: request.method,
     path: request.url.split("?", 1)[0] ?? "",
-    query: texts(request.query),
+    query: asStrings(request.query),
     body: request.body ?? null,
     keyHash: key === "" ? "" : hashKey(key),
     status,
@@ -156,8 +157,8 @@ export function record(
   });
 }
 
-/** Query and path parameters as strings; of one given several times, the last. */
-function texts(values: unknown): Record<string, string> {
+/** Returns query or path parameters as strings. The last value of a repeated parameter counts. */
+function asStrings(values: unknown): Record<string, string> {
   if (typeof values !== "object" || values === null) return {};
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, String(Array.isArray(value) ? value.at(-1) : value)]),

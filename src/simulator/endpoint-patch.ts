@@ -4,15 +4,15 @@ import type { Endpoints, StoredEndpoint } from "./endpoints.ts";
 const text = z.string();
 const integer = z.int();
 
-/** What can be changed by hand at the remote side, in the spelling of create; nothing is checked against the rules. */
+/** A change by another client of the service, in the spelling of create. No rule of the service applies. */
 export const endpointPatch = z.strictObject({
   delete: z.boolean().optional(),
-  /** Stands instead of the status that follows from the times; null lets the times speak again. */
+  /** Overrides the status; null removes the override. */
   status: z
     .strictObject({ status: text, error: text.default(""), message: text.default("") })
     .nullable()
     .optional(),
-  /** When lists show it and when it serves, in ms from now. */
+  /** When lists show the endpoint and when it serves, in ms from now. */
   listedInMs: z.number().optional(),
   servesInMs: z.number().optional(),
   name: text.optional(),
@@ -52,7 +52,7 @@ export const endpointPatch = z.strictObject({
 });
 export type EndpointPatch = z.output<typeof endpointPatch>;
 
-/** Changes an endpoint as somebody else would, who uses the service by another way. */
+/** Applies a change as another client of the service makes it. */
 export function patchEndpoint(endpoints: Endpoints, endpoint: StoredEndpoint, patch: EndpointPatch) {
   const { delete: remove, status, listedInMs, servesInMs, workerConfig, policy, image, ...plain } = patch;
   if (remove === true) return { deleted: endpoints.delete(endpoint.id) };
@@ -74,7 +74,7 @@ export function patchEndpoint(endpoints: Endpoints, endpoint: StoredEndpoint, pa
 
 type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** Without the fields that are undefined: spreading those would erase what they stand for. */
+/** Returns a copy without undefined fields, so that a spread keeps the current values. */
 function defined<T extends object>(value: T | undefined): Defined<T> {
   const result: Defined<T> = {};
   for (const [key, field] of Object.entries(value ?? {})) {

@@ -4,7 +4,7 @@ import type { Parameters } from "./requests/endpoint.ts";
 
 type Check = readonly [field: string, value: number, min: number, max: number];
 
-/** The ranges of the limit operation, the fixed sizes, and the storage's cluster. Throws a Refusal that names the field. */
+/** Checks the ranges of the limit operation, the fixed sizes and the cluster of the storage. @throws Refusal */
 export function checkLimits(parameters: Parameters, config: Assumptions): void {
   const { limits } = config;
   const { workerConfig: workers, policy, rootfsSize, volumeMounts } = parameters;
@@ -29,7 +29,7 @@ export function checkLimits(parameters: Parameters, config: Assumptions): void {
   for (const [field, value, min, max] of checks) {
     if (value < min || value > max) throw refuse.invalid(`${field} is ${value}, allowed ${min} to ${max}`);
   }
-  // Assumption: the interface does not say so, but no scaler can keep more workers than it may have.
+  // Assumption: the interface does not show this rule.
   if (workers.minNum > workers.maxNum) throw refuse.invalid("workerConfig.minNum is greater than workerConfig.maxNum");
   for (const volume of volumeMounts) {
     if (volume.type === "network") checkStorage(volume.id ?? "", parameters.clusterID ?? "", config);

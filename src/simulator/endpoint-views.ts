@@ -17,7 +17,7 @@ function endpointStatus(endpoint: StoredEndpoint, config: Assumptions, now: numb
   return plain(now >= endpoint.servesAtMs ? WORDS[generation].endpoint : config.bootStatus);
 }
 
-/** The endpoint as the current generation shows it; only lists show the size of local volumes. */
+/** Returns an endpoint in the current generation. Only lists show the size of local volumes. */
 export function viewCurrent(endpoint: StoredEndpoint, config: Assumptions, now: number, inList: boolean) {
   const { parameters } = endpoint;
   const { workerConfig } = parameters;
@@ -70,7 +70,7 @@ export function viewCurrent(endpoint: StoredEndpoint, config: Assumptions, now: 
   };
 }
 
-/** The endpoint as the earlier generation shows it: a port is a string in the list and an integer in the detail. */
+/** Returns an endpoint in the earlier generation. A port is a string in the list and an integer in the detail. */
 export function viewEarlier(endpoint: StoredEndpoint, config: Assumptions, now: number, inList: boolean) {
   const { parameters } = endpoint;
   const { workerConfig } = parameters;

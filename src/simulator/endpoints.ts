@@ -4,7 +4,7 @@ import type { Random } from "./random.ts";
 import { refuse } from "./refusal.ts";
 import type { Parameters } from "./requests/endpoint.ts";
 
-/** What an update cannot change. */
+/** Parameters that an update cannot change. */
 export type CreateOnly = "appName" | "products" | "rootfsSize";
 
 export type StoredEndpoint = {
@@ -17,13 +17,13 @@ export type StoredEndpoint = {
   memberID: string;
   ownerID: string;
   createdAtMs: number;
-  /** From then on lists show it. */
+  /** Lists show the endpoint from this time on. */
   listedAtMs: number;
   servesAtMs: number;
-  /** Being deleted: from then on it is gone. */
-  goneAtMs?: number;
+  /** When a deletion completes; absent if none is in progress. */
+  deletedAtMs?: number;
   workers: { id: string; readyAtMs: number }[];
-  /** Set by hand: stands instead of the status that would follow from the times. */
+  /** Overrides the status that follows from the times. */
   status?: { status: string; error: string; message: string };
 };
 
@@ -37,11 +37,11 @@ export type Endpoints = {
   /** Those that lists show now, in the order of lists. `members`: the filter of the query; `seen`: what the key may see. */
   listed(filter?: { keyword?: string; members?: string[]; seen?: string[] | undefined }): StoredEndpoint[];
   all(): StoredEndpoint[];
-  /** At once. */
+  /** Deletes immediately. Returns whether the endpoint existed. */
   delete(id: string): boolean;
-  /** As the service does it, which may take a while (`deleteDelayMs`). @throws Refusal as `get` */
+  /** Deletes as the service does, after `deleteDelayMs`. @throws Refusal as `get` */
   startDeletion(id: string): void;
-  /** Sets the parameters without asking the rules, and brings the workers in line with them. */
+  /** Sets the parameters without any check, and scales the workers. */
   replace(endpoint: StoredEndpoint, parameters: StoredEndpoint["parameters"]): void;
   now(): number;
 };
@@ -50,7 +50,7 @@ export function createEndpoints(context: {
   config: () => Assumptions;
   random: Random;
   now: () => number;
-  /** Told before an endpoint's workers or cards change, for the bill. */
+  /** Called before the workers or GPUs of an endpoint change, for the bill. */
   beforeChange: (endpoint: StoredEndpoint) => void;
 }): Endpoints {
   const { config, random, now, beforeChange } = context;
@@ -75,10 +75,10 @@ export function createEndpoints(context: {
     return byID.delete(id);
   }
 
-  /** Without those whose deletion has ended meanwhile. */
+  /** Returns the endpoints after it has removed those whose deletion is complete. */
   function present(): Map<string, StoredEndpoint> {
     for (const endpoint of byID.values())
-      if ((endpoint.goneAtMs ?? Number.POSITIVE_INFINITY) <= now()) remove(endpoint);
+      if ((endpoint.deletedAtMs ?? Number.POSITIVE_INFINITY) <= now()) remove(endpoint);
     return byID;
   }
 
@@ -151,7 +151,7 @@ export function createEndpoints(context: {
     startDeletion: (id) => {
       const endpoint = get(id);
       const { deleteDelayMs, deletingStatus, timeScale } = config();
-      endpoint.goneAtMs ??= now() + deleteDelayMs * timeScale;
+      endpoint.deletedAtMs ??= now() + deleteDelayMs * timeScale;
       endpoint.status = { status: deletingStatus, error: "", message: "" };
       present();
     },

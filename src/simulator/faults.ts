@@ -4,17 +4,17 @@ import type { Random } from "./random.ts";
 const target = {
   /** An operation's name, or "*" for all of them. */
   operation: z.string().default("*"),
-  /** How many calls it hits; without it and without a probability: one. */
+  /** How many calls the fault hits; default 1, unlimited with `probability`. */
   times: z.int().min(1).optional(),
-  /** The share of calls that it hits; without `times`: for good. */
+  /** The probability that the fault hits a call. */
   probability: z.number().min(0).max(1).optional(),
-  /** Hits only calls whose query or body contains this text. */
+  /** The fault hits only calls whose query or body contains this text. */
   match: z.string().min(1).optional(),
-  /** How many calls pass before it begins. */
+  /** How many calls pass before the first hit. */
   skip: z.int().min(0).default(0),
 };
 
-/** A fault at the HTTP boundary. `after`: the call takes effect first, and only its answer suffers. */
+/** A fault at the HTTP boundary. `after`: the call takes effect, and the fault replaces or delays only its response. */
 export const faultRule = z.discriminatedUnion("kind", [
   z.strictObject({
     ...target,
@@ -48,7 +48,7 @@ export type Faults = {
   add(fault: Fault): number;
   list(): ({ id: number; hits: number } & Fault)[];
   clear(): void;
-  /** The fault that hits this call of the operation: the first added that applies. `content`: its query and body, as text. */
+  /** Returns the fault that hits a call: the first one added that applies. `content` is the query and body as text. */
   strike(operation: string, content: string): Fault | undefined;
 };
 

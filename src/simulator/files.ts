@@ -1,6 +1,6 @@
 import type { Random } from "./random.ts";
 
-/** A result that is served by URL. `padding` zero bytes follow `head` without being kept in memory. */
+/** A result with a URL. `padding` zero bytes follow `head`; they are not kept in memory. */
 export type StoredFile = {
   id: string;
   name: string;
@@ -29,13 +29,13 @@ export function createFiles(random: Random): Files {
 
 const PIECE = 256 * 1024;
 
-/** The bytes from `start` to before `end`, in pieces. */
+/** Yields the bytes from `start` to before `end`, in pieces. */
 export function* bytesOf(file: StoredFile, start: number, end: number): Generator<Buffer> {
   if (start < file.head.length) yield file.head.subarray(start, Math.min(end, file.head.length));
   for (let at = Math.max(start, file.head.length); at < end; at += PIECE) yield Buffer.alloc(Math.min(PIECE, end - at));
 }
 
-/** `Range: bytes=a-b` of a file of `size` bytes; undefined where there is none that can be served. */
+/** Parses `Range: bytes=a-b` for a file of `size` bytes. Returns undefined for a missing or unusable range. */
 export function parseRange(header: string | undefined, size: number): { start: number; end: number } | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? "");
   if (match === null || (match[1] === "" && match[2] === "")) return undefined;

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { refuse } from "./refusal.ts";
 
-/** An API key as bills and budgets name it. */
+/** An API key as bills and budgets show it. */
 export type KeyIdentity = { id: string; name: string; mask: string; hash: string; memberID: string };
 
 export function hashKey(key: string): string {
   return createHash("sha256").update(key).digest("hex").slice(0, 12);
 }
 
-/** The identity of the n-th valid key. Assumption: each key belongs to a member of its own, member-1 and so on. */
+/** Returns the identity of the n-th valid key. Assumption: each key has its own member: member-1, member-2, ... */
 export function identityOf(key: string, index: number): KeyIdentity {
   const hash = hashKey(key);
   return {
@@ -30,7 +30,7 @@ export function bearerOf(header: string | undefined): string {
   return /^Bearer (\S+)$/.exec(header ?? "")?.[1] ?? "";
 }
 
-/** @throws Refusal 401 where the key is missing or not among the valid ones. */
+/** @throws Refusal 401 if the key is missing or not valid */
 export function authenticate(header: string | undefined, validKeys: readonly string[]): KeyIdentity {
   const key = bearerOf(header);
   const index = key === "" ? -1 : validKeys.indexOf(key);

@@ -2,20 +2,20 @@ import type { Assumptions } from "./assumptions.ts";
 import type { StoredEndpoint } from "./endpoints.ts";
 import type { KeyIdentity } from "./keys.ts";
 
-/** One use that costs. `amount` is in 1/10000 yuan. */
+/** One paid use. `amount` is in 1/10000 yuan. */
 export type Charge = {
   atMs: number;
   key: KeyIdentity;
   productID: string;
   productName: string;
   category: string;
-  /** How much was used, e.g. characters or seconds. */
+  /** Used quantity, for example characters or seconds. */
   usage: number;
   unitPrice: number;
   amount: number;
-  /** How much of `amount` a voucher pays; 0 unless given. */
+  /** Part of `amount` that a voucher pays; default 0. */
   voucher?: number;
-  /** Fields of the bill that uses of this service leave out, or leave as they are. */
+  /** Optional fields of the bill. */
   details?: BillDetails;
 };
 
@@ -26,13 +26,13 @@ export type BillDetails = {
   tieredConfig?: Record<string, unknown> | undefined;
 };
 
-/** What was used and what it costs; bills and budgets are views of it. */
+/** All paid uses. Bills and budgets derive from it. */
 export type Ledger = {
   charge(charge: Charge): void;
-  /** Charges the cards of an endpoint's workers up to now. */
+  /** Charges the GPUs of an endpoint's workers up to now. */
   accrue(endpoint: StoredEndpoint): void;
   charges(): readonly Charge[];
-  /** What a key used since then, in 1/10000 yuan. */
+  /** Returns what a key has used since a time, in 1/10000 yuan. */
   used(keyID: string, sinceMs: number): number;
   total(): number;
 };
@@ -61,7 +61,7 @@ export function createLedger(context: {
       const amount = Math.floor((now() - from) * perMs);
       if (cards === 0) accruedTo.set(endpoint.id, now());
       if (amount < 1) return;
-      // Only the time that was charged is passed over, so that small parts add up.
+      // Advance only by the time that the whole amount pays for, so that no fraction is lost.
       accruedTo.set(endpoint.id, from + amount / perMs);
       charge({
         atMs: now(),

@@ -1,14 +1,14 @@
-/** Seeded randomness: the same seed and the same calls in the same order give the same service. */
+/** Seeded random numbers: the same seed and the same calls in the same order give the same results. */
 export type Random = {
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number;
-  /** A number in [low, high]. */
+  /** Returns a number in [low, high]. */
   between(low: number, high: number): number;
-  /** Hexadecimal digits. */
+  /** Returns hexadecimal digits. */
   hex(digits: number): string;
 };
 
-/** mulberry32. */
+/** The generator is mulberry32. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = () => {

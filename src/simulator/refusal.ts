@@ -1,4 +1,4 @@
-/** A request that the service refuses. Assumption: the body is `{code, reason, message, metadata}`. */
+/** A request that the service refuses. Assumption: the response body is `{code, reason, message, metadata}`. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly status: number;
@@ -15,15 +15,15 @@ export function refusalBody(status: number, reason: string, message: string) {
   return { code: status, reason, message, metadata: {} };
 }
 
-/** Assumption: statuses and reasons of refusals, as they are known from elsewhere. */
+/** Assumption: statuses and reasons of refusals. The interface shows none. */
 export const refuse = {
-  unauthorized: () => new Refusal(401, "INVALID_API_KEY", "the API key is missing or not valid"),
+  unauthorized: () => new Refusal(401, "INVALID_API_KEY", "the API key is missing or invalid"),
   invalid: (message: string) => new Refusal(400, "INVALID_REQUEST_PARAMETER", message),
   endpointNotFound: (id: string) => new Refusal(400, "SERVERLESS_ENDPOINT_NOT_FOUND", `endpoint ${id} does not exist`),
   taskNotFound: (id: string) => new Refusal(400, "RESOURCE_NOT_FOUND", `task ${id} does not exist`),
-  appNameTaken: (name: string) => new Refusal(400, "APP_NAME_ALREADY_EXISTS", `appName ${name} is in use`),
+  appNameTaken: (name: string) => new Refusal(400, "APP_NAME_ALREADY_EXISTS", `appName ${name} is already in use`),
   notEntitled: () =>
     new Refusal(403, "NEED_REAL_NAME_VERIFY", "enterprise identity verification is required for video generation"),
-  noBalance: () => new Refusal(403, "NOT_ENOUGH_BALANCE", "the balance of the account is not enough"),
+  noBalance: () => new Refusal(403, "NOT_ENOUGH_BALANCE", "the balance of the account is too low"),
   overBudget: () => new Refusal(403, "QUOTA_EXCEEDED", "the budget of the API key is used up"),
 };

@@ -15,28 +15,28 @@ import { videoRoutes } from "./routes/video.ts";
 import { createService } from "./service.ts";
 
 export type SimulatorOptions = {
-  /** Default 0: any free one. */
+  /** Default 0: any free port. */
   port?: number;
   /** Default 127.0.0.1. */
   host?: string;
-  /** What the interface does not show; every value has a default. */
+  /** Behaviors that the interface leaves open. Every value has a default. */
   config?: AssumptionsInput;
   /** Default 1. */
   seed?: number;
-  /** Milliseconds since the epoch; default the system's clock. */
+  /** Returns milliseconds since the epoch; default: the system clock. */
   now?: () => number;
 };
 
 export type Simulator = { url: string; port: number; close(): Promise<void> };
 
-/** Longest text, one million characters of up to four bytes, each escaped in JSON, and room for the rest. */
+/** Bytes. Enough for a text of one million characters, each escaped in JSON. */
 const BODY_LIMIT = 16 * 1024 * 1024;
 
 /**
- * Starts the whole remote service as an HTTP server: every operation of the interface, the results by URL, and the
+ * Starts the whole remote service as an HTTP server: every operation of the interface, the URLs of results, and the
  * control paths (`/__audit`, `/__faults`, `/__state`, `/__config`).
  *
- * @throws ZodError for a configuration that breaks its rules; an Error of Node for an address that cannot be used.
+ * @throws ZodError for an invalid configuration; an Error of Node if the server cannot listen on the address
  */
 export async function createSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { port = 0, host = "127.0.0.1", ...rest } = options;
@@ -62,10 +62,10 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     const deletion = endpointDeletion(service, request);
     if (deletion !== undefined) return deletion(request, reply);
     record({ service, operation: "unknown", request }, undefined, 404);
-    return reply.code(404).send(refusalBody(404, "NOT_FOUND", `${request.method} ${request.url} is no operation`));
+    return reply.code(404).send(refusalBody(404, "NOT_FOUND", `${request.method} ${request.url} is not an operation`));
   });
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
-    // Bodies that are no JSON, content types that are not JSON's, and control calls that break their rules.
+    // A body that is not JSON, another content type, or an invalid control call.
     const status = error instanceof ZodError ? 400 : (error.statusCode ?? 500);
     if (!request.url.startsWith("/__")) record({ service, operation: "unknown", request }, undefined, status);
     return reply.code(status).send(refusalBody(status, status < 500 ? "INVALID_REQUEST" : "INTERNAL", error.message));

@@ -9,10 +9,10 @@ import { createRandom, type Random } from "./random.ts";
 import { createTasks, type Tasks } from "./tasks.ts";
 import { isRecord } from "./validate.ts";
 
-/** The state of the simulated service: what the routes read and change. */
+/** The state of the simulated service, which the routes read and change. */
 export type Service = {
   config(): Assumptions;
-  /** Replaces the values that are given, and of a group those fields that are given. Throws a ZodError for one that breaks its rules. */
+  /** Replaces the given values, and in a group the given fields. @throws ZodError for an invalid value */
   configure(changes: unknown): Assumptions;
   now(): number;
   random: Random;
@@ -22,13 +22,13 @@ export type Service = {
   ledger: Ledger;
   audit: Audit;
   faults: Faults;
-  /** Charges the running endpoints up to now; to be called before money is looked at. */
+  /** Charges finished tasks and running endpoints up to now. Call it before you read the ledger. */
   accrueAll(): void;
 };
 
 export function createService(options: { config?: AssumptionsInput; seed?: number; now?: () => number }): Service {
   const random = createRandom(options.seed ?? 1);
-  // Faults draw from their own sequence, so that injecting one does not change the identifiers that follow.
+  // Faults use their own sequence, so that a fault does not change the identifiers that follow.
   const faults = createFaults(createRandom((options.seed ?? 1) + 1));
   const now = options.now ?? (() => Date.now());
   let current = assumptions.parse(options.config ?? {});

@@ -11,11 +11,11 @@ export type StoredTask = {
   submittedAtMs: number;
   startsAtMs: number;
   endsAtMs: number;
-  /** Why it fails, or "" for one that succeeds. */
+  /** Reason of the failure; "" if the task succeeds. */
   failure: string;
-  /** Seconds that its URLs work. */
+  /** Validity of its URLs in seconds. */
   urlSeconds: number;
-  /** Made when the result is asked for first after the end. */
+  /** Called at the first read after the end. */
   make: () => Output;
   charge: () => void;
   file?: StoredFile;
@@ -33,8 +33,8 @@ export type Tasks = {
     make: () => Output;
     charge: () => void;
   }): StoredTask;
-  /** The task after its times were looked at: finished ones are charged and have their file. */
-  look(id: string): StoredTask;
+  /** Returns a task. A finished task is charged and has its file. @throws Refusal RESOURCE_NOT_FOUND */
+  get(id: string): StoredTask;
   all(): StoredTask[];
 };
 
@@ -72,16 +72,16 @@ export function createTasks(context: {
       const endsAtMs = startsAtMs + random.between(...durationMs) * timeScale;
       const asked = text.toLowerCase().includes(failTasksWith.toLowerCase());
       const failure = asked
-        ? "the task failed as its text asked"
+        ? "the task failed because its text asks for it"
         : random.next() < failTasks
-          ? "the task failed by chance"
+          ? "the task failed at random"
           : "";
       const task = { id: random.hex(32), type, submittedAtMs, startsAtMs, endsAtMs, failure, urlSeconds, make, charge };
       const stored: StoredTask = { ...task, settled: false };
       byID.set(stored.id, stored);
       return stored;
     },
-    look: (id) => {
+    get: (id) => {
       const task = byID.get(id);
       if (task === undefined) throw refuse.taskNotFound(id);
       settle(task);
@@ -100,7 +100,7 @@ export function taskStatus(task: StoredTask, now: number): string {
   return task.failure === "" ? "TASK_STATUS_SUCCEED" : "TASK_STATUS_FAILED";
 }
 
-/** The result as the task-result operation shows it. Assumption: `eta` is in seconds. */
+/** Returns a result as the task-result operation shows it. Assumption: `eta` is in seconds. */
 export function viewTask(task: StoredTask, now: number, baseURL: string) {
   const status = taskStatus(task, now);
   const done = now >= task.endsAtMs;

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { refuse } from "./refusal.ts";
 
-/** Checks a body against the interface's rules. Throws a Refusal that names every broken one. */
+/** Parses a query or body with a schema. @throws Refusal that names every field that breaks a rule */
 export function checked<S extends z.ZodType>(
   schema: S,
   value: unknown,

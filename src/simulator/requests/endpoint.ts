@@ -2,8 +2,8 @@ import { z } from "zod";
 import { inRange, text } from "./fields.ts";
 
 /**
- * Bodies of create and update (interface: Endpoint management, earlier generation). `endpoint-rules.ts` checks the ranges
- * of the limit operation.
+ * Bodies of create and update (interface: Endpoint management, earlier generation).
+ * `endpoint-rules.ts` checks the ranges of the limit operation.
  */
 
 const INTERNAL_PORTS = [2222, 2223, 2224];

@@ -102,7 +102,7 @@ export const synthesizeSpeechBody = z
   })
   .refine(fitsVoiceModify, voiceModifyRule);
 
-/** Body of the asynchronous operation. The interface shows two limits of the text; the caller passes the one in force. */
+/** Body of the asynchronous operation. The interface states two limits of the text; the caller passes one. */
 export const submitSpeechBody = (maxCharacters: number) =>
   z
     .strictObject({

@@ -35,7 +35,7 @@ export const imageToVideoBody = z
     { path: ["height"], error: `and width must be one of ${I2V_PAIRS.join(", ")}` },
   );
 
-/** The interface shows no required fields, defaults or bounds. The `videoToVideoRequires` assumption sets what is required. */
+/** The interface shows no required fields, defaults or bounds. `videoToVideoRequires` sets the required fields. */
 export const videoToVideoBody = z.strictObject({
   input: z.strictObject({
     prompt: z.string().optional(),

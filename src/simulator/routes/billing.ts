@@ -25,7 +25,7 @@ const billsQuery = z
   });
 const budgetsQuery = z.strictObject({ member_id: z.string() });
 
-/** Bills of API keys, and the budgets of a member's keys. */
+/** Serves the bills of API keys and the budgets of a member's keys. */
 export function billingRoutes(app: FastifyInstance, service: Service): void {
   const { config, ledger } = service;
 

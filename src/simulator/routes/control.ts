@@ -11,7 +11,7 @@ const auditQuery = z.object({ operation: z.string().optional(), since: z.coerce.
 const chargeInput = z.strictObject({
   /** RFC 3339. */
   time: z.iso.datetime(),
-  /** Which of the valid keys, counted from 0. */
+  /** Index of the valid key. */
   key: z.int().min(0).default(0),
   productID: z.string().default("product-1"),
   productName: z.string(),
@@ -26,7 +26,7 @@ const chargeInput = z.strictObject({
   tieredConfig: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** What tests and demonstrations use to look into the service and to disturb it. No key is needed. */
+/** Serves the control paths, with which tests and demos read the state and inject faults. They need no API key. */
 export function controlRoutes(app: FastifyInstance, service: Service): void {
   const { audit, config, endpoints, faults, ledger, tasks } = service;
 
@@ -66,7 +66,8 @@ export function controlRoutes(app: FastifyInstance, service: Service): void {
   }));
   app.post<{ Params: { id: string } }>("/__state/endpoints/:id", (request, reply) => {
     const endpoint = endpoints.find(request.params.id);
-    if (endpoint === undefined) return reply.code(404).send({ message: `no endpoint ${request.params.id}` });
+    if (endpoint === undefined)
+      return reply.code(404).send({ message: `endpoint ${request.params.id} does not exist` });
     return patchEndpoint(endpoints, endpoint, endpointPatch.parse(request.body));
   });
   app.post("/__state/charges", (request) => {

@@ -6,8 +6,8 @@ import type { Service } from "../service.ts";
 import { isRecord } from "../validate.ts";
 
 /**
- * The handler of a request that deletes an endpoint, if it is one: which requests do is an assumption that can change
- * while the simulator runs (`deleteOperation`), so no route can be laid for it beforehand.
+ * Returns the handler of a request that deletes an endpoint, or undefined for another request. The `deleteOperation`
+ * assumption can change while the simulator runs, so that no fixed route can serve it.
  */
 export function endpointDeletion(service: Service, request: FastifyRequest): ReturnType<typeof handlerOf> | undefined {
   const { deleteOperation } = service.config();

@@ -14,7 +14,7 @@ const listQuery = z.strictObject({ pageSize: queryInteger, pageNum: queryInteger
 const detailQuery = z.strictObject({ id: z.string() });
 const limitQuery = z.strictObject({});
 
-/** Endpoints, earlier generation: list by page, read one, create, update, ranges. */
+/** Serves the earlier generation: list by page, read one, create, update, ranges. */
 export function endpointsV1Routes(app: FastifyInstance, service: Service): void {
   const { config, endpoints, now } = service;
 

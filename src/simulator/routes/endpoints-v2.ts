@@ -16,7 +16,7 @@ const listQuery = z.strictObject({
 });
 const detailPath = z.strictObject({ endpoint_id: text(1, 255) });
 
-/** Endpoints, current generation: list by cursor, read one. */
+/** Serves the current generation: list by cursor, read one. */
 export function endpointsV2Routes(app: FastifyInstance, service: Service): void {
   const { config, endpoints, now } = service;
 
@@ -32,7 +32,7 @@ export function endpointsV2Routes(app: FastifyInstance, service: Service): void 
         ...(keyword ? { keyword } : {}),
         ...(member_ids ? { members: member_ids.split(",") } : {}),
       });
-      // The cursor holds a place in the order of creation, so a page is neither doubled nor skipped by what changes meanwhile.
+      // The cursor is a position in the order of creation: a change between two pages neither repeats nor skips endpoints.
       const after = cursor ? readCursor(cursor) : undefined;
       const rest = listed.filter(
         ({ seq }) => after === undefined || (listOrder === "NewestFirst" ? seq < after : seq > after),
@@ -69,6 +69,6 @@ function writeCursor(seq: number): string {
 
 function readCursor(cursor: string): number {
   const seq = /^after:(\d+)$/.exec(Buffer.from(cursor, "base64url").toString("utf8"))?.[1];
-  if (seq === undefined) throw refuse.invalid("cursor: is not one that a list gave");
+  if (seq === undefined) throw refuse.invalid("cursor: must be the next_cursor of a list");
   return Number(seq);
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { bytesOf, parseRange } from "../files.ts";
 import type { Service } from "../service.ts";
 
-/** Results by URL. No key is needed, as for a signed URL; after their life they are gone. */
+/** Serves the URLs of results until they expire. They need no API key, like signed URLs. */
 export function fileRoutes(app: FastifyInstance, service: Service): void {
   app.get<{ Params: { id: string } }>("/__files/:id/:name", (request, reply) => {
     const file = service.files.find(request.params.id);

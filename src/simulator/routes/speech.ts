@@ -8,7 +8,7 @@ import { submitSpeechBody, synthesizeSpeechBody } from "../requests/speech.ts";
 import type { Service } from "../service.ts";
 import { checked } from "../validate.ts";
 
-/** Speech: synchronous in one body or as a stream of chunks, and asynchronous. */
+/** Serves speech: synchronous, in one body or as a stream of chunks, and asynchronous. */
 export function speechRoutes(app: FastifyInstance, service: Service): void {
   const { config, files, now, tasks } = service;
 
@@ -77,7 +77,7 @@ function wantsStream(body: unknown): boolean {
   return typeof body === "object" && body !== null && "stream" in body && body.stream === true;
 }
 
-/** The chunk stream of the interface: status 1 with hex audio, at last status 2 without. */
+/** Yields the chunks of a stream: status 1 with hex audio, and last, status 2 without audio. */
 async function* chunks(audio: Buffer, service: Service): AsyncGenerator<string> {
   const { streamChunkBytes, streamChunkMs, timeScale } = service.config();
   for (let start = 0; start < audio.length; start += streamChunkBytes) {

@@ -7,7 +7,7 @@ import { checked } from "../validate.ts";
 
 const taskQuery = z.strictObject({ task_id: z.string() });
 
-/** The result of an asynchronous task. */
+/** Serves the results of asynchronous tasks. */
 export function taskRoutes(app: FastifyInstance, service: Service): void {
   serve(app, service, {
     method: "GET",
@@ -15,7 +15,7 @@ export function taskRoutes(app: FastifyInstance, service: Service): void {
     operation: "getTaskResult",
     handle: ({ query, baseURL }) => {
       const { task_id } = checked(taskQuery, query, service.config().unknownFields);
-      return { body: viewTask(service.tasks.look(task_id), service.now(), baseURL) };
+      return { body: viewTask(service.tasks.get(task_id), service.now(), baseURL) };
     },
   });
 }

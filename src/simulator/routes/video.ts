@@ -7,7 +7,7 @@ import { imageToVideoBody, videoToVideoBody } from "../requests/video.ts";
 import type { Service } from "../service.ts";
 import { checked } from "../validate.ts";
 
-/** Video generation: image-to-video and video-to-video. Both answer a task. */
+/** Serves image-to-video and video-to-video. Both return a task. */
 export function videoRoutes(app: FastifyInstance, service: Service): void {
   const { config } = service;
 
@@ -30,10 +30,9 @@ export function videoRoutes(app: FastifyInstance, service: Service): void {
     handle: ({ body, key }) => {
       checkEntitled(service);
       const { input, parameters } = checked(videoToVideoBody, body, config().unknownFields);
+      const given = new Map<string, string | string[] | undefined>(Object.entries(input));
       for (const field of config().videoToVideoRequires) {
-        if (!Object.entries(input).some(([name, value]) => name === field && value !== undefined && value.length > 0)) {
-          throw refuse.invalid(`input.${field}: is required`);
-        }
+        if (!given.get(field)?.length) throw refuse.invalid(`input.${field}: is required`);
       }
       return submit(service, key, {
         product: "vid2.6-v2v",
@@ -45,7 +44,7 @@ export function videoRoutes(app: FastifyInstance, service: Service): void {
   });
 }
 
-/** Interface: open only to users who completed enterprise identity verification. */
+/** Interface: video is open only to users who completed enterprise identity verification. */
 function checkEntitled(service: Service): void {
   if (!service.config().enterpriseVerified) throw refuse.notEntitled();
 }
@@ -87,7 +86,7 @@ function submit(service: Service, key: Call["key"], video: Video): Outcome {
   return { body: { task_id: task.id }, effect: "TaskSubmitted", id: task.id };
 }
 
-/** Head of an MP4 box that players skip. */
+/** Returns the header of an MP4 box that players skip. */
 function freeBoxHeader(size: number): Buffer {
   const header = Buffer.alloc(8);
   header.writeUInt32BE(size);

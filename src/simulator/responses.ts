@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import type { FastifyReply } from "fastify";
 
-/** Resets the connection without an answer. */
+/** Resets the connection without a response. */
 export function breakConnection(reply: FastifyReply): void {
   reply.hijack();
   reply.raw.socket?.resetAndDestroy();
 }
 
-/** A page as a gateway in front of the service shows it: says nothing of what became of the call. */
+/** Sends the HTML page of a gateway in front of the service. It does not tell whether the call took effect. */
 export function sendGatewayPage(reply: FastifyReply, status: 502 | 503 | 504): FastifyReply {
   const title = { 502: "Bad Gateway", 503: "Service Temporarily Unavailable", 504: "Gateway Time-out" }[status];
   return reply
@@ -18,29 +18,29 @@ export function sendGatewayPage(reply: FastifyReply, status: 502 | 503 | 504): F
     );
 }
 
-/** Half of the answer, then the end of the connection. A stream breaks after its first line. */
+/** Sends half of the response and closes the connection. A stream ends after its first line. */
 export async function sendCut(
   reply: FastifyReply,
   status: number,
-  answer: { body: unknown } | { lines: AsyncIterable<string> },
+  response: { body: unknown } | { lines: AsyncIterable<string> },
 ): Promise<void> {
   reply.hijack();
   const { raw } = reply;
-  if ("lines" in answer) {
+  if ("lines" in response) {
     raw.writeHead(status, { "content-type": "text/event-stream" });
-    for await (const line of answer.lines) {
-      await written(reply, line);
+    for await (const line of response.lines) {
+      await writeAll(reply, line);
       break;
     }
   } else {
-    const whole = Buffer.from(JSON.stringify(answer.body));
+    const whole = Buffer.from(JSON.stringify(response.body));
     raw.writeHead(status, { "content-type": "application/json", "content-length": whole.length });
-    await written(reply, whole.subarray(0, Math.floor(whole.length / 2)));
+    await writeAll(reply, whole.subarray(0, Math.floor(whole.length / 2)));
   }
   raw.socket?.destroy();
 }
 
-/** Lines as they come, until the reader leaves. */
+/** Sends lines as they are produced, until the client disconnects. */
 export async function sendStream(reply: FastifyReply, lines: AsyncIterable<string>): Promise<void> {
   reply.hijack();
   const { raw } = reply;
@@ -52,7 +52,7 @@ export async function sendStream(reply: FastifyReply, lines: AsyncIterable<strin
   raw.end();
 }
 
-/** Waits until the piece has left for the socket. */
-function written(reply: FastifyReply, piece: string | Buffer): Promise<void> {
+/** Resolves when the socket has taken the piece. */
+function writeAll(reply: FastifyReply, piece: string | Buffer): Promise<void> {
   return new Promise((resolve) => reply.raw.write(piece, () => resolve()));
 }
