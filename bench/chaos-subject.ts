@@ -7,6 +7,7 @@ import type { KubeObject } from "../src/kube/types.ts";
 import { createInformer } from "../src/runtime/informer.ts";
 import { configMapResource } from "../src/submission/journal.ts";
 import { createSightings, type Sightings } from "../test/faults/chaos-scenario.ts";
+import { anonymous } from "../test/support/credentials.ts";
 
 export type Question = "memory" | "sightings";
 export type Answer =
@@ -24,7 +25,7 @@ const subjects: Record<string, (server: string, namespace: string) => Promise<()
 async function mooring(server: string, namespace: string): Promise<() => Sightings> {
   const sightings = createSightings();
   const informer = createInformer({
-    client: createKubeClient({ server, namespace: undefined, tls: {}, headers: async () => ({}) }),
+    client: createKubeClient(anonymous(server)),
     resource: configMapResource,
     namespaces: [namespace],
     clock: systemClock,

@@ -11,6 +11,7 @@ import { configMapResource } from "../src/submission/journal.ts";
 import { startControlPlane } from "../test/cluster/control-plane.ts";
 import { type ChaosCounts, startChaosProxy } from "../test/faults/chaos-proxy.ts";
 import { createWriter, judge, planOperations, runOperations, type Verdict } from "../test/faults/chaos-scenario.ts";
+import { targetOf } from "../test/support/credentials.ts";
 import type { Answer, Question } from "./chaos-subject.ts";
 
 const { values } = parseArgs({
@@ -93,7 +94,7 @@ const credentials = await loadCredentials({ kubeconfig: controlPlane.kubeconfig 
 const client = createKubeClient(credentials);
 try {
   await client.create(namespaceResource, {}, { metadata: { name: NAMESPACE }, spec: {} });
-  const target = { url: credentials.server, ca: credentials.tls.ca, headers: credentials.headers };
+  const target = await targetOf(controlPlane.kubeconfig);
   const running = await Promise.all(subjects.map((subject) => startSubject(target, subject)));
   const { write, truth } = createWriter({
     client,

@@ -1,6 +1,7 @@
 import { createSecureContext, type SecureContext } from "node:tls";
 import { type Dispatcher, Pool, ProxyAgent } from "undici";
-import type { Credentials, Identity, TlsOptions } from "./credentials.ts";
+import type { Credentials } from "./credentials.ts";
+import type { Identity, TlsOptions } from "./identity.ts";
 
 export type ConnectionOptions = {
   /** Connections for requests, default 64. Watches have their own, one each. */
@@ -37,7 +38,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
  */
 export function createConnections(credentials: Credentials, options: ConnectionOptions): Connections {
   const origin = new URL(credentials.server).origin;
-  let pools = open(credentials.tls);
+  let pools: Pools | undefined;
   /** Pools that no new request goes to, each until its requests and watches have ended. */
   const draining = new Map<Pools, Promise<void>>();
   let closed: Promise<unknown> | undefined;
@@ -72,9 +73,10 @@ export function createConnections(credentials: Credentials, options: ConnectionO
   }
 
   function poolsFor(tls: TlsOptions): Pools {
-    if (tls !== pools.tls) {
-      const old = pools;
-      pools = open(tls);
+    if (pools?.tls === tls) return pools;
+    const old = pools;
+    pools = open(tls);
+    if (old !== undefined) {
       const requestsEnded = old.requests.close();
       draining.set(old, requestsEnded);
       void Promise.all([requestsEnded, old.watches.close()]).finally(() => draining.delete(old));
@@ -93,10 +95,7 @@ export function createConnections(credentials: Credentials, options: ConnectionO
 
   return {
     async send(request) {
-      const identity = (await credentials.identity?.()) ?? {
-        headers: await credentials.headers(),
-        tls: credentials.tls,
-      };
+      const identity = await credentials.identity();
       const answer = await sendAs(identity, request);
       if (answer.statusCode !== 401) return answer;
       const renewed = await credentials.renew?.(identity);
@@ -106,7 +105,7 @@ export function createConnections(credentials: Credentials, options: ConnectionO
     },
     close() {
       const old = [...draining].flatMap(([{ watches }, requestsEnded]) => [requestsEnded, watches.destroy()]);
-      closed ??= Promise.all([pools.requests.close(), pools.watches.destroy(), ...old]);
+      closed ??= Promise.all([pools?.requests.close(), pools?.watches.destroy(), ...old]);
       return closed.then(() => undefined);
     },
   };

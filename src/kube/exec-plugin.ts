@@ -1,18 +1,6 @@
 import { execFile } from "node:child_process";
 import { z } from "zod";
-
-/** A kubeconfig user's `exec` (client.authentication.k8s.io). */
-export type ExecPlugin = {
-  apiVersion: string;
-  /** Absolute, or looked up on PATH. */
-  command: string;
-  args: readonly string[];
-  env: Readonly<Record<string, string>>;
-  interactiveMode: string | undefined;
-  installHint: string | undefined;
-  /** What the plug-in is told of the cluster beside its CA (`provideClusterInfo`); undefined: nothing. */
-  cluster: object | undefined;
-};
+import type { KubeconfigCluster, KubeconfigExec } from "./kubeconfig.ts";
 
 /** What a plug-in issued: a token, a client certificate with its key (PEM), or both. */
 export type ExecCredential = {
@@ -22,6 +10,9 @@ export type ExecCredential = {
   /** Milliseconds since the epoch; Infinity when the plug-in names no end. */
   expiresAt: number;
 };
+
+/** The cluster as the kubeconfig has it, and its certificate authority in base64. */
+type ExecCluster = KubeconfigCluster & { ca: string | undefined };
 
 const TIMEOUT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 1 << 20;
@@ -38,22 +29,24 @@ const answerSchema = z.object({
 });
 
 /**
- * Runs the plug-in once, without a terminal.
+ * Runs the exec plug-in of a kubeconfig's user (client.authentication.k8s.io) once, without a terminal. client-node 2.0.1
+ * has this too, but it tells a plug-in nothing of the cluster (KUBERNETES_EXEC_INFO), waits for it without end, does not
+ * run it again after a 401, and does not check what it printed.
  * @param env the process's environment: the plug-in needs PATH, HOME and the like
- * @param ca the cluster's certificate authority, PEM
  * @throws Error of one line that names the plug-in; what it printed on standard output (a token) is never part of it
  */
 export async function runExecPlugin(
-  plugin: ExecPlugin,
+  plugin: KubeconfigExec,
   env: Readonly<Record<string, string | undefined>>,
-  ca: string | undefined,
+  cluster: ExecCluster,
 ): Promise<ExecCredential> {
   const name = `exec plug-in "${plugin.command}"`;
   if (plugin.interactiveMode === "Always") {
     throw new Error(`${name}: interactiveMode is Always, and there is no terminal; use a plug-in that needs none`);
   }
-  const output = await run(name, plugin, { ...env, ...plugin.env, KUBERNETES_EXEC_INFO: infoOf(plugin, ca) });
-  const parsed = answerSchema.safeParse(parseJSON(output));
+  const ownEnv = Object.fromEntries(plugin.env.map(({ name, value }) => [name, value]));
+  const told = { ...env, ...ownEnv, KUBERNETES_EXEC_INFO: infoFor(plugin, cluster) };
+  const parsed = answerSchema.safeParse(parseJSON(await run(name, plugin, told)));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = issue?.path.length ? `${issue.path.join(".")}: ${issue.message}` : "it is not JSON of an object";
@@ -74,18 +67,21 @@ export async function runExecPlugin(
   return { token, cert, key, expiresAt };
 }
 
-function infoOf(plugin: ExecPlugin, ca: string | undefined): string {
-  const authority = ca === undefined ? undefined : Buffer.from(ca).toString("base64");
-  const cluster =
-    plugin.cluster === undefined ? undefined : { ...plugin.cluster, "certificate-authority-data": authority };
-  return JSON.stringify({
-    apiVersion: plugin.apiVersion,
-    kind: "ExecCredential",
-    spec: { interactive: false, cluster },
-  });
+/** KUBERNETES_EXEC_INFO: of the cluster only what `provideClusterInfo` asks for. */
+function infoFor(plugin: KubeconfigExec, { extensions, ca, ...cluster }: ExecCluster): string {
+  const info = {
+    server: cluster.server,
+    "tls-server-name": cluster["tls-server-name"],
+    "insecure-skip-tls-verify": cluster["insecure-skip-tls-verify"],
+    "proxy-url": cluster["proxy-url"],
+    "certificate-authority-data": ca,
+    config: extensions.find(({ name }) => name === "client.authentication.k8s.io/exec")?.extension,
+  };
+  const spec = { interactive: false, cluster: plugin.provideClusterInfo ? info : undefined };
+  return JSON.stringify({ apiVersion: plugin.apiVersion, kind: "ExecCredential", spec });
 }
 
-function run(name: string, plugin: ExecPlugin, env: Record<string, string | undefined>): Promise<string> {
+function run(name: string, plugin: KubeconfigExec, env: Record<string, string | undefined>): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES };
     const child = execFile(plugin.command, plugin.args, options, (error, stdout, stderr) => {

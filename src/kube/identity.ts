@@ -1,14 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { Clock } from "../clock.ts";
-import { type ExecCredential, runExecPlugin } from "./exec-plugin.ts";
-import type { ClusterAccess, Source } from "./kubeconfig.ts";
-import { createOidcToken } from "./oidc.ts";
 
 export type TlsOptions = {
-  ca?: string | Buffer;
-  cert?: string | Buffer;
-  key?: string | Buffer;
+  /** PEM, as `cert` and `key`. */
+  ca?: string;
+  cert?: string;
+  key?: string;
   servername?: string;
   rejectUnauthorized?: boolean;
 };
@@ -16,143 +14,132 @@ export type TlsOptions = {
 /** Who we are at one moment. `tls` is the same object as long as its content is the same. */
 export type Identity = { readonly headers: Record<string, string>; readonly tls: TlsOptions };
 
+/** One API server and how to prove who we are to it: the service account of a pod, or the context of a kubeconfig. */
+export type ClusterAccess = {
+  /** For messages: which file, or which pod. */
+  origin: string;
+  server: URL;
+  namespace: string | undefined;
+  /** The kubeconfig's `proxy-url`. */
+  proxyURL: string | undefined;
+  /** Impersonate-* headers. */
+  impersonation: Record<string, string | string[]>;
+  /**
+   * Reads tokens and certificates from where they are kept.
+   * @param refused the server refused (401) what was read before: a credential that was issued is issued again
+   * @returns `expiresAt` in ms since the epoch; Infinity when no end is known
+   */
+  read(refused: boolean): Promise<Identity & { expiresAt: number }>;
+};
+
 export type IdentitySource = {
   identity(): Promise<Identity>;
-  /** Everything anew after a 401; undefined when it comes out as `stale` was. Many callers at once cause one reading. */
+  /** Reads everything again after a 401; undefined when that brings what `stale` was. Concurrent calls share one reading. */
   renew(stale: Identity): Promise<Identity | undefined>;
 };
 
-/** Files are looked at this often: a rotated token or certificate is used within it. */
-const LOOK_MS = 10_000;
-/** A failure is not tried again for so long, and two refusals within it cause one reading: a plug-in may be slow or paid. */
+/** Files are read again this often: a rotated token or certificate is used within it. */
+const REREAD_MS = 10_000;
+/** A failed reading is not repeated for so long, and two refusals within it cause one reading: a plug-in may be slow or paid. */
 const PAUSE_MS = 1_000;
 
 /**
- * Keeps headers and TLS settings as files and plug-ins say. A look that fails (a file half-way through its rotation)
- * leaves what was read before in use and is told as a problem, unless that has run out.
+ * Keeps the identity up to date. A reading that fails (a file half-way through its rotation) leaves the previous identity
+ * in use and is reported as a problem, unless that identity has expired.
  */
 export function createIdentitySource(
   access: ClusterAccess,
-  options: {
-    env: Readonly<Record<string, string | undefined>>;
-    clock: Pick<Clock, "now" | "monotonic">;
-    onProblem: (message: string) => void;
-  },
+  options: { clock: Pick<Clock, "now" | "monotonic">; onProblem: (message: string) => void },
 ): IdentitySource {
   const { clock } = options;
-  const oidcToken = access.oidc === undefined ? undefined : createOidcToken(access.oidc);
-  let issued: ExecCredential | undefined;
   let current: Identity | undefined;
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let expiresAt = Number.POSITIVE_INFINITY;
+  let readAt = Number.NEGATIVE_INFINITY;
   let renewedAt = Number.NEGATIVE_INFINITY;
   let failure: { error: unknown; at: number } | undefined;
-  let looking: Promise<Identity> | undefined;
+  let reading: Promise<Identity> | undefined;
 
-  const valid = () => issued === undefined || clock.now() < issued.expiresAt;
+  const valid = () => clock.now() < expiresAt;
 
-  async function read(): Promise<Identity> {
-    // Nothing of ours goes over plain http, as in client-go's clientcmd.
-    if (access.server.protocol !== "https:") return { headers: {}, tls: {} };
-    const ca = await load(access, "certificate-authority", access.ca);
-    if (access.exec !== undefined && (issued === undefined || !valid())) {
-      issued = await runExecPlugin(access.exec, options.env, ca);
-    }
-    const cert = issued?.cert ?? (await load(access, "client-certificate", access.cert));
-    const key = issued?.key ?? (await load(access, "client-key", access.key));
-    const tls: TlsOptions = {
-      ...(ca === undefined ? {} : { ca }),
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
-      ...(access.serverName === undefined ? {} : { servername: access.serverName }),
-      ...(access.insecure ? { rejectUnauthorized: false } : {}),
-    };
-    return { headers: await authorization(), tls };
-  }
-
-  async function authorization(): Promise<Record<string, string>> {
-    const token =
-      issued?.token ?? (await load(access, "token", access.token))?.trim() ?? (await oidcToken?.()) ?? undefined;
-    if (token !== undefined) return { Authorization: `Bearer ${token}` };
-    if (access.basic === undefined) return {};
-    const { username, password } = access.basic;
-    return { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}` };
-  }
-
-  async function look(): Promise<Identity> {
+  async function read(refused: boolean): Promise<Identity> {
     try {
-      const next = await read();
+      const next = await access.read(refused);
       const tls = current !== undefined && equal(current.tls, next.tls) ? current.tls : checkedTls(access, next.tls);
       if (current === undefined || tls !== current.tls || !equal(current.headers, next.headers)) {
         current = { headers: next.headers, tls };
       }
+      expiresAt = next.expiresAt;
       failure = undefined;
     } catch (error) {
       if (current === undefined || !valid()) {
         failure = { error, at: clock.monotonic() };
         throw error;
       }
-      options.onProblem(
-        `${error instanceof Error ? error.message : String(error)}; what was read before is still used`,
-      );
+      options.onProblem(`${firstLineOf(error)}; what was read before is still used`);
     } finally {
-      lookedAt = clock.monotonic();
+      readAt = clock.monotonic();
     }
     return current;
   }
 
-  /** One look at a time: everybody who asks meanwhile gets its outcome. */
-  function lookOnce(): Promise<Identity> {
-    looking ??= look().finally(() => {
-      looking = undefined;
+  /** One reading at a time: every caller meanwhile gets its outcome. */
+  function readOnce(refused: boolean): Promise<Identity> {
+    reading ??= read(refused).finally(() => {
+      reading = undefined;
     });
-    return looking;
+    return reading;
   }
 
   return {
     async identity() {
       if (failure !== undefined && clock.monotonic() < failure.at + PAUSE_MS) throw failure.error;
-      const life = valid() ? LOOK_MS : PAUSE_MS;
-      return current !== undefined && clock.monotonic() < lookedAt + life ? current : lookOnce();
+      const life = valid() ? REREAD_MS : PAUSE_MS;
+      return current !== undefined && clock.monotonic() < readAt + life ? current : readOnce(false);
     },
     async renew(stale) {
       try {
-        await looking;
+        await reading;
         if (current === stale) {
           if (clock.monotonic() < renewedAt + PAUSE_MS) return undefined;
           renewedAt = clock.monotonic();
-          issued = undefined; // refused is over, whatever end the plug-in named
-          await lookOnce();
+          await readOnce(true);
         }
       } catch {
-        return undefined; // the next request that asks who we are is told why
+        return undefined; // the next request reads again, and is told why
       }
       return current === stale ? undefined : current;
     },
   };
 }
 
-async function load(access: ClusterAccess, what: string, source: Source | undefined): Promise<string | undefined> {
-  if (source === undefined) return undefined;
-  if ("text" in source) return source.text;
+/** @throws Error of one line when the file cannot be read or is empty, as in the middle of a rotation */
+export async function readCredentialFile(origin: string, what: string, file: string): Promise<string> {
   try {
-    const content = await readFile(source.file, "utf8");
+    const content = await readFile(file, "utf8");
     if (content.trim() !== "") return content;
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : String(error);
-    throw new Error(`${access.origin}: ${what} ${source.file} cannot be read: ${code}`);
+    throw new Error(`${origin}: ${what} ${file} cannot be read: ${code}`);
   }
-  throw new Error(`${access.origin}: ${what} ${source.file} is empty`);
+  throw new Error(`${origin}: ${what} ${file} is empty`);
 }
 
-/** Says now what each connection would say otherwise. */
+/** Finds at once what each connection would fail on otherwise. Node takes an empty certificate for none at all. */
 function checkedTls(access: ClusterAccess, tls: TlsOptions): TlsOptions {
   try {
+    if ([tls.ca, tls.cert, tls.key].some((pem) => pem?.trim() === "")) throw new Error("one of them is empty");
     createSecureContext(tls);
     return tls;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`${access.origin}: certificate, key and certificate authority do not go together: ${reason}`);
+    throw new Error(
+      `${access.origin}: certificate, key and certificate authority do not go together: ${firstLineOf(error)}`,
+    );
   }
+}
+
+/** Errors of libraries quote what they read on the lines after the first. */
+export function firstLineOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split("\n", 1)[0] ?? "";
 }
 
 const equal = (a: object, b: object): boolean => JSON.stringify(a) === JSON.stringify(b);

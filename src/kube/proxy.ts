@@ -41,14 +41,12 @@ function parseProxy(name: string, text: string): string {
  */
 function isExempt(host: string, port: number, noProxy: string): boolean {
   const family = isIP(host);
-  if (host === "localhost" || (family !== 0 && loopback.check(host, family === 6 ? "ipv6" : "ipv4"))) return true;
+  if (host === "localhost" || host === "::1" || (family === 4 && inBlock(host, family, "127.0.0.0", 8))) return true;
   return noProxy
     .split(",")
     .map((entry) => entry.trim().toLowerCase())
     .some((entry) => entry === "*" || matches(entry, host, family, port));
 }
-
-const loopback = blockOf("127.0.0.0", 8, "::1", 128);
 
 function matches(entry: string, host: string, family: number, port: number): boolean {
   const [, address = "", bits] = /^(.+)\/(\d+)$/.exec(entry) ?? [];
@@ -69,11 +67,4 @@ function inBlock(host: string, family: number, address: string, bits: number): b
   const block = new BlockList();
   block.addSubnet(address, bits, kind === 6 ? "ipv6" : "ipv4");
   return block.check(host, family === 6 ? "ipv6" : "ipv4");
-}
-
-function blockOf(v4: string, v4Bits: number, v6: string, v6Bits: number): BlockList {
-  const block = new BlockList();
-  block.addSubnet(v4, v4Bits, "ipv4");
-  block.addSubnet(v6, v6Bits, "ipv6");
-  return block;
 }

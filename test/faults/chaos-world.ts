@@ -1,5 +1,5 @@
 import { inject, type TestContext } from "vitest";
-import { loadCredentials } from "../../src/kube/credentials.ts";
+import { targetOf } from "../support/credentials.ts";
 import type { ChaosSettings } from "./chaos-faults.ts";
 import { type ChaosProxy, startChaosProxy } from "./chaos-proxy.ts";
 
@@ -13,8 +13,7 @@ const SHORT: Partial<ChaosSettings> = { silenceMs: 1_500, slowMs: 500, streamFau
 
 /** A chaos proxy in front of the tests' API server; ends with the test. */
 export async function chaosProxy(test: TestContext, change: Partial<ChaosSettings> = {}): Promise<ChaosProxy> {
-  const credentials = await loadCredentials({ kubeconfig: inject("kubeconfig") });
-  const target = { url: credentials.server, ca: credentials.tls.ca, headers: credentials.headers };
+  const target = await targetOf(inject("kubeconfig"));
   const settings = { ...(SECONDS < 120 ? SHORT : {}), ...change };
   const proxy = await startChaosProxy(target, { seed: SEED, settings });
   test.onTestFinished(() => proxy.close());

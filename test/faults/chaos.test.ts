@@ -6,6 +6,7 @@ import { createKubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
 import { createInformer } from "../../src/runtime/informer.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
+import { anonymous } from "../support/credentials.ts";
 import { capturedLog } from "../support/scripted-api-server.ts";
 import { eventually } from "../support/world.ts";
 import type { ChaosProxy } from "./chaos-proxy.ts";
@@ -22,7 +23,7 @@ const hastyClock: Clock = {
 /** An informer of ConfigMaps behind the proxy, and a writer that is not. */
 async function informed(test: TestContext, proxy: ChaosProxy) {
   const direct = createKubeClient(await loadCredentials({ kubeconfig: inject("kubeconfig") }));
-  const client = createKubeClient({ server: proxy.url, namespace: undefined, tls: {}, headers: async () => ({}) });
+  const client = createKubeClient(anonymous(proxy.url));
   const namespace = `chaos-${randomBytes(4).toString("hex")}`;
   await direct.create(namespaceResource, {}, { metadata: { name: namespace }, spec: {} });
   const { log, lines } = capturedLog();

@@ -1,5 +1,5 @@
 import { describe, expect, inject, it } from "vitest";
-import { loadCredentials } from "../../src/kube/credentials.ts";
+import { targetOf } from "../support/credentials.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   closeWorldsAfterAll,
@@ -43,12 +43,7 @@ async function crashAt(step: Step, moment: Moment) {
   const spring = () => {
     operator?.kill().then(died.resolve, died.reject);
   };
-  const credentials = await loadCredentials({ kubeconfig: inject("kubeconfig") });
-  const kubernetes = await startProxy(
-    { url: credentials.server, ca: credentials.tls.ca, headers: credentials.headers },
-    trap("kubernetes"),
-    spring,
-  );
+  const kubernetes = await startProxy(await targetOf(inject("kubeconfig")), trap("kubernetes"), spring);
   const service = await startProxy({ url: world.simulator.url }, trap("service"), spring);
   const kubeconfig = await plainKubeconfig(kubernetes.url);
   await world.apply({

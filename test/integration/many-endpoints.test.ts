@@ -1,6 +1,6 @@
 import { expect, inject, it } from "vitest";
-import { loadCredentials } from "../../src/kube/credentials.ts";
 import { startProxy } from "../faults/proxy.ts";
+import { targetOf } from "../support/credentials.ts";
 import { manifest } from "../support/manifests.ts";
 import { closeWorldsAfterAll, condition, disposableWorld, eventually, plainKubeconfig } from "../support/world.ts";
 
@@ -13,9 +13,8 @@ it(`${COUNT} endpoints at once: at most 1.1 status writes each and under 60 jour
 }, async () => {
   const world = await disposableWorld("many", { simulator: { bootDelayMs: 0 } });
   const counts = { status: 0, journal: 0 };
-  const credentials = await loadCredentials({ kubeconfig: inject("kubeconfig") });
   const proxy = await startProxy(
-    { url: credentials.server, ca: credentials.tls.ca, headers: credentials.headers },
+    await targetOf(inject("kubeconfig")),
     ({ method, path }) => {
       if (method === "PATCH" && /gpuendpoints\/.*\/status/.test(path)) counts.status++;
       if (method === "PUT" && path.includes("configmaps/mooring-journal")) counts.journal++;

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { createKubeClient, type KubeClient, type KubeRequest } from "../../src/kube/client.ts";
+import { anonymous } from "./credentials.ts";
 
 export type ApiRequest = {
   method: string;
@@ -59,7 +60,7 @@ export async function scriptedApi(script: Script): Promise<ScriptedApi> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const connect: ScriptedApi["connect"] = (options = {}) => {
-    const client = createKubeClient({ server: url, namespace: undefined, tls: {}, headers: async () => ({}) }, options);
+    const client = createKubeClient(anonymous(url), options);
     clients.push(client);
     return client;
   };

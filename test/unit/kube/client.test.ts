@@ -98,12 +98,12 @@ describe("a call", () => {
 
   it("carries the credentials of the moment, and keeps the server's own path", async () => {
     const api = await scriptedApi(() => ({ body }));
+    const tls = {};
     let token = 0;
     const client = createKubeClient({
       server: `${api.url}/k8s/clusters/c-1`,
       namespace: "here",
-      tls: {},
-      headers: async () => ({ authorization: `Bearer ${++token}` }),
+      identity: async () => ({ headers: { authorization: `Bearer ${++token}` }, tls }),
     });
     await client.get(pods, place);
     await client.get(pods, place);

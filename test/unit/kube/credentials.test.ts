@@ -122,6 +122,29 @@ describe("a token file", () => {
   });
 });
 
+describe("a certificate authority's file", () => {
+  it("that is empty or away for a moment leaves the last one in use, and is told", async () => {
+    const { folder, api, clock, problems, connect } = await setup();
+    const ca = join(folder, "ca.crt");
+    await writeFile(ca, authority.cert);
+    const client = await connect(
+      { token: "t" },
+      { "certificate-authority-data": undefined, "certificate-authority": "ca.crt" },
+    );
+    await writeFile(ca, "");
+    await clock.advance(10_000);
+    await client.get(things, place);
+    await rm(ca);
+    await clock.advance(10_000);
+    await client.get(things, place);
+    expect(bearers(api)).toEqual(["Bearer t", "Bearer t"]);
+    expect(problems).toEqual([
+      expect.stringMatching(/^kubeconfig .*: one of them is empty; what was read before is still used$/),
+      expect.stringMatching(/^kubeconfig .*: ENOENT: .*ca\.crt'; what was read before is still used$/),
+    ]);
+  });
+});
+
 describe("a pod's service account", () => {
   it("is used with its rotated token, namespace and authority", async () => {
     const { folder, api, clock } = await setup();

@@ -2,8 +2,10 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
+import { systemClock } from "../../../src/clock.ts";
 import { loadCredentials } from "../../../src/kube/credentials.ts";
-import { type ClusterAccess, readKubeconfig } from "../../../src/kube/kubeconfig.ts";
+import type { ClusterAccess } from "../../../src/kube/identity.ts";
+import { openKubeconfig } from "../../../src/kube/kubeconfig.ts";
 import { temporaryFolder } from "../../support/tls-api-server.ts";
 
 const folder = await temporaryFolder();
@@ -25,8 +27,9 @@ function config(cluster: object = { server }, user: object | null = {}) {
     "current-context": "x",
   };
 }
-const read = async (...contents: (object | string)[]): Promise<ClusterAccess> =>
-  readKubeconfig(await Promise.all(contents.map(file)), "label");
+const open = (paths: string[]): Promise<ClusterAccess> =>
+  openKubeconfig(paths, { label: "label", env: process.env, clock: systemClock });
+const read = async (...contents: (object | string)[]) => open(await Promise.all(contents.map(file)));
 async function refusal(...contents: (object | string)[]): Promise<string> {
   const error = await read(...contents).catch((reason: unknown) => reason);
   if (!(error instanceof Error)) throw new Error("it was accepted");
@@ -43,30 +46,48 @@ describe("a kubeconfig", () => {
     expect(access).toMatchObject({
       origin: "label",
       server: new URL(server),
-      serverName: "name.test",
       proxyURL: "http://p",
       namespace: "team",
-      token: { text: "t" },
-      insecure: false,
+    });
+    expect(await access.read(false)).toEqual({
+      headers: { Authorization: "Bearer t" },
+      tls: { servername: "name.test" },
+      expiresAt: Number.POSITIVE_INFINITY,
     });
   });
 
   it("takes paths from its own folder on, and data before paths", async () => {
-    const user = { "client-certificate": "tls/a.crt", "client-key": "/abs/a.key", tokenFile: "token", token: "t" };
+    await mkdir(join(folder, "tls"));
+    await writeFile(join(folder, "tls", "a.crt"), "CERT");
+    await writeFile(join(folder, "a.key"), "KEY");
+    await writeFile(join(folder, "token"), "from-file\n");
+    const user = {
+      "client-certificate": "tls/a.crt",
+      "client-key": join(folder, "a.key"),
+      tokenFile: "token",
+      token: "t",
+    };
     const cluster = { server, "certificate-authority": "ca.crt", "certificate-authority-data": base64("PEM") };
-    expect(await read(config(cluster, user))).toMatchObject({
-      ca: { text: "PEM" },
-      cert: { file: join(folder, "tls/a.crt") },
-      key: { file: "/abs/a.key" },
-      token: { file: join(folder, "token") },
+    expect(await (await read(config(cluster, user))).read(false)).toMatchObject({
+      headers: { Authorization: "Bearer from-file" },
+      tls: { ca: "PEM", cert: "CERT", key: "KEY" },
+    });
+    const data = { "client-certificate-data": base64("DATA"), "client-key-data": base64("OWN") };
+    expect(await (await read(config({ server }, { ...user, ...data }))).read(false)).toMatchObject({
+      tls: { cert: "DATA", key: "OWN" },
     });
   });
 
   it("may leave out or empty what it does not need", async () => {
     const content = `{clusters: [{name: c, cluster: {server: "${server}", certificate-authority: ""}}], users: null,
       contexts: [{name: x, context: {cluster: c}}], current-context: x, preferences: {}}`;
-    expect(await read(content)).toMatchObject({ ca: undefined, token: undefined, namespace: undefined });
-    expect(await read(config({ server }, null))).toMatchObject({ token: undefined });
+    const access = await read(content);
+    expect(access.namespace).toBeUndefined();
+    const nothing = { headers: {}, tls: {}, expiresAt: Number.POSITIVE_INFINITY };
+    expect(await access.read(false)).toEqual(nothing);
+    expect(await (await read(config({ server }, null))).read(false)).toEqual(nothing);
+    const empty = { "client-certificate": "", "client-key": null, token: "", tokenFile: "", username: "", as: "" };
+    expect(await (await read(config({ server }, empty))).read(false)).toEqual(nothing);
   });
 
   it("impersonates", async () => {
@@ -80,10 +101,16 @@ describe("a kubeconfig", () => {
   });
 
   it("has exec plug-ins, by name on PATH or by a path from its folder on", async () => {
-    const exec = { apiVersion: "client.authentication.k8s.io/v1", env: [{ name: "A", value: "b" }] };
-    const of = async (command: string) => (await read(config({ server }, { exec: { ...exec, command } }))).exec;
-    expect(await of("issue-token")).toMatchObject({ command: "issue-token", args: [], env: { A: "b" } });
-    expect(await of("./bin/issue-token")).toMatchObject({ command: join(folder, "bin/issue-token") });
+    const apiVersion = "client.authentication.k8s.io/v1";
+    await mkdir(join(folder, "bin"));
+    const answer = `{"apiVersion":"${apiVersion}","kind":"ExecCredential","status":{"token":"$A-$#"}}`;
+    await writeFile(join(folder, "bin", "issue-token"), `#!/bin/sh\ncat <<END\n${answer}\nEND\n`, { mode: 0o755 });
+    const of = async (command: string, env: { name: string; value: string }[]) =>
+      (await (await read(config({ server }, { exec: { apiVersion, command, env } }))).read(false)).headers;
+    const a = { name: "A", value: "b" };
+    const path = { name: "PATH", value: `${join(folder, "bin")}:${process.env["PATH"]}` };
+    expect(await of("issue-token", [a, path])).toEqual({ Authorization: "Bearer b-0" });
+    expect(await of("./bin/issue-token", [a])).toEqual({ Authorization: "Bearer b-0" });
   });
 });
 
@@ -92,21 +119,24 @@ describe("several files", () => {
     const first = { users: [{ name: "u", user: { token: "first" } }] };
     const second = { ...config({ server }, { token: "second" }), users: [{ name: "u", user: { token: "second" } }] };
     const third = { ...config({ server: "https://third.test" }), "current-context": "other" };
-    expect(await read(first, second, third)).toMatchObject({ server: new URL(server), token: { text: "first" } });
+    const access = await read(first, second, third);
+    expect(access.server).toEqual(new URL(server));
+    expect((await access.read(false)).headers).toEqual({ Authorization: "Bearer first" });
   });
 
   it("keep their own folders for paths", async () => {
     await mkdir(join(folder, "sub"), { recursive: true });
     const sub = join(folder, "sub", "config");
     await writeFile(sub, stringify({ users: [{ name: "u", user: { tokenFile: "token" } }] }));
-    const access = await readKubeconfig([sub, await file({ ...config(), users: [] })], "label");
-    expect(access.token).toEqual({ file: join(folder, "sub", "token") });
+    await writeFile(join(folder, "sub", "token"), "of-sub");
+    const access = await open([sub, await file({ ...config(), users: [] })]);
+    expect((await access.read(false)).headers).toEqual({ Authorization: "Bearer of-sub" });
   });
 
   it("may be missing, but not all", async () => {
     const gone = join(folder, "gone");
-    expect((await readKubeconfig([gone, await file(config())], "label")).namespace).toBe("team");
-    await expect(readKubeconfig([gone, `${gone}2`], "label")).rejects.toThrow("label: none of these files exists");
+    expect((await open([gone, await file(config())])).namespace).toBe("team");
+    await expect(open([gone, `${gone}2`])).rejects.toThrow("label: none of these files exists");
   });
 });
 
