@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# The operator's image: Node, the libraries that it needs, and one bundled file. No shell, no package manager.
+# The operator's image: Node, the libraries that it needs, and the bundle. No shell, no package manager.
 #   docker build -t mooring/operator:dev .
 #   NODE_IMAGE         where Node comes from, Node 24 on Debian
 #   SOURCE_DATE_EPOCH  of the commit, in seconds: the same sources, NODE_IMAGE and time give the same layers
@@ -19,7 +19,7 @@ COPY src ./src
 ARG SOURCE_DATE_EPOCH=0
 RUN npm run build \
  && mkdir -p /out/app \
- && cp dist/mooring.mjs dist/mooring.mjs.LEGAL.txt dist/sbom.cdx.json LICENSE /out/app/ \
+ && cp dist/*.mjs dist/*.LEGAL.txt dist/sbom.cdx.json LICENSE /out/app/ \
  && chmod -R u=rwX,go=rX /out \
  && find /out -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +
 

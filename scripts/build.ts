@@ -1,12 +1,20 @@
-/** Bundles src/main.ts and every dependency into one file that runs with nothing but Node, and lists them in dist/sbom.cdx.json. */
-import { chmod, writeFile } from "node:fs/promises";
+/**
+ * Bundles src/main.ts and every dependency into dist/mooring.mjs and the files beside it, which run with nothing but Node,
+ * and lists the dependencies in dist/sbom.cdx.json. What is imported on demand is in files of its own: Node parses it only
+ * then.
+ */
+import { chmod, rm, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 import { bundledMedia } from "./bundled-media.ts";
 import { billOfMaterials } from "./sbom.ts";
 
+await rm("dist", { recursive: true, force: true });
 const { metafile } = await build({
-  entryPoints: ["src/main.ts"],
-  outfile: "dist/mooring.mjs",
+  entryPoints: { mooring: "src/main.ts" },
+  outdir: "dist",
+  outExtension: { ".js": ".mjs" },
+  chunkNames: "[name]-[hash]",
+  splitting: true,
   bundle: true,
   platform: "node",
   format: "esm",

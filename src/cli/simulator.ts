@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parse } from "yaml";
 import { type Assumptions, assumptions } from "../simulator/assumptions.ts";
-import { createSimulator } from "../simulator/server.ts";
 
 type Flags = { port: number; host: string; apiKey?: string; seed: number; timeScale?: number; config?: string };
 
@@ -56,6 +55,8 @@ async function run(flags: Flags): Promise<void> {
     ?.split(",")
     .map((key) => key.trim())
     .filter((key) => key !== "");
+  // On demand: the operator runs without the HTTP server that the simulator brings.
+  const { createSimulator } = await import("../simulator/server.ts");
   const simulator = await createSimulator({
     port: flags.port,
     host: flags.host,
