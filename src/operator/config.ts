@@ -38,7 +38,6 @@ export const operatorConfigSchema = z.strictObject({
   artifactRoot: z.string().regex(/^\//, "must be an absolute path").optional(),
 });
 export type OperatorConfig = Readonly<z.output<typeof operatorConfigSchema>>;
-export type OperatorSetting = keyof OperatorConfig;
 
 export const flagOf = (setting: string): string =>
   `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

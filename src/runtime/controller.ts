@@ -21,19 +21,12 @@ export type ReconcileContext = {
 /** Brings one object closer to its spec. Level-triggered: it is given a key, never an event. */
 export type Reconcile = (request: Request, context: ReconcileContext) => Promise<Result>;
 
-/** Retrying at once cannot help: the key waits for a change of its object, or `reprobeMs`. */
-export class TerminalError extends Error {
-  override readonly name = "TerminalError";
-}
-
 export type ControllerOptions = {
   name: string;
   reconcile: Reconcile;
   maxConcurrentReconciles: number;
   /** Longest time of one reconcile, ms. */
   deadlineMs: number;
-  /** When a terminal error is looked at again, ms. */
-  reprobeMs?: number;
   clock: Clock;
   random: () => number;
   log: Logger;
@@ -49,7 +42,6 @@ export type Controller = {
   stop(deadline: AbortSignal): Promise<void>;
 };
 
-const REPROBE_MS = 30 * 60_000;
 const BACKOFF = { baseMs: 500, capMs: 5 * 60_000, jitter: 0.4 };
 
 /**
@@ -75,7 +67,6 @@ export function createController(options: ControllerOptions): Controller {
   metrics.queueAdds.inc({ name }, 0);
   metrics.queueRetries.inc({ name }, 0);
   metrics.reconcileErrors.inc(labels, 0);
-  metrics.terminalErrors.inc(labels, 0);
   metrics.reconcilePanics.inc(labels, 0);
   for (const result of ["success", "error", "requeue", "requeue_after"]) {
     metrics.reconcileTotal.inc({ controller: name, result }, 0);
@@ -135,13 +126,6 @@ export function createController(options: ControllerOptions): Controller {
     }
     metrics.reconcileTotal.inc({ controller: name, result: "error" });
     metrics.reconcileErrors.inc(labels);
-    if (error instanceof TerminalError) {
-      metrics.terminalErrors.inc(labels);
-      keyLog.error({ reason: error.message }, "reconcile failed; waiting for a change of the object");
-      queue.forget(key);
-      queue.add(key, { afterMs: options.reprobeMs ?? REPROBE_MS, priority: "low" });
-      return;
-    }
     if (!(error instanceof Error) || error instanceof TypeError || error instanceof ReferenceError) {
       metrics.reconcilePanics.inc(labels);
       keyLog.error({ err: error }, "reconcile threw");

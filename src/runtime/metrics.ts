@@ -5,7 +5,6 @@ export type Metrics = {
   readonly registry: Registry;
   reconcileTotal: Counter<"controller" | "result">;
   reconcileErrors: Counter<"controller">;
-  terminalErrors: Counter<"controller">;
   reconcilePanics: Counter<"controller">;
   reconcileTime: Histogram<"controller">;
   maxConcurrentReconciles: Gauge<"controller">;
@@ -38,12 +37,6 @@ export function createMetrics(): Metrics {
     reconcileErrors: new Counter({
       name: "controller_runtime_reconcile_errors_total",
       help: "Total number of reconciliation errors per controller",
-      labelNames: ["controller"],
-      registers,
-    }),
-    terminalErrors: new Counter({
-      name: "controller_runtime_terminal_reconcile_errors_total",
-      help: "Total number of terminal reconciliation errors per controller",
       labelNames: ["controller"],
       registers,
     }),

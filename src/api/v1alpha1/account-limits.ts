@@ -29,4 +29,3 @@ export const accountLimitsSchema = z
     cudaVersionList: listOf(text(64, "A CUDA version.", 0), 100, "CUDA versions the service supports.").optional(),
   })
   .describe("The ranges of endpoint parameters that the service allows this account.");
-export type AccountLimits = z.output<typeof accountLimitsSchema>;

@@ -23,7 +23,6 @@ export const operationNames = [
   "listBills",
   "listKeyBudgets",
 ] as const;
-export type OperationName = (typeof operationNames)[number];
 
 const absolutePath = (description: string, name: string) =>
   matching("^/[^\\s?#]*$", 512, description, `${name} must start with '/' and hold no white space, '?' or '#'`);

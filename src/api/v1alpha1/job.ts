@@ -24,7 +24,6 @@ export const outputSchema = z
     prefix: relativePrefix("Path inside the store, before the generated key.", "output.prefix").optional(),
   })
   .describe("Copy the results to an ArtifactStore, before their URLs expire.");
-export type JobOutput = z.output<typeof outputSchema>;
 
 /** The spec fields that both jobs share. */
 export const commonJobSpec = {

@@ -90,12 +90,10 @@ export type BoundAccount = z.output<typeof boundAccountSchema>;
 export const secretKeyRefSchema = z
   .object({ name: objectName("Name of the Secret."), key: dataKey("Key in the Secret.") })
   .describe("A key of a Secret in the namespace of this object.");
-export type SecretKeyRef = z.output<typeof secretKeyRefSchema>;
 
 export const configMapKeyRefSchema = z
   .object({ name: objectName("Name of the ConfigMap."), key: dataKey("Key in the ConfigMap.") })
   .describe("A key of a ConfigMap in the namespace of this object.");
-export type ConfigMapKeyRef = z.output<typeof configMapKeyRefSchema>;
 
 /** A value from exactly one of a Secret and a ConfigMap. `name` is the field as the messages call it. */
 export function valueSource(name: string, description: string) {
@@ -113,7 +111,6 @@ export function valueSource(name: string, description: string) {
 
 /** Where a submission stands: `Intended` is committed in the journal, the rest is what came of it. */
 export const submissionStates = ["Intended", "Accepted", "NotSent", "Refused", "Unknown"] as const;
-export type SubmissionState = (typeof submissionStates)[number];
 
 export const submissionSchema = z
   .object({

@@ -9,7 +9,6 @@ import { speechRules } from "./speech-rules.ts";
 import { SCHEMA_TEXT_LIMIT } from "./speech-text.ts";
 
 export const speechModels = ["speech-2.6-turbo", "speech-2.6-hd"] as const;
-export type SpeechModel = (typeof speechModels)[number];
 
 const number = (description: string) => z.number().describe(description);
 const integer = (description: string) => int(-2_147_483_648, description);

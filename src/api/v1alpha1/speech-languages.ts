@@ -48,7 +48,6 @@ export const turboLanguages = [
 ] as const;
 
 export const languages = [...sharedLanguages, ...turboLanguages] as const;
-export type Language = (typeof languages)[number];
 
 /** Whether both models know the language. */
 export function isSharedLanguage(language: string): boolean {

@@ -48,11 +48,6 @@ export function appNameOf(endpoint: GpuEndpoint, clusterUID: string): string {
   return `${name}-${hash}`;
 }
 
-/** Whether an app name is one that `appNameOf` makes for this object, and so surely ours. */
-export function isGeneratedAppName(endpoint: GpuEndpoint): boolean {
-  return endpoint.spec.appName === undefined;
-}
-
 export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: ResolvedEnv[]): DesiredEndpoint {
   const { spec, metadata } = endpoint;
   return {

@@ -26,8 +26,6 @@ export type Copies = {
   /** The end stands in the status. `failed`: the next try comes after a pause that grows. */
   forget(uid: string, failed: boolean): void;
   restingUntil(uid: string): number | undefined;
-  /** Ends a copy under way, when its object is to go. */
-  abort(uid: string): void;
   /** Ends all; each goes on where it was after the next start. */
   stop(): Promise<void>;
 };
@@ -69,7 +67,6 @@ export function createCopies({ clock, random }: { clock: Clock; random: () => nu
       rests.set(uid, { failures, until: clock.now() + backoffDelay(failures, { ...REST, random }) });
     },
     restingUntil: (uid) => rests.get(uid)?.until,
-    abort: (uid) => copies.get(uid)?.ending.abort(new Error("the object is to be deleted")),
     async stop() {
       for (const { ending } of copies.values()) ending.abort(new Error("the operator is stopping"));
       await Promise.all([...copies.values()].map(({ running }) => running));

@@ -34,9 +34,10 @@ export type Limiter = {
    * journal that takes seconds) and would leave in a heap with it. Rejects with the signal's reason; nothing is used up then.
    */
   depart(operation: Operation, signal?: AbortSignal): Promise<void>;
-  /** Lets no call of the operation go before that time (ms since the epoch). Never shortens a pause. */
-  pause(operation: Operation, untilMs: number): void;
-  /** After a 429: pauses for what the service asked, else 1 s doubling to 60 s with jitter. Returns the pause in ms. */
+  /**
+   * After a 429: lets no call of the operation go for what the service asked, else 1 s doubling to 60 s with jitter. Never
+   * shortens a pause. Returns the pause in ms.
+   */
   rateLimited(operation: Operation, retryAfterMs?: number): number;
   /** After any answer but 429: the next back-off starts at 1 s again. */
   succeeded(operation: Operation): void;
@@ -161,11 +162,6 @@ export function createLimiter(options: LimiterOptions): Limiter {
       if (signal?.aborted !== true) return;
       for (const one of buckets) one.tokens += 1;
       throw signal.reason;
-    },
-    pause: (operation, untilMs) => {
-      const lane = laneOf(operation);
-      lane.pausedUntil = Math.max(lane.pausedUntil, untilMs);
-      pump();
     },
     rateLimited: (operation, retryAfterMs) => {
       const lane = laneOf(operation);

@@ -64,7 +64,6 @@ export type EndpointV2 = z.output<typeof endpointV2>;
 /** A page of the list. `record` reads one endpoint of it. */
 export const endpointPageOf = <S extends z.ZodType>(record: S) =>
   z.looseObject({ data: pageList(record), next_cursor: lenientText, has_more: lenientBoolean });
-export const endpointPageV2 = endpointPageOf(endpointV2);
 
 /** Query of the list: limit >= 0, cursor 0-1024 characters, member_ids separated by commas. */
 export const listEndpointsQuery = z.strictObject({

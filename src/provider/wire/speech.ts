@@ -144,7 +144,6 @@ export const synthesizeSpeechRequest = z
 
 /** The one million characters that the description of the operation states; the field rule says 50000. */
 export const SPEECH_HD_MAX_CHARACTERS = 1_000_000;
-export const SPEECH_HD_FIELD_RULE_CHARACTERS = 50_000;
 
 /** Body of the asynchronous operation. `maxCharacters` is the bound in force (interface: 50000 or one million). */
 export const submitSpeechRequest = (maxCharacters: number = SPEECH_HD_MAX_CHARACTERS) =>

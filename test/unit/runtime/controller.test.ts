@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { KubeError } from "../../../src/kube/errors.ts";
-import { type Controller, createController, type Reconcile, TerminalError } from "../../../src/runtime/controller.ts";
+import { type Controller, createController, type Reconcile } from "../../../src/runtime/controller.ts";
 import { createMetrics, type Metrics } from "../../../src/runtime/metrics.ts";
 import { createFakeClock, type FakeClock, settle, until } from "../../support/fake-clock.ts";
 import { capturedLog } from "../../support/scripted-api-server.ts";
@@ -148,28 +148,6 @@ describe("kinds of failure", () => {
       error: 0,
     });
     expect(w.lines.filter(({ level }) => level === 50)).toEqual([]);
-  });
-
-  it("a terminal error waits half an hour, or for a change", async () => {
-    const w = run(
-      scripted(
-        () => {
-          throw new TerminalError("no such product");
-        },
-        () => {
-          throw new TerminalError("still");
-        },
-      ),
-    );
-    w.controller.enqueue("team/a");
-    await w.clock.advance(1_799_999);
-    expect(w.runs).toHaveLength(1);
-    w.controller.enqueue("team/a");
-    await w.clock.advance(0);
-    expect(w.runs).toHaveLength(2);
-    await w.clock.advance(1_800_000);
-    expect(w.runs.map(({ at }) => at)).toEqual([0, 1_799_999, 3_599_999]);
-    expect(await counted(w.metrics, "controller_runtime_terminal_reconcile_errors_total")).toEqual({ all: 2 });
   });
 
   it.each<[string, () => never, number]>([

@@ -6,7 +6,7 @@ import { billFrom, keyBudgetFrom } from "../../../../src/provider/money/money-re
 import { resultsOf, taskResultFrom } from "../../../../src/provider/tasks/task-result.ts";
 import { billList, keyBudgetList } from "../../../../src/provider/wire/billing.ts";
 import { endpointDetailV1, endpointPageOfV1, endpointV1 } from "../../../../src/provider/wire/endpoints-v1.ts";
-import { endpointPageV2, endpointV2 } from "../../../../src/provider/wire/endpoints-v2.ts";
+import { endpointPageOf, endpointV2 } from "../../../../src/provider/wire/endpoints-v2.ts";
 import { toBigInt, toNumber } from "../../../../src/provider/wire/lenient.ts";
 import { endpointLimits } from "../../../../src/provider/wire/limits.ts";
 import { speechAnswer, speechChunk } from "../../../../src/provider/wire/speech.ts";
@@ -31,7 +31,7 @@ const { tree: anything } = fc.letrec((tie) => ({
 
 describe("answers of any shape", () => {
   const schemas = {
-    endpointPageV2,
+    endpointPageV2: endpointPageOf(endpointV2),
     endpointV2,
     endpointPageV1: endpointPageOfV1(endpointV1),
     endpointDetailV1,

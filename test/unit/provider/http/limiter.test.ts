@@ -111,7 +111,7 @@ describe("the account's rate", () => {
     for (let i = 0; i < 5; i++) go(`${i}`);
     await clock.advance(0);
     expect(limiter.nextFreeInMs("getEndpoint")).toBe(400);
-    limiter.pause("listBills", clock.now() + 9000);
+    limiter.rateLimited("listBills", 9000);
     expect(limiter.nextFreeInMs("listBills")).toBe(9000);
   });
 
@@ -153,8 +153,8 @@ describe("priorities", () => {
 describe("a pause", () => {
   it("holds one operation until its time and is never shortened", async () => {
     const { clock, limiter, went, go } = setUp();
-    limiter.pause("submitSpeech", clock.now() + 5000);
-    limiter.pause("submitSpeech", clock.now() + 1000);
+    limiter.rateLimited("submitSpeech", 5000);
+    limiter.rateLimited("submitSpeech", 1000);
     go("speech", "submitSpeech");
     go("other");
     await clock.advance(10_000);
