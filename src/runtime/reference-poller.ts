@@ -1,9 +1,10 @@
 import type { Logger } from "pino";
-import { type Clock, delay } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isForbidden, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
+import { createPollLoop } from "./poll-loop.ts";
 
 /** An object that another one refers to and that may not be watched (Secrets: `get` only). */
 export type Reference = { resource: Resource; namespace: string; name: string };
@@ -41,8 +42,7 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
   const { client, clock, log } = options;
   const followed = new Map<string, Followed>();
   const referencesOf = new Map<string, Set<string>>();
-  const ended = new AbortController();
-  let running: Promise<void> | undefined;
+  let polledAt = Number.NEGATIVE_INFINITY;
 
   function untrack(key: string): void {
     for (const id of referencesOf.get(key) ?? []) {
@@ -53,14 +53,14 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
     referencesOf.delete(key);
   }
 
-  async function pollOne(one: Followed): Promise<void> {
+  async function pollOne(one: Followed, signal: AbortSignal): Promise<void> {
     const { resource, namespace, name } = one.reference;
     let version: string;
     try {
-      const object = await client.get<KubeObject>(resource, { namespace, name }, { signal: ended.signal });
+      const object = await client.get<KubeObject>(resource, { namespace, name }, { signal });
       version = `${object.metadata.uid}/${object.metadata.resourceVersion}`;
     } catch (error) {
-      if (ended.signal.aborted) return;
+      if (signal.aborted) return;
       if (!isNotFound(error) && !isForbidden(error)) {
         log.debug({ resource: resource.plural, namespace, name, reason: String(error) }, "reference not read");
         return;
@@ -73,18 +73,21 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
     if (changed) for (const key of one.dependants) options.onChange(key);
   }
 
-  async function run(): Promise<void> {
-    while (!ended.signal.aborted) {
+  const loop = createPollLoop({
+    clock,
+    what: "references",
+    dueInMs: () => polledAt + options.intervalMs - clock.monotonic(),
+    async poll(signal) {
       const queue = [...followed.values()];
       const worker = async () => {
-        for (let one = queue.shift(); one !== undefined && !ended.signal.aborted; one = queue.shift()) {
-          await pollOne(one);
+        for (let one = queue.shift(); one !== undefined && !signal.aborted; one = queue.shift()) {
+          await pollOne(one, signal);
         }
       };
       await Promise.all(Array.from({ length: CONCURRENCY }, worker));
-      await delay(clock, options.intervalMs, ended.signal);
-    }
-  }
+      polledAt = clock.monotonic();
+    },
+  });
 
   return {
     track(key, references) {
@@ -102,12 +105,7 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
     },
     forget: untrack,
     size: () => followed.size,
-    start() {
-      running ??= run();
-    },
-    async stop() {
-      ended.abort(new Error("references are not followed any more"));
-      await running;
-    },
+    start: loop.start,
+    stop: loop.stop,
   };
 }

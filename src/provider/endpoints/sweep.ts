@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
-import { type Clock, delay } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
+import { createPollLoop } from "../../runtime/poll-loop.ts";
 import type { ServiceClient } from "../client.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import { endpointPages } from "./pages.ts";
@@ -71,10 +72,10 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   /** Complete lists in a row that did not show the endpoint, with the current key. No entry: the service shows it. */
   const missed = new Map<string, number>();
   let session: KeySession = Symbol("key session");
-  const ended = new AbortController();
   let waiters: { resolve: () => void; reject: (error: unknown) => void }[] = [];
   let completed = 0;
-  let running: Promise<void> | undefined;
+  let sweepAt = Number.NEGATIVE_INFINITY;
+  let retryAt = Number.NEGATIVE_INFINITY;
 
   /** When an endpoint was last read or written alone: a page that was asked for before that is older news. */
   const alone = new Map<string, number>();
@@ -91,19 +92,19 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   }
 
   /** A list during which the key changes shows parts of two views: it proves nothing and is read again. */
-  async function sweepOnce(): Promise<void> {
+  async function sweepOnce(signal: AbortSignal): Promise<void> {
     let whole = false;
-    while (!whole) whole = await readList();
+    while (!whole) whole = await readList(signal);
     completed++;
   }
 
   /** False when the key changed meanwhile. */
-  async function readList(): Promise<boolean> {
+  async function readList(signal: AbortSignal): Promise<boolean> {
     const askedIn = session;
     const seen = new Set<string>();
     const askedBefore = [...missed.keys()];
     const began = clock.monotonic();
-    for await (const { record, askedAt } of endpointPages(options, ended.signal)) {
+    for await (const { record, askedAt } of endpointPages(options, signal)) {
       if (session !== askedIn) return false;
       seen.add(record.id);
       if ((alone.get(record.id) ?? Number.NEGATIVE_INFINITY) > askedAt) continue;
@@ -124,42 +125,39 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     return true;
   }
 
-  async function run(): Promise<void> {
-    while (!ended.signal.aborted) {
-      if (!options.wanted() && waiters.length === 0) {
-        await delay(clock, IDLE_MS, ended.signal);
-        continue;
-      }
+  const loop = createPollLoop({
+    clock,
+    what: "the account's endpoints",
+    dueInMs() {
+      const now = clock.monotonic();
+      if (retryAt > now) return retryAt - now;
+      if (waiters.length > 0) return 0;
+      return options.wanted() ? sweepAt - now : IDLE_MS;
+    },
+    async poll(signal) {
       const group = waiters;
       waiters = [];
       try {
-        await sweepOnce();
+        await sweepOnce(signal);
         for (const waiter of group) waiter.resolve();
-        await pause(options.intervalMs);
+        sweepAt = clock.monotonic() + options.intervalMs;
       } catch (error) {
-        if (ended.signal.aborted) return;
+        if (signal.aborted) return;
         for (const waiter of group) waiter.reject(error);
         log.warn({ reason: String(error) }, "endpoints could not be listed");
         options.onError(error);
-        await delay(clock, RETRY_MS, ended.signal);
+        retryAt = clock.monotonic() + RETRY_MS;
+        sweepAt = retryAt;
       }
-    }
-  }
-
-  /** Ends early when someone waits for the first sweep. */
-  async function pause(ms: number): Promise<void> {
-    const until = clock.monotonic() + ms;
-    while (clock.monotonic() < until && waiters.length === 0 && !ended.signal.aborted) {
-      await delay(clock, Math.min(IDLE_MS, until - clock.monotonic()), ended.signal);
-    }
-  }
+    },
+  });
 
   function next(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
       waiters.push({ resolve, reject });
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-      ended.signal.addEventListener("abort", () => reject(ended.signal.reason), { once: true });
+      loop.signal.addEventListener("abort", () => reject(loop.signal.reason), { once: true });
     });
   }
 
@@ -194,12 +192,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     },
     first: async (signal) => (completed > 0 ? undefined : next(signal)),
     next,
-    start() {
-      running ??= run();
-    },
-    async stop() {
-      ended.abort(new Error("the account's endpoints are not followed any more"));
-      await running;
-    },
+    start: loop.start,
+    stop: loop.stop,
   };
 }

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
-import { type Clock, delay } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
+import { createPollLoop } from "../../runtime/poll-loop.ts";
 import type { ServiceClient } from "../client.ts";
 import type { KeyBudget } from "./money-records.ts";
 
@@ -27,18 +28,17 @@ export type BudgetReaderOptions = {
   onFailed: () => void;
 };
 
+/** Between two looks at whose budgets are due. */
 const IDLE_MS = 1_000;
 const PAUSE_MS = { Settling: 5_000, Waiting: 60_000, None: Number.POSITIVE_INFINITY };
 const RETRY_MS = 60_000;
 
 export function createBudgetReader(options: BudgetReaderOptions): BudgetReader {
   const { clock, log } = options;
-  const ended = new AbortController();
   let budgets: readonly KeyBudget[] | undefined;
   let readFor: string | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
   let failure: string | undefined;
-  let running: Promise<void> | undefined;
 
   /** A period that ended since the last reading has left its budget full again. */
   function renewed(): boolean {
@@ -57,23 +57,28 @@ export function createBudgetReader(options: BudgetReaderOptions): BudgetReader {
     return agoMs >= Math.min(options.intervalMs(), PAUSE_MS[options.urgency()]) || renewed();
   }
 
-  async function run(): Promise<void> {
-    while (!ended.signal.aborted) {
+  const loop = createPollLoop({
+    clock,
+    what: "the account's budgets",
+    dueInMs() {
       const memberID = options.memberID();
-      if (memberID !== undefined && due(memberID)) await read(memberID);
-      await delay(clock, IDLE_MS, ended.signal);
-    }
-  }
+      return memberID !== undefined && due(memberID) ? 0 : IDLE_MS;
+    },
+    async poll(signal) {
+      const memberID = options.memberID();
+      if (memberID !== undefined) await read(memberID, signal);
+    },
+  });
 
-  async function read(memberID: string): Promise<void> {
+  async function read(memberID: string, signal: AbortSignal): Promise<void> {
     readAt = clock.monotonic();
     if (memberID !== readFor) budgets = undefined;
     readFor = memberID;
     try {
-      budgets = await options.client.listKeyBudgets({ memberID }, { signal: ended.signal });
+      budgets = await options.client.listKeyBudgets({ memberID }, { signal });
       failure = undefined;
     } catch (error) {
-      if (ended.signal.aborted) return;
+      if (signal.aborted) return;
       failure = error instanceof Error ? error.message : String(error);
       log.warn({ memberID, reason: failure }, "key budgets could not be read");
       options.onFailed();
@@ -85,12 +90,7 @@ export function createBudgetReader(options: BudgetReaderOptions): BudgetReader {
   return {
     failure: () => failure,
     latest: () => (options.memberID() === readFor ? budgets : undefined),
-    start() {
-      running ??= run();
-    },
-    async stop() {
-      ended.abort(new Error("the account's budgets are not followed any more"));
-      await running;
-    },
+    start: loop.start,
+    stop: loop.stop,
   };
 }

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
-import { type Clock, delay } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
 import type { Money } from "../../money.ts";
+import { createPollLoop } from "../../runtime/poll-loop.ts";
 import { type BillReader, createBillReader } from "./bill-reader.ts";
 import { billsOfPeriod } from "./period.ts";
 import { billsBegin, currentPeriods } from "./ranges.ts";
@@ -56,52 +57,42 @@ const RETRY_MS = 5 * 60_000;
 export function createAccountBills(options: AccountBillsOptions): AccountBills {
   const { clock, log, settings } = options;
   const reader = createBillReader({ client: options.client });
-  const ended = new AbortController();
   let latest: Spend | undefined;
   let failure: string | undefined;
-  let running: Promise<void> | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
 
-  async function run(): Promise<void> {
-    while (!ended.signal.aborted) {
-      if (!options.wanted()) {
-        await delay(clock, IDLE_MS, ended.signal);
-        continue;
-      }
-      const read = clock.monotonic();
+  const loop = createPollLoop({
+    clock,
+    what: "the account's bills",
+    dueInMs() {
+      if (!options.wanted()) return IDLE_MS;
+      const pauseMs =
+        failure !== undefined ? RETRY_MS : options.hurry?.() === true ? HURRY_MS : Number.POSITIVE_INFINITY;
+      return readAt + Math.min(pauseMs, settings().intervalMs) - clock.monotonic();
+    },
+    async poll(signal) {
+      readAt = clock.monotonic();
       try {
-        latest = await readSpend(reader, settings(), clock.now(), ended.signal);
+        latest = await readSpend(reader, settings(), clock.now(), signal);
         failure = undefined;
-        options.onRead?.(read);
+        options.onRead?.(readAt);
       } catch (error) {
-        if (ended.signal.aborted) return;
+        if (signal.aborted) return;
         // The account is not held for it: not every kind of credential may read bills (interface: Authentication).
         failure = error instanceof Error ? error.message : String(error);
         log.warn({ reason: failure }, "bills could not be read");
         options.onFailed?.();
       }
-      // Looked at each second, because a changed interval holds at once.
-      const pauseMs = () =>
-        failure !== undefined ? RETRY_MS : options.hurry?.() === true ? HURRY_MS : Number.POSITIVE_INFINITY;
-      const waitMs = () => Math.min(pauseMs(), settings().intervalMs);
-      for (let left = 1; left > 0 && !ended.signal.aborted; ) {
-        left = read + waitMs() - clock.monotonic();
-        if (left > 0) await delay(clock, Math.min(IDLE_MS, left), ended.signal);
-      }
-    }
-  }
+    },
+  });
 
   return {
     reader,
     settings,
     spend: () => latest,
     failure: () => failure,
-    start() {
-      running ??= run();
-    },
-    async stop() {
-      ended.abort(new Error("the account's bills are not followed any more"));
-      await running;
-    },
+    start: loop.start,
+    stop: loop.stop,
   };
 }
 
