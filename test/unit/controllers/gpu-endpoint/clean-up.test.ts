@@ -11,6 +11,7 @@ import {
 } from "../../../../src/controllers/gpu-endpoint/clean-up.ts";
 import { createKubeClient } from "../../../../src/kube/client.ts";
 import { createEndpointSweep } from "../../../../src/provider/endpoints/sweep.ts";
+import { anonymous } from "../../../support/credentials.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
@@ -73,12 +74,7 @@ async function scene({
       countVanished(bound, endpoints.shown(), missing),
   });
   const clock = createFakeClock();
-  const kube = createKubeClient({
-    server: "http://127.0.0.1:9",
-    namespace: "team",
-    tls: {},
-    headers: async () => ({}),
-  });
+  const kube = createKubeClient(anonymous("http://127.0.0.1:9"));
   const input = {
     shared: sharedOf(kube, gpuEndpointResource, { clock }),
     account,
