@@ -4,7 +4,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { isForbidden, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { createPollLoop } from "./poll-loop.ts";
+import { createPollLoop } from "../poll-loop.ts";
 
 /** An object that another one refers to and that may not be watched (Secrets: `get` only). */
 export type Reference = { resource: Resource; namespace: string; name: string };

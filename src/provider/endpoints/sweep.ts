@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock } from "../../clock.ts";
-import { createPollLoop } from "../../runtime/poll-loop.ts";
+import { createPollLoop } from "../../poll-loop.ts";
 import type { ServiceClient } from "../client.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import { endpointPages } from "./pages.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "../../clock.ts";
 import type { Money } from "../../money.ts";
-import { createPollLoop } from "../../runtime/poll-loop.ts";
+import { createPollLoop } from "../../poll-loop.ts";
 import { type BillReader, createBillReader } from "./bill-reader.ts";
 import { billsOfPeriod } from "./period.ts";
 import { billsBegin, currentPeriods } from "./ranges.ts";

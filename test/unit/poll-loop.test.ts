@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
-import { createPollLoop } from "../../../src/runtime/poll-loop.ts";
-import { createFakeClock } from "../../support/fake-clock.ts";
+import { createPollLoop } from "../../src/poll-loop.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
 
 function setUp(poll: (signal: AbortSignal) => Promise<void> = async () => {}) {
   const clock = createFakeClock();

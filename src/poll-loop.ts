@@ -1,4 +1,4 @@
-import { type Clock, delay } from "../clock.ts";
+import { type Clock, delay } from "./clock.ts";
 
 /** Polls again and again until it is stopped. */
 export type PollLoop = {
