@@ -48,7 +48,7 @@ export function recordOf(desired: DesiredEndpoint, change: Partial<EndpointRecor
     url: "https://ep-1.example.com",
     productID: desired.products[0] ?? "",
     workers: [],
-    workerConfig: {
+    scaling: {
       min: workers.min,
       max: workers.max,
       idleTimeout: workers.idleTimeoutSeconds,
@@ -80,7 +80,7 @@ export function recordOf(desired: DesiredEndpoint, change: Partial<EndpointRecor
 }
 
 /** What the earlier generation alone shows. */
-export function earlierOf(clusterID: string): NonNullable<EndpointRecord["earlier"]> {
+export function detailsOf(clusterID: string): NonNullable<EndpointRecord["details"]> {
   const health = { initialDelay: undefined, period: undefined, timeout: undefined };
   return {
     clusterID,

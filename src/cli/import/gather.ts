@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../../clock.ts";
 import type { ServiceClient } from "../../provider/client.ts";
-import { type EndpointRecord, withEarlier } from "../../provider/endpoints/endpoint-record.ts";
+import { type EndpointRecord, withDetails } from "../../provider/endpoints/endpoint-record.ts";
 import { endpointPages } from "../../provider/endpoints/pages.ts";
 import { ServiceError } from "../../provider/errors.ts";
 
@@ -42,7 +42,7 @@ export async function gatherEndpoints(options: GatherOptions): Promise<Gathered>
     return {
       records: records.map((record) => {
         const more = byID.get(record.id);
-        return more === undefined ? record : withEarlier(record, more);
+        return more === undefined ? record : withDetails(record, more);
       }),
       warning: undefined,
     };

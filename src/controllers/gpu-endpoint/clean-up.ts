@@ -35,9 +35,9 @@ export async function scaleToZero(input: CleanUpInput): Promise<CleanedUp> {
   const found = await find(input);
   if (found === "Gone") return { kind: "Done" };
   if (found === "Unclear") return unclear(endpointID);
-  if (found.workerConfig.min === 0 && found.workerConfig.max === 0) return { kind: "Done" };
+  if (found.scaling.min === 0 && found.scaling.max === 0) return { kind: "Done" };
   const record = await completed(account, endpoint, found, "Now", context.signal);
-  const zero = { ...record, workerConfig: { ...record.workerConfig, min: 0, max: 0 } };
+  const zero = { ...record, scaling: { ...record.scaling, min: 0, max: 0 } };
   const desired = withIgnored(
     desiredEndpoint(endpoint, shared.clusterUID, []),
     zero,

@@ -67,32 +67,32 @@ const FIELDS: readonly FieldRule[] = [
   rule(
     "workers.min",
     (d) => d.workers.min,
-    (r) => r.workerConfig.min,
+    (r) => r.scaling.min,
   ),
   rule(
     "workers.max",
     (d) => d.workers.max,
-    (r) => r.workerConfig.max,
+    (r) => r.scaling.max,
   ),
   rule(
     "workers.idleTimeoutSeconds",
     (d) => d.workers.idleTimeoutSeconds,
-    (r) => r.workerConfig.idleTimeout,
+    (r) => r.scaling.idleTimeout,
   ),
   rule(
     "workers.maxConcurrency",
     (d) => d.workers.maxConcurrency,
-    (r) => r.workerConfig.maxConcurrency,
+    (r) => r.scaling.maxConcurrency,
   ),
   rule(
     "workers.gpus",
     (d) => d.workers.gpus,
-    (r) => r.workerConfig.gpus,
+    (r) => r.scaling.gpus,
   ),
   rule(
     "workers.requestTimeoutSeconds",
     (d) => d.workers.requestTimeoutSeconds,
-    (r) => r.workerConfig.requestTimeout,
+    (r) => r.scaling.requestTimeout,
   ),
   rule(
     "policy.type",
@@ -154,7 +154,7 @@ export function differences(
     found.push({ field, desired: String(wanted), observed: String(observed), remediable });
   }
   // The current generation shows one product, the earlier one all of them.
-  const products = [...new Set([record.productID, ...(record.earlier?.products ?? [])])].filter((id) => id !== "");
+  const products = [...new Set([record.productID, ...(record.details?.products ?? [])])].filter((id) => id !== "");
   if (products.some((id) => !desired.products.includes(id))) {
     found.push({
       field: "products",
@@ -180,7 +180,7 @@ export function withIgnored(
   ignored: readonly DriftField[],
 ): DesiredEndpoint {
   const owns = (field: DriftField) => ignored.some((path) => field === path || field.startsWith(`${path}.`));
-  const { workerConfig: observed } = record;
+  const { scaling: observed } = record;
   const keep = <T>(field: DriftField, wanted: T, theirs: T | undefined): T =>
     owns(field) && theirs !== undefined ? theirs : wanted;
   return {
@@ -231,7 +231,7 @@ function volumeOf(volume: EndpointRecord["volumes"][number]): EndpointVolume[] {
 
 /** Only where network storage is mounted is its cluster shown (interface: clusterID); otherwise it cannot differ. */
 function clusterOf(record: EndpointRecord): string | undefined {
-  return record.volumes.some(({ type }) => type === "network") ? record.earlier?.clusterID || undefined : undefined;
+  return record.volumes.some(({ type }) => type === "network") ? record.details?.clusterID || undefined : undefined;
 }
 
 /** Order has no meaning. A size that this read does not show cannot differ. */

@@ -1,7 +1,8 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
-import { type EndpointRecord, withEarlier } from "../../provider/endpoints/endpoint-record.ts";
+import { type EndpointRecord, withDetails } from "../../provider/endpoints/endpoint-record.ts";
+import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
@@ -84,17 +85,9 @@ export function isApplied(endpoint: GpuEndpoint): boolean {
   return endpoint.status?.appliedGeneration === endpoint.metadata.generation;
 }
 
-export function isServing(record: EndpointRecord): boolean {
-  return record.status.error === "" && (record.status.status === "running" || record.status.status === "serving");
-}
-
-export function readyWorkers(record: EndpointRecord): number {
-  return record.workers.filter((worker) => ["ready", "running"].includes(worker.status.status)).length;
-}
-
 /** Serves with as many workers as asked for, or without any when none is: nothing more is expected to change by itself. */
 export function isSettled(record: EndpointRecord): boolean {
-  const { min = 0, max } = record.workerConfig;
+  const { min = 0, max } = record.scaling;
   if (!isServing(record)) return false;
   return max === 0 ? record.workers.length === 0 : readyWorkers(record) >= min;
 }
@@ -167,7 +160,7 @@ export async function completed(
   if (when === "Now") details.observe(await client.getEndpointEarlier({ id: record.id }, { signal }));
   else await details.first(signal).catch(() => undefined); // the sweep has told; what it does not show cannot differ
   const earlier = details.get(record.id);
-  return earlier === undefined ? record : withEarlier(record, earlier);
+  return earlier === undefined ? record : withDetails(record, earlier);
 }
 
 /** Searches the list for exactly this app name; `keyword` only narrows it (what it matches is not shown). */

@@ -87,7 +87,7 @@ describe.each(["Current", "Earlier"] as const)("what an object stands for, gener
     expect(binding).toMatchObject({
       kind: "Bound",
       endpointID,
-      record: { appName: "chat-1", workerConfig: { min: 1, idleTimeout: 60 }, ports: [8080] },
+      record: { appName: "chat-1", scaling: { min: 1, idleTimeout: 60 }, ports: [8080] },
     });
     expect(await operations()).toEqual([get]);
   });
@@ -141,7 +141,7 @@ describe.each(["Current", "Earlier"] as const)("what an object stands for, gener
     const endpointID = await remote(network);
     const change = { volumes, clusterID: "cluster-1" };
     const changed = await observed(account(generation), change, { endpointID, appliedGeneration: 1 });
-    expect(changed).toMatchObject({ record: { earlier: { clusterID: "cluster-1" } } });
+    expect(changed).toMatchObject({ record: { details: { clusterID: "cluster-1" } } });
     expect(await operations()).toEqual(generation === "Current" ? [get, "getEndpointEarlier"] : [get]);
   });
 
@@ -151,7 +151,7 @@ describe.each(["Current", "Earlier"] as const)("what an object stands for, gener
     await handle.endpoints.first(signal);
     for (let i = 0; i < 3; i++) {
       const binding = await observed(handle, { volumes, clusterID: "cluster-1" }, { endpointID, appliedGeneration: 2 });
-      expect(binding).toMatchObject({ record: { earlier: { clusterID: "cluster-1" } } });
+      expect(binding).toMatchObject({ record: { details: { clusterID: "cluster-1" } } });
     }
     expect(await operations()).toEqual(generation === "Current" ? [list, "listEndpointsEarlier"] : [list]);
   });
