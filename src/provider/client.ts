@@ -2,13 +2,14 @@ import { z } from "zod";
 import { createEndpointReader } from "./endpoints/endpoint-memory.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
 import type { Breaker } from "./http/breaker.ts";
-import { type CallEvent, type CallOptions, createCaller } from "./http/call.ts";
+import { type CallOptions, createCaller } from "./http/call.ts";
 import type { Limiter } from "./http/limiter.ts";
 import type { Transport } from "./http/transport.ts";
 import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money/money-records.ts";
 import type { DeleteOperation, PathOverrides } from "./operations.ts";
 import { type AudioChunk, readSpeechStream } from "./speech/speech-stream.ts";
 import { type TaskResult, taskResultFrom } from "./tasks/task-result.ts";
+import type { CallEvent } from "./types.ts";
 import { billList, keyBudgetList, keyBudgetsQuery, listBillsQuery } from "./wire/billing.ts";
 import {
   createdEndpointV1,
@@ -22,7 +23,7 @@ import {
   updateEndpointRequest,
 } from "./wire/endpoints-v1.ts";
 import { endpointIDPath, endpointPageOf, endpointV2, listEndpointsQuery } from "./wire/endpoints-v2.ts";
-import { type EndpointLimits, endpointLimits } from "./wire/limits.ts";
+import { endpointLimits, type ReportedLimits } from "./wire/limits.ts";
 import { speechAnswer, submitSpeechRequest, synthesizeSpeechRequest } from "./wire/speech.ts";
 import { submittedTask, taskResult, taskResultQuery } from "./wire/tasks.ts";
 import { imageToVideoRequest, videoToVideoRequest } from "./wire/video.ts";
@@ -71,7 +72,7 @@ export type ServiceClient = {
    * took it; whether the endpoint is gone, a read tells.
    */
   deleteEndpoint: ((input: { endpointID: string }, options?: CallOptions) => Promise<void>) | undefined;
-  getEndpointLimits(input?: Record<string, never>, options?: CallOptions): Promise<EndpointLimits>;
+  getEndpointLimits(input?: Record<string, never>, options?: CallOptions): Promise<ReportedLimits>;
   getTaskResult(input: { taskID: string }, options?: CallOptions): Promise<TaskResult>;
   /** `audio` is hex in the format asked for, or a URL when `output_format` is `url`. Always sent with stream false. */
   synthesizeSpeech(input: Omit<SynthesizeSpeechBody, "stream">, options?: CallOptions): Promise<{ audio: string }>;

@@ -44,6 +44,20 @@ export const OPERATION_NAMES = Object.keys(OPERATIONS).filter((name): name is Op
   Object.hasOwn(OPERATIONS, name),
 );
 
+/** Operations that clean up after an endpoint: they read, list, update and delete endpoints, and cost nothing. */
+const CLEANUP_OPERATIONS: readonly Operation[] = [
+  "getEndpoint",
+  "getEndpointEarlier",
+  "listEndpoints",
+  "listEndpointsEarlier",
+  "updateEndpoint",
+  "deleteEndpoint",
+];
+
+export function isCleanupOperation(operation: Operation): boolean {
+  return CLEANUP_OPERATIONS.includes(operation);
+}
+
 /** Paths that an account overrides (Account.spec.paths): the service names its models in its paths. */
 export type PathOverrides = { readonly [operation in Operation]?: string };
 

@@ -6,7 +6,8 @@ import {
 import { type DesiredEndpoint, desiredEndpoint, type ResolvedEnv } from "../../src/controllers/gpu-endpoint/desired.ts";
 import type { ObjectMeta } from "../../src/kube/types.ts";
 import type { EndpointRecord } from "../../src/provider/endpoints/endpoint-record.ts";
-import type { EndpointLimits } from "../../src/provider/wire/limits.ts";
+import { type EndpointLimits, limitsFrom } from "../../src/provider/endpoints/limits.ts";
+import type { ReportedLimits } from "../../src/provider/wire/limits.ts";
 import { type Change, manifest } from "./manifests.ts";
 
 export const CLUSTER_UID = "11111111-2222-3333-4444-555555555555";
@@ -90,7 +91,7 @@ export function detailsOf(clusterID: string): NonNullable<EndpointRecord["detail
   };
 }
 
-export const LIMITS: EndpointLimits = {
+const REPORTED: ReportedLimits = {
   cudaVersionList: ["12.4"],
   minWorkerNum: 0,
   maxWorkerNum: 10,
@@ -111,3 +112,10 @@ export const LIMITS: EndpointLimits = {
   minLocalVolumeSize: 30,
   maxLocalVolumeSize: 30,
 };
+
+/** The account's limits, with `change` as the service reports it. */
+export function limitsOf(change: Partial<ReportedLimits> = {}): EndpointLimits {
+  return limitsFrom({ ...REPORTED, ...change });
+}
+
+export const LIMITS = limitsOf();

@@ -67,13 +67,12 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       const due = facts.probe === undefined || clock.monotonic() >= facts.probe.at + facts.probe.result.againMs;
       const doubted = accounts.get(key)?.state.kind === "Held" && facts.probe?.result.state.kind === "Ready";
       if (due || doubted || remembered.changed || requested) {
-        const result = await probeAccount(memory.handle.client, signal);
-        facts.probe = { at: clock.monotonic(), result };
-        facts.limits = result.limits ?? facts.limits;
+        facts.probe = { at: clock.monotonic(), result: await probeAccount(memory.handle, signal) };
       }
       const probe = facts.probe?.result;
       if (probe === undefined) throw new Error(`${key}: not probed`);
-      accounts.set(key, { state: probe.state, handle: memory.handle, limits: facts.limits });
+      const { handle } = memory;
+      accounts.set(key, { state: probe.state, handle, limits: handle.endpoints.limits() });
       outcome = { kind: "Probed", probe };
     } catch (error) {
       if (!(error instanceof MissingReferenceError)) throw error;
@@ -83,7 +82,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       outcome = { kind: "NoKey", reason, message };
     }
 
-    const listed = memory?.handle.endpoints.list();
+    const listed = memory?.handle.endpoints.observed.list();
     const orphans = listed === undefined ? undefined : wiring.orphansAmong(listed);
     if (orphans !== undefined) warnOfOrphans(key, object, orphans);
     const counts: AccountCounts = {
@@ -98,7 +97,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       counts,
       users: deleted ? users : undefined,
       handledRequest: requested ? asked : undefined,
-      spend: memory?.handle.bills.spend(),
+      spend: memory?.handle.money.spend(),
       budget: memory?.handle.budget(),
       now: clock.now(),
     });

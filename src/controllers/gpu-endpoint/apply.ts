@@ -5,9 +5,8 @@ import { rfc3339 } from "../../clock.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import { hashOf } from "../hash.ts";
 import { assertPresent, type Kind, type Shared } from "../shared.ts";
-import { createBody, type DesiredEndpoint, updateBody } from "./desired.ts";
+import { type DesiredEndpoint, requestHash } from "./desired.ts";
 
 export type Created = { endpointID: string; submission: Submission };
 
@@ -29,16 +28,14 @@ export async function createEndpoint(
 ): Promise<Created> {
   const { journal, clock } = shared;
   const { name, namespace, uid = "" } = endpoint.metadata;
-  const body = createBody(desired);
   const id = randomUUID();
-  const specHash = hashOf(body);
+  const specHash = requestHash(desired);
   const attempt = (endpoint.status?.submission?.attempt ?? 0) + 1;
   let began = 0;
   let sent = false;
   try {
-    const created = await account.client.createEndpoint(body, {
+    const created = await account.endpoints.create(desired, {
       signal,
-      hidden: hiddenValues(desired),
       commit: async () => {
         assertPresent(kind, endpoint); // the rate limit may have made it wait for long
         began = clock.monotonic();
@@ -67,7 +64,7 @@ export async function createEndpoint(
   }
 }
 
-/** Idempotent: a full body, sent only while this process surely leads. */
+/** Idempotent; sent only while this process surely leads. */
 export async function updateEndpoint(
   shared: Shared,
   account: AccountHandle,
@@ -75,18 +72,8 @@ export async function updateEndpoint(
   desired: DesiredEndpoint,
   { signal }: ReconcileContext,
 ): Promise<void> {
-  try {
-    await account.client.updateEndpoint(updateBody(endpointID, desired), {
-      signal,
-      hidden: hiddenValues(desired),
-      beforeSend: async () => shared.assertLeading(),
-    });
-  } finally {
-    // Whether or not the answer came.
-    account.endpoints.wrote(endpointID);
-    account.details?.forget(endpointID);
-  }
+  await account.endpoints.update(endpointID, desired, {
+    signal,
+    beforeSend: async () => shared.assertLeading(),
+  });
 }
-
-/** What no error may show, should the service quote what it was sent. */
-const hiddenValues = ({ env }: DesiredEndpoint) => env.filter(({ secret }) => secret).map(({ value }) => value);

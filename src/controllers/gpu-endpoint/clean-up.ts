@@ -8,7 +8,7 @@ import type { Shared } from "../shared.ts";
 import { updateEndpoint } from "./apply.ts";
 import { appNameOf, desiredEndpoint } from "./desired.ts";
 import { withIgnored } from "./drift.ts";
-import { completed, lookUp, read } from "./observe.ts";
+import { completed } from "./observe.ts";
 import { LOOKUP_MS } from "./plan.ts";
 
 /** What came of a step of cleaning up. */
@@ -69,8 +69,8 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
   if (found === "Gone" || (found === "Unclear" && before !== undefined))
     return deleted(endpointID, before !== undefined);
   if (found === "Unclear") return unclear(endpointID);
-  const { deleteEndpoint } = account.client;
-  if (deleteEndpoint === undefined) {
+  const { endpoints } = account;
+  if (endpoints.delete === undefined) {
     const message = "deletionPolicy is Delete, and the account has no endpoints.deleteOperation: set it";
     return { kind: "Blocked", reason: "DeleteNotConfigured", message };
   }
@@ -78,13 +78,11 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
   if (before !== undefined && now - before < SEND_AGAIN_MS) return beingDeleted(found);
   let notFound = false;
   try {
-    await deleteEndpoint({ endpointID }, { signal: context.signal, beforeSend: async () => shared.assertLeading() });
+    await endpoints.delete(endpointID, { signal: context.signal, beforeSend: async () => shared.assertLeading() });
     sent.set(uid, now);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== "NotFound") throw error;
     notFound = true;
-  } finally {
-    account.endpoints.wrote(endpointID);
   }
   const after = await find(input);
   if (typeof after === "string") return deleted(endpointID, true);
@@ -113,9 +111,9 @@ function unclear(endpointID: string): CleanedUp {
  */
 async function find(input: CleanUpInput): Promise<EndpointRecord | "Gone" | "Unclear"> {
   const { shared, account, endpoint, endpointID, entry, context } = input;
-  const record = await read(account, endpointID, context.signal);
+  const record = await account.endpoints.read(endpointID, context.signal);
   if (record !== undefined) return record;
-  const listed = await lookUp(account, appNameOf(endpoint, shared.clusterUID), context.signal);
+  const listed = await account.endpoints.find(appNameOf(endpoint, shared.clusterUID), context.signal);
   if (listed?.id === endpointID) return listed;
   const times = [entry?.time, endpoint.status?.submission?.time].flatMap((time) => time ?? []);
   const age = shared.clock.now() - Math.max(...times.map((time) => Date.parse(time)), 0);

@@ -1,7 +1,6 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ServiceError } from "../../provider/errors.ts";
-import { hashOf } from "../hash.ts";
 import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
 import { failureOf, isUnknownDelivery } from "../service-failure.ts";
 import {
@@ -14,7 +13,7 @@ import {
   LOOK_AGAIN_MS,
   REMOTE_REFUSAL_MS,
 } from "./act.ts";
-import { appNameOf, type DesiredEndpoint, desiredEndpoint, referencesHash, updateBody } from "./desired.ts";
+import { appNameOf, type DesiredEndpoint, desiredEndpoint, desiredHash, referencesHash } from "./desired.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
 import { type Binding, MAX_ROUNDS, planEndpoint } from "./plan.ts";
 import { boundAccount, type Written } from "./status.ts";
@@ -67,7 +66,7 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
   const { shared, endpoint, account, rounds } = input;
   const { uid = "" } = endpoint.metadata;
   const now = shared.clock.now();
-  const wish = hashOf(updateBody("", desired));
+  const wish = desiredHash(desired);
   // A new generation that asks for nothing else at the remote (a policy was changed) has been applied already.
   const referencesNow = referencesHash(endpoint, desired.env);
   const { appliedReferencesHash = referencesNow } = endpoint.status ?? {};
@@ -79,7 +78,7 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     spec: endpoint.spec,
     desired,
     binding,
-    limits: account.limits(),
+    limits: account.endpoints.limits(),
     applied,
     resuming: isResuming(endpoint),
     rounds: {

@@ -3,10 +3,10 @@ import {
   type DriftField,
   driftFields,
   type EndpointDrift,
-  type EndpointVolume,
   type GpuEndpointSpec,
 } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import type { EndpointVolume } from "../../provider/types.ts";
 import type { DesiredEndpoint } from "./desired.ts";
 
 export type Difference = EndpointDrift & {
@@ -153,7 +153,7 @@ export function differences(
     if (observed === undefined || wanted === observed) continue;
     found.push({ field, desired: String(wanted), observed: String(observed), remediable });
   }
-  // The current generation shows one product, the earlier one all of them.
+  // The service may show one product, or all of them.
   const products = [...new Set([record.productID, ...(record.details?.products ?? [])])].filter((id) => id !== "");
   if (products.some((id) => !desired.products.includes(id))) {
     found.push({
@@ -220,13 +220,7 @@ function policyType(observed: string, wanted: DesiredEndpoint["policy"]["type"])
 function volumeOf(volume: EndpointRecord["volumes"][number]): EndpointVolume[] {
   if (volume.type === "network") return [{ type: "network", id: volume.id, mountPath: volume.mountPath }];
   if (volume.type !== "local") return [];
-  return [
-    {
-      type: "local",
-      mountPath: volume.mountPath,
-      ...(volume.sizeGB === undefined ? {} : { sizeGB: volume.sizeGB }),
-    },
-  ];
+  return [{ type: "local", mountPath: volume.mountPath, sizeGB: volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB }];
 }
 
 /** Only where network storage is mounted is its cluster shown (interface: clusterID); otherwise it cannot differ. */
@@ -239,8 +233,7 @@ function volumesDifference(desired: DesiredEndpoint, record: EndpointRecord): Di
   const shown = new Map(record.volumes.map((volume) => [volume.mountPath, volume.sizeGB]));
   const wanted = desired.volumes.map((volume) => {
     if (volume.type === "network") return volumeText(volume);
-    const sizeGB =
-      shown.has(volume.mountPath) && shown.get(volume.mountPath) === undefined ? undefined : sizeOf(volume);
+    const sizeGB = shown.has(volume.mountPath) && shown.get(volume.mountPath) === undefined ? undefined : volume.sizeGB;
     return volumeText({ ...volume, sizeGB });
   });
   const observed = record.volumes.map(volumeText);
@@ -249,8 +242,6 @@ function volumesDifference(desired: DesiredEndpoint, record: EndpointRecord): Di
   if (want === have) return undefined;
   return { field: "volumes", desired: want.slice(0, 4096), observed: have.slice(0, 4096), remediable: true };
 }
-
-const sizeOf = (volume: { sizeGB?: number | undefined }) => volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB;
 
 function volumeText(volume: { type: string; id?: string; sizeGB?: number | undefined; mountPath: string }): string {
   if (volume.type === "network") return `network ${volume.id} at ${volume.mountPath}`;

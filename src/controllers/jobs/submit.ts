@@ -80,7 +80,7 @@ export async function submit<T extends Job>(shared: Shared, options: SubmitOptio
   };
   try {
     const accepted = await request.send({
-      client: account.client,
+      session: account,
       options: { signal, commit, beforeSend },
       clock,
       openArtifact: options.openArtifact,

@@ -2,49 +2,32 @@ import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import { type Clock, delay } from "../../clock.ts";
 import type { ServiceClient } from "../client.ts";
+import type { EndpointObserver } from "../types.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
-import { endpointPages } from "./pages.ts";
+import { endpointPages, type Generation } from "./pages.ts";
 
-/**
- * Everything an account's endpoint list shows, observed by one paged list each `intervalMs` however many endpoints
- * there are. An endpoint that a sweep does not show is gone only after the next one does not show it either: a list
- * that changes while it is paged proves nothing by itself.
- */
-export type EndpointSweep = {
-  get(id: string): EndpointRecord | undefined;
-  byAppName(appName: string): EndpointRecord | undefined;
-  /**
-   * True when two complete sweeps in a row did not show it; for one that was never seen (since the start), two that
-   * began after this was first asked.
-   */
-  gone(id: string): boolean;
-  /** Resolves when a sweep has been completed since the start; rejects with the sweep's error or the signal's reason. */
-  first(signal: AbortSignal): Promise<void>;
-  /** Resolves when a sweep that began after this was called is complete; all who wait share it. Rejects as `first` does. */
-  next(signal: AbortSignal): Promise<void>;
-  /** Takes over a record that was read alone; what a sweep asked for before is older. */
+/** The observer with what its owner does to it. */
+export type EndpointSweep = EndpointObserver & {
+  /** Takes over a record of a single read. It is newer than every page that was requested before. */
   observe(record: EndpointRecord): void;
-  /** The endpoint was written to: what was asked for before is older. */
+  /** The endpoint was written to: pages and reads from before are outdated. */
   wrote(id: string): void;
-  /** As `wrote`; and what is known of it is not given out any more, until it is seen again. */
+  /** As `wrote`; and the record is not returned until it is observed again. */
   forget(id: string): void;
-  total(): number;
-  /** Every record; undefined until a sweep has been complete. */
-  list(): EndpointRecord[] | undefined;
   start(): void;
   stop(): Promise<void>;
 };
 
 export type EndpointSweepOptions = {
   client: Pick<ServiceClient, "listEndpoints" | "listEndpointsEarlier">;
-  generation: "Current" | "Earlier";
+  generation: Generation;
   pageSize: number;
   intervalMs: number;
   clock: Clock;
   log: Logger;
-  /** No object depends on the account's endpoints: no call is made. */
+  /** Whether the list is needed: false makes no call. */
   wanted: () => boolean;
-  /** A record is new, different or gone. */
+  /** An endpoint is new, changed or gone. */
   onChange: (id: string, appName: string) => void;
   onError: (error: unknown) => void;
 };
@@ -62,15 +45,15 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   let completed = 0;
   let running: Promise<void> | undefined;
 
-  /** When an endpoint was last read or written alone: a page that was asked for before that is older news. */
+  /** When an endpoint was last read or written on its own (monotonic ms): a page requested before that is outdated. */
   const alone = new Map<string, number>();
 
-  /** True when the record tells something new. */
+  /** Returns whether the record is new or changed. */
   function observe(record: EndpointRecord): boolean {
     const previous = records.get(record.id);
     missed.delete(record.id);
     if (previous === record) return false;
-    records.set(record.id, record); // also when equal: the list gives this very object until something changes
+    records.set(record.id, record); // also when equal: the list returns this object until the endpoint changes
     if (previous !== undefined && isDeepStrictEqual(previous, record)) return false;
     if (record.appName !== "") idsByAppName.set(record.appName, record.id);
     return true;
@@ -121,7 +104,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     }
   }
 
-  /** Ends early when someone waits for the first sweep. */
+  /** Ends early when a caller waits for a list. */
   async function pause(ms: number): Promise<void> {
     const until = clock.monotonic() + ms;
     while (clock.monotonic() < until && waiters.length === 0 && !ended.signal.aborted) {
@@ -165,7 +148,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       running ??= run();
     },
     async stop() {
-      ended.abort(new Error("the account's endpoints are not followed any more"));
+      ended.abort(new Error("the session of the account is closed"));
       await running;
     },
   };

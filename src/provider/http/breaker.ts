@@ -1,8 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { ServiceError } from "../errors.ts";
 import type { Operation } from "../operations.ts";
-
-export type BreakerState = "Closed" | "Open" | "HalfOpen";
+import type { BreakerState } from "../types.ts";
 
 /**
  * Spares a failing operation calls that would fail too. Five failures in a row open it; then calls fail at once, nothing

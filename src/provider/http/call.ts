@@ -1,34 +1,17 @@
 import type { z } from "zod";
-import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "../errors.ts";
+import { cleanWords, ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation, type PathOverrides } from "../operations.ts";
+import type { CallEvent, SendOptions } from "../types.ts";
 import { readErrorBody } from "../wire/errors.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
 
-export type CallOptions = {
-  signal?: AbortSignal | undefined;
-  /**
-   * Awaited when the limiter has let the call go: the place to commit a journal. When it throws, nothing is sent and its
-   * error is thrown as it is.
-   */
-  commit?: (() => Promise<void>) | undefined;
-  /** Awaited right before the first byte is written, as the last check. When it throws, as `commit`. */
-  beforeSend?: (() => Promise<void>) | undefined;
+export type CallOptions = SendOptions & {
   /** Higher goes first at the limiter; default 0. */
   priority?: number | undefined;
-  /** Values of the body (of Secrets) that no error may show, not even in the service's words. */
+  /** Values of the body (of Secrets) that no error shows, even when the service quotes them. */
   hidden?: readonly string[] | undefined;
-};
-
-/** A call that ended. Exactly one of `status` (2xx) and `errorKind` says how. */
-export type CallEvent = {
-  operation: Operation;
-  status?: number;
-  errorKind?: ServiceErrorKind;
-  delivery?: Delivery;
-  /** From the moment it was sent, waiting for the limiter not included. */
-  durationMs: number;
 };
 
 type Query = Record<string, string | number | undefined>;
