@@ -3,7 +3,9 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { AccountHandle } from "../../src/controllers/account/registry.ts";
+import type { DeleteOperation } from "../../src/provider/operations.ts";
 import { openSession } from "../../src/provider/session.ts";
+import type { AccountSession } from "../../src/provider/types.ts";
 import { NO_ALLOWANCE } from "../../src/submission/spending-admission.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
@@ -62,10 +64,17 @@ export function accountAt(baseURL: string, change: Partial<AccountHandle> = {}):
   };
 }
 
-export type SessionChange = { apiKey?: string; generation?: "Current" | "Earlier" };
+export type SessionChange = {
+  apiKey?: string;
+  generation?: "Current" | "Earlier";
+  deleteOperation?: DeleteOperation | undefined;
+};
 
 /** A session whose rate limit holds nothing up. It is not started, and ends with the test. */
-export function sessionAt(baseURL: string, { apiKey = "sk-test", generation = "Current" }: SessionChange = {}) {
+export function sessionAt(
+  baseURL: string,
+  { apiKey = "sk-test", generation = "Current", deleteOperation }: SessionChange = {},
+): AccountSession {
   const never = () => false;
   const ignore = () => {};
   const session = openSession({
@@ -75,7 +84,7 @@ export function sessionAt(baseURL: string, { apiKey = "sk-test", generation = "C
       requestTimeoutMs: 5_000,
       lookup: undefined,
       paths: {},
-      deleteOperation: undefined,
+      deleteOperation,
     },
     rate: { requestsPerSecond: 1e6, burst: 1e6 },
     endpoints: { generation, pageSize: 100, intervalMs: 3_600_000, wanted: never, detailsWanted: never },
