@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { AccountSpec, ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { Clock } from "../../clock.ts";
 import { type Money, parseYuan } from "../../money.ts";
-import type { Urgency } from "../../provider/money/account-money.ts";
+import type { Urgency } from "../../provider/money/budget-reader.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { Operation } from "../../provider/operations.ts";
 import { openSession, type SessionObservers } from "../../provider/session.ts";

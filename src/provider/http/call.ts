@@ -16,9 +16,9 @@ export type CallOptions = SendOptions & {
 
 type Query = Record<string, string | number | undefined>;
 
-/** What a call sends and how its answer is read. `rules` are the interface's for the body, the query or the path. */
+/** What a call sends and how its response is parsed. `rules` check the body, the query or the path. */
 type CallRequest<A extends z.ZodType | undefined = undefined> = {
-  /** Instead of the operation's own. */
+  /** Replace the operation's own. */
   method?: TransportRequest["method"];
   template?: string;
   path?: Record<string, string>;
@@ -38,7 +38,7 @@ export type CallerOptions = {
 
 type Prepared = Pick<TransportRequest, "method" | "path" | "body">;
 
-/** How every operation is called: check, wait, commit, send once, read, report. */
+/** Every operation is called in these steps: check, wait, commit, send once, parse, report. */
 export function createCaller({ transport, limiter, breaker, paths = {}, onCall }: CallerOptions) {
   function prepare(operation: Operation, request: CallRequest<z.ZodType | undefined>): Prepared {
     const checked = checkRules(operation, request);
@@ -50,7 +50,7 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
   }
 
   async function ready(operation: Operation, { signal, priority, commit, beforeSend }: CallOptions): Promise<void> {
-    breaker?.check(operation); // before it takes a turn from others
+    breaker?.check(operation); // before it takes a turn at the rate limit
     const orAborted = (turn: Promise<void>) =>
       turn.catch((cause: unknown) => {
         throw aborted(operation, cause);
@@ -61,7 +61,7 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
       await commit?.();
       await orAborted(limiter.depart(operation, signal));
       await beforeSend?.();
-      breaker?.checkHeld(operation); // a commit may take seconds, and another call may have met a revoked key meanwhile
+      breaker?.checkHeld(operation); // during a commit, another call may have been refused for its key
       if (signal?.aborted === true) throw aborted(operation, signal.reason);
     } catch (error) {
       breaker?.ended(operation, aborted(operation, error));
@@ -128,7 +128,7 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     const prepared = prepare(operation, request);
     await ready(operation, options);
     const startedAt = performance.now();
-    // What stands when the reader leaves early.
+    // The outcome when the reader stops early.
     let outcome: number | ServiceError = new ServiceError({
       operation,
       kind: "Aborted",
@@ -150,7 +150,7 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
   return { call, stream };
 }
 
-/** The body as it is sent, after the interface's rules were checked on what the call carries. */
+/** Checks the call against the rules of the interface. Returns the body as it is sent. */
 function checkRules(operation: Operation, request: CallRequest<z.ZodType | undefined>): unknown {
   if (request.rules === undefined) return request.body;
   const checked = request.rules.safeParse(request.body ?? request.query ?? request.path);
@@ -184,7 +184,7 @@ function readAnswer(
   hidden?: readonly string[],
 ): unknown {
   const text = answer.body.toString("utf8");
-  // No cause: a parser's error quotes what it read, and the answer may quote the key.
+  // No cause: a parser's error quotes its input, and the response may quote the key.
   const unreadable = (why: string) =>
     new ServiceError({
       operation,

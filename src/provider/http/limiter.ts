@@ -4,52 +4,52 @@ import { createWaitingLine, type Waiter } from "./waiting-line.ts";
 
 export type LimiterOptions = {
   clock: Clock;
-  /** In [0, 1), for the jitter of back-offs. */
+  /** In [0, 1), for jitter. */
   random: () => number;
   /** Calls per second of the whole account, default 10. */
   requestsPerSecond?: number;
-  /** Calls that may go at once after a quiet time, default 20. */
+  /** Calls that may leave at once after a quiet time, default 20. */
   burst?: number;
-  /** Calls per minute of single operations, under the account's own rate. */
+  /** Calls per minute of single operations, within the rate of the account. */
   requestsPerMinute?: { readonly [operation in Operation]?: number };
   /**
-   * Begin as after a burst. A new process or leader does not know what the former one has used up a moment ago; so both
-   * together never exceed the rate. Default: begin as after a quiet time.
+   * Start with an empty bucket. A new leader does not know what the former one just used, so both together do not exceed
+   * the rate. Default: start with a full bucket.
    */
   startsEmpty?: boolean;
 };
 
 /**
- * One account's right to call. Calls go in order of arrival, higher priorities first; every eighth goes to the one that
- * has waited longest, so that a low priority is slow but never starves. A paused operation holds up no other one.
+ * The rate limit of one account. Calls leave in order of arrival, higher priorities first. Every eighth turn goes to the
+ * call that has waited longest, so a low priority never starves. A paused operation does not delay other operations.
  */
 export type Limiter = {
-  /** Resolves when the call may go. Rejects with the signal's reason when it is aborted first; nothing is used up then. */
+  /** Resolves when the call may leave. Rejects with the signal's reason when it is aborted first; no token is used then. */
   acquire(
     operation: Operation,
     options?: { signal?: AbortSignal | undefined; priority?: number | undefined },
   ): Promise<void>;
   /**
-   * Resolves when a call that was let go may leave: at once, unless others were held up since they were let go (by a
-   * journal that takes seconds) and would leave in a heap with it. Rejects with the signal's reason; nothing is used up then.
+   * Resolves when a call that was acquired and committed may leave: at once, unless a slow journal delayed several calls,
+   * which would otherwise leave together. Rejects with the signal's reason; no token is used then.
    */
   depart(operation: Operation, signal?: AbortSignal): Promise<void>;
-  /** Lets no call of the operation go before that time (ms since the epoch). Never shortens a pause. */
+  /** No call of the operation leaves before that time (ms since the epoch). Never shortens a pause. */
   pause(operation: Operation, untilMs: number): void;
-  /** After a 429: pauses for what the service asked, else 1 s doubling to 60 s with jitter. Returns the pause in ms. */
+  /** After a 429: pauses for the time that the service asks, else for 1 s doubling to 60 s with jitter. Returns ms. */
   rateLimited(operation: Operation, retryAfterMs?: number): number;
-  /** After any answer but 429: the next back-off starts at 1 s again. */
+  /** After any other response: the next backoff starts at 1 s again. */
   succeeded(operation: Operation): void;
-  /** Calls that wait. */
+  /** Number of calls that wait. */
   waiting(): number;
-  /** In how many ms a call that came now could go, those before it included; 0 means at once. */
+  /** When a call that arrives now could leave, in ms, after the calls before it; 0: at once. */
   nextFreeInMs(operation: Operation): number;
 };
 
 const BACKOFF_FIRST_MS = 1000;
 const BACKOFF_MAX_MS = 60_000;
 const FAIR_EVERY = 8;
-/** Rounding of the clock must not keep a token back that is due. */
+/** Rounding of the clock must not delay a token that is due. */
 const EPSILON = 1e-6;
 
 type Bucket = { perMs: number; burst: number; tokens: number; at: number };
@@ -80,7 +80,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   };
   type Lane = ReturnType<typeof laneOf>;
 
-  /** When the operation itself (its pause and its own bucket) lets the next call go. */
+  /** When the operation's own pause and bucket let the next call leave. */
   const laneFreeAt = (lane: Lane, now: number) =>
     Math.max(lane.pausedUntil, lane.own === undefined ? now : freeAt(lane.own, 1, now));
 
@@ -107,7 +107,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     }
   }
 
-  /** The lane whose next call is due first: by priority and arrival, or by arrival alone when it is the fair turn. */
+  /** The lane whose next call is first: by priority and arrival; on the fair turn by arrival alone. */
   function pick(ready: Lane[], fair: boolean): Lane | undefined {
     let best: { lane: Lane; waiter: Waiter } | undefined;
     for (const lane of ready) {
@@ -154,7 +154,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const own = laneOf(operation).leaving;
       const buckets = own === undefined ? [leaving] : [leaving, own];
       const at = Math.max(...buckets.map((one) => freeAt(one, 1, now)));
-      // Taken now and perhaps below zero: who comes next leaves after this one.
+      // Taken now, perhaps below zero: the next call leaves after this one.
       for (const one of buckets) one.tokens -= 1;
       if (at <= now) return;
       await delay(clock, Math.ceil(at - now), signal);
@@ -170,7 +170,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     rateLimited: (operation, retryAfterMs) => {
       const lane = laneOf(operation);
       const now = clock.now();
-      // Calls that were in flight together are refused together; that is one refusal, not many.
+      // Calls that were in flight together are refused together: that counts as one refusal.
       if (retryAfterMs === undefined && lane.pausedUntil > now) return lane.pausedUntil - now;
       lane.failures += 1;
       const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(lane.failures - 1, 16));
@@ -200,7 +200,7 @@ function bucket(perMs: number, burst: number, tokens: number, now: number): Buck
 }
 
 function refill(bucket: Bucket, now: number): void {
-  // A clock that was set back gives nothing and takes nothing.
+  // A clock that is set back neither adds nor removes tokens.
   const elapsed = Math.max(0, now - bucket.at);
   bucket.tokens = Math.min(bucket.burst, bucket.tokens + elapsed * bucket.perMs);
   bucket.at = now;

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../../clock.ts";
 import type { ServiceClient } from "../client.ts";
 import type { AccountMoney } from "../types.ts";
-import { createBudgetReader } from "./budget-reader.ts";
+import { createBudgetReader, type Urgency } from "./budget-reader.ts";
 import { billsOfPeriod } from "./period.ts";
 import { type BillingSettings, createAccountBills } from "./spend.ts";
 
@@ -18,9 +18,6 @@ export type MoneySettings = {
   /** The same for key budgets. */
   budgetsUrgency: () => Urgency;
 };
-
-/** `Settling`: the cost of finished tasks has not shown yet. `Waiting`: paid work waits for the budget. */
-export type Urgency = "Settling" | "Waiting" | "None";
 
 export type AccountMoneyOptions = {
   client: Pick<ServiceClient, "listBills" | "listKeyBudgets">;

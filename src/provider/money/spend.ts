@@ -9,7 +9,7 @@ import { timeZone } from "./time-zone.ts";
 /** Account.spec.billing, read. */
 export type BillingSettings = { intervalMs: number; timeZone: string; settleMs: number };
 
-/** What the account cost: the sums of the bills' amounts, vouchers included. */
+/** What the account costs: the sums of the bills' amounts, vouchers included. */
 export type Spend = {
   day: Money;
   /** From Monday. */
@@ -17,19 +17,19 @@ export type Spend = {
   month: Money;
   /** Of the month. */
   byCategory: ReadonlyMap<string, Money>;
-  /** When that month began, Unix seconds: tells a new month from a refund. */
+  /** Start of that month, Unix seconds: tells a new month from a refund. */
   monthStart: number;
   /** When the bills were read, ms. */
   atMs: number;
 };
 
-/** The bills of an account: read by reports, and followed for what the account costs. */
+/** Reads the bills of an account at an interval and sums them. */
 export type AccountBills = {
   readonly reader: BillReader;
   settings(): BillingSettings;
-  /** undefined until the bills were read once. */
+  /** undefined until the bills are read once. */
   spend(): Spend | undefined;
-  /** Why the last reading failed; undefined: it did not. */
+  /** Why the last read failed; undefined: it did not. */
   failure(): string | undefined;
   start(): void;
   stop(): Promise<void>;
@@ -38,11 +38,11 @@ export type AccountBills = {
 export type AccountBillsOptions = {
   client: Parameters<typeof createBillReader>[0]["client"];
   settings: () => BillingSettings;
-  /** While false, nothing is asked. */
+  /** Whether the bills are read: false makes no call. */
   wanted: () => boolean;
-  /** Somebody waits for what newer bills tell: they are read each minute. */
+  /** Paid work waits for newer bills: they are read each minute. */
   hurry?: () => boolean;
-  /** `startedAt`: monotonic ms, when the reading began. */
+  /** The read began at `startedAt` (monotonic ms). */
   onRead?: (startedAt: number) => void;
   onFailed?: () => void;
   clock: Clock;
@@ -74,12 +74,12 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
         options.onRead?.(read);
       } catch (error) {
         if (ended.signal.aborted) return;
-        // The account is not held for it: not every kind of credential may read bills (interface: Authentication).
+        // Not every kind of credential may read bills (interface: Authentication), so the account stays usable.
         failure = error instanceof Error ? error.message : String(error);
         log.warn({ reason: failure }, "bills could not be read");
         options.onFailed?.();
       }
-      // Looked at each second, because a changed interval holds at once.
+      // Checked each second, because a changed interval takes effect at once.
       const pauseMs = () =>
         failure !== undefined ? RETRY_MS : options.hurry?.() === true ? HURRY_MS : Number.POSITIVE_INFINITY;
       const waitMs = () => Math.min(pauseMs(), settings().intervalMs);
@@ -99,7 +99,7 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
       running ??= run();
     },
     async stop() {
-      ended.abort(new Error("the account's bills are not followed any more"));
+      ended.abort(new Error("the session of the account is closed"));
       await running;
     },
   };

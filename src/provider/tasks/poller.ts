@@ -27,13 +27,13 @@ type Followed = {
   due: number;
   failures: number;
   latest: TaskObservation | undefined;
-  /** What `onChange` was last called for. */
+  /** The observation of the last `onChange`. */
   told: TaskObservation | undefined;
 };
 
 const PROGRESS_POINTS = 10;
 const PROGRESS_MS = 15_000;
-/** Polls under way at once; the account's limiter is the real bound, and as many submissions may stand in its line. */
+/** Polls in progress. The rate limit is the real bound; as many submissions may wait for it. */
 const CONCURRENCY = 16;
 
 export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
@@ -59,7 +59,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
     for (let first = heap.peek(); first !== undefined && polls.size < CONCURRENCY; first = heap.peek()) {
       const task = tasks.get(first.taskID);
       if (task === undefined || task.due !== first.due) {
-        heap.pop(); // forgotten, or scheduled anew
+        heap.pop(); // forgotten or rescheduled
         continue;
       }
       if (first.due > clock.monotonic()) {
@@ -99,7 +99,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
       if (tasks.has(taskID)) return;
       const task: Followed = { taskID, submittedAt, due: 0, failures: 0, latest: undefined, told: undefined };
       tasks.set(taskID, task);
-      // A fresh task gets its 3 s; older ones (after a restart) are spread over the same time.
+      // A new task is first polled after 3 s. Older tasks (after a restart) are spread over the same time.
       const age = clock.now() - submittedAt;
       schedule(task, age < FIRST_MS ? FIRST_MS - age : FIRST_MS * options.random());
     },

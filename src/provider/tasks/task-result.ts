@@ -1,12 +1,12 @@
 import { toNumber } from "../wire/lenient.ts";
 import type { TaskResultWire } from "../wire/tasks.ts";
 
-/** One output of a task, as the service shows it. */
+/** One output of a task. */
 export type TaskOutput = {
   url: string;
-  /** e.g. `mp4`, `mp3`; "" where the service does not say. */
+  /** e.g. `mp4`, `mp3`; "" where the service does not show it. */
   type: string;
-  /** How long the URL works from now; undefined where the service says 0, nothing or nonsense. */
+  /** How long the URL works from now; undefined where the service shows nothing, 0 or no number. */
   ttlSeconds?: number;
 };
 
