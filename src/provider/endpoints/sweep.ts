@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import { type Clock, delay } from "../../clock.ts";
 import type { ServiceClient } from "../client.ts";
 import type { EndpointObserver } from "../types.ts";
+import { createEndpointIndex } from "./endpoint-index.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import { endpointPages, type Generation } from "./pages.ts";
 
@@ -35,68 +35,40 @@ export type EndpointSweepOptions = {
 const RETRY_MS = 10_000;
 const IDLE_MS = 1_000;
 
+type Waiter = { resolve: () => void; reject: (error: unknown) => void };
+
 export function createEndpointSweep(options: EndpointSweepOptions): EndpointSweep {
   const { clock, log } = options;
-  const records = new Map<string, EndpointRecord>();
-  const idsByAppName = new Map<string, string>();
-  const missed = new Map<string, number>();
+  const index = createEndpointIndex(clock);
   const ended = new AbortController();
-  let waiters: { resolve: () => void; reject: (error: unknown) => void }[] = [];
+  let waiters = new Set<Waiter>();
   let completed = 0;
   let running: Promise<void> | undefined;
 
-  /** When an endpoint was last read or written on its own (monotonic ms): a page requested before that is outdated. */
-  const alone = new Map<string, number>();
-
-  /** Returns whether the record is new or changed. */
-  function observe(record: EndpointRecord): boolean {
-    const previous = records.get(record.id);
-    missed.delete(record.id);
-    if (previous === record) return false;
-    records.set(record.id, record); // also when equal: the list returns this object until the endpoint changes
-    if (previous !== undefined && isDeepStrictEqual(previous, record)) return false;
-    if (record.appName !== "") idsByAppName.set(record.appName, record.id);
-    return true;
-  }
-
   async function sweepOnce(): Promise<void> {
-    const seen = new Set<string>();
-    const askedBefore = [...missed.keys()];
-    const began = clock.monotonic();
+    const listing = index.beginList();
     for await (const { record, askedAt } of endpointPages(options, ended.signal)) {
-      seen.add(record.id);
-      if ((alone.get(record.id) ?? Number.NEGATIVE_INFINITY) > askedAt) continue;
-      if (observe(record)) options.onChange(record.id, record.appName);
+      if (listing.take(record, askedAt)) options.onChange(record.id, record.appName);
     }
-    for (const [id, at] of alone) if (at < began) alone.delete(id);
-    for (const id of new Set([...records.keys(), ...askedBefore])) {
-      if (seen.has(id)) continue;
-      const times = (missed.get(id) ?? 0) + 1;
-      missed.set(id, times);
-      if (times !== 2) continue;
-      const { appName = "" } = records.get(id) ?? {};
-      records.delete(id);
-      if (idsByAppName.get(appName) === id) idsByAppName.delete(appName);
-      options.onChange(id, appName);
-    }
+    for (const { id, appName } of listing.end()) options.onChange(id, appName);
     completed++;
   }
 
   async function run(): Promise<void> {
     while (!ended.signal.aborted) {
-      if (!options.wanted() && waiters.length === 0) {
+      if (!options.wanted() && waiters.size === 0) {
         await delay(clock, IDLE_MS, ended.signal);
         continue;
       }
       const group = waiters;
-      waiters = [];
+      waiters = new Set();
       try {
         await sweepOnce();
-        for (const waiter of group) waiter.resolve();
+        for (const { resolve } of group) resolve();
         await pause(options.intervalMs);
       } catch (error) {
+        for (const { reject } of group) reject(ended.signal.aborted ? ended.signal.reason : error);
         if (ended.signal.aborted) return;
-        for (const waiter of group) waiter.reject(error);
         log.warn({ reason: String(error) }, "endpoints could not be listed");
         options.onError(error);
         await delay(clock, RETRY_MS, ended.signal);
@@ -107,41 +79,38 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   /** Ends early when a caller waits for a list. */
   async function pause(ms: number): Promise<void> {
     const until = clock.monotonic() + ms;
-    while (clock.monotonic() < until && waiters.length === 0 && !ended.signal.aborted) {
+    while (clock.monotonic() < until && waiters.size === 0 && !ended.signal.aborted) {
       await delay(clock, Math.min(IDLE_MS, until - clock.monotonic()), ended.signal);
     }
   }
 
-  function next(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      waiters.push({ resolve, reject });
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-      ended.signal.addEventListener("abort", () => reject(ended.signal.reason), { once: true });
-    });
+  async function next(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    ended.signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter = { resolve, reject };
+    const onAbort = () => {
+      waiters.delete(waiter);
+      reject(signal.reason);
+    };
+    waiters.add(waiter);
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
   }
 
   return {
-    get: (id) => records.get(id),
-    byAppName(appName) {
-      const id = idsByAppName.get(appName);
-      return id === undefined ? undefined : records.get(id);
-    },
-    gone(id) {
-      if (!records.has(id) && !missed.has(id)) missed.set(id, 0);
-      return (missed.get(id) ?? 0) >= 2;
-    },
-    total: () => records.size,
-    list: () => (completed > 0 ? [...records.values()] : undefined),
-    observe(record) {
-      alone.set(record.id, clock.monotonic());
-      observe(record);
-    },
-    wrote: (id) => void alone.set(id, clock.monotonic()),
-    forget(id) {
-      alone.set(id, clock.monotonic());
-      records.delete(id);
-    },
+    get: index.get,
+    byAppName: index.byAppName,
+    gone: index.gone,
+    total: index.size,
+    list: () => (completed > 0 ? index.all() : undefined),
+    observe: index.observe,
+    wrote: index.wrote,
+    forget: index.forget,
     first: async (signal) => (completed > 0 ? undefined : next(signal)),
     next,
     start() {
@@ -149,6 +118,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     },
     async stop() {
       ended.abort(new Error("the session of the account is closed"));
+      for (const { reject } of waiters) reject(ended.signal.reason);
       await running;
     },
   };
