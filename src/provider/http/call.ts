@@ -33,62 +33,14 @@ export type CallerOptions = {
   limiter: Limiter;
   breaker?: Breaker | undefined;
   paths?: PathOverrides;
-  onCall?: (event: CallEvent) => void;
+  onCall?: ((event: CallEvent) => void) | undefined;
 };
 
 type Prepared = Pick<TransportRequest, "method" | "path" | "body">;
 
 /** Every operation is called in these steps: check, wait, commit, send once, parse, report. */
 export function createCaller({ transport, limiter, breaker, paths = {}, onCall }: CallerOptions) {
-  function prepare(operation: Operation, request: CallRequest<z.ZodType | undefined>): Prepared {
-    const checked = checkRules(operation, request);
-    return {
-      method: request.method,
-      path: pathOf(request.template ?? paths[operation] ?? OPERATIONS[operation].path, request.path, request.query),
-      body: checked === undefined ? undefined : JSON.stringify(checked),
-    };
-  }
-
-  async function ready(operation: Operation, { signal, priority, commit, beforeSend }: CallOptions): Promise<void> {
-    breaker?.check(operation); // before it takes a turn at the rate limit
-    const orAborted = (turn: Promise<void>) =>
-      turn.catch((cause: unknown) => {
-        throw aborted(operation, cause);
-      });
-    await orAborted(limiter.acquire(operation, { signal, priority }));
-    breaker?.enter(operation);
-    try {
-      await commit?.();
-      await orAborted(limiter.depart(operation, signal));
-      await beforeSend?.();
-      breaker?.checkHeld(operation); // during a commit, another call may have been refused for its key
-      if (signal?.aborted === true) throw aborted(operation, signal.reason);
-    } catch (error) {
-      breaker?.ended(operation, aborted(operation, error));
-      throw error;
-    }
-  }
-
-  function settled(operation: Operation, startedAt: number, outcome: number | ServiceError): void {
-    breaker?.ended(operation, outcome instanceof ServiceError ? outcome : undefined);
-    if (outcome instanceof ServiceError && outcome.kind === "RateLimited") {
-      limiter.rateLimited(operation, outcome.retryAfterMs);
-    } else if (typeof outcome === "number" || outcome.status !== undefined) {
-      limiter.succeeded(operation);
-    }
-    const durationMs = performance.now() - startedAt;
-    onCall?.(
-      typeof outcome === "number"
-        ? { operation, status: outcome, durationMs }
-        : {
-            operation,
-            errorKind: outcome.kind,
-            delivery: outcome.delivery,
-            durationMs,
-            ...(outcome.status === undefined ? {} : { status: outcome.status }),
-          },
-    );
-  }
+  const turns = createTurns({ limiter, breaker, onCall });
 
   async function call(operation: Operation, request: CallRequest, options?: CallOptions): Promise<void>;
   async function call<A extends z.ZodType>(
@@ -101,8 +53,8 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     request: CallRequest<z.ZodType | undefined>,
     options: CallOptions = {},
   ): Promise<unknown> {
-    const prepared = prepare(operation, request);
-    await ready(operation, options);
+    const prepared = prepare(operation, request, paths);
+    await turns.enter(operation, options);
     const startedAt = performance.now();
     try {
       const { signal, hidden } = options;
@@ -111,10 +63,10 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
         request.answer === undefined
           ? undefined
           : readAnswer(operation, answer, request.answer, transport.apiKey(), hidden);
-      settled(operation, startedAt, answer.status);
+      turns.leave(operation, startedAt, answer.status);
       return value;
     } catch (error) {
-      settled(operation, startedAt, error instanceof ServiceError ? error : aborted(operation, error));
+      turns.leave(operation, startedAt, error instanceof ServiceError ? error : aborted(operation, error));
       throw error;
     }
   }
@@ -125,8 +77,8 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     options: CallOptions = {},
     read: (status: number, chunks: AsyncIterable<Uint8Array>, apiKey: string) => AsyncIterable<T>,
   ): AsyncGenerator<T> {
-    const prepared = prepare(operation, request);
-    await ready(operation, options);
+    const prepared = prepare(operation, request, paths);
+    await turns.enter(operation, options);
     const startedAt = performance.now();
     // The outcome when the reader stops early.
     let outcome: number | ServiceError = new ServiceError({
@@ -143,11 +95,67 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
       if (error instanceof ServiceError) outcome = error;
       throw error;
     } finally {
-      settled(operation, startedAt, outcome);
+      turns.leave(operation, startedAt, outcome);
     }
   }
 
   return { call, stream };
+}
+
+type Turns = {
+  /** Resolves when the call may be sent. Every call that was let in must leave. */
+  enter(operation: Operation, options: CallOptions): Promise<void>;
+  /** The call ended. `outcome`: the status of a 2xx response, or the error. */
+  leave(operation: Operation, startedAt: number, outcome: number | ServiceError): void;
+};
+
+/** The wait for the breaker, the rate limit and the journal, and what they learn from the outcome. */
+function createTurns({ limiter, breaker, onCall }: Pick<CallerOptions, "limiter" | "breaker" | "onCall">): Turns {
+  return {
+    async enter(operation, { signal, priority, commit, beforeSend }) {
+      breaker?.check(operation); // before it takes a turn at the rate limit
+      const orAborted = (turn: Promise<void>) =>
+        turn.catch((cause: unknown) => {
+          throw aborted(operation, cause);
+        });
+      await orAborted(limiter.acquire(operation, { signal, priority }));
+      breaker?.enter(operation);
+      try {
+        await commit?.();
+        await orAborted(limiter.depart(operation, signal));
+        await beforeSend?.();
+        breaker?.checkHeld(operation); // during a commit, another call may have been refused for its key
+        if (signal?.aborted === true) throw aborted(operation, signal.reason);
+      } catch (error) {
+        breaker?.ended(operation, aborted(operation, error));
+        throw error;
+      }
+    },
+    leave(operation, startedAt, outcome) {
+      breaker?.ended(operation, outcome instanceof ServiceError ? outcome : undefined);
+      if (outcome instanceof ServiceError && outcome.kind === "RateLimited") {
+        limiter.rateLimited(operation, outcome.retryAfterMs);
+      } else if (typeof outcome === "number" || outcome.status !== undefined) {
+        limiter.succeeded(operation);
+      }
+      onCall?.(eventOf(operation, performance.now() - startedAt, outcome));
+    },
+  };
+}
+
+function eventOf(operation: Operation, durationMs: number, outcome: number | ServiceError): CallEvent {
+  if (typeof outcome === "number") return { operation, status: outcome, durationMs };
+  const { kind, delivery, status } = outcome;
+  return { operation, errorKind: kind, delivery, durationMs, ...(status === undefined ? {} : { status }) };
+}
+
+function prepare(operation: Operation, request: CallRequest<z.ZodType | undefined>, paths: PathOverrides): Prepared {
+  const checked = checkRules(operation, request);
+  return {
+    method: request.method,
+    path: pathOf(request.template ?? paths[operation] ?? OPERATIONS[operation].path, request.path, request.query),
+    body: checked === undefined ? undefined : JSON.stringify(checked),
+  };
 }
 
 /** Checks the call against the rules of the interface. Returns the body as it is sent. */

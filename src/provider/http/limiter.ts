@@ -1,6 +1,7 @@
 import { type Clock, delay } from "../../clock.ts";
 import { OPERATION_NAMES, type Operation } from "../operations.ts";
-import { createWaitingLine, type Waiter } from "./waiting-line.ts";
+import { type Bucket, createBucket, freeAt, takeToken } from "./token-bucket.ts";
+import { createWaitingLine, type Waiter, type WaitingLine } from "./waiting-line.ts";
 
 export type LimiterOptions = {
   clock: Clock;
@@ -34,55 +35,40 @@ export type Limiter = {
    * which would otherwise leave together. Rejects with the signal's reason; no token is used then.
    */
   depart(operation: Operation, signal?: AbortSignal): Promise<void>;
-  /** No call of the operation leaves before that time (ms since the epoch). Never shortens a pause. */
-  pause(operation: Operation, untilMs: number): void;
   /** After a 429: pauses for the time that the service asks, else for 1 s doubling to 60 s with jitter. Returns ms. */
   rateLimited(operation: Operation, retryAfterMs?: number): number;
   /** After any other response: the next backoff starts at 1 s again. */
   succeeded(operation: Operation): void;
   /** Number of calls that wait. */
   waiting(): number;
-  /** When a call that arrives now could leave, in ms, after the calls before it; 0: at once. */
-  nextFreeInMs(operation: Operation): number;
 };
 
 const BACKOFF_FIRST_MS = 1000;
 const BACKOFF_MAX_MS = 60_000;
 const FAIR_EVERY = 8;
-/** Rounding of the clock must not delay a token that is due. */
-const EPSILON = 1e-6;
 
-type Bucket = { perMs: number; burst: number; tokens: number; at: number };
+/** The calls of one operation. `own` and `leaving` limit it beside the account's buckets. */
+type Lane = {
+  own: Bucket | undefined;
+  leaving: Bucket | undefined;
+  pausedUntil: number;
+  /** 429 responses in a row. */
+  failures: number;
+  line: WaitingLine;
+};
 
 export function createLimiter(options: LimiterOptions): Limiter {
   const { clock, random } = options;
-  const newBucket = (perMs: number, burst: number) =>
-    bucket(perMs, burst, options.startsEmpty === true ? 0 : burst, clock.now());
-  const newAccountBucket = () => newBucket((options.requestsPerSecond ?? 10) / 1000, options.burst ?? 20);
-  const account = newAccountBucket();
-  const leaving = newAccountBucket();
-  const lanes = new Map(
-    OPERATION_NAMES.map((operation) => {
-      const perMinute = options.requestsPerMinute?.[operation];
-      const newOwn = () =>
-        perMinute === undefined ? undefined : newBucket(perMinute / 60_000, Math.max(1, perMinute / 60));
-      return [operation, { own: newOwn(), leaving: newOwn(), pausedUntil: 0, failures: 0, line: createWaitingLine() }];
-    }),
-  );
+  const { account, leaving, lanes } = createBuckets(options);
   let sequence = 0;
   let granted = 0;
   let cancelWake = () => {};
 
-  const laneOf = (operation: Operation) => {
+  function laneOf(operation: Operation): Lane {
     const lane = lanes.get(operation);
     if (lane === undefined) throw new Error(`unknown operation ${operation}`);
     return lane;
-  };
-  type Lane = ReturnType<typeof laneOf>;
-
-  /** When the operation's own pause and bucket let the next call leave. */
-  const laneFreeAt = (lane: Lane, now: number) =>
-    Math.max(lane.pausedUntil, lane.own === undefined ? now : freeAt(lane.own, 1, now));
+  }
 
   function pump(): void {
     cancelWake();
@@ -90,7 +76,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     for (;;) {
       const busy = [...lanes.values()].filter((lane) => lane.line.size() > 0);
       if (busy.length === 0) return;
-      const accountAt = freeAt(account, 1, now);
+      const accountAt = freeAt(account, now);
       const wakeAt = Math.max(accountAt, Math.min(...busy.map((lane) => laneFreeAt(lane, now))));
       if (wakeAt > now) {
         cancelWake = clock.setTimeout(pump, Math.max(1, Math.ceil(wakeAt - now)));
@@ -98,29 +84,13 @@ export function createLimiter(options: LimiterOptions): Limiter {
       }
       const ready = busy.filter((lane) => laneFreeAt(lane, now) <= now);
       const fair = granted % FAIR_EVERY === FAIR_EVERY - 1;
-      const lane = pick(ready, fair);
+      const lane = firstLane(ready, fair);
       if (lane === undefined) return;
       granted += 1;
-      take(account, now);
-      if (lane.own !== undefined) take(lane.own, now);
+      takeToken(account, now);
+      if (lane.own !== undefined) takeToken(lane.own, now);
       lane.line.shift(fair)?.go();
     }
-  }
-
-  /** The lane whose next call is first: by priority and arrival; on the fair turn by arrival alone. */
-  function pick(ready: Lane[], fair: boolean): Lane | undefined {
-    let best: { lane: Lane; waiter: Waiter } | undefined;
-    for (const lane of ready) {
-      const waiter = lane.line.peek(fair);
-      if (waiter === undefined) continue;
-      const before =
-        best === undefined ||
-        (!fair && waiter.priority !== best.waiter.priority
-          ? waiter.priority > best.waiter.priority
-          : waiter.sequence < best.waiter.sequence);
-      if (before) best = { lane, waiter };
-    }
-    return best?.lane;
   }
 
   return {
@@ -153,7 +123,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const now = clock.now();
       const own = laneOf(operation).leaving;
       const buckets = own === undefined ? [leaving] : [leaving, own];
-      const at = Math.max(...buckets.map((one) => freeAt(one, 1, now)));
+      const at = Math.max(...buckets.map((one) => freeAt(one, now)));
       // Taken now, perhaps below zero: the next call leaves after this one.
       for (const one of buckets) one.tokens -= 1;
       if (at <= now) return;
@@ -161,11 +131,6 @@ export function createLimiter(options: LimiterOptions): Limiter {
       if (signal?.aborted !== true) return;
       for (const one of buckets) one.tokens += 1;
       throw signal.reason;
-    },
-    pause: (operation, untilMs) => {
-      const lane = laneOf(operation);
-      lane.pausedUntil = Math.max(lane.pausedUntil, untilMs);
-      pump();
     },
     rateLimited: (operation, retryAfterMs) => {
       const lane = laneOf(operation);
@@ -183,36 +148,43 @@ export function createLimiter(options: LimiterOptions): Limiter {
       laneOf(operation).failures = 0;
     },
     waiting: () => [...lanes.values()].reduce((sum, lane) => sum + lane.line.size(), 0),
-    nextFreeInMs: (operation) => {
-      const now = clock.now();
-      const lane = laneOf(operation);
-      const ahead = [...lanes.values()].filter((other) => laneFreeAt(other, now) <= now || other === lane);
-      const before = ahead.reduce((sum, other) => sum + other.line.size(), 0);
-      const ownAt = lane.own === undefined ? now : freeAt(lane.own, lane.line.size() + 1, now);
-      return Math.max(0, Math.ceil(Math.max(freeAt(account, before + 1, now), ownAt, lane.pausedUntil) - now));
-    },
   };
 }
 
-function bucket(perMs: number, burst: number, tokens: number, now: number): Bucket {
-  if (!(perMs > 0 && burst >= 1)) throw new RangeError("a rate must be greater than 0 and a burst at least 1");
-  return { perMs, burst, tokens, at: now };
+/** The account's buckets and a lane for each operation. */
+function createBuckets(options: LimiterOptions): { account: Bucket; leaving: Bucket; lanes: Map<Operation, Lane> } {
+  const now = options.clock.now();
+  const bucket = (perMs: number, burst: number) =>
+    createBucket(perMs, burst, options.startsEmpty === true ? 0 : burst, now);
+  const ofAccount = () => bucket((options.requestsPerSecond ?? 10) / 1000, options.burst ?? 20);
+  const ofOperation = (operation: Operation) => {
+    const perMinute = options.requestsPerMinute?.[operation];
+    return perMinute === undefined ? undefined : bucket(perMinute / 60_000, Math.max(1, perMinute / 60));
+  };
+  const lanes = OPERATION_NAMES.map((operation): [Operation, Lane] => {
+    const buckets = { own: ofOperation(operation), leaving: ofOperation(operation) };
+    return [operation, { ...buckets, pausedUntil: 0, failures: 0, line: createWaitingLine() }];
+  });
+  return { account: ofAccount(), leaving: ofAccount(), lanes: new Map(lanes) };
 }
 
-function refill(bucket: Bucket, now: number): void {
-  // A clock that is set back neither adds nor removes tokens.
-  const elapsed = Math.max(0, now - bucket.at);
-  bucket.tokens = Math.min(bucket.burst, bucket.tokens + elapsed * bucket.perMs);
-  bucket.at = now;
+/** When the operation's own pause and bucket let the next call leave. */
+function laneFreeAt({ own, pausedUntil }: Lane, now: number): number {
+  return Math.max(pausedUntil, own === undefined ? now : freeAt(own, now));
 }
 
-function freeAt(bucket: Bucket, wanted: number, now: number): number {
-  refill(bucket, now);
-  const missing = wanted - bucket.tokens;
-  return missing <= EPSILON ? now : now + missing / bucket.perMs;
-}
-
-function take(bucket: Bucket, now: number): void {
-  refill(bucket, now);
-  bucket.tokens = Math.max(0, bucket.tokens - 1);
+/** The lane whose next call is first: by priority and arrival; on the fair turn by arrival alone. */
+function firstLane(lanes: Lane[], fair: boolean): Lane | undefined {
+  let best: { lane: Lane; waiter: Waiter } | undefined;
+  for (const lane of lanes) {
+    const waiter = lane.line.peek(fair);
+    if (waiter === undefined) continue;
+    const before =
+      best === undefined ||
+      (!fair && waiter.priority !== best.waiter.priority
+        ? waiter.priority > best.waiter.priority
+        : waiter.sequence < best.waiter.sequence);
+    if (before) best = { lane, waiter };
+  }
+  return best?.lane;
 }
