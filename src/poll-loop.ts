@@ -11,25 +11,25 @@ export type PollLoop = {
 
 export type PollLoopOptions = {
   clock: Clock;
-  /** For the reason of the abort: "the account's bills". */
-  what: string;
+  /** Message of the reason with which `stop` aborts a poll. */
+  stopReason: string;
   /** In how many ms the next poll is due; 0 or less: at once. Asked at least once a second, so that a change holds at once. */
   dueInMs: () => number;
   /** One poll. A failure is its own to report; it may reject only when `signal` is aborted. */
   poll: (signal: AbortSignal) => Promise<void>;
 };
 
-/** The longest time between two looks at when the next poll is due. */
-const LOOK_MS = 1_000;
+/** `dueInMs` is called at least this often. */
+const LONGEST_WAIT_MS = 1_000;
 
-export function createPollLoop({ clock, what, dueInMs, poll }: PollLoopOptions): PollLoop {
+export function createPollLoop({ clock, stopReason, dueInMs, poll }: PollLoopOptions): PollLoop {
   const ended = new AbortController();
   let running: Promise<void> | undefined;
 
   async function run(): Promise<void> {
     while (!ended.signal.aborted) {
       const waitMs = dueInMs();
-      if (waitMs > 0) await delay(clock, Math.min(LOOK_MS, waitMs), ended.signal);
+      if (waitMs > 0) await delay(clock, Math.min(LONGEST_WAIT_MS, waitMs), ended.signal);
       else await poll(ended.signal);
     }
   }
@@ -40,7 +40,7 @@ export function createPollLoop({ clock, what, dueInMs, poll }: PollLoopOptions):
       running ??= run();
     },
     async stop() {
-      ended.abort(new Error(`${what} are not followed any more`));
+      ended.abort(new Error(stopReason));
       await running;
     },
   };

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
+import { endpointGenerations } from "../api/v1alpha1/account.ts";
 import type { AccountRef } from "../api/v1alpha1/meta.ts";
 import { delay, systemClock } from "../clock.ts";
 import { createKubeClient, type KubeClient } from "../kube/client.ts";
@@ -7,7 +8,7 @@ import { loadCredentials } from "../kube/credentials.ts";
 import { isTooManyRequests } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { type AccountConnection, connectAccount, connectDirectly } from "./connect-account.ts";
+import { type AccountConnection, connectAccount, connectDirectly, type EndpointGeneration } from "./connect-account.ts";
 
 export type ClusterFlags = { kubeconfig?: string; namespace?: string };
 export type AccountFlags = ClusterFlags & {
@@ -15,7 +16,7 @@ export type AccountFlags = ClusterFlags & {
   clusterAccount?: string;
   baseUrl?: string;
   apiKeyFile?: string;
-  generation?: "Current" | "Earlier";
+  generation?: EndpointGeneration;
 };
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -53,7 +54,7 @@ export function addGenerationOption(command: Command): Command {
     new Option(
       "--generation <name>",
       "which generation of the service is read; default: what the account says",
-    ).choices(["Current", "Earlier"]),
+    ).choices(endpointGenerations),
   );
 }
 
@@ -107,11 +108,12 @@ export async function openAccount(
   env: Env,
   cluster: LazyCluster["open"],
 ): Promise<AccountConnection> {
-  if (flags.baseUrl !== undefined) return connectDirectly(flags.baseUrl, await readKey(flags, env));
+  const { baseUrl, generation } = flags;
+  if (baseUrl !== undefined) return connectDirectly(baseUrl, await readKey(flags, env), generation);
   if (flags.apiKeyFile !== undefined)
     throw new Error("--api-key-file goes with --base-url: an account has its own key");
   const { kube, namespace } = await cluster();
-  return connectAccount(kube, namespace, accountRef(flags));
+  return connectAccount(kube, namespace, accountRef(flags), generation);
 }
 
 function accountRef({ account, clusterAccount }: AccountFlags): AccountRef | undefined {

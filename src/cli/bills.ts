@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type BillReportSpec, billCycles, billReportSpecSchema } from "../api/v1alpha1/bill-report.ts";
-import { parseDuration } from "../api/v1alpha1/duration.ts";
 import { rfc3339, systemClock } from "../clock.ts";
 import {
   fileOf,
@@ -12,8 +11,6 @@ import {
   tallied,
 } from "../controllers/bill-report/file.ts";
 import { type ReportPeriod, reportPeriod } from "../controllers/bill-report/period.ts";
-import { createBillReader } from "../provider/money/bill-reader.ts";
-import { billsOfPeriod } from "../provider/money/period.ts";
 import { createTally, type Tally } from "../provider/money/tally.ts";
 import { type TimeZone, timeZone } from "../provider/money/time-zone.ts";
 import { type AccountFlags, addAccountOptions, lazyCluster, openAccount } from "./account-source.ts";
@@ -62,17 +59,17 @@ async function run(flags: Flags): Promise<void> {
   const spec = checked({ startTime, endTime, lastDays, category, productName, cycle });
   const cluster = lazyCluster(flags, process.env);
   try {
-    const account = await openAccount(flags, process.env, cluster.open);
+    const { session } = await openAccount(flags, process.env, cluster.open);
+    const { money } = session;
     try {
-      const zone = timeZone(flags.timeZone ?? account.billing.timeZone);
-      const settleMs = parseDuration(account.billing.settleTime);
+      const settings = money.settings();
+      const zone = timeZone(flags.timeZone ?? settings.timeZone);
       const times = { startTime: moment(startTime, zone), endTime: moment(endTime, zone) };
-      const period = reportPeriod({ ...spec, ...times }, zone, settleMs, systemClock.now());
+      const period = reportPeriod({ ...spec, ...times }, zone, settings.settleMs, systemClock.now());
       const range = askable(period);
       const tally = createTally();
       const bills = tallied(
-        billsOfPeriod({
-          reader: createBillReader({ client: account.client }),
+        money.bills({
           query: { cycle, category, productName },
           period: range,
           zone,
@@ -84,7 +81,7 @@ async function run(flags: Flags): Promise<void> {
       const shown = { ...shownPeriod(range), timeZone: zone.name };
       if (flags.output === "table") {
         for await (const _ of bills);
-        await write(tables(account.baseURL, shown, tally, flags.rows));
+        await write(tables(session.baseURL, shown, tally, flags.rows));
       } else {
         const summary = () => ({
           period: shown,
@@ -96,7 +93,7 @@ async function run(flags: Flags): Promise<void> {
       }
       warnOfUnreadable(tally);
     } finally {
-      await account.close();
+      await session.close();
     }
   } finally {
     await cluster.close();

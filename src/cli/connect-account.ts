@@ -1,50 +1,49 @@
 import { type Account, type AccountSpec, accountSpecSchema, type ClusterAccount } from "../api/v1alpha1/account.ts";
-import { parseDuration } from "../api/v1alpha1/duration.ts";
 import { accountResource, clusterAccountResource } from "../api/v1alpha1/kinds.ts";
 import type { AccountRef } from "../api/v1alpha1/meta.ts";
 import { systemClock } from "../clock.ts";
-import { callSettings } from "../controllers/account/call-settings.ts";
 import { notFound } from "../controllers/account/registry.ts";
+import { billingSettings, sessionSettings } from "../controllers/account/session-settings.ts";
 import { createValueReader } from "../controllers/references.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isNotFound } from "../kube/errors.ts";
-import { createServiceClient, type ServiceClient } from "../provider/client.ts";
-import { createLimiter } from "../provider/http/limiter.ts";
-import { createTransport } from "../provider/http/transport.ts";
+import { createLogger } from "../log.ts";
+import { openSession } from "../provider/session.ts";
+import type { AccountSession } from "../provider/types.ts";
 
-/** An account as a command uses it, once and by the rights of whoever runs it: any address may be called. */
+/** An account as a command uses it, once and with the rights of the user who runs it: any address may be called. */
 export type AccountConnection = {
   /** The account object; undefined when base URL and key were given. */
   ref: AccountRef | undefined;
-  baseURL: string;
-  generation: AccountSpec["endpoints"]["generation"];
-  billing: AccountSpec["billing"];
-  client: ServiceClient;
-  close(): Promise<void>;
+  /** Not started: nothing runs but the calls that the command makes. */
+  session: AccountSession;
 };
 
 type Settings = Omit<AccountSpec, "apiKeySecretRef">;
+export type EndpointGeneration = AccountSpec["endpoints"]["generation"];
 
 /**
- * The account that an object in `namespace` means by `ref` (api.md: accountRef), with its key from its Secret.
+ * The account that `ref` of an object in `namespace` resolves to, with the key from its Secret.
+ * @param generation instead of the account's own
  * @throws Error when there is no such account; MissingReferenceError when its key cannot be read
  */
 export async function connectAccount(
   kube: KubeClient,
   namespace: string,
   ref: AccountRef | undefined,
+  generation?: EndpointGeneration,
 ): Promise<AccountConnection> {
   const found = await findAccount(kube, namespace, ref);
   const reader = createValueReader(kube, new AbortController().signal);
   const apiKey = await reader.secretKey(found.keyNamespace, found.spec.apiKeySecretRef);
-  return connection(found.spec, apiKey, found.ref);
+  return { ref: found.ref, session: sessionOf(found.spec, apiKey, generation) };
 }
 
 /** An account by its address and key alone. @throws Error of one line when the address is not one */
-export function connectDirectly(baseURL: string, apiKey: string): AccountConnection {
+export function connectDirectly(baseURL: string, apiKey: string, generation?: EndpointGeneration): AccountConnection {
   const parsed = accountSpecSchema.omit({ apiKeySecretRef: true }).safeParse({ baseURL });
   if (!parsed.success) throw new Error(parsed.error.issues.map(({ message }) => message).join("; "));
-  return connection(parsed.data, apiKey, undefined);
+  return { ref: undefined, session: sessionOf(parsed.data, apiKey, generation) };
 }
 
 async function findAccount(kube: KubeClient, namespace: string, ref: AccountRef | undefined) {
@@ -71,20 +70,32 @@ async function findAccount(kube: KubeClient, namespace: string, ref: AccountRef 
   throw new Error(notFound(ref, namespace));
 }
 
-function connection(spec: Settings, apiKey: string, ref: AccountRef | undefined): AccountConnection {
-  const { paths, requestsPerMinute } = callSettings(spec);
-  const transport = createTransport({
-    baseURL: spec.baseURL,
-    apiKey: () => apiKey,
-    requestTimeoutMs: parseDuration(spec.requestTimeout),
+function sessionOf(spec: Settings, apiKey: string, generation = spec.endpoints.generation): AccountSession {
+  const { connection, rate, endpoints } = sessionSettings(spec, () => apiKey, undefined);
+  const never = () => false;
+  const ignore = () => undefined;
+  return openSession({
+    connection,
+    rate,
+    endpoints: { ...endpoints, generation, wanted: never, detailsWanted: never },
+    money: {
+      billing: () => billingSettings(spec.billing),
+      wanted: never,
+      memberID: () => undefined,
+      billsUrgency: () => "None",
+      budgetsUrgency: () => "None",
+    },
+    observers: {
+      onEndpoint: ignore,
+      onTask: ignore,
+      onMoneyRead: ignore,
+      onMoneyFailed: ignore,
+      onCall: ignore,
+      onObserverError: ignore,
+    },
+    held: () => undefined,
+    clock: systemClock,
+    random: Math.random,
+    log: createLogger({ logLevel: "warn", logFormat: "json" }),
   });
-  const limiter = createLimiter({ clock: systemClock, random: Math.random, ...spec.rateLimit, requestsPerMinute });
-  return {
-    ref,
-    baseURL: spec.baseURL,
-    generation: spec.endpoints.generation,
-    billing: spec.billing,
-    client: createServiceClient({ transport, limiter, paths }),
-    close: () => transport.close(),
-  };
 }

@@ -102,14 +102,14 @@ async function accountsOf<T extends KubeObject>(
 async function checkAccount(kube: KubeClient, { ref, namespace }: Named): Promise<Finding> {
   const what = `${ref.kind} ${namespace === "" ? "" : `${namespace}/`}${ref.name}`;
   try {
-    const account = await connectAccount(kube, namespace, ref);
+    const { session } = await connectAccount(kube, namespace, ref);
     try {
-      const { state, message, authenticated } = await probeAccount(account.client, AbortSignal.timeout(PROBE_MS));
+      const { state, message, authenticated } = await probeAccount(session, AbortSignal.timeout(PROBE_MS));
       if (state.kind === "Held") return { level: "bad", message: `${what}: ${state.message}` };
       if (authenticated !== "True") return { level: "warn", message: `${what}: ${message}` };
-      return { level: "ok", message: `${what}: ${account.baseURL} takes the key` };
+      return { level: "ok", message: `${what}: ${session.baseURL} takes the key` };
     } finally {
-      await account.close();
+      await session.close();
     }
   } catch (error) {
     return { level: "bad", message: `${what}: ${messageOf(error)}` };

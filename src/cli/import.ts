@@ -67,21 +67,21 @@ function policy(flags: string, choices: string[], fallback: string): Option {
 async function run(flags: Flags): Promise<number> {
   const cluster = lazyCluster(flags, process.env);
   try {
-    const account = await openAccount(flags, process.env, cluster.open);
+    const { ref, session } = await openAccount(flags, process.env, cluster.open);
     try {
       const { records, warning } = await gatherEndpoints({
-        client: account.client,
-        generation: flags.generation ?? account.generation,
+        endpoints: session.endpoints,
+        keyword: flags.keyword ?? "",
+        signal: new AbortController().signal,
         ...(flags.endpointId.length === 0 ? {} : { ids: flags.endpointId }),
-        ...(flags.keyword === undefined ? {} : { keyword: flags.keyword }),
       });
       if (warning !== undefined) say(`warning: ${warning}`);
       // Without an account object there need not be a cluster to ask.
-      const objects = account.ref === undefined ? [] : await clusterEndpoints(await cluster.open());
+      const objects = ref === undefined ? [] : await clusterEndpoints(await cluster.open());
       const managed = new Set(objects.flatMap(endpointIDsOf));
-      if (flags.includeManaged && account.ref === undefined) say(`warning: ${BLIND}`);
+      if (flags.includeManaged && ref === undefined) say(`warning: ${BLIND}`);
       const all = records.filter(({ id }) => flags.includeManaged || !managed.has(id));
-      const inNamespace = flags.namespace === undefined && account.ref?.kind === "Account";
+      const inNamespace = flags.namespace === undefined && ref?.kind === "Account";
       const namespace = inNamespace ? (await cluster.open()).namespace : flags.namespace;
       const existing = byEndpointID(objects);
       const wanted = all.filter(({ id }) => !isElsewhere(existing.get(id), namespace));
@@ -89,7 +89,7 @@ async function run(flags: Flags): Promise<number> {
       const others = objects.filter((object) => !endpointIDsOf(object).some((id) => ids.has(id)));
       for (const { id } of all) if (!ids.has(id)) say(elsewhere(id, existing.get(id)));
       const imported = importedEndpoints(wanted, {
-        accountRef: account.ref,
+        accountRef: ref,
         env: flags.env,
         managementPolicy: flags.managementPolicy,
         deletionPolicy: flags.deletionPolicy,
@@ -102,7 +102,7 @@ async function run(flags: Flags): Promise<number> {
       await write(imported, flags);
       return report(imported, records.length - all.length, flags.out);
     } finally {
-      await account.close();
+      await session.close();
     }
   } finally {
     await cluster.close();

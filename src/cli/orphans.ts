@@ -12,7 +12,6 @@ import {
   listPatiently,
   openAccount,
 } from "./account-source.ts";
-import { gatherEndpoints } from "./import/gather.ts";
 import { oneLine } from "./import/yaml.ts";
 import { age, tableOf } from "./table.ts";
 import { type UnclaimedEndpoint, unclaimedEndpoints } from "./unclaimed-endpoints.ts";
@@ -50,14 +49,9 @@ async function run(flags: Flags): Promise<number> {
   const cluster = lazyCluster(flags, process.env);
   try {
     const { kube } = await cluster.open();
-    const account = await openAccount(flags, process.env, cluster.open);
+    const { session } = await openAccount(flags, process.env, cluster.open);
     try {
-      const { records } = await gatherEndpoints({
-        client: account.client,
-        generation: flags.generation ?? account.generation,
-        completed: false,
-        ...(flags.keyword === undefined ? {} : { keyword: flags.keyword }),
-      });
+      const records = await session.endpoints.list(flags.keyword ?? "", new AbortController().signal);
       // After the service: an object is there before its endpoint, so what was made meanwhile is no orphan. Objects of all
       // namespaces, or endpoints of other teams would look like orphans.
       const objects = await listPatiently<GpuEndpoint>(kube, gpuEndpointResource);
@@ -65,10 +59,10 @@ async function run(flags: Flags): Promise<number> {
       const found = unclaimedEndpoints(records, knownEndpoints(objects, uid));
       process.stdout.write(rendered(found, flags.output, Date.now()));
       if (found.length === 0)
-        say(`No orphans: ${records.length} endpoints at ${account.baseURL}, each has a GpuEndpoint.`);
+        say(`No orphans: ${records.length} endpoints at ${session.baseURL}, each has a GpuEndpoint.`);
       return flags.exitCode && found.length > 0 ? FOUND : 0;
     } finally {
-      await account.close();
+      await session.close();
     }
   } finally {
     await cluster.close();

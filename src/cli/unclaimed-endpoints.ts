@@ -28,13 +28,13 @@ export function unclaimedEndpoints(records: readonly EndpointRecord[], known: Kn
 }
 
 function unclaimed(record: EndpointRecord): UnclaimedEndpoint {
-  const { id, name, appName, status, workerConfig, workers, url, createdAt } = record;
+  const { id, name, appName, status, scaling, workers, url, createdAt } = record;
   return {
     id,
     name,
     appName,
     status: status.error === "" ? status.status : `${status.status} (${status.error})`,
-    workers: { min: workerConfig.min, max: workerConfig.max, total: workers.length },
+    workers: { min: scaling.min, max: scaling.max, total: workers.length },
     url,
     createdAt: createdAt === undefined ? undefined : rfc3339(createdAt * 1000),
     generated: looksGenerated(record),

@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
 
-/** Identifies a request body without showing it: 16 hex digits. */
-export function hashOf(body: unknown): string {
-  return createHash("sha256").update(JSON.stringify(body)).digest("hex").slice(0, 16);
+/** Identifies a value without showing it: 16 hex digits. Key order and undefined values do not change it. */
+export function hashOf(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value, sortedKeys)).digest("hex").slice(0, 16);
+}
+
+function sortedKeys(_key: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

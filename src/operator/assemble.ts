@@ -270,7 +270,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
         name: "accounts",
         start: () => undefined,
         stop: async () => {
-          await Promise.all([...accounts.entries()].map(([, { handle }]) => handle?.dispose()));
+          await Promise.all([...accounts.entries()].map(([, { handle }]) => handle?.close()));
         },
       },
       {

@@ -14,7 +14,7 @@ export function registerSpendMetrics(registry: Registry, accounts: () => Account
   const registers = [registry];
   const spends = () =>
     [...(accounts()?.entries() ?? [])].flatMap(([account, { handle }]) => {
-      const spend = handle?.bills.spend();
+      const spend = handle?.money.spend();
       return spend === undefined ? [] : [{ account, spend }];
     });
 

@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
 import { formatYuan } from "../money.ts";
-import type { CallEvent } from "../provider/http/call.ts";
 import { OPERATION_NAMES } from "../provider/operations.ts";
+import type { CallEvent } from "../provider/types.ts";
 import type { SpendingAdmission } from "../submission/admission.ts";
 import { registerSpendMetrics } from "./billing-metrics.ts";
 
@@ -58,7 +58,7 @@ export function createServiceMetrics(
     collect() {
       this.reset();
       for (const [account, { handle }] of accounts()?.entries() ?? []) {
-        this.set({ account }, handle?.limiter.waiting() ?? 0);
+        this.set({ account }, handle?.requests.waiting() ?? 0);
       }
     },
   });
@@ -71,7 +71,9 @@ export function createServiceMetrics(
       this.reset();
       for (const [account, { handle }] of accounts()?.entries() ?? []) {
         for (const operation of OPERATION_NAMES) {
-          if (handle !== undefined && handle.breaker.state(operation) !== "Closed") this.set({ account, operation }, 1);
+          if (handle !== undefined && handle.requests.breakerState(operation) !== "Closed") {
+            this.set({ account, operation }, 1);
+          }
         }
       }
     },

@@ -2,13 +2,14 @@ import { z } from "zod";
 import { createEndpointReader } from "./endpoints/endpoint-memory.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
 import type { Breaker } from "./http/breaker.ts";
-import { type CallEvent, type CallOptions, createCaller } from "./http/call.ts";
+import { type CallOptions, createCaller } from "./http/call.ts";
 import type { Limiter } from "./http/limiter.ts";
 import type { Transport } from "./http/transport.ts";
 import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money/money-records.ts";
 import type { DeleteOperation, PathOverrides } from "./operations.ts";
 import { type AudioChunk, readSpeechStream } from "./speech/speech-stream.ts";
 import { type TaskResult, taskResultFrom } from "./tasks/task-result.ts";
+import type { CallEvent } from "./types.ts";
 import { billList, keyBudgetList, keyBudgetsQuery, listBillsQuery } from "./wire/billing.ts";
 import {
   createdEndpointV1,
@@ -22,14 +23,14 @@ import {
   updateEndpointRequest,
 } from "./wire/endpoints-v1.ts";
 import { endpointIDPath, endpointPageOf, endpointV2, listEndpointsQuery } from "./wire/endpoints-v2.ts";
-import { type EndpointLimits, endpointLimits } from "./wire/limits.ts";
+import { endpointLimits, type ReportedLimits } from "./wire/limits.ts";
 import { speechAnswer, submitSpeechRequest, synthesizeSpeechRequest } from "./wire/speech.ts";
 import { submittedTask, taskResult, taskResultQuery } from "./wire/tasks.ts";
 import { imageToVideoRequest, videoToVideoRequest } from "./wire/video.ts";
 
-/** Parameters of a create, in the service's own spelling. Ports may be integers; they are sent as strings. */
+/** Parameters of a create, in the service's spelling. Ports may be integers; they are sent as strings. */
 export type EndpointBody = z.input<typeof createEndpointParameters>;
-/** Parameters of an update: all of them in full, with the id; the fields that only a create has are not among them. */
+/** Parameters of an update: the id and all parameters in full, without those that only a create has. */
 export type EndpointUpdateBody = z.input<typeof updateEndpointRequest>;
 export type SynthesizeSpeechBody = z.input<typeof synthesizeSpeechRequest>;
 export type SubmitSpeechBody = z.input<ReturnType<typeof submitSpeechRequest>>;
@@ -38,7 +39,7 @@ export type VideoToVideoBody = z.input<typeof videoToVideoRequest>;
 
 /** A page of the current generation's list. `nextCursor` is "" on the last one. */
 export type EndpointPage = { data: EndpointRecord[]; nextCursor: string; hasMore: boolean };
-/** A page of the earlier generation's list; `total` is undefined where the service does not say. */
+/** A page of the earlier generation's list; `total` is undefined where the service does not show it. */
 export type EarlierEndpointPage = { data: EndpointRecord[]; total: number | undefined };
 
 export type ListEndpointsInput = {
@@ -51,14 +52,15 @@ export type ListEndpointsInput = {
 export type ListBillsInput = z.input<typeof listBillsQuery>;
 
 /**
- * One typed function per operation of the interface. Each checks its input against the interface's rules
- * (`InvalidRequest`, `NotSent`), waits for the account's limiter, awaits `commit` and `beforeSend`, sends once, and reads the answer
- * leniently. Everything that fails is a `ServiceError`, except what these two themselves throw.
+ * The wire: one typed function per operation of the interface, in the service's spelling. Only src/provider uses it. Each
+ * function checks its input against the rules of the interface (`InvalidRequest`, `NotSent`), waits for the rate limit,
+ * awaits `commit` and `beforeSend`, sends once, and parses the response leniently. Every failure is a `ServiceError`,
+ * except an error that `commit` or `beforeSend` throws.
  */
 export type ServiceClient = {
   listEndpoints(input: ListEndpointsInput, options?: CallOptions): Promise<EndpointPage>;
   getEndpoint(input: { endpointID: string }, options?: CallOptions): Promise<EndpointRecord>;
-  /** `pageNum` may start at 0 or at 1: the interface does not say. */
+  /** The interface does not show whether `pageNum` starts at 0 or at 1. */
   listEndpointsEarlier(
     input: { pageSize: number; pageNum: number },
     options?: CallOptions,
@@ -67,15 +69,15 @@ export type ServiceClient = {
   createEndpoint(input: EndpointBody, options?: CallOptions): Promise<{ id: string }>;
   updateEndpoint(input: EndpointUpdateBody, options?: CallOptions): Promise<void>;
   /**
-   * Undefined where the account does not say how: the interface shows no such operation. A 2xx that
-   * reports no error means that the service took it; whether the endpoint is gone, a read tells.
+   * undefined: the account sets no delete operation. A 2xx that reports no error means that the service took the request:
+   * confirm by a read.
    */
   deleteEndpoint: ((input: { endpointID: string }, options?: CallOptions) => Promise<void>) | undefined;
-  getEndpointLimits(input?: Record<string, never>, options?: CallOptions): Promise<EndpointLimits>;
+  getEndpointLimits(input?: Record<string, never>, options?: CallOptions): Promise<ReportedLimits>;
   getTaskResult(input: { taskID: string }, options?: CallOptions): Promise<TaskResult>;
-  /** `audio` is hex in the format asked for, or a URL when `output_format` is `url`. Always sent with stream false. */
+  /** `audio` is hex, or a URL when `output_format` is `url`. Always sent with stream false. */
   synthesizeSpeech(input: Omit<SynthesizeSpeechBody, "stream">, options?: CallOptions): Promise<{ audio: string }>;
-  /** Sent when iteration starts, with stream true. Ends normally only when the service says that it has finished. */
+  /** Sent when iteration starts, with stream true. Ends normally only when the service reports the end. */
   streamSpeech(input: Omit<SynthesizeSpeechBody, "stream">, options?: CallOptions): AsyncIterable<AudioChunk>;
   submitSpeech(input: SubmitSpeechBody, options?: CallOptions): Promise<{ taskID: string }>;
   submitImageToVideo(input: ImageToVideoBody, options?: CallOptions): Promise<{ taskID: string }>;
@@ -87,17 +89,17 @@ export type ServiceClient = {
 export type ServiceClientOptions = {
   transport: Transport;
   limiter: Limiter;
-  /** Default: none, every call is tried. */
+  /** Default: none; every call is sent. */
   breaker?: Breaker;
   /** Account.spec.paths. */
   paths?: PathOverrides;
   /** Account.spec.endpoints.deleteOperation. */
   deleteOperation?: DeleteOperation | undefined;
-  /** Told of every call that ended, for metrics. */
+  /** A call ended. */
   onCall?: (event: CallEvent) => void;
 };
 
-/** Whatever names the endpoint is not empty: a path that lost its identifier may mean all of them. */
+/** The identifier is never empty: a path without it may name all endpoints. */
 const deletionRules = z.record(z.string(), z.string().min(1).max(255));
 
 function deletionOf({ method, path, idField }: DeleteOperation, endpointID: string) {
@@ -144,7 +146,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       return { id: (await call("createEndpoint", request, callOptions)).id };
     },
     updateEndpoint: async (body, callOptions) => {
-      // The interface does not show the body of the answer: any 2xx that reports no error is a success.
+      // The interface does not show the response body, so any 2xx that reports no error is a success.
       await call("updateEndpoint", { body, rules: updateEndpointRequest }, callOptions);
     },
     deleteEndpoint:

@@ -1,60 +1,60 @@
 import type { Operation } from "./operations.ts";
 
-/** What went wrong, as a caller has to tell it apart. */
+/** What is wrong. Callers decide by it. */
 export type ServiceErrorKind =
-  /** 401, or 403 about the key: nothing of this account works until the key is mended. */
+  /** 401, or 403 about the key: no call of the account works until a user corrects the key. */
   | "Unauthorized"
-  /** The account has not passed the real-name or enterprise verification that the operation needs. */
+  /** The operation needs a real-name or enterprise verification that the account lacks. */
   | "NotEntitled"
-  /** 404, or 400 with a reason that says the same: what was named does not exist. */
+  /** 404, or 400 with a reason that says the same: the named object does not exist. */
   | "NotFound"
-  /** The service, or the rules of the interface before anything was sent, refused the parameters. */
+  /** The service refused the parameters; or they break the rules of the interface, and nothing was sent. */
   | "InvalidRequest"
-  /** There is not enough money on the account. */
+  /** The account's balance is too low. */
   | "InsufficientBalance"
-  /** A quota or a budget of the account or key is used up. */
+  /** A quota or a budget of the account or of the key is used up. */
   | "QuotaExceeded"
-  /** 429: try again after `retryAfterMs`. */
+  /** 429: retry after `retryAfterMs`. */
   | "RateLimited"
-  /** The service says that it failed (5xx, 408 or 499 in its own words). */
+  /** The service reports that it failed (5xx, 408 or 499 in its own format). */
   | "ServerError"
   /** No connection: DNS, refused, TLS, connect timeout. Nothing was sent. */
   | "Unreachable"
-  /** No complete answer in time, or a stream that went silent. */
+  /** No complete response in time, or a silent stream. */
   | "Timeout"
-  /** The connection broke before the answer was complete. */
+  /** The connection broke before the response was complete. */
   | "ConnectionLost"
-  /** A page of a gateway, proxy or load balancer instead of an answer of the service. */
+  /** A response of a gateway, proxy or load balancer instead of the service. */
   | "GatewayError"
-  /** 2xx whose body is not what the interface shows, or reports an error. */
+  /** 2xx with a body that the interface does not show, or that reports an error. */
   | "UnreadableResponse"
   /** The caller's signal was aborted. */
   | "Aborted"
-  /** The operation failed so often that it is spared calls for a moment. Nothing was sent. */
+  /** The circuit breaker of the operation is open after repeated failures. Nothing was sent. */
   | "BreakerOpen"
-  /** The account's own settings cannot work: base URL, path, key. Nothing was sent. */
+  /** The account's base URL, path or key cannot work. Nothing was sent. */
   | "Misconfigured";
 
 /**
- * What is known of the request's effect. `NotSent`: no byte of it left, it may be tried again freely. `Refused`: the
- * response proves that it had no effect (delivery.ts). `Unknown`: it may have taken effect; a paid request must not be sent
- * again by itself.
+ * What is known of the request's effect. `NotSent`: no byte left; a retry is safe. `Refused`: the response proves that the
+ * request had no effect and is not charged (delivery.ts). `Unknown`: the request may have taken effect; never retry a paid one
+ * automatically.
  */
 export type Delivery = "NotSent" | "Refused" | "Unknown";
 
-/** The one error of the remote service. Its texts never contain the API key. */
+/** The only error of the remote service. Its texts never contain the API key. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly operation: Operation;
   readonly kind: ServiceErrorKind;
   readonly delivery: Delivery;
-  /** HTTP status, where there was an answer. */
+  /** HTTP status; undefined without a response. */
   declare readonly status?: number;
   /** The service's own code. */
   declare readonly code?: string;
-  /** The service's own words: at most 300 characters, without control characters. */
+  /** The service's own explanation: at most 300 characters, without control characters. */
   declare readonly reason?: string;
-  /** How long the service asked to wait. */
+  /** How long the service asks to wait, in ms. */
   declare readonly retryAfterMs?: number;
 
   constructor(details: ServiceErrorDetails) {
@@ -83,12 +83,12 @@ export type ServiceErrorDetails = {
   cause?: unknown;
 };
 
-/** A shorter value is no secret, and hiding it would make words unreadable. */
+/** A shorter value is no secret, and hiding it would make messages unreadable. */
 const SHORTEST_HIDDEN = 4;
 
 /**
- * Makes words from outside fit for a condition or a log line: no key, none of the values in `hidden`, no control characters,
- * at most 300 characters.
+ * Cleans a text from outside for a condition or a log line: without the key, the values in `hidden` and control
+ * characters, and with at most 300 characters.
  */
 export function cleanWords(text: string, apiKey: string, hidden: readonly string[] = []): string {
   const words = withoutValues(text, hidden);

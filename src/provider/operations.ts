@@ -1,17 +1,17 @@
-/** What is known of an operation before it is called. */
+/** An operation of the interface as data. */
 export type OperationInfo = {
   method: "GET" | "POST" | "DELETE";
   /** Relative to the base URL; `{endpoint_id}` is replaced. */
   path: string;
-  /** Whether a call that takes effect is charged: it is sent at most once per attempt. */
+  /** Whether a call is charged when it takes effect. A paid request is sent at most once per attempt. */
   paid: boolean;
-  /** Whether sending it twice has the effect of sending it once. */
+  /** Whether a second call with the same parameters changes nothing more. */
   idempotent: boolean;
 };
 
 /**
- * Every operation of the interface, and `deleteEndpoint`, which the interface does not show, by the name that limits, path
- * overrides, metrics and errors use.
+ * Every operation of the interface, and `deleteEndpoint`, which the interface does not show. Limits, path overrides,
+ * metrics and errors use these names.
  */
 export const OPERATIONS = {
   listEndpoints: { method: "GET", path: "/gpus/v2/endpoints", paid: false, idempotent: true },
@@ -25,7 +25,7 @@ export const OPERATIONS = {
     idempotent: false,
   },
   updateEndpoint: { method: "POST", path: "/gpu-instance/openapi/v1/endpoint/update", paid: false, idempotent: true },
-  /** Method and path are the account's (`endpoints.deleteOperation`). */
+  /** The account sets method and path (`endpoints.deleteOperation`). */
   deleteEndpoint: { method: "DELETE", path: "", paid: false, idempotent: true },
   getEndpointLimits: { method: "GET", path: "/gpu-instance/openapi/v1/endpoint/limit", paid: false, idempotent: true },
   getTaskResult: { method: "GET", path: "/v3/async/task-result", paid: false, idempotent: true },
@@ -44,14 +44,28 @@ export const OPERATION_NAMES = Object.keys(OPERATIONS).filter((name): name is Op
   Object.hasOwn(OPERATIONS, name),
 );
 
+/** Operations that clean up after an endpoint: they read, list, update and delete endpoints, and cost nothing. */
+const CLEANUP_OPERATIONS: readonly Operation[] = [
+  "getEndpoint",
+  "getEndpointEarlier",
+  "listEndpoints",
+  "listEndpointsEarlier",
+  "updateEndpoint",
+  "deleteEndpoint",
+];
+
+export function isCleanupOperation(operation: Operation): boolean {
+  return CLEANUP_OPERATIONS.includes(operation);
+}
+
 /** Paths that an account overrides (Account.spec.paths): the service names its models in its paths. */
 export type PathOverrides = { readonly [operation in Operation]?: string };
 
-/** How the service deletes an endpoint, as an account says (Account.spec.endpoints.deleteOperation). */
+/** How the service deletes an endpoint (Account.spec.endpoints.deleteOperation). */
 export type DeleteOperation = {
   method: "DELETE" | "POST" | "PUT" | "PATCH";
-  /** `{id}` stands for the endpoint's identifier, unless `idField` is set. */
+  /** `{id}` is replaced by the endpoint's identifier, unless `idField` is set. */
   path: string;
-  /** Field that carries the identifier: in the JSON body, with DELETE in the query. */
+  /** Field that carries the identifier: in the query of a DELETE, else in the JSON body. */
   idField?: string | undefined;
 };

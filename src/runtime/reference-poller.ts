@@ -75,7 +75,7 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
 
   const loop = createPollLoop({
     clock,
-    what: "references",
+    stopReason: "the operator is stopping",
     dueInMs: () => polledAt + options.intervalMs - clock.monotonic(),
     async poll(signal) {
       const queue = [...followed.values()];

@@ -5,7 +5,8 @@ import {
 } from "../../src/api/v1alpha1/gpu-endpoint.ts";
 import { type DesiredEndpoint, desiredEndpoint, type ResolvedEnv } from "../../src/controllers/gpu-endpoint/desired.ts";
 import type { EndpointRecord } from "../../src/provider/endpoints/endpoint-record.ts";
-import type { EndpointLimits } from "../../src/provider/wire/limits.ts";
+import { type EndpointLimits, limitsFrom } from "../../src/provider/endpoints/limits.ts";
+import type { ReportedLimits } from "../../src/provider/wire/limits.ts";
 import { type Change, manifest } from "./manifests.ts";
 import { storedMeta } from "./stored-meta.ts";
 
@@ -41,7 +42,7 @@ export function recordOf(desired: DesiredEndpoint, change: Partial<EndpointRecor
     url: "https://ep-1.example.com",
     productID: desired.products[0] ?? "",
     workers: [],
-    workerConfig: {
+    scaling: {
       min: workers.min,
       max: workers.max,
       idleTimeout: workers.idleTimeoutSeconds,
@@ -73,7 +74,7 @@ export function recordOf(desired: DesiredEndpoint, change: Partial<EndpointRecor
 }
 
 /** What the earlier generation alone shows. */
-export function earlierOf(clusterID: string): NonNullable<EndpointRecord["earlier"]> {
+export function detailsOf(clusterID: string): NonNullable<EndpointRecord["details"]> {
   const health = { initialDelay: undefined, period: undefined, timeout: undefined };
   return {
     clusterID,
@@ -83,7 +84,7 @@ export function earlierOf(clusterID: string): NonNullable<EndpointRecord["earlie
   };
 }
 
-export const LIMITS: EndpointLimits = {
+const REPORTED: ReportedLimits = {
   cudaVersionList: ["12.4"],
   minWorkerNum: 0,
   maxWorkerNum: 10,
@@ -104,3 +105,10 @@ export const LIMITS: EndpointLimits = {
   minLocalVolumeSize: 30,
   maxLocalVolumeSize: 30,
 };
+
+/** The account's limits, with `change` as the service reports it. */
+export function limitsOf(change: Partial<ReportedLimits> = {}): EndpointLimits {
+  return limitsFrom({ ...REPORTED, ...change });
+}
+
+export const LIMITS = limitsOf();

@@ -1,6 +1,6 @@
 import { type SpeechJob, type SpeechJobStatus, speechJobSpecSchema } from "../../src/api/v1alpha1/speech-job.ts";
 import { type VideoJob, type VideoJobStatus, videoJobSpecSchema } from "../../src/api/v1alpha1/video-job.ts";
-import type { TaskOutput, TaskResult } from "../../src/provider/tasks/task-result.ts";
+import { type TaskOutput, type TaskResult, taskStateOf } from "../../src/provider/tasks/task-result.ts";
 import type { JournalEntry } from "../../src/submission/journal.ts";
 import { type Change, manifest } from "./manifests.ts";
 import { storedMeta } from "./stored-meta.ts";
@@ -48,7 +48,12 @@ export function taskOf(
   change: Partial<TaskResult["task"]> & { videos?: TaskOutput[]; audios?: TaskOutput[]; images?: TaskOutput[] } = {},
 ): TaskResult {
   const { videos = [], audios = [], images = [], ...task } = change;
-  return { task: { taskID: "task-1", taskType: "VIDEO", status, reason: "", ...task }, videos, audios, images };
+  return {
+    task: { taskID: "task-1", taskType: "VIDEO", status, state: taskStateOf(status), reason: "", ...task },
+    videos,
+    audios,
+    images,
+  };
 }
 
 export const video: TaskOutput = { url: "https://files.example.com/sea.mp4", type: "mp4", ttlSeconds: 3600 };

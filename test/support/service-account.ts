@@ -4,13 +4,9 @@ import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { AccountHandle } from "../../src/controllers/account/registry.ts";
 import { anyAddress } from "../../src/net/address-guard.ts";
-import { createServiceClient } from "../../src/provider/client.ts";
-import { createEndpointSweep } from "../../src/provider/endpoints/sweep.ts";
-import { createBreaker } from "../../src/provider/http/breaker.ts";
-import { createLimiter } from "../../src/provider/http/limiter.ts";
-import { createTransport } from "../../src/provider/http/transport.ts";
-import { createAccountBills } from "../../src/provider/money/spend.ts";
-import { createTaskPoller } from "../../src/provider/tasks/poller.ts";
+import type { DeleteOperation } from "../../src/provider/operations.ts";
+import { openSession } from "../../src/provider/session.ts";
+import type { AccountSession } from "../../src/provider/types.ts";
 import { NO_ALLOWANCE } from "../../src/submission/allowance.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
@@ -53,50 +49,66 @@ function respond(answer: ServiceAnswer, response: ServerResponse): void {
   response.end(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-/** An account as its dependants use it, over a real client; nothing runs for it by itself. */
+/** An account as its dependants use it, over a real session; nothing runs for it by itself. */
 export function accountAt(baseURL: string, change: Partial<AccountHandle> = {}): AccountHandle {
-  const clock = systemClock;
-  const random = () => 0.5;
-  const none = () => {};
-  const transport = createTransport({ baseURL, apiKey: () => "sk-test", requestTimeoutMs: 5_000 });
-  const limiter = createLimiter({ clock, random, requestsPerSecond: 1e6, burst: 1e6 });
-  const client = createServiceClient({ transport, limiter });
-  onTestFinished(() => transport.close());
+  const session = sessionAt(baseURL);
   return {
+    ...session,
     key: "Account/team/default",
-    baseURL,
-    client,
-    limiter,
-    breaker: createBreaker({ clock, random }),
-    endpoints: createEndpointSweep({
-      client,
-      generation: "Current",
-      pageSize: 100,
-      intervalMs: 60_000,
-      clock,
-      log: silentLog,
-      wanted: () => false,
-      onChange: none,
-      onError: none,
-    }),
-    generation: "Current",
-    details: undefined,
-    tasks: createTaskPoller({ client, clock, random, onChange: none, onError: none }),
-    bills: createAccountBills({
-      client,
-      settings: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: 86_400_000 }),
-      wanted: () => false,
-      clock,
-      log: silentLog,
-    }),
     budget: () => undefined,
     allowance: () => NO_ALLOWANCE,
     maxSpeechCharacters: 50_000,
     resultLookup: anyAddress,
-    limits: () => undefined,
     vanished: () => 0,
     allows: async () => true,
-    dispose: async () => {},
     ...change,
   };
+}
+
+export type SessionChange = {
+  apiKey?: string | (() => string);
+  generation?: "Current" | "Earlier";
+  deleteOperation?: DeleteOperation | undefined;
+};
+
+/** A session whose rate limit holds nothing up. It is not started, and ends with the test. */
+export function sessionAt(
+  baseURL: string,
+  { apiKey = "sk-test", generation = "Current", deleteOperation }: SessionChange = {},
+): AccountSession {
+  const never = () => false;
+  const ignore = () => {};
+  const session = openSession({
+    connection: {
+      baseURL,
+      apiKey: () => (typeof apiKey === "string" ? apiKey : apiKey()),
+      requestTimeoutMs: 5_000,
+      lookup: undefined,
+      paths: {},
+      deleteOperation,
+    },
+    rate: { requestsPerSecond: 1e6, burst: 1e6 },
+    endpoints: { generation, pageSize: 100, intervalMs: 3_600_000, wanted: never, detailsWanted: never },
+    money: {
+      billing: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: 86_400_000 }),
+      wanted: never,
+      memberID: () => undefined,
+      billsUrgency: () => "None",
+      budgetsUrgency: () => "None",
+    },
+    observers: {
+      onEndpoint: ignore,
+      onTask: ignore,
+      onMoneyRead: ignore,
+      onMoneyFailed: ignore,
+      onCall: ignore,
+      onObserverError: ignore,
+    },
+    held: () => undefined,
+    clock: systemClock,
+    random: () => 0.5,
+    log: silentLog,
+  });
+  onTestFinished(() => session.close());
+  return session;
 }

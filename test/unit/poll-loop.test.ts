@@ -9,7 +9,7 @@ function setUp(poll: (signal: AbortSignal) => Promise<void> = async () => {}) {
   const state = { intervalMs: 5_000, lastAt: Number.NEGATIVE_INFINITY };
   const loop = createPollLoop({
     clock,
-    what: "things",
+    stopReason: "things are closed",
     dueInMs: () => state.lastAt + state.intervalMs - clock.monotonic(),
     async poll(signal) {
       state.lastAt = clock.monotonic();
@@ -56,7 +56,7 @@ it("stops a poll under way, with the reason, and polls no more", async () => {
   await clock.advance(60_000);
   expect(polls).toEqual([0]);
   await loop.stop();
-  expect(reason).toEqual(new Error("things are not followed any more"));
+  expect(reason).toEqual(new Error("things are closed"));
   await clock.advance(60_000);
   expect(polls).toEqual([0]);
 });

@@ -45,6 +45,9 @@ const rateLimitSchema = z
   .prefault({})
   .describe("How fast the account may be called, by everything together.");
 
+/** The generations of the interface in which endpoints are listed and read. */
+export const endpointGenerations = ["Current", "Earlier"] as const;
+
 const deleteOperationSchema = ruled(
   z.object({
     method: z.enum(["DELETE", "POST", "PUT", "PATCH"]).describe("HTTP method."),
@@ -71,7 +74,7 @@ const deleteOperationSchema = ruled(
 const endpointsSchema = z
   .object({
     generation: z
-      .enum(["Current", "Earlier"])
+      .enum(endpointGenerations)
       .default("Current")
       .describe("Which generation of the list and read operations is used. Default Current."),
     pageSize: int(1, "Endpoints a page, 1 to 1000. Default 100.", 1000).default(100),

@@ -49,7 +49,9 @@ export const turboLanguages = [
 
 export const languages = [...sharedLanguages, ...turboLanguages] as const;
 
+export type SharedLanguage = (typeof sharedLanguages)[number];
+
 /** Whether both models know the language. */
-export function isSharedLanguage(language: string): boolean {
+export function isSharedLanguage(language: string): language is SharedLanguage {
   return sharedLanguages.some((known) => known === language);
 }

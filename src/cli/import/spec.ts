@@ -82,8 +82,8 @@ export function importSpec(record: EndpointRecord, secretName: string, options: 
 }
 
 function draftOf(record: EndpointRecord, options: ImportOptions): SpecDraft {
-  const { workerConfig, earlier } = record;
-  const products = [...new Set([record.productID, ...(earlier?.products ?? [])])].filter((id) => id !== "");
+  const { scaling, details } = record;
+  const products = [...new Set([record.productID, ...(details?.products ?? [])])].filter((id) => id !== "");
   const inline = options.env !== "omit" && record.envs.length > 0;
   const draft: SpecDraft = {
     accountRef: options.accountRef,
@@ -95,17 +95,17 @@ function draftOf(record: EndpointRecord, options: ImportOptions): SpecDraft {
     registryAuthID: record.registryAuthID || undefined,
     port: record.ports[0],
     workers: {
-      min: workerConfig.min,
-      max: workerConfig.max,
-      idleTimeoutSeconds: workerConfig.idleTimeout,
-      maxConcurrency: workerConfig.maxConcurrency,
-      gpus: workerConfig.gpus,
-      requestTimeoutSeconds: workerConfig.requestTimeout,
+      min: scaling.min,
+      max: scaling.max,
+      idleTimeoutSeconds: scaling.idleTimeout,
+      maxConcurrency: scaling.maxConcurrency,
+      gpus: scaling.gpus,
+      requestTimeoutSeconds: scaling.requestTimeout,
     },
     policy: { type: record.policy.type, value: record.policy.value },
     rootfsSizeGB: record.rootfsSizeGB,
     volumes: record.volumes.length > 0 ? record.volumes.map(volumeOf) : undefined,
-    clusterID: earlier?.clusterID || undefined,
+    clusterID: details?.clusterID || undefined,
     env: inline ? record.envs.map(({ key, value }) => ({ name: key, value })) : undefined,
     healthCheck: { path: record.healthCheck.path },
     ignoreDrift: undefined,
@@ -198,15 +198,15 @@ function moveEnv(
 }
 
 function remarksOf(record: EndpointRecord): string[] {
-  const { type, entrypoint, workerConfig, healthCheck, earlier } = record;
+  const { type, entrypoint, scaling, healthCheck, details } = record;
   const remarks: string[] = [];
   if (type !== "" && type !== "sync") remarks.push(`type ${JSON.stringify(type)}`);
   if (entrypoint !== "") remarks.push(`entrypoint ${JSON.stringify(entrypoint)}`);
-  if (workerConfig.minCudaVersion !== "") remarks.push(`CUDA version ${JSON.stringify(workerConfig.minCudaVersion)}`);
+  if (scaling.minCudaVersion !== "") remarks.push(`CUDA version ${JSON.stringify(scaling.minCudaVersion)}`);
   if (healthCheck.port !== undefined && healthCheck.port !== 0 && healthCheck.port !== record.ports[0]) {
     remarks.push(`health check on port ${healthCheck.port}`);
   }
-  const timing = Object.entries(earlier?.health ?? {}).filter(([, value]) => value !== undefined);
+  const timing = Object.entries(details?.health ?? {}).filter(([, value]) => value !== undefined);
   if (timing.length > 0) remarks.push(`health check ${timing.map(([name, value]) => `${name} ${value}`).join(", ")}`);
   return remarks;
 }

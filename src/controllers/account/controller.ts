@@ -60,7 +60,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 
   async function observe(key: AccountKey, object: T, requested: string | undefined, signal: AbortSignal) {
     const { outcome, memory } = await probe(key, object, requested !== undefined, signal);
-    const listed = memory?.handle.endpoints.list();
+    const listed = memory?.handle.endpoints.observed.list();
     const orphans = listed === undefined ? undefined : wiring.orphansAmong(listed);
     if (orphans !== undefined) warnOfOrphans(key, object, orphans);
     const counts: AccountCounts = {
@@ -75,7 +75,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       counts,
       users: object.metadata.deletionTimestamp === undefined ? undefined : wiring.dependants.users(key),
       handledRequest: requested,
-      spend: memory?.handle.bills.spend(),
+      spend: memory?.handle.money.spend(),
       budget: memory?.handle.budget(),
       now: clock.now(),
     });
@@ -94,13 +94,12 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       const due = facts.probe === undefined || clock.monotonic() >= facts.probe.at + facts.probe.result.againMs;
       const doubted = accounts.get(key)?.state.kind === "Held" && facts.probe?.result.state.kind === "Ready";
       if (due || doubted || remembered.changed || requested) {
-        const result = await probeAccount(memory.handle.client, signal);
-        facts.probe = { at: clock.monotonic(), result };
-        facts.limits = result.limits ?? facts.limits;
+        facts.probe = { at: clock.monotonic(), result: await probeAccount(memory.handle, signal) };
       }
       const last = facts.probe?.result;
       if (last === undefined) throw new Error(`${key}: not probed`);
-      accounts.set(key, { state: last.state, handle: memory.handle, limits: facts.limits });
+      const { handle } = memory;
+      accounts.set(key, { state: last.state, handle, limits: handle.endpoints.limits() });
       const outcome: AccountOutcome = { kind: "Probed", probe: last };
       return { outcome, memory };
     } catch (error) {

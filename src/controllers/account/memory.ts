@@ -1,20 +1,18 @@
 import type { LookupFunction } from "node:net";
-import type { Account, AccountSpec, ClusterAccount } from "../../api/v1alpha1/account.ts";
-import { parseDuration } from "../../api/v1alpha1/duration.ts";
+import type { Account, ClusterAccount } from "../../api/v1alpha1/account.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
-import type { CallEvent } from "../../provider/http/call.ts";
-import type { BillingSettings } from "../../provider/money/spend.ts";
-import type { Operation } from "../../provider/operations.ts";
-import type { EndpointLimits } from "../../provider/wire/limits.ts";
+import { isCleanupOperation } from "../../provider/operations.ts";
+import type { CallEvent } from "../../provider/types.ts";
 import type { Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import type { Kind, Shared } from "../shared.ts";
 import type { Dependants } from "./dependants.ts";
-import { createAccountHandle } from "./handle.ts";
+import { createAccountHandle, type LiveSettings } from "./handle.ts";
 import { matchesLabels } from "./namespaces.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
+import { billingSettings } from "./session-settings.ts";
 
 export type AccountWiring = {
   accountKind: AccountRef["kind"];
@@ -36,22 +34,8 @@ export type AccountWiring = {
 /** An account that is gone is forgotten this long, at most, after its last endpoint. */
 const DEPARTED_POLL_MS = 15_000;
 
-/** What cleaning up after an endpoint takes; nothing else is sent with a key that is gone from the cluster. */
-const CLEANUP_OPERATIONS: readonly Operation[] = [
-  "getEndpoint",
-  "getEndpointEarlier",
-  "listEndpoints",
-  "listEndpointsEarlier",
-  "updateEndpoint",
-  "deleteEndpoint",
-];
-
 /** What changes while a handle lives. */
-type Facts = {
-  apiKey: string;
-  limits: EndpointLimits | undefined;
-  billing: BillingSettings;
-  budget: AccountSpec["budget"];
+type Facts = { -readonly [setting in keyof LiveSettings]: LiveSettings[setting] } & {
   probe: { at: number; result: Probe } | undefined;
 };
 export type Memory = {
@@ -92,7 +76,7 @@ export function createAccountMemory(
     const memory = memories.get(key);
     memories.delete(key);
     accounts.remove(key);
-    await memory?.handle.dispose();
+    await memory?.handle.close();
   }
 
   function cleanupOf(key: AccountKey): { cleanup?: boolean } {
@@ -125,71 +109,64 @@ export function createAccountMemory(
     if (known?.settings === settings && !known.departed) {
       const changed = known.facts.apiKey !== apiKey;
       known.facts.apiKey = apiKey;
-      if (changed) {
-        known.handle.endpoints.keyChanged();
-        known.handle.details?.keyChanged();
-      }
-      known.facts.billing = billingOf(spec.billing);
+      if (changed) known.handle.keyChanged();
+      known.facts.billing = billingSettings(spec.billing);
       known.facts.budget = spec.budget;
       return { memory: known, changed };
     }
-    const facts: Facts = {
-      apiKey,
-      limits: undefined,
-      billing: billingOf(spec.billing),
-      budget: spec.budget,
-      probe: undefined,
-    };
+    const facts: Facts = { apiKey, billing: billingSettings(spec.billing), budget: spec.budget, probe: undefined };
     const silence = createSilenceCount((message) => accounts.unreachable(key, message));
+    const isReady = () => accounts.get(key)?.state.kind === "Ready";
     const handle = createAccountHandle({
       key,
       spec,
-      apiKey: () => facts.apiKey,
-      limits: () => facts.limits,
-      billing: () => facts.billing,
-      billsWanted: () => accounts.get(key)?.state.kind === "Ready",
-      budget: () => facts.budget,
-      moneyUrgency: () => shared.admission.urgency(key),
-      onMoney: (used, startedAt) => {
-        shared.admission.moneyRead(key, used, startedAt);
-        wiring.onMoney(key);
+      live: facts,
+      usage: {
+        held: (operation) => {
+          const state = accounts.get(key)?.state;
+          // With a key that is gone from the cluster, endpoints are cleaned up and nothing else is sent.
+          if (state?.kind !== "Held" || (state.cleanup === true && isCleanupOperation(operation))) return undefined;
+          return state.message;
+        },
+        allows: async (namespace) => {
+          const selector = "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined;
+          return selector === undefined || matchesLabels(selector, await wiring.namespaceLabels(namespace));
+        },
+        // An account that showed endpoints once is observed further: orphans remain when the last object is deleted.
+        endpointsWanted: () =>
+          isReady() &&
+          (wiring.dependants.endpoints(key).total > 0 || (store.get(keyOf(object))?.status?.endpoints?.total ?? 0) > 0),
+        detailsWanted: () => isReady() && wiring.dependants.endpoints(key).withVolumes,
+        moneyWanted: isReady,
+        moneyUrgency: () => shared.admission.urgency(key),
+        boundEndpoints: () => wiring.dependants.boundEndpoints(key),
       },
-      onMoneyFailed: () => wiring.onMoney(key),
-      allows: async (namespace) => {
-        const selector = "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined;
-        return selector === undefined || matchesLabels(selector, await wiring.namespaceLabels(namespace));
+      observers: {
+        onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
+        onTask: (taskID) => wiring.onTask(key, taskID),
+        onMoneyRead: (used, startedAt) => {
+          shared.admission.moneyRead(key, used, startedAt);
+          wiring.onMoney(key);
+        },
+        onMoneyFailed: () => wiring.onMoney(key),
+        onCall: (event) => {
+          silence.heard(event);
+          wiring.onCall(key, event);
+        },
+        onObserverError: (error) => {
+          if (isUnauthorized(error)) accounts.unauthorized(key, `the service refuses the key: ${error.message}`);
+        },
       },
       lookup: wiring.lookup,
       resultLookup: wiring.resultLookup(wiring.accountKind, spec),
       clock,
       random: shared.random,
       log: shared.log.child({ account: key }),
-      detailsWanted: () => accounts.get(key)?.state.kind === "Ready" && wiring.dependants.endpoints(key).withVolumes,
-      // What was seen once is watched further: orphans remain when the last object has gone.
-      endpointsWanted: () =>
-        accounts.get(key)?.state.kind === "Ready" &&
-        (wiring.dependants.endpoints(key).total > 0 || (store.get(keyOf(object))?.status?.endpoints?.total ?? 0) > 0),
-      boundEndpoints: () => wiring.dependants.boundEndpoints(key),
-      onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
-      onTask: (taskID) => wiring.onTask(key, taskID),
-      onCallError: (error) => {
-        if (isUnauthorized(error)) accounts.unauthorized(key, `the service refuses the key: ${error.message}`);
-      },
-      onCall: (event) => {
-        silence.heard(event);
-        wiring.onCall(key, event);
-      },
-      held: (operation) => {
-        const state = accounts.get(key)?.state;
-        if (state?.kind !== "Held" || (state.cleanup === true && CLEANUP_OPERATIONS.includes(operation)))
-          return undefined;
-        return state.message;
-      },
     });
     const memory: Memory = { settings, facts, handle, departed: false };
     memories.set(key, memory);
     accounts.set(key, { state: { kind: "Checking" }, handle });
-    await known?.handle.dispose();
+    await known?.handle.close();
     handle.start();
     return { memory, changed: true };
   }
@@ -210,10 +187,6 @@ function createSilenceCount(onSilence: (message: string) => void) {
       if (silent >= SILENT_CALLS) onSilence(`${silent} calls in a row were not answered (${operation}: ${errorKind})`);
     },
   };
-}
-
-function billingOf({ interval, timeZone, settleTime }: Account["spec"]["billing"]): BillingSettings {
-  return { intervalMs: parseDuration(interval), timeZone, settleMs: parseDuration(settleTime) };
 }
 
 function isUnauthorized(error: unknown): error is Error {

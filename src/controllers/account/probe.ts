@@ -1,7 +1,7 @@
 import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
-import type { ServiceClient } from "../../provider/client.ts";
+import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import { ServiceError } from "../../provider/errors.ts";
-import type { EndpointLimits } from "../../provider/wire/limits.ts";
+import type { AccountSession } from "../../provider/types.ts";
 import type { AccountState } from "./registry.ts";
 
 /** What one free call told about the account. */
@@ -23,10 +23,10 @@ const OTHER_MS = 30_000;
 /** A name may come to resolve to another address. */
 const MISCONFIGURED_MS = 60_000;
 
-/** Reads the endpoint limits: the call that costs nothing and shows whether the service answers and takes the key. */
-export async function probeAccount(client: ServiceClient, signal: AbortSignal): Promise<Probe> {
+/** Makes the free call of the session that shows whether the service answers and accepts the key. */
+export async function probeAccount(session: Pick<AccountSession, "probe">, signal: AbortSignal): Promise<Probe> {
   try {
-    const limits = await client.getEndpointLimits({}, { signal, priority: 1 });
+    const limits = await session.probe(signal);
     return {
       state: { kind: "Ready" },
       authenticated: "True",

@@ -2,14 +2,9 @@ import type { LookupFunction } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import type { ServiceClient } from "../../provider/client.ts";
-import type { EndpointSweep } from "../../provider/endpoints/sweep.ts";
-import type { Breaker } from "../../provider/http/breaker.ts";
-import type { Limiter } from "../../provider/http/limiter.ts";
+import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
-import type { AccountBills } from "../../provider/money/spend.ts";
-import type { TaskPoller } from "../../provider/tasks/poller.ts";
-import type { EndpointLimits } from "../../provider/wire/limits.ts";
+import type { AccountSession } from "../../provider/types.ts";
 import type { Allowance, BudgetState } from "../../submission/allowance.ts";
 import type { BudgetSpec } from "./budget.ts";
 import type { MissingEndpoint } from "./vanished.ts";
@@ -27,23 +22,9 @@ export type AccountState =
    */
   | { kind: "Held"; reason: Reason; message: string; cleanup?: boolean };
 
-/** One account as its dependants use it. Replaced as a whole when its spec changes. */
-export type AccountHandle = {
+/** One account as its dependants use it: its session, its budget and who may use it. Replaced when its spec changes. */
+export type AccountHandle = AccountSession & {
   readonly key: AccountKey;
-  readonly baseURL: string;
-  readonly client: ServiceClient;
-  readonly limiter: Pick<Limiter, "waiting">;
-  readonly breaker: Pick<Breaker, "state">;
-  readonly endpoints: EndpointSweep;
-  /** Which generation of the list and read operations is used (Account.spec.endpoints.generation). */
-  readonly generation: "Current" | "Earlier";
-  /**
-   * Under Current, a slow sweep of the earlier generation for what only that one shows (the cluster of a network storage); it
-   * runs only while an endpoint has volumes. undefined under Earlier: `endpoints` shows all.
-   */
-  readonly details: EndpointSweep | undefined;
-  readonly tasks: TaskPoller;
-  readonly bills: AccountBills;
   /** What `spec.budget` leaves; undefined without one. */
   budget(): { spec: BudgetSpec; state: BudgetState; keys: readonly KeyBudget[] | undefined } | undefined;
   /** What new paid work has to wait for. */
@@ -51,13 +32,10 @@ export type AccountHandle = {
   readonly maxSpeechCharacters: number;
   /** Judges every address that a result is copied from. */
   readonly resultLookup: LookupFunction;
-  limits(): EndpointLimits | undefined;
   /** How many endpoints are bound to the account when nothing shows that the key sees them; else 0 (countVanished). */
   vanished(missing?: MissingEndpoint): number;
   /** Whether objects of a namespace may use the account (ClusterAccount.spec.allowedNamespaces). */
   allows(namespace: string): Promise<boolean>;
-  /** Ends what runs for the account; calls under way fail. */
-  dispose(): Promise<void>;
 };
 
 export type Resolved =
@@ -97,7 +75,7 @@ const LABELS_AGAIN_MS = 31_000;
 export type AccountEntry = {
   state: AccountState;
   handle: AccountHandle | undefined;
-  /** What `handle.limits` gives. */
+  /** The endpoint parameter limits that the probe read last. */
   limits?: EndpointLimits | undefined;
 };
 

@@ -41,7 +41,7 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
   const { generation } = object.metadata;
   const previous = object.status;
   const base: AccountStatus = previous ?? { conditions: [] };
-  const limits = outcome.kind === "Probed" ? (outcome.probe.limits ?? base.limits) : base.limits;
+  const limits = outcome.kind === "Probed" ? (outcome.probe.limits?.reported ?? base.limits) : base.limits;
   const inUse: ConditionUpdate[] = users === undefined ? [] : [{ type: "Ready", status: "False", ...inUseBy(users) }];
   const updates = [
     ...updatesOf(outcome).filter(({ type }) => users === undefined || type !== "Ready"),

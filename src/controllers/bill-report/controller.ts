@@ -4,7 +4,6 @@ import { parseDuration } from "../../api/v1alpha1/duration.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import { ServiceError } from "../../provider/errors.ts";
-import { billsOfPeriod } from "../../provider/money/period.ts";
 import type { Range } from "../../provider/money/ranges.ts";
 import { createTally } from "../../provider/money/tally.ts";
 import { type TimeZone, timeZone } from "../../provider/money/time-zone.ts";
@@ -89,7 +88,7 @@ export function createBillReportReconciler(
     const { spec, status } = report;
     const now = clock.now();
     const intervalMs = Math.max(MIN_REFRESH_MS, parseDuration(spec.refreshInterval));
-    const { timeZone: name, settleMs } = account.bills.settings();
+    const { timeZone: name, settleMs } = account.money.settings();
     let zone: TimeZone;
     try {
       zone = timeZone(name);
@@ -132,15 +131,14 @@ export function createBillReportReconciler(
 
   async function read({ report, account, zone, range, store, now, signal }: ReadOptions) {
     const { cycle, category, productName, exportTo, output } = report.spec;
-    const { reader, settings } = account.bills;
+    const { money } = account;
     const tally = createTally();
     const bills = tallied(
-      billsOfPeriod({
-        reader,
+      money.bills({
         query: { cycle, category, productName },
         period: range,
         zone,
-        closedBefore: (now - settings().settleMs) / 1000,
+        closedBefore: (now - money.settings().settleMs) / 1000,
         signal,
       }),
       tally,

@@ -36,15 +36,15 @@ export async function judgeAbsence(input: AbsenceInput, seenByKey: boolean): Pro
       message: `The service does not show endpoint ${endpointID} yet, which was created a moment ago`,
     };
   }
-  if (!account.endpoints.gone(endpointID)) await account.endpoints.next(signal);
-  if (account.endpoints.shown().some(({ id }) => id === endpointID)) {
+  if (!account.endpoints.observed.gone(endpointID)) await account.endpoints.observed.next(signal);
+  if (account.endpoints.observed.shown().some(({ id }) => id === endpointID)) {
     return {
       kind: "Unproven",
       message: `A read does not find endpoint ${endpointID}, but the list shows it`,
       againMs: CONTRADICTION_MS,
     };
   }
-  if (!account.endpoints.gone(endpointID)) {
+  if (!account.endpoints.observed.gone(endpointID)) {
     return {
       kind: "Unproven",
       message: `The service does not know endpoint ${endpointID}; it counts as gone when two complete lists do not show it`,

@@ -11,7 +11,7 @@ import { createEndpoint, updateEndpoint } from "./apply.ts";
 import type { Claimed, Claims } from "./claims.ts";
 import { type DesiredEndpoint, referencesHash } from "./desired.ts";
 import { type Difference, differences, ignoredFields } from "./drift.ts";
-import { completed, isResuming, isSettled, isSettling, read } from "./observe.ts";
+import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
 import { type Binding, notAppliedOf, type Plan } from "./plan.ts";
 import type { Refusals } from "./refusals.ts";
 import type { UpdateRounds } from "./rounds.ts";
@@ -206,7 +206,7 @@ async function readAfterWrite(
   endpointID: string,
 ): Promise<EndpointRecord | undefined> {
   try {
-    const record = await read(account, endpointID, signal);
+    const record = await account.endpoints.read(endpointID, signal);
     return record && (await completed(account, endpoint, record, "Now", signal));
   } catch (error) {
     log.info({ endpointID, reason: String(error) }, "not readable right after the write");

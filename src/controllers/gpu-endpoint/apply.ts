@@ -4,9 +4,8 @@ import { rfc3339 } from "../../clock.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import { submitOnce } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import { hashOf } from "../hash.ts";
 import { assertPresent, type Kind, type Shared } from "../shared.ts";
-import { createBody, type DesiredEndpoint, updateBody } from "./desired.ts";
+import { type DesiredEndpoint, requestHash } from "./desired.ts";
 
 export type Created = { endpointID: string; submission: Submission };
 
@@ -30,13 +29,12 @@ export type CreateInput = {
 export async function createEndpoint(input: CreateInput, desired: DesiredEndpoint): Promise<Created> {
   const { shared, account, kind, endpoint, context } = input;
   const { name, namespace, uid = "" } = endpoint.metadata;
-  const body = createBody(desired);
-  const specHash = hashOf(body);
+  const specHash = requestHash(desired);
   const attempt = (endpoint.status?.submission?.attempt ?? 0) + 1;
   const result = await submitOnce(shared, {
     intent: { kind: "GpuEndpoint", key: `${namespace}/${name}`, uid, operation: "createEndpoint", attempt, specHash },
     assertWanted: () => assertPresent(kind, endpoint),
-    send: (options) => account.client.createEndpoint(body, { ...options, hidden: hiddenValues(desired) }),
+    send: (options) => account.endpoints.create(desired, options),
     outcomeOf: ({ id }) => ({ endpointID: id }),
     maxCommitMs: COMMIT_MS,
     signal: context.signal,
@@ -47,7 +45,7 @@ export async function createEndpoint(input: CreateInput, desired: DesiredEndpoin
   return { endpointID: result.value.id, submission: { id, specHash, attempt, state: "Accepted", time } };
 }
 
-/** Idempotent: a full body, sent only while this process surely leads. */
+/** Idempotent; sent only while this process surely leads. */
 export async function updateEndpoint(
   shared: Shared,
   account: AccountHandle,
@@ -55,18 +53,8 @@ export async function updateEndpoint(
   desired: DesiredEndpoint,
   { signal }: ReconcileContext,
 ): Promise<void> {
-  try {
-    await account.client.updateEndpoint(updateBody(endpointID, desired), {
-      signal,
-      hidden: hiddenValues(desired),
-      beforeSend: async () => shared.assertLeading(),
-    });
-  } finally {
-    // Whether or not the answer came.
-    account.endpoints.wrote(endpointID);
-    account.details?.forget(endpointID);
-  }
+  await account.endpoints.update(endpointID, desired, {
+    signal,
+    beforeSend: async () => shared.assertLeading(),
+  });
 }
-
-/** What no error may show, should the service quote what it was sent. */
-const hiddenValues = ({ env }: DesiredEndpoint) => env.filter(({ secret }) => secret).map(({ value }) => value);

@@ -1,74 +1,46 @@
-import { DEFAULT_LOCAL_VOLUME_GB } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { LimitField } from "../../provider/wire/endpoints-v1.ts";
-import type { EndpointLimits } from "../../provider/wire/limits.ts";
+import type { EndpointLimits, LimitName } from "../../provider/endpoints/limits.ts";
 import type { DesiredEndpoint } from "./desired.ts";
 
-type RangeRule = {
-  field: string;
-  value: number;
-  min: LimitField;
-  max: LimitField;
-};
+type RangeRule = { field: string; value: number; limit: LimitName };
 
 /**
- * What of the endpoint lies outside the account's limits (interface: Endpoint parameter limits), one sentence a field;
- * empty when all is well or a limit is not known. Zero workers are always allowed for a suspended endpoint, and what an
- * update does not send is not held against it.
+ * The fields that lie outside the account's limits (interface: Endpoint parameter limits), one sentence per field. A limit
+ * that the service does not show allows every value. A suspended endpoint may have zero workers. An update does not send
+ * rootfsSizeGB, so its limit counts for a create only.
  */
 export function outOfRange(
   desired: DesiredEndpoint,
-  limits: EndpointLimits,
+  { ranges }: EndpointLimits,
   suspended: boolean,
   operation: "create" | "update",
 ): string[] {
   const { workers, policy } = desired;
   const rules: RangeRule[] = [
-    {
-      field: "workers.idleTimeoutSeconds",
-      value: workers.idleTimeoutSeconds,
-      min: "minFreeTimeout",
-      max: "maxFreeTimeout",
-    },
-    {
-      field: "workers.maxConcurrency",
-      value: workers.maxConcurrency,
-      min: "minConcurrencyNum",
-      max: "maxConcurrencyNum",
-    },
-    { field: "workers.gpus", value: workers.gpus, min: "minGPUNum", max: "maxGPUNum" },
+    { field: "workers.idleTimeoutSeconds", value: workers.idleTimeoutSeconds, limit: "workers.idleTimeoutSeconds" },
+    { field: "workers.maxConcurrency", value: workers.maxConcurrency, limit: "workers.maxConcurrency" },
+    { field: "workers.gpus", value: workers.gpus, limit: "workers.gpus" },
     {
       field: "workers.requestTimeoutSeconds",
       value: workers.requestTimeoutSeconds,
-      min: "minRequestTimeout",
-      max: "maxRequestTimeout",
+      limit: "workers.requestTimeoutSeconds",
     },
-    policy.type === "queue"
-      ? { field: "policy.value", value: policy.value, min: "minQueueWaitTime", max: "maxQueueWaitTime" }
-      : { field: "policy.value", value: policy.value, min: "minRequestNum", max: "maxRequestNum" },
+    { field: "policy.value", value: policy.value, limit: `policy.${policy.type}` },
   ];
-  if (operation === "create") {
-    rules.push({ field: "rootfsSizeGB", value: desired.rootfsSizeGB, min: "minRootfsSize", max: "maxRootfsSize" });
-  }
+  if (operation === "create") rules.push({ field: "rootfsSizeGB", value: desired.rootfsSizeGB, limit: "rootfsSizeGB" });
   if (!suspended) {
     rules.unshift(
-      { field: "workers.min", value: workers.min, min: "minWorkerNum", max: "maxWorkerNum" },
-      { field: "workers.max", value: workers.max, min: "minWorkerNum", max: "maxWorkerNum" },
+      { field: "workers.min", value: workers.min, limit: "workers" },
+      { field: "workers.max", value: workers.max, limit: "workers" },
     );
   }
   for (const [index, volume] of desired.volumes.entries()) {
     if (volume.type !== "local") continue;
-    rules.push({
-      field: `volumes[${index}].sizeGB`,
-      value: volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB,
-      min: "minLocalVolumeSize",
-      max: "maxLocalVolumeSize",
-    });
+    rules.push({ field: `volumes[${index}].sizeGB`, value: volume.sizeGB, limit: "volumes.sizeGB" });
   }
-  return rules.flatMap(({ field, value, min, max }) => {
-    const low = limits[min];
-    const high = limits[max];
-    const below = low !== undefined && value < low;
-    const above = high !== undefined && value > high;
-    return below || above ? [`${field} is ${value}, allowed is ${low ?? "any"} to ${high ?? "any"}`] : [];
+  return rules.flatMap(({ field, value, limit }) => {
+    const { min, max } = ranges[limit];
+    const below = min !== undefined && value < min;
+    const above = max !== undefined && value > max;
+    return below || above ? [`${field} is ${value}, allowed is ${min ?? "any"} to ${max ?? "any"}`] : [];
   });
 }

@@ -1,6 +1,6 @@
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
-import type { KeySession } from "../../provider/endpoints/sweep.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
@@ -11,7 +11,7 @@ import { type Absence, judgeAbsence } from "./absence.ts";
 import { updateEndpoint } from "./apply.ts";
 import { desiredEndpoint } from "./desired.ts";
 import { withIgnored } from "./drift.ts";
-import { completed, read } from "./observe.ts";
+import { completed } from "./observe.ts";
 
 /** What came of a step of cleaning up. */
 export type CleanedUp =
@@ -44,7 +44,7 @@ const LOOK_AGAIN_MS = 2_000;
 export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Promise<CleanedUp> {
   const { shared, account, endpoint, endpointID, context } = input;
   const { uid = "" } = endpoint.metadata;
-  const found = await read(account, endpointID, context.signal);
+  const found = await account.endpoints.read(endpointID, context.signal);
   if (found === undefined) return absent(await judgeAbsence({ ...input, signal: context.signal }, false));
   const before = sent.get(uid);
   if (isZero(found)) return scaled(found, before !== undefined);
@@ -52,7 +52,7 @@ export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Prom
   if (before !== undefined && now < before.lastAt + repeatMs(before.count)) return unscaled(found, before, now);
 
   const record = await completed(account, endpoint, found, "Now", context.signal);
-  const zero = { ...record, workerConfig: { ...record.workerConfig, min: 0, max: 0 } };
+  const zero = { ...record, scaling: { ...record.scaling, min: 0, max: 0 } };
   const desired = withIgnored(
     desiredEndpoint(endpoint, shared.clusterUID, []),
     zero,
@@ -62,12 +62,12 @@ export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Prom
   const accepted = { count: (before?.count ?? 0) + 1, lastAt: shared.clock.monotonic() };
   sent.set(uid, accepted);
 
-  const after = await read(account, endpointID, context.signal);
+  const after = await account.endpoints.read(endpointID, context.signal);
   if (after === undefined) return absent(await judgeAbsence({ ...input, signal: context.signal }, false));
   return isZero(after) ? scaled(after, true) : unscaled(after, accepted, accepted.lastAt);
 }
 
-const isZero = ({ workerConfig: { min, max } }: EndpointRecord) => min === 0 && max === 0;
+const isZero = ({ scaling: { min, max } }: EndpointRecord) => min === 0 && max === 0;
 
 /** 10 s after the first update without effect, then twice as long each time, at most 10 minutes. */
 const repeatMs = (count: number) => Math.min(LONGEST_REPEAT_MS, FIRST_REPEAT_MS * 2 ** (count - 1));
@@ -80,11 +80,11 @@ function scaled({ id, workers }: EndpointRecord, byUs: boolean): CleanedUp {
 
 /** The pauses between reads grow with the time since the update, and end when it is repeated. */
 function unscaled(
-  { id, workerConfig }: EndpointRecord,
+  { id, scaling }: EndpointRecord,
   { count, lastAt }: { count: number; lastAt: number },
   now: number,
 ): CleanedUp {
-  const shown = `${workerConfig.min ?? "unknown"}/${workerConfig.max ?? "unknown"}`;
+  const shown = `${scaling.min ?? "unknown"}/${scaling.max ?? "unknown"}`;
   const message = `The service accepted the update of endpoint ${id} to workers 0/0 (min/max), but still shows ${shown}; the update is repeated with backoff (sent ${count} times)`;
   const repeatInMs = lastAt + repeatMs(count) - now;
   return { kind: "Wait", message, againMs: Math.min(repeatInMs, Math.max(LOOK_AGAIN_MS, now - lastAt)) };
@@ -108,11 +108,11 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
   const { shared, account, endpoint, endpointID, context } = input;
   const { uid = "" } = endpoint.metadata;
   const before = sent.get(uid);
-  const session = account.endpoints.session();
-  const found = await read(account, endpointID, context.signal);
+  const { endpoints } = account;
+  const session = endpoints.observed.session();
+  const found = await endpoints.read(endpointID, context.signal);
   if (found === undefined) return deleted(input, before);
-  const { deleteEndpoint } = account.client;
-  if (deleteEndpoint === undefined) {
+  if (endpoints.delete === undefined) {
     const message = "deletionPolicy is Delete, and the account has no endpoints.deleteOperation: set it";
     return { kind: "Blocked", reason: "DeleteNotConfigured", message };
   }
@@ -120,16 +120,14 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
   if (before !== undefined && now - before.at < SEND_AGAIN_MS) return beingDeleted(found);
   let notFound = false;
   try {
-    await deleteEndpoint({ endpointID }, { signal: context.signal, beforeSend: async () => shared.assertLeading() });
+    await endpoints.delete(endpointID, { signal: context.signal, beforeSend: async () => shared.assertLeading() });
     sent.set(uid, { at: now, session });
   } catch (error) {
     if (isUnknownDelivery(error)) sent.set(uid, { at: Number.NEGATIVE_INFINITY, session }); // may be sent again at once
     if (!(error instanceof ServiceError) || error.kind !== "NotFound") throw error;
     notFound = true;
-  } finally {
-    account.endpoints.wrote(endpointID);
   }
-  const after = await read(account, endpointID, context.signal);
+  const after = await account.endpoints.read(endpointID, context.signal);
   if (after === undefined) return deleted(input, sent.get(uid));
   if (!notFound) return beingDeleted(after);
   const message = `the account's endpoints.deleteOperation was answered with "not found", but endpoint ${endpointID} is there: correct it`;
@@ -138,7 +136,7 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
 
 /** The key that showed the endpoint before its deletion was sent evidently sees it: then its absence is the deletion. */
 async function deleted(input: CleanUpInput, by: { session: KeySession } | undefined): Promise<CleanedUp> {
-  const seenByKey = by !== undefined && by.session === input.account.endpoints.session();
+  const seenByKey = by !== undefined && by.session === input.account.endpoints.observed.session();
   const absence = await judgeAbsence({ ...input, signal: input.context.signal }, seenByKey);
   if (absence.kind !== "Proven" || by === undefined) return absent(absence);
   return { kind: "Done", note: { reason: "Deleted", text: `Deleted endpoint ${input.endpointID}` } };

@@ -1,7 +1,6 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ServiceError } from "../../provider/errors.ts";
-import { hashOf } from "../hash.ts";
 import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
 import { failureOf, isUnknownDelivery } from "../service-failure.ts";
 import {
@@ -16,7 +15,7 @@ import {
   REMOTE_REFUSAL_MS,
   unclaimed,
 } from "./act.ts";
-import { appNameOf, type DesiredEndpoint, desiredEndpoint, referencesHash, updateBody } from "./desired.ts";
+import { appNameOf, type DesiredEndpoint, desiredEndpoint, desiredHash, referencesHash } from "./desired.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
 import { type Binding, MAX_ROUNDS, planEndpoint } from "./plan.ts";
 import { boundAccount, type Written } from "./status.ts";
@@ -84,7 +83,7 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
   const { shared, endpoint, account, rounds } = input;
   const { uid = "" } = endpoint.metadata;
   const now = shared.clock.now();
-  const wish = hashOf(updateBody("", desired));
+  const wish = desiredHash(desired);
   const history = (field: DriftField) => rounds.history(uid, wish, field, now);
   // A new generation that asks for nothing else at the remote (a policy was changed) has been applied already.
   const referencesNow = referencesHash(endpoint, desired.env);
@@ -100,7 +99,7 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     spec: endpoint.spec,
     desired,
     binding,
-    limits: account.limits(),
+    limits: account.endpoints.limits(),
     applied,
     resuming: isResuming(endpoint),
     history,

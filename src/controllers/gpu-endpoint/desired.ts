@@ -1,32 +1,13 @@
 import { createHash } from "node:crypto";
-import {
-  DEFAULT_LOCAL_VOLUME_GB,
-  type EndpointVolume,
-  type GpuEndpoint,
-  type GpuEndpointSpec,
-} from "../../api/v1alpha1/gpu-endpoint.ts";
+import { DEFAULT_LOCAL_VOLUME_GB, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { EndpointSpec, EndpointVariable } from "../../provider/types.ts";
 import { hashOf } from "../hash.ts";
 
-/** A variable as it is sent. `secret`: it came from a Secret or a ConfigMap, and is never shown. */
-export type ResolvedEnv = { name: string; value: string; secret: boolean };
+/** A variable with its value. `secret`: the value comes from a Secret or a ConfigMap and is never shown. */
+export type ResolvedEnv = EndpointVariable;
 
 /** The spec with its references resolved and its defaults filled in: what the remote is to be. */
-export type DesiredEndpoint = {
-  name: string;
-  appName: string;
-  products: string[];
-  image: string;
-  command: string;
-  registryAuthID: string;
-  port: number;
-  workers: GpuEndpointSpec["workers"];
-  policy: GpuEndpointSpec["policy"];
-  rootfsSizeGB: number;
-  volumes: EndpointVolume[];
-  clusterID: string;
-  env: ResolvedEnv[];
-  healthPath: string;
-};
+export type DesiredEndpoint = EndpointSpec;
 
 const NAME_LENGTH = 220;
 const APP_NAME_LENGTH = 63;
@@ -61,7 +42,9 @@ export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: 
     workers: spec.suspend ? { ...spec.workers, min: 0, max: 0 } : spec.workers,
     policy: spec.policy,
     rootfsSizeGB: spec.rootfsSizeGB,
-    volumes: spec.volumes ?? [],
+    volumes: (spec.volumes ?? []).map((volume) =>
+      volume.type === "local" ? { ...volume, sizeGB: volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB } : volume,
+    ),
     clusterID: spec.clusterID ?? "",
     env,
     healthPath: spec.healthCheck.path,
@@ -77,47 +60,20 @@ export function referencesHash(endpoint: GpuEndpoint, env: readonly ResolvedEnv[
   return values.length === 0 ? undefined : hashOf([endpoint.metadata.uid, values]);
 }
 
-/** The parameters of create and update share a shape (interface: both operations). */
-function parameters(desired: DesiredEndpoint) {
-  const { workers } = desired;
-  return {
-    name: desired.name,
-    workerConfig: {
-      minNum: workers.min,
-      maxNum: workers.max,
-      freeTimeout: workers.idleTimeoutSeconds,
-      maxConcurrent: workers.maxConcurrency,
-      gpuNum: workers.gpus,
-      requestTimeout: workers.requestTimeoutSeconds,
-    },
-    ports: [{ port: String(desired.port) }],
-    policy: { type: desired.policy.type, value: desired.policy.value },
-    image: {
-      image: desired.image,
-      ...(desired.registryAuthID === "" ? {} : { authId: desired.registryAuthID }),
-      ...(desired.command === "" ? {} : { command: desired.command }),
-    },
-    volumeMounts: desired.volumes.map((volume) =>
-      volume.type === "network"
-        ? { type: volume.type, id: volume.id, mountPath: volume.mountPath }
-        : { type: volume.type, size: volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB, mountPath: volume.mountPath },
-    ),
-    ...(desired.clusterID === "" ? {} : { clusterID: desired.clusterID }),
-    envs: desired.env.map(({ name, value }) => ({ key: name, value })),
-    healthy: { path: desired.healthPath },
-  };
+/**
+ * Tells one desired endpoint from another: a hash of all that an update sends. appName, products and rootfsSizeGB are not
+ * part of it.
+ */
+export function desiredHash({ appName: _a, products: _p, rootfsSizeGB: _r, ...updatable }: DesiredEndpoint): string {
+  return hashOf({ ...updatable, env: variables(updatable.env) });
 }
 
-export function createBody(desired: DesiredEndpoint) {
-  return {
-    ...parameters(desired),
-    appName: desired.appName,
-    products: desired.products.map((id) => ({ id })),
-    rootfsSize: desired.rootfsSizeGB,
-  };
+/** A hash of all that a create sends. */
+export function requestHash({ env, ...sent }: DesiredEndpoint): string {
+  return hashOf({ ...sent, env: variables(env) });
 }
 
-/** Built from the spec alone: an update replaces every parameter (interface: "All parameters must be passed in full"). */
-export function updateBody(endpointID: string, desired: DesiredEndpoint) {
-  return { id: endpointID, ...parameters(desired) };
+/** Where a value comes from is not sent. */
+function variables(env: readonly ResolvedEnv[]) {
+  return env.map(({ name, value }) => ({ name, value }));
 }

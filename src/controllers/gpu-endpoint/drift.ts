@@ -3,10 +3,10 @@ import {
   type DriftField,
   driftFields,
   type EndpointDrift,
-  type EndpointVolume,
   type GpuEndpointSpec,
 } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import type { EndpointVolume } from "../../provider/types.ts";
 import type { DesiredEndpoint } from "./desired.ts";
 
 export type Difference = EndpointDrift & {
@@ -67,32 +67,32 @@ const FIELDS: readonly FieldRule[] = [
   rule(
     "workers.min",
     (d) => d.workers.min,
-    (r) => r.workerConfig.min,
+    (r) => r.scaling.min,
   ),
   rule(
     "workers.max",
     (d) => d.workers.max,
-    (r) => r.workerConfig.max,
+    (r) => r.scaling.max,
   ),
   rule(
     "workers.idleTimeoutSeconds",
     (d) => d.workers.idleTimeoutSeconds,
-    (r) => r.workerConfig.idleTimeout,
+    (r) => r.scaling.idleTimeout,
   ),
   rule(
     "workers.maxConcurrency",
     (d) => d.workers.maxConcurrency,
-    (r) => r.workerConfig.maxConcurrency,
+    (r) => r.scaling.maxConcurrency,
   ),
   rule(
     "workers.gpus",
     (d) => d.workers.gpus,
-    (r) => r.workerConfig.gpus,
+    (r) => r.scaling.gpus,
   ),
   rule(
     "workers.requestTimeoutSeconds",
     (d) => d.workers.requestTimeoutSeconds,
-    (r) => r.workerConfig.requestTimeout,
+    (r) => r.scaling.requestTimeout,
   ),
   rule(
     "policy.type",
@@ -156,8 +156,8 @@ export function differences(
     if (observed === undefined || wanted === observed) continue;
     found.push({ field, desired: String(wanted), observed: String(observed), remediable });
   }
-  // The current generation shows one product, the earlier one all of them.
-  const products = [...new Set([record.productID, ...(record.earlier?.products ?? [])])].filter((id) => id !== "");
+  // The service may show one product, or all of them.
+  const products = [...new Set([record.productID, ...(record.details?.products ?? [])])].filter((id) => id !== "");
   if (products.some((id) => !desired.products.includes(id))) {
     found.push({
       field: "products",
@@ -183,7 +183,7 @@ export function withIgnored(
   ignored: readonly DriftField[],
 ): DesiredEndpoint {
   const owns = (field: DriftField) => ignored.some((path) => field === path || field.startsWith(`${path}.`));
-  const { workerConfig: observed } = record;
+  const { scaling: observed } = record;
   const keep = <T>(field: DriftField, wanted: T, theirs: T | undefined): T =>
     owns(field) && theirs !== undefined ? theirs : wanted;
   return {
@@ -223,18 +223,12 @@ function policyType(observed: string, wanted: DesiredEndpoint["policy"]["type"])
 function volumeOf(volume: EndpointRecord["volumes"][number]): EndpointVolume[] {
   if (volume.type === "network") return [{ type: "network", id: volume.id, mountPath: volume.mountPath }];
   if (volume.type !== "local") return [];
-  return [
-    {
-      type: "local",
-      mountPath: volume.mountPath,
-      ...(volume.sizeGB === undefined ? {} : { sizeGB: volume.sizeGB }),
-    },
-  ];
+  return [{ type: "local", mountPath: volume.mountPath, sizeGB: volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB }];
 }
 
 /** Only where network storage is mounted is its cluster shown (interface: clusterID); otherwise it cannot differ. */
 function clusterOf(record: EndpointRecord): string | undefined {
-  return record.volumes.some(({ type }) => type === "network") ? record.earlier?.clusterID || undefined : undefined;
+  return record.volumes.some(({ type }) => type === "network") ? record.details?.clusterID || undefined : undefined;
 }
 
 /** Order has no meaning. A size that this read does not show cannot differ. */
@@ -242,8 +236,7 @@ function volumesDifference(desired: DesiredEndpoint, record: EndpointRecord): Di
   const shown = new Map(record.volumes.map((volume) => [volume.mountPath, volume.sizeGB]));
   const wanted = desired.volumes.map((volume) => {
     if (volume.type === "network") return volumeText(volume);
-    const sizeGB =
-      shown.has(volume.mountPath) && shown.get(volume.mountPath) === undefined ? undefined : sizeOf(volume);
+    const sizeGB = shown.has(volume.mountPath) && shown.get(volume.mountPath) === undefined ? undefined : volume.sizeGB;
     return volumeText({ ...volume, sizeGB });
   });
   const observed = record.volumes.map(volumeText);
@@ -252,8 +245,6 @@ function volumesDifference(desired: DesiredEndpoint, record: EndpointRecord): Di
   if (want === have) return undefined;
   return { field: "volumes", desired: want.slice(0, 4096), observed: have.slice(0, 4096), remediable: true };
 }
-
-const sizeOf = (volume: { sizeGB?: number | undefined }) => volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB;
 
 function volumeText(volume: { type: string; id?: string; sizeGB?: number | undefined; mountPath: string }): string {
   if (volume.type === "network") return `network ${volume.id} at ${volume.mountPath}`;

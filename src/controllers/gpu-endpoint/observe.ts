@@ -1,8 +1,8 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
-import { type EndpointRecord, withEarlier } from "../../provider/endpoints/endpoint-record.ts";
-import { ServiceError } from "../../provider/errors.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { type Binding, LOOKUP_MS } from "./plan.ts";
@@ -42,37 +42,38 @@ export async function observeBinding(facts: BindingFacts): Promise<Binding> {
  * create counts as never happened, the whole list is read once more and compared name by name.
  */
 async function searchCreated({ account, appName, unknownForMs, signal }: BindingFacts) {
-  const found = (await lookUp(account, appName, signal)) ?? account.endpoints.byAppName(appName);
+  const found = (await account.endpoints.find(appName, signal)) ?? account.endpoints.observed.byAppName(appName);
   if (found !== undefined || unknownForMs < LOOKUP_MS) return found;
-  await account.endpoints.next(signal);
-  return account.endpoints.byAppName(appName);
+  await account.endpoints.observed.next(signal);
+  return account.endpoints.observed.byAppName(appName);
 }
 
 async function observeUnbound({ endpoint, account, appName, signal }: BindingFacts): Promise<Binding> {
   const { adoption } = endpoint.spec;
   if (adoption !== undefined) {
-    const record = await read(account, adoption.endpointID, signal);
+    const record = await account.endpoints.read(adoption.endpointID, signal);
     const adopt = record === undefined ? "NotFound" : await completed(account, endpoint, record, "Now", signal);
     return { kind: "Unbound", candidate: undefined, adopt };
   }
   // One sweep shows every app name of the account, so 2,000 new objects cost pages, not 2,000 searches. A name that a
   // person chose may have been taken a moment ago by somebody else: it is searched for.
-  await account.endpoints.first(signal);
-  const known = account.endpoints.byAppName(appName);
-  const candidate = known ?? (endpoint.spec.appName === undefined ? undefined : await lookUp(account, appName, signal));
+  await account.endpoints.observed.first(signal);
+  const known = account.endpoints.observed.byAppName(appName);
+  const candidate =
+    known ?? (endpoint.spec.appName === undefined ? undefined : await account.endpoints.find(appName, signal));
   return { kind: "Unbound", candidate, adopt: undefined };
 }
 
 async function observeBound(facts: BindingFacts, endpointID: string): Promise<Binding> {
   const { endpoint, account, now, signal } = facts;
-  const swept = account.endpoints.get(endpointID);
+  const swept = account.endpoints.observed.get(endpointID);
   if (swept !== undefined && facts.fresh !== true && !needsFreshRead(endpoint, swept, now)) {
     const record = await completed(account, endpoint, swept, "Remembered", signal);
     return { kind: "Bound", endpointID, record, fresh: false, provenGone: false };
   }
-  const record = await read(account, endpointID, signal);
+  const record = await account.endpoints.read(endpointID, signal);
   if (record === undefined) {
-    const provenGone = account.endpoints.gone(endpointID) && !isNew(endpoint, now);
+    const provenGone = account.endpoints.observed.gone(endpointID) && !isNew(endpoint, now);
     return { kind: "Bound", endpointID, record: undefined, fresh: true, provenGone };
   }
   const settlingOnly = facts.fresh !== true && isApplied(endpoint) && reconcileRequest(endpoint) === undefined;
@@ -84,17 +85,9 @@ export function isApplied(endpoint: GpuEndpoint): boolean {
   return endpoint.status?.appliedGeneration === endpoint.metadata.generation;
 }
 
-export function isServing(record: EndpointRecord): boolean {
-  return record.status.error === "" && (record.status.status === "running" || record.status.status === "serving");
-}
-
-export function readyWorkers(record: EndpointRecord): number {
-  return record.workers.filter((worker) => ["ready", "running"].includes(worker.status.status)).length;
-}
-
 /** Serves with as many workers as asked for, or without any when none is: nothing more is expected to change by itself. */
 export function isSettled(record: EndpointRecord): boolean {
-  const { min = 0, max } = record.workerConfig;
+  const { min = 0, max } = record.scaling;
   if (!isServing(record)) return false;
   return max === 0 ? record.workers.length === 0 : readyWorkers(record) >= min;
 }
@@ -129,43 +122,7 @@ function needsFreshRead(endpoint: GpuEndpoint, swept: EndpointRecord, now: numbe
   return isSettling(endpoint, now) && (differed || !isSettled(swept));
 }
 
-/**
- * The record, fresh and shared with the sweep, in the account's generation; undefined when the service does not know the
- * id.
- * @throws ServiceError; also when the response shows another endpoint, which says nothing about this one
- */
-export async function read(
-  account: AccountHandle,
-  endpointID: string,
-  signal: AbortSignal,
-): Promise<EndpointRecord | undefined> {
-  const session = account.endpoints.session();
-  const operation = account.generation === "Earlier" ? "getEndpointEarlier" : "getEndpoint";
-  try {
-    const record =
-      operation === "getEndpointEarlier"
-        ? await account.client.getEndpointEarlier({ id: endpointID }, { signal })
-        : await account.client.getEndpoint({ endpointID }, { signal });
-    if (record.id !== endpointID) {
-      throw new ServiceError({
-        operation,
-        kind: "UnreadableResponse",
-        delivery: "Unknown",
-        message: `endpoint ${endpointID} was asked for, and the response shows another endpoint`,
-      });
-    }
-    account.endpoints.observe(record, session);
-    return record;
-  } catch (error) {
-    if (error instanceof ServiceError && error.kind === "NotFound") return undefined;
-    throw error;
-  }
-}
-
-/**
- * The record with what only the earlier generation shows, where that matters: of endpoints with volumes. `Now` reads it,
- * `Remembered` takes what the account's slow sweep saw last.
- */
+/** The record with all that the service can show. Only an endpoint with volumes has fields that a plain read lacks. */
 export async function completed(
   account: AccountHandle,
   { spec }: GpuEndpoint,
@@ -173,38 +130,6 @@ export async function completed(
   when: "Now" | "Remembered",
   signal: AbortSignal,
 ): Promise<EndpointRecord> {
-  const { details, client } = account;
-  if (details === undefined || (record.volumes.length === 0 && (spec.volumes ?? []).length === 0)) return record;
-  if (when === "Now") details.observe(await client.getEndpointEarlier({ id: record.id }, { signal }));
-  else await details.first(signal).catch(() => undefined); // the sweep has told; what it does not show cannot differ
-  const earlier = details.get(record.id);
-  return earlier === undefined ? record : withEarlier(record, earlier);
-}
-
-/** Searches the list for exactly this app name; `keyword` only narrows it (what it matches is not shown). */
-export async function lookUp(
-  account: AccountHandle,
-  appName: string,
-  signal: AbortSignal,
-): Promise<EndpointRecord | undefined> {
-  if (account.generation === "Earlier") {
-    // This list knows no search, so everybody who looks for something shares one pass over it.
-    await account.endpoints.next(signal);
-    return account.endpoints.byAppName(appName);
-  }
-  const session = account.endpoints.session();
-  let cursor: string | undefined;
-  do {
-    const page = await account.client.listEndpoints(
-      { keyword: appName, limit: 100, ...(cursor === undefined ? {} : { cursor }) },
-      { signal },
-    );
-    const found = page.data.find((record) => record.appName === appName);
-    if (found !== undefined) {
-      account.endpoints.observe(found, session);
-      return found;
-    }
-    cursor = page.hasMore && page.nextCursor !== "" && page.nextCursor !== cursor ? page.nextCursor : undefined;
-  } while (cursor !== undefined);
-  return undefined;
+  const hasVolumes = record.volumes.length > 0 || (spec.volumes ?? []).length > 0;
+  return hasVolumes ? account.endpoints.complete(record, when, signal) : record;
 }

@@ -55,6 +55,6 @@ export function findOrphans(records: Iterable<EndpointRecord>, known: KnownEndpo
 }
 
 /** Whether the endpoint may cost money for workers: it is not scaled to 0/0, or a worker is still there. */
-export function canRunWorkers({ workerConfig, workers }: EndpointRecord): boolean {
-  return workerConfig.max !== 0 || workers.length > 0;
+export function canRunWorkers({ scaling, workers }: EndpointRecord): boolean {
+  return scaling.max !== 0 || workers.length > 0;
 }

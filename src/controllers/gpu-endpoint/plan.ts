@@ -2,7 +2,7 @@ import type { DriftField, GpuEndpointSpec } from "../../api/v1alpha1/gpu-endpoin
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
-import type { EndpointLimits } from "../../provider/wire/limits.ts";
+import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import { outOfRange } from "./checks.ts";
 import type { DesiredEndpoint } from "./desired.ts";
 import { ADOPTED_KEEP, type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";

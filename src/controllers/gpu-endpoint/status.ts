@@ -4,9 +4,10 @@ import { type AccountRef, ANNOTATIONS, GROUP } from "../../api/v1alpha1/meta.ts"
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import { withoutValues } from "../../provider/errors.ts";
 import type { Difference } from "./drift.ts";
-import { isServing, isSettling, readyWorkers } from "./observe.ts";
+import { isSettling } from "./observe.ts";
 
 /** What a reconcile came to: all that the status is computed from. */
 export type Outcome = {
@@ -210,13 +211,13 @@ export function notAppliedMessage(fields: readonly string[]): string {
 function stopped(endpoint: GpuEndpoint, record: EndpointRecord | undefined): ConditionUpdate[] {
   if (record === undefined) return [];
   if (!endpoint.spec.suspend) {
-    const resumed = record.workerConfig.max !== 0 || endpoint.spec.workers.max === 0;
+    const resumed = record.scaling.max !== 0 || endpoint.spec.workers.max === 0;
     return resumed && endpoint.status?.conditions.some(({ type }) => type === "Stopped")
       ? [{ type: "Stopped", status: "False", reason: "Resumed", message: "spec.suspend is false" }]
       : [];
   }
-  const { workers, workerConfig } = record;
-  const done = workerConfig.min === 0 && workerConfig.max === 0 && workers.length === 0;
+  const { workers, scaling } = record;
+  const done = scaling.min === 0 && scaling.max === 0 && workers.length === 0;
   return [
     done
       ? { type: "Stopped", status: "True", reason: "Stopped", message: "No worker runs" }

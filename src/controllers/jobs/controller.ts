@@ -205,7 +205,7 @@ export function createJobReconciler<T extends Job>(
     const asked = annotations?.[ANNOTATIONS.reconcileRequestedAt] ?? annotations?.[ANNOTATIONS.fluxRequestedAt];
     if (asked === undefined || asked === job.status?.lastHandledReconcileAt) return job;
     const task = followed.get(key);
-    task?.account.tasks.hasten(task.taskID);
+    task?.account.tasks.pollNow(task.taskID);
     const status = { ...(job.status ?? { conditions: [] }), lastHandledReconcileAt: asked };
     return patchStatus(shared, kind, job, status as T["status"], signal);
   }

@@ -109,14 +109,6 @@ export type SeenIn = {
 };
 export type SeenBy<S extends StateKind> = Seen<SeenIn[S]>;
 
-/** Values of a task's status; the interface shows only the first, the others are known elsewhere. */
-export const TASK_STATUS = {
-  succeeded: "TASK_STATUS_SUCCEED",
-  failed: "TASK_STATUS_FAILED",
-  queued: "TASK_STATUS_QUEUED",
-  processing: "TASK_STATUS_PROCESSING",
-} as const;
-
 /** Unknown submissions of a job after which also `onSubmissionUnknown: Resubmit` asks a person. */
 export const MAX_UNKNOWN = 10;
 
@@ -161,10 +153,10 @@ export function seenTask(
 ): SeenBy<"Tracking"> {
   const { spec } = facts;
   const result = observation?.result;
-  if (observation !== undefined && result?.task.status === TASK_STATUS.succeeded) {
+  if (observation !== undefined && result?.task.state === "Succeeded") {
     return seenResults(resultsFrom(result, observation.at), spec, `Task ${taskID}`, { result });
   }
-  if (result?.task.status === TASK_STATUS.failed) return seenFailure(facts, taskID, result);
+  if (result?.task.state === "Failed") return seenFailure(facts, taskID, result);
   const late = pastDeadline(facts);
   if (late !== undefined) return { ...late, result };
   return block === undefined ? { kind: "Unfinished", result } : { kind: "Blocked", ...block };

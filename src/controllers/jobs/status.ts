@@ -5,7 +5,6 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
 import { jobConditions } from "./conditions.ts";
-import { TASK_STATUS } from "./observations.ts";
 import type { Job, JobStatus } from "./types.ts";
 
 /** What a reconcile came to: all that the status is computed from. */
@@ -66,10 +65,10 @@ export function jobStatusOf(job: Job, change: StatusChange, outcome: JobOutcome,
 function phaseOf(previous: JobStatus, outcome: JobOutcome): JobPhase {
   if (outcome.phase === "Suspended") return "Pending";
   if (outcome.phase !== "Active") return outcome.phase;
-  const remote = outcome.result?.task.status;
-  if (remote === TASK_STATUS.processing || (outcome.result?.task.progressPercent ?? 0) > 0) return "Running";
+  const remote = outcome.result?.task.state;
+  if (remote === "Running" || (outcome.result?.task.progressPercent ?? 0) > 0) return "Running";
   // A status that is not known here says nothing about the phase: it is shown as it is.
-  return previous.phase === "Running" && remote !== TASK_STATUS.queued ? "Running" : "Queued";
+  return previous.phase === "Running" && remote !== "Queued" ? "Running" : "Queued";
 }
 
 function taskFields({ task }: TaskResult): Partial<JobStatus> {

@@ -64,7 +64,7 @@ export async function submit<T extends Job>(shared: Shared, options: SubmitOptio
     },
     send: (sendOptions) =>
       request.send({
-        client: account.client,
+        session: account,
         options: sendOptions,
         clock: shared.clock,
         openArtifact: options.openArtifact,

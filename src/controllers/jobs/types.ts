@@ -3,9 +3,8 @@ import type { SpeechJob, SpeechJobSpec, SpeechJobStatus } from "../../api/v1alph
 import type { VideoJob, VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
 import type { ArtifactWriter } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
-import type { ServiceClient } from "../../provider/client.ts";
-import type { CallOptions } from "../../provider/http/call.ts";
 import type { Operation } from "../../provider/operations.ts";
+import type { AccountSession, SendOptions } from "../../provider/types.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ValueReader } from "../references.ts";
@@ -32,8 +31,8 @@ export type Accepted = { taskID: string } | { results: JobResult[]; firstAudioMs
 
 /** What sending a paid request works with. */
 export type Sending = {
-  client: ServiceClient;
-  options: CallOptions;
+  session: Pick<AccountSession, "speech" | "video">;
+  options: SendOptions;
   clock: Clock;
   /** Where bytes go; undefined without `spec.output`. `type` is the file type, such as mp3. */
   openArtifact: ((type: string) => Promise<OpenArtifact>) | undefined;
@@ -45,7 +44,7 @@ export type OpenArtifact = ArtifactWriter;
 /** One paid request, ready to be sent once. */
 export type PaidRequest = {
   operation: Operation;
-  /** What is sent; only its hash is kept. */
+  /** The parameters; only their hash is kept. */
   body: unknown;
   /**
    * @throws ServiceError what became of it is in `delivery`; anything else that is thrown after `options.beforeSend` has

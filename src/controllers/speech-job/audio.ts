@@ -1,45 +1,42 @@
 import type { JobResult } from "../../api/v1alpha1/job.ts";
 import type { ArtifactWriter } from "../../artifacts/types.ts";
-import type { SynthesizeSpeechBody } from "../../provider/client.ts";
-import { ServiceError } from "../../provider/errors.ts";
+import type { Speech } from "../../provider/types.ts";
 import { jobResults } from "../jobs/results.ts";
 import type { Accepted, Sending } from "../jobs/types.ts";
 
-type Body = Omit<SynthesizeSpeechBody, "stream">;
-
 /**
- * One synthesis in one body: a URL is the result itself, bytes go into the store. Which of the two came is told from the
- * answer. The store is opened before anything is sent, so that a store which takes nothing costs nothing.
+ * One synthesis in one response: a URL is the result itself, bytes go into the store. The store is opened before the
+ * request is sent, so a store that refuses the artifact costs nothing.
  */
-export async function synthesize(body: Body, type: string, sending: Sending): Promise<Accepted> {
-  const { client, clock } = sending;
+export async function synthesize(
+  request: Parameters<Speech["synthesize"]>[0],
+  type: string,
+  sending: Sending,
+): Promise<Accepted> {
+  const { session, clock } = sending;
   return stored(
-    body.output_format === "hex" ? sending : { ...sending, openArtifact: undefined },
+    request.outputFormat === "hex" ? sending : { ...sending, openArtifact: undefined },
     type,
     async (options, write) => {
-      const { audio } = await client.synthesizeSpeech(body, options);
-      if (/^https?:\/\//i.test(audio))
-        return { results: jobResults([{ kind: "Audio", url: audio, type }], clock.now()) };
-      if (write === undefined || audio.length % 2 !== 0 || !/^[0-9a-f]*$/i.test(audio)) {
-        throw new ServiceError({
-          operation: "synthesizeSpeech",
-          kind: "UnreadableResponse",
-          delivery: "Unknown",
-          message: `the answer's audio is ${write === undefined ? "not a URL" : "neither hex nor a URL"}`,
-        });
-      }
-      await write(Buffer.from(audio, "hex"));
+      const result = await session.speech.synthesize(request, options);
+      if ("url" in result) return { results: jobResults([{ kind: "Audio", url: result.url, type }], clock.now()) };
+      if (write === undefined) throw new Error("the response has bytes, and the job has no store for them");
+      await write(result.audio);
       return undefined;
     },
   );
 }
 
 /**
- * One synthesis as a stream of chunks, each written to the store as it comes. Only the service's own end (status 2) is a good
- * one; after anything else nothing stays in the store.
+ * One synthesis as a stream of chunks. Each chunk goes to the store when it arrives. When the stream fails, nothing stays
+ * in the store.
  */
-export async function stream(body: Body, type: string, sending: Sending): Promise<Accepted> {
-  const { client, clock, onFirstAudio } = sending;
+export async function stream(
+  request: Parameters<Speech["stream"]>[0],
+  type: string,
+  sending: Sending,
+): Promise<Accepted> {
+  const { session, clock, onFirstAudio } = sending;
   let firstAudioMs: number | undefined;
   let bytes = 0;
   const accepted = await stored(sending, type, async (options, write) => {
@@ -48,7 +45,7 @@ export async function stream(body: Body, type: string, sending: Sending): Promis
       await options.beforeSend?.();
       sentAt = clock.monotonic();
     };
-    for await (const { audio } of client.streamSpeech(body, { ...options, beforeSend })) {
+    for await (const { audio } of session.speech.stream(request, { ...options, beforeSend })) {
       if (firstAudioMs === undefined) {
         firstAudioMs = Math.round(clock.monotonic() - sentAt);
         onFirstAudio(firstAudioMs);
@@ -64,7 +61,7 @@ export async function stream(body: Body, type: string, sending: Sending): Promis
 type Write = (chunk: Uint8Array) => Promise<void>;
 type Work = (options: Sending["options"], write: Write | undefined) => Promise<{ results: JobResult[] } | undefined>;
 
-/** Runs `work` with a writer that is open before the request leaves; what it gives instead of bytes is the result. */
+/** Runs `work` with a writer that is open before the request is sent. `work` returns results, or undefined for bytes. */
 async function stored(sending: Sending, type: string, work: Work): Promise<{ results: JobResult[] }> {
   const { options, openArtifact } = sending;
   let writer: ArtifactWriter | undefined;
@@ -86,7 +83,7 @@ async function stored(sending: Sending, type: string, work: Work): Promise<{ res
   }
 }
 
-/** What became of the request matters more than a part that the store could not remove, which nobody can see. */
+/** The outcome of the request matters more than a part that the store could not remove, which is not visible. */
 async function discard(writer: ArtifactWriter | undefined): Promise<void> {
   await writer?.discard().catch(() => undefined);
 }

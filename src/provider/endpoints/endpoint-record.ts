@@ -4,12 +4,12 @@ import type { EndpointV2 } from "../wire/endpoints-v2.ts";
 export type RemoteStatus = { status: string; error: string; message: string };
 
 /**
- * An endpoint as the service shows it, in one shape for both generations. Absent strings are "", absent lists are [],
- * absent numbers are undefined. Values of enumerations are passed through as they are.
+ * An endpoint as the service shows it, in one shape for both generations. An absent string is "", an absent list is [],
+ * an absent number is undefined. Values of enumerations are the service's own words.
  */
 export type EndpointRecord = {
   id: string;
-  /** `sync` or `async`; "" in the earlier generation. */
+  /** `sync` or `async`; "" where the service does not show it. */
   type: string;
   name: string;
   appName: string;
@@ -20,11 +20,12 @@ export type EndpointRecord = {
     id: string;
     status: RemoteStatus;
     log: string;
-    /** undefined where the service does not say. */
+    /** undefined where the service does not show it. */
     healthy: boolean | undefined;
     draining: boolean | undefined;
   }[];
-  workerConfig: {
+  /** How many workers run, and what each of them takes. */
+  scaling: {
     min: number | undefined;
     max: number | undefined;
     idleTimeout: number | undefined;
@@ -46,10 +47,10 @@ export type EndpointRecord = {
   regionID: string;
   memberID: string;
   ownerID: string;
-  /** Unix seconds; undefined in the earlier generation. */
+  /** Unix seconds; undefined where the service does not show it. */
   createdAt: number | undefined;
-  /** What only the earlier generation shows. */
-  earlier?: {
+  /** Fields that only one of the two generations shows (`Endpoints.complete`); undefined until they are read. */
+  details?: {
     /** Cluster of the network storage; "" where none is mounted. */
     clusterID: string;
     /** Every product of the endpoint; `productID` is the first. */
@@ -84,7 +85,7 @@ export function fromCurrent(wire: EndpointV2): EndpointRecord {
       healthy: worker.health,
       draining: worker.drain,
     })),
-    workerConfig: {
+    scaling: {
       min: config.min_replicas,
       max: config.max_replicas,
       idleTimeout: config.idle_timeout,
@@ -133,7 +134,7 @@ export function fromEarlier(wire: EndpointV1): EndpointRecord {
       healthy: worker.healthy,
       draining: undefined,
     })),
-    workerConfig: {
+    scaling: {
       min: config.minNum,
       max: config.maxNum,
       idleTimeout: config.freeTimeout,
@@ -161,7 +162,7 @@ export function fromEarlier(wire: EndpointV1): EndpointRecord {
     memberID: "",
     ownerID: "",
     createdAt: undefined,
-    earlier: {
+    details: {
       clusterID: wire.clusterID,
       products: wire.products.map(({ id }) => id).filter((id) => id !== ""),
       log: wire.log,
@@ -171,18 +172,18 @@ export function fromEarlier(wire: EndpointV1): EndpointRecord {
 }
 
 /**
- * A record of the current generation, completed with what only the earlier one shows of the same endpoint: the cluster of
- * its storage, and the sizes of local volumes where a single read leaves them out.
+ * Adds to a record of the current generation what only the earlier generation shows of the same endpoint: the cluster of
+ * its storage, all products, and the sizes of local volumes that a single read leaves out.
  */
-export function withEarlier(current: EndpointRecord, earlier: EndpointRecord): EndpointRecord {
-  const sizes = new Map(earlier.volumes.map(({ type, mountPath, sizeGB }) => [`${type} ${mountPath}`, sizeGB]));
+export function withDetails(record: EndpointRecord, detailed: EndpointRecord): EndpointRecord {
+  const sizes = new Map(detailed.volumes.map(({ type, mountPath, sizeGB }) => [`${type} ${mountPath}`, sizeGB]));
   return {
-    ...current,
-    volumes: current.volumes.map((volume) => ({
+    ...record,
+    volumes: record.volumes.map((volume) => ({
       ...volume,
       sizeGB: volume.sizeGB ?? sizes.get(`${volume.type} ${volume.mountPath}`),
     })),
-    ...(earlier.earlier === undefined ? {} : { earlier: earlier.earlier }),
+    ...(detailed.details === undefined ? {} : { details: detailed.details }),
   };
 }
 

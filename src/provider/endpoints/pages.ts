@@ -3,19 +3,22 @@ import type { ListEndpointsInput, ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 
+/** The two generations of the interface in which endpoints are listed and read (interface: Versioning). */
+export type Generation = "Current" | "Earlier";
+
 export type EndpointPagesOptions = {
   client: Pick<ServiceClient, "listEndpoints" | "listEndpointsEarlier">;
-  generation: "Current" | "Earlier";
+  generation: Generation;
   pageSize: number;
   clock: Clock;
-  /** Searches on the service's side; only the current generation can. */
+  /** The service searches for it; the earlier generation has no search and ignores it. */
   keyword?: string;
 };
 
-/** A record of a page, and when the page was asked for (monotonic ms). */
+/** A record of a page, and when the page was requested (monotonic ms). */
 export type ListedEndpoint = { record: EndpointRecord; askedAt: number };
 
-/** Every endpoint that the account's list shows, page by page. @throws ServiceError when a page cannot be read */
+/** Every endpoint of the account's list, page by page. @throws ServiceError when a page cannot be read */
 export async function* endpointPages(
   options: EndpointPagesOptions,
   signal: AbortSignal,
@@ -33,13 +36,13 @@ export async function* endpointPages(
     const page = await options.client.listEndpoints(query, { signal });
     yield* page.data.map((record) => ({ record, askedAt }));
     const next = page.hasMore && page.nextCursor !== "" ? page.nextCursor : undefined;
-    cursor = next === cursor ? undefined : next; // a cursor that stands still would be asked for ever
+    cursor = next === cursor ? undefined : next; // an unchanged cursor would repeat the page for ever
   } while (cursor !== undefined);
 }
 
 /**
- * Ends on the total, on a short page, or on a page that shows nothing new. The first page may be number 0 or 1 (not
- * shown): page 0 is asked for unless all of the total was seen without it.
+ * Ends at the total, at a short page, or at a page without a new endpoint. The interface does not show whether the first
+ * page is number 0 or 1: page 0 is read too, unless the other pages show the whole total.
  */
 async function* earlierPages(options: EndpointPagesOptions, signal: AbortSignal): AsyncIterable<ListedEndpoint> {
   const { client, clock, pageSize } = options;
@@ -60,6 +63,6 @@ async function* earlierPages(options: EndpointPagesOptions, signal: AbortSignal)
     const { data } = await client.listEndpointsEarlier({ pageSize, pageNum: 0 }, { signal });
     yield* unseen(data).map((record) => ({ record, askedAt }));
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.kind !== "InvalidRequest") throw error; // pages are counted from 1
+    if (!(error instanceof ServiceError) || error.kind !== "InvalidRequest") throw error; // the first page is number 1
   }
 }

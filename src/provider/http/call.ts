@@ -1,42 +1,25 @@
 import type { z } from "zod";
-import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "../errors.ts";
+import { cleanWords, ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation, type PathOverrides } from "../operations.ts";
+import type { CallEvent, SendOptions } from "../types.ts";
 import { readErrorBody, readReportedError } from "../wire/errors.ts";
 import type { Breaker } from "./breaker.ts";
 import { words } from "./classify.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
 
-export type CallOptions = {
-  signal?: AbortSignal | undefined;
-  /**
-   * Awaited when the limiter has let the call go: the place to commit a journal. When it throws, nothing is sent and its
-   * error is thrown as it is.
-   */
-  commit?: (() => Promise<void>) | undefined;
-  /** Awaited right before the first byte is written, as the last check. When it throws, as `commit`. */
-  beforeSend?: (() => Promise<void>) | undefined;
+export type CallOptions = SendOptions & {
   /** Higher goes first at the limiter; default 0. */
   priority?: number | undefined;
-  /** Values of the body (of Secrets) that no error may show, not even in the service's words. */
+  /** Values of the body (of Secrets) that no error shows, even when the service quotes them. */
   hidden?: readonly string[] | undefined;
-};
-
-/** A call that ended. Exactly one of `status` (2xx) and `errorKind` says how. */
-export type CallEvent = {
-  operation: Operation;
-  status?: number;
-  errorKind?: ServiceErrorKind;
-  delivery?: Delivery;
-  /** From the moment it was sent, waiting for the limiter not included. */
-  durationMs: number;
 };
 
 type Query = Record<string, string | number | undefined>;
 
-/** What a call sends and how its answer is read. `rules` are the interface's for the body, the query or the path. */
+/** What a call sends and how its response is parsed. `rules` check the body, the query or the path. */
 type CallRequest<A extends z.ZodType | undefined = undefined> = {
-  /** Instead of the operation's own. */
+  /** Replace the operation's own. */
   method?: TransportRequest["method"];
   template?: string;
   path?: Record<string, string>;
@@ -51,62 +34,14 @@ export type CallerOptions = {
   limiter: Limiter;
   breaker?: Breaker | undefined;
   paths?: PathOverrides;
-  onCall?: (event: CallEvent) => void;
+  onCall?: ((event: CallEvent) => void) | undefined;
 };
 
 type Prepared = Pick<TransportRequest, "method" | "path" | "body">;
 
-/** How every operation is called: check, wait, commit, send once, read, report. */
+/** Every operation is called in these steps: check, wait, commit, send once, parse, report. */
 export function createCaller({ transport, limiter, breaker, paths = {}, onCall }: CallerOptions) {
-  function prepare(operation: Operation, request: CallRequest<z.ZodType | undefined>): Prepared {
-    const checked = checkRules(operation, request);
-    return {
-      method: request.method,
-      path: pathOf(request.template ?? paths[operation] ?? OPERATIONS[operation].path, request.path, request.query),
-      body: checked === undefined ? undefined : JSON.stringify(checked),
-    };
-  }
-
-  async function ready(operation: Operation, { signal, priority, commit, beforeSend }: CallOptions): Promise<void> {
-    breaker?.check(operation); // before it takes a turn from others
-    const orAborted = (turn: Promise<void>) =>
-      turn.catch((cause: unknown) => {
-        throw aborted(operation, cause);
-      });
-    await orAborted(limiter.acquire(operation, { signal, priority }));
-    breaker?.enter(operation);
-    try {
-      await commit?.();
-      await orAborted(limiter.depart(operation, signal));
-      await beforeSend?.();
-      breaker?.recheck(operation); // a commit may take seconds, and another call may have met a failure meanwhile
-      if (signal?.aborted === true) throw aborted(operation, signal.reason);
-    } catch (error) {
-      breaker?.ended(operation, aborted(operation, error));
-      throw error;
-    }
-  }
-
-  function settled(operation: Operation, startedAt: number, outcome: number | ServiceError): void {
-    breaker?.ended(operation, outcome instanceof ServiceError ? outcome : undefined);
-    if (outcome instanceof ServiceError && outcome.kind === "RateLimited") {
-      limiter.rateLimited(operation, outcome.retryAfterMs);
-    } else if (typeof outcome === "number" || outcome.status !== undefined) {
-      limiter.succeeded(operation);
-    }
-    const durationMs = performance.now() - startedAt;
-    onCall?.(
-      typeof outcome === "number"
-        ? { operation, status: outcome, durationMs }
-        : {
-            operation,
-            errorKind: outcome.kind,
-            delivery: outcome.delivery,
-            durationMs,
-            ...(outcome.status === undefined ? {} : { status: outcome.status }),
-          },
-    );
-  }
+  const turns = createTurns({ limiter, breaker, onCall });
 
   async function call(operation: Operation, request: CallRequest, options?: CallOptions): Promise<void>;
   async function call<A extends z.ZodType>(
@@ -119,17 +54,17 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     request: CallRequest<z.ZodType | undefined>,
     options: CallOptions = {},
   ): Promise<unknown> {
-    const prepared = prepare(operation, request);
-    await ready(operation, options);
+    const prepared = prepare(operation, request, paths);
+    await turns.enter(operation, options);
     const startedAt = performance.now();
     try {
       const { signal, hidden } = options;
       const answer = await transport.send({ operation, ...prepared, signal, hidden });
       const value = readAnswer(operation, answer, request.answer, { apiKey: transport.apiKey(), hidden });
-      settled(operation, startedAt, answer.status);
+      turns.leave(operation, startedAt, answer.status);
       return value;
     } catch (error) {
-      settled(operation, startedAt, error instanceof ServiceError ? error : aborted(operation, error));
+      turns.leave(operation, startedAt, error instanceof ServiceError ? error : aborted(operation, error));
       throw error;
     }
   }
@@ -140,10 +75,10 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     options: CallOptions = {},
     read: (status: number, chunks: AsyncIterable<Uint8Array>, apiKey: string) => AsyncIterable<T>,
   ): AsyncGenerator<T> {
-    const prepared = prepare(operation, request);
-    await ready(operation, options);
+    const prepared = prepare(operation, request, paths);
+    await turns.enter(operation, options);
     const startedAt = performance.now();
-    // What stands when the reader leaves early.
+    // The outcome when the reader stops early.
     let outcome: number | ServiceError = new ServiceError({
       operation,
       kind: "Aborted",
@@ -158,14 +93,70 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
       if (error instanceof ServiceError) outcome = error;
       throw error;
     } finally {
-      settled(operation, startedAt, outcome);
+      turns.leave(operation, startedAt, outcome);
     }
   }
 
   return { call, stream };
 }
 
-/** The body as it is sent, after the interface's rules were checked on what the call carries. */
+type Turns = {
+  /** Resolves when the call may be sent. Every call that was let in must leave. */
+  enter(operation: Operation, options: CallOptions): Promise<void>;
+  /** The call ended. `outcome`: the status of a 2xx response, or the error. */
+  leave(operation: Operation, startedAt: number, outcome: number | ServiceError): void;
+};
+
+/** The wait for the breaker, the rate limit and the journal, and what they learn from the outcome. */
+function createTurns({ limiter, breaker, onCall }: Pick<CallerOptions, "limiter" | "breaker" | "onCall">): Turns {
+  return {
+    async enter(operation, { signal, priority, commit, beforeSend }) {
+      breaker?.check(operation); // before it takes a turn at the rate limit
+      const orAborted = (turn: Promise<void>) =>
+        turn.catch((cause: unknown) => {
+          throw aborted(operation, cause);
+        });
+      await orAborted(limiter.acquire(operation, { signal, priority }));
+      breaker?.enter(operation);
+      try {
+        await commit?.();
+        await orAborted(limiter.depart(operation, signal));
+        await beforeSend?.();
+        breaker?.recheck(operation); // during a commit, another call may have failed or been refused for its key
+        if (signal?.aborted === true) throw aborted(operation, signal.reason);
+      } catch (error) {
+        breaker?.ended(operation, aborted(operation, error));
+        throw error;
+      }
+    },
+    leave(operation, startedAt, outcome) {
+      breaker?.ended(operation, outcome instanceof ServiceError ? outcome : undefined);
+      if (outcome instanceof ServiceError && outcome.kind === "RateLimited") {
+        limiter.rateLimited(operation, outcome.retryAfterMs);
+      } else if (typeof outcome === "number" || outcome.status !== undefined) {
+        limiter.succeeded(operation);
+      }
+      onCall?.(eventOf(operation, performance.now() - startedAt, outcome));
+    },
+  };
+}
+
+function eventOf(operation: Operation, durationMs: number, outcome: number | ServiceError): CallEvent {
+  if (typeof outcome === "number") return { operation, status: outcome, durationMs };
+  const { kind, delivery, status } = outcome;
+  return { operation, errorKind: kind, delivery, durationMs, ...(status === undefined ? {} : { status }) };
+}
+
+function prepare(operation: Operation, request: CallRequest<z.ZodType | undefined>, paths: PathOverrides): Prepared {
+  const checked = checkRules(operation, request);
+  return {
+    method: request.method,
+    path: pathOf(request.template ?? paths[operation] ?? OPERATIONS[operation].path, request.path, request.query),
+    body: checked === undefined ? undefined : JSON.stringify(checked),
+  };
+}
+
+/** Checks the call against the rules of the interface. Returns the body as it is sent. */
 function checkRules(operation: Operation, request: CallRequest<z.ZodType | undefined>): unknown {
   if (request.rules === undefined) return request.body;
   const checked = request.rules.safeParse(request.body ?? request.query ?? request.path);
@@ -199,7 +190,7 @@ function readAnswer(
   { apiKey, hidden }: { apiKey: string; hidden: readonly string[] | undefined },
 ): unknown {
   const text = answer.body.toString("utf8");
-  // No cause: a parser's error quotes what it read, and the answer may quote the key.
+  // No cause: a parser's error quotes its input, and the response may quote the key.
   const unreadable = (why: string) =>
     new ServiceError({
       operation,

@@ -1,89 +1,77 @@
 import { type Clock, delay } from "../../clock.ts";
 import { OPERATION_NAMES, type Operation } from "../operations.ts";
-import { createWaitingLine, type Waiter } from "./waiting-line.ts";
+import { type Bucket, createBucket, freeAt, takeToken } from "./token-bucket.ts";
+import { createWaitingLine, type Waiter, type WaitingLine } from "./waiting-line.ts";
 
 export type LimiterOptions = {
   clock: Clock;
-  /** In [0, 1), for the jitter of back-offs. */
+  /** In [0, 1), for jitter. */
   random: () => number;
   /** Calls per second of the whole account, default 10. */
   requestsPerSecond?: number;
-  /** Calls that may go at once after a quiet time, default 20. */
+  /** Calls that may leave at once after a quiet time, default 20. */
   burst?: number;
-  /** Calls per minute of single operations, under the account's own rate. */
+  /** Calls per minute of single operations, within the rate of the account. */
   requestsPerMinute?: { readonly [operation in Operation]?: number };
   /**
-   * Begin as after a burst. A new process or leader does not know what the former one has used up a moment ago; so both
-   * together never exceed the rate. Default: begin as after a quiet time.
+   * Start with an empty bucket. A new leader does not know what the former one just used, so both together do not exceed
+   * the rate. Default: start with a full bucket.
    */
   startsEmpty?: boolean;
 };
 
 /**
- * One account's right to call. Calls go in order of arrival, higher priorities first; every eighth goes to the one that
- * has waited longest, so that a low priority is slow but never starves. A paused operation holds up no other one.
+ * The rate limit of one account. Calls leave in order of arrival, higher priorities first. Every eighth turn goes to the
+ * call that has waited longest, so a low priority never starves. A paused operation does not delay other operations.
  */
 export type Limiter = {
-  /** Resolves when the call may go. Rejects with the signal's reason when it is aborted first; nothing is used up then. */
+  /** Resolves when the call may leave. Rejects with the signal's reason when it is aborted first; no token is used then. */
   acquire(
     operation: Operation,
     options?: { signal?: AbortSignal | undefined; priority?: number | undefined },
   ): Promise<void>;
   /**
-   * Resolves when a call that was let go may leave: at once, unless others were held up since they were let go (by a
-   * journal that takes seconds) and would leave in a heap with it. Rejects with the signal's reason; nothing is used up then.
+   * Resolves when a call that was acquired and committed may leave: at once, unless a slow journal delayed several calls,
+   * which would otherwise leave together. Rejects with the signal's reason; no token is used then.
    */
   depart(operation: Operation, signal?: AbortSignal): Promise<void>;
   /**
-   * After a 429: lets no call of the operation go for what the service asked, else 1 s doubling to 60 s with jitter. Never
+   * After a 429: pauses the operation for the time that the service asks, else for 1 s doubling to 60 s with jitter. Never
    * shortens a pause. Returns the pause in ms.
    */
   rateLimited(operation: Operation, retryAfterMs?: number): number;
-  /** After any answer but 429: the next back-off starts at 1 s again. */
+  /** After any other response: the next backoff starts at 1 s again. */
   succeeded(operation: Operation): void;
-  /** Calls that wait. */
+  /** Number of calls that wait. */
   waiting(): number;
-  /** In how many ms a call that came now could go, those before it included; 0 means at once. */
-  nextFreeInMs(operation: Operation): number;
 };
 
 const BACKOFF_FIRST_MS = 1000;
 const BACKOFF_MAX_MS = 60_000;
 const FAIR_EVERY = 8;
-/** Rounding of the clock must not keep a token back that is due. */
-const EPSILON = 1e-6;
 
-type Bucket = { perMs: number; burst: number; tokens: number; at: number };
+/** The calls of one operation. `own` and `leaving` limit it beside the account's buckets. */
+type Lane = {
+  own: Bucket | undefined;
+  leaving: Bucket | undefined;
+  pausedUntil: number;
+  /** 429 responses in a row. */
+  failures: number;
+  line: WaitingLine;
+};
 
 export function createLimiter(options: LimiterOptions): Limiter {
   const { clock, random } = options;
-  const newBucket = (perMs: number, burst: number) =>
-    bucket(perMs, burst, options.startsEmpty === true ? 0 : burst, clock.now());
-  const newAccountBucket = () => newBucket((options.requestsPerSecond ?? 10) / 1000, options.burst ?? 20);
-  const account = newAccountBucket();
-  const leaving = newAccountBucket();
-  const lanes = new Map(
-    OPERATION_NAMES.map((operation) => {
-      const perMinute = options.requestsPerMinute?.[operation];
-      const newOwn = () =>
-        perMinute === undefined ? undefined : newBucket(perMinute / 60_000, Math.max(1, perMinute / 60));
-      return [operation, { own: newOwn(), leaving: newOwn(), pausedUntil: 0, failures: 0, line: createWaitingLine() }];
-    }),
-  );
+  const { account, leaving, lanes } = createBuckets(options);
   let sequence = 0;
   let granted = 0;
   let cancelWake = () => {};
 
-  const laneOf = (operation: Operation) => {
+  function laneOf(operation: Operation): Lane {
     const lane = lanes.get(operation);
     if (lane === undefined) throw new Error(`unknown operation ${operation}`);
     return lane;
-  };
-  type Lane = ReturnType<typeof laneOf>;
-
-  /** When the operation itself (its pause and its own bucket) lets the next call go. */
-  const laneFreeAt = (lane: Lane, now: number) =>
-    Math.max(lane.pausedUntil, lane.own === undefined ? now : freeAt(lane.own, 1, now));
+  }
 
   function pump(): void {
     cancelWake();
@@ -91,7 +79,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     for (;;) {
       const busy = [...lanes.values()].filter((lane) => lane.line.size() > 0);
       if (busy.length === 0) return;
-      const accountAt = freeAt(account, 1, now);
+      const accountAt = freeAt(account, now);
       const wakeAt = Math.max(accountAt, Math.min(...busy.map((lane) => laneFreeAt(lane, now))));
       if (wakeAt > now) {
         cancelWake = clock.setTimeout(pump, Math.max(1, Math.ceil(wakeAt - now)));
@@ -99,29 +87,13 @@ export function createLimiter(options: LimiterOptions): Limiter {
       }
       const ready = busy.filter((lane) => laneFreeAt(lane, now) <= now);
       const fair = granted % FAIR_EVERY === FAIR_EVERY - 1;
-      const lane = pick(ready, fair);
+      const lane = firstLane(ready, fair);
       if (lane === undefined) return;
       granted += 1;
-      take(account, now);
-      if (lane.own !== undefined) take(lane.own, now);
+      takeToken(account, now);
+      if (lane.own !== undefined) takeToken(lane.own, now);
       lane.line.shift(fair)?.go();
     }
-  }
-
-  /** The lane whose next call is due first: by priority and arrival, or by arrival alone when it is the fair turn. */
-  function pick(ready: Lane[], fair: boolean): Lane | undefined {
-    let best: { lane: Lane; waiter: Waiter } | undefined;
-    for (const lane of ready) {
-      const waiter = lane.line.peek(fair);
-      if (waiter === undefined) continue;
-      const before =
-        best === undefined ||
-        (!fair && waiter.priority !== best.waiter.priority
-          ? waiter.priority > best.waiter.priority
-          : waiter.sequence < best.waiter.sequence);
-      if (before) best = { lane, waiter };
-    }
-    return best?.lane;
   }
 
   return {
@@ -154,8 +126,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const now = clock.now();
       const own = laneOf(operation).leaving;
       const buckets = own === undefined ? [leaving] : [leaving, own];
-      const at = Math.max(...buckets.map((one) => freeAt(one, 1, now)));
-      // Taken now and perhaps below zero: who comes next leaves after this one.
+      const at = Math.max(...buckets.map((one) => freeAt(one, now)));
+      // Taken now, perhaps below zero: the next call leaves after this one.
       for (const one of buckets) one.tokens -= 1;
       if (at <= now) return;
       await delay(clock, Math.ceil(at - now), signal);
@@ -166,7 +138,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     rateLimited: (operation, retryAfterMs) => {
       const lane = laneOf(operation);
       const now = clock.now();
-      // Calls that were in flight together are refused together; that is one refusal, not many.
+      // Calls that were in flight together are refused together: that counts as one refusal.
       if (retryAfterMs === undefined && lane.pausedUntil > now) return lane.pausedUntil - now;
       lane.failures += 1;
       const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(lane.failures - 1, 16));
@@ -179,36 +151,43 @@ export function createLimiter(options: LimiterOptions): Limiter {
       laneOf(operation).failures = 0;
     },
     waiting: () => [...lanes.values()].reduce((sum, lane) => sum + lane.line.size(), 0),
-    nextFreeInMs: (operation) => {
-      const now = clock.now();
-      const lane = laneOf(operation);
-      const ahead = [...lanes.values()].filter((other) => laneFreeAt(other, now) <= now || other === lane);
-      const before = ahead.reduce((sum, other) => sum + other.line.size(), 0);
-      const ownAt = lane.own === undefined ? now : freeAt(lane.own, lane.line.size() + 1, now);
-      return Math.max(0, Math.ceil(Math.max(freeAt(account, before + 1, now), ownAt, lane.pausedUntil) - now));
-    },
   };
 }
 
-function bucket(perMs: number, burst: number, tokens: number, now: number): Bucket {
-  if (!(perMs > 0 && burst >= 1)) throw new RangeError("a rate must be greater than 0 and a burst at least 1");
-  return { perMs, burst, tokens, at: now };
+/** The account's buckets and a lane for each operation. */
+function createBuckets(options: LimiterOptions): { account: Bucket; leaving: Bucket; lanes: Map<Operation, Lane> } {
+  const now = options.clock.now();
+  const bucket = (perMs: number, burst: number) =>
+    createBucket(perMs, burst, options.startsEmpty === true ? 0 : burst, now);
+  const ofAccount = () => bucket((options.requestsPerSecond ?? 10) / 1000, options.burst ?? 20);
+  const ofOperation = (operation: Operation) => {
+    const perMinute = options.requestsPerMinute?.[operation];
+    return perMinute === undefined ? undefined : bucket(perMinute / 60_000, Math.max(1, perMinute / 60));
+  };
+  const lanes = OPERATION_NAMES.map((operation): [Operation, Lane] => {
+    const buckets = { own: ofOperation(operation), leaving: ofOperation(operation) };
+    return [operation, { ...buckets, pausedUntil: 0, failures: 0, line: createWaitingLine() }];
+  });
+  return { account: ofAccount(), leaving: ofAccount(), lanes: new Map(lanes) };
 }
 
-function refill(bucket: Bucket, now: number): void {
-  // A clock that was set back gives nothing and takes nothing.
-  const elapsed = Math.max(0, now - bucket.at);
-  bucket.tokens = Math.min(bucket.burst, bucket.tokens + elapsed * bucket.perMs);
-  bucket.at = now;
+/** When the operation's own pause and bucket let the next call leave. */
+function laneFreeAt({ own, pausedUntil }: Lane, now: number): number {
+  return Math.max(pausedUntil, own === undefined ? now : freeAt(own, now));
 }
 
-function freeAt(bucket: Bucket, wanted: number, now: number): number {
-  refill(bucket, now);
-  const missing = wanted - bucket.tokens;
-  return missing <= EPSILON ? now : now + missing / bucket.perMs;
-}
-
-function take(bucket: Bucket, now: number): void {
-  refill(bucket, now);
-  bucket.tokens = Math.max(0, bucket.tokens - 1);
+/** The lane whose next call is first: by priority and arrival; on the fair turn by arrival alone. */
+function firstLane(lanes: Lane[], fair: boolean): Lane | undefined {
+  let best: { lane: Lane; waiter: Waiter } | undefined;
+  for (const lane of lanes) {
+    const waiter = lane.line.peek(fair);
+    if (waiter === undefined) continue;
+    const before =
+      best === undefined ||
+      (!fair && waiter.priority !== best.waiter.priority
+        ? waiter.priority > best.waiter.priority
+        : waiter.sequence < best.waiter.sequence);
+    if (before) best = { lane, waiter };
+  }
+  return best?.lane;
 }

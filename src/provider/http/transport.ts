@@ -10,9 +10,9 @@ import { failureOf, type SendState } from "./transport-failure.ts";
 export type TransportOptions = ConnectionOptions & {
   /** http(s), with or without a path prefix; no credentials, query or fragment. */
   baseURL: string;
-  /** Asked before every request, so that a rotated key holds at once. Surrounding white space is not part of it. */
+  /** Read before every request: a rotated key takes effect at once. Surrounding white space is ignored. */
   apiKey: () => string;
-  /** Time for a whole request, or of silence in a stream. Milliseconds, default 60000. */
+  /** Longest time for a whole request, or of silence in a stream. Milliseconds, default 60000. */
   requestTimeoutMs?: number;
   clock?: Clock;
 };
@@ -29,37 +29,36 @@ export type TransportRequest = {
   hidden?: readonly string[] | undefined;
 };
 
-/** A 2xx answer. */
+/** A 2xx response. */
 export type TransportAnswer = { status: number; body: Buffer };
 export type TransportStream = { status: number; chunks: AsyncIterable<Buffer> };
 
 /**
- * One account's way to the service. Guarantees: a request is written to a socket at most once (no retries, no
- * redirects, no pipelining); a failure says whether a byte of it may have left (`ServiceError.delivery`).
+ * The connections of one account. Guarantees: a request is written to a socket at most once (no retries, no redirects, no
+ * pipelining), and a failure tells whether a byte of it may have left (`ServiceError.delivery`).
  */
 export type Transport = {
-  /** Sends a request and reads the whole 2xx answer, at most 64 MiB. Everything else is a `ServiceError`. */
+  /** Sends a request and reads the whole 2xx response, at most 64 MiB. Anything else is a `ServiceError`. */
   send(request: TransportRequest): Promise<TransportAnswer>;
-  /** Sends a request and hands out the 2xx body as it comes; `requestTimeoutMs` is then the longest silence. */
+  /** Sends a request and returns the 2xx body as it arrives; `requestTimeoutMs` is then the longest silence. */
   open(request: TransportRequest): Promise<TransportStream>;
-  /** The key in force, for keeping it out of what is shown. */
+  /** The current key, to keep it out of messages. */
   apiKey(): string;
-  /** Takes no new requests and waits for those under way; abort their signals to hasten it. */
+  /** Takes no new requests and waits for those in progress; abort their signals to end them early. */
   close(): Promise<void>;
 };
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
-/** @throws ServiceError never; a base URL that cannot work shows as `Misconfigured` on each request. */
+/** Never throws: a base URL that cannot work fails each request with `Misconfigured`. */
 export function createTransport(options: TransportOptions): Transport {
   const clock = options.clock ?? systemClock;
   const timeoutMs = options.requestTimeoutMs ?? 60_000;
   const apiKey = () => options.apiKey().trim();
   const base = parseBase(options.baseURL);
-  // A kept-alive socket may close at the moment of writing, and nobody can tell whether the request arrived. What must
-  // not be paid twice therefore never uses a kept-alive socket: each such request has a connection of its own. (A create
-  // that may or may not have arrived is looked up by its app name, and costs nothing.)
+  // A kept-alive socket may close at the moment of writing, and the outcome is unknown then. A paid request therefore has a
+  // connection of its own. (A create with an unknown outcome is found by its app name, at no cost.)
   const pools =
     typeof base === "string"
       ? undefined
@@ -96,7 +95,7 @@ export function createTransport(options: TransportOptions): Transport {
     });
   }
 
-  /** Runs one exchange under its timer and signal, and turns whatever fails into a `ServiceError`. */
+  /** Runs one exchange under its timer and signal. Every failure becomes a `ServiceError`. */
   async function exchange<T>(request: TransportRequest, run: (guard: Guard) => Promise<T>): Promise<T> {
     const guard = createGuard(request.signal, clock, timeoutMs);
     try {

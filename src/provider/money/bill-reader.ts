@@ -7,10 +7,10 @@ import type { Cycle, Range } from "./ranges.ts";
 
 export type BillQuery = { cycle: Cycle; category?: string | undefined; productName?: string | undefined };
 
-/** The bills of one account: one query at a time, and never again for what cannot change any more. */
+/** The bills of one account. Runs one query at a time, and reads a range that cannot change any more only once. */
 export type BillReader = {
   /**
-   * The bills of a range as the service lists them. A `closed` range is asked for once, however many reports read it.
+   * The bills of a range as the service lists them. A `closed` range is read once, however many callers ask.
    * @throws ServiceError, or the signal's reason
    */
   read(query: BillQuery, range: Range, options: { closed: boolean; signal: AbortSignal }): Promise<Bill[]>;
@@ -18,26 +18,26 @@ export type BillReader = {
 
 export type BillReaderOptions = {
   client: Pick<ServiceClient, "listBills">;
-  /** How much memory the closed ranges may take, compressed; the ones not read for longest go first. Default 32 MiB. */
+  /** Memory for closed ranges, compressed; the least recently read are dropped first. Default 32 MiB. */
   maxKeptBytes?: number;
 };
 
 const KEPT_BYTES = 32 * 1024 * 1024;
-/** Everything else that the account's rate limit holds back goes first. */
+/** Every other call that waits for the rate limit goes first. */
 const PRIORITY = -1;
 
 const squeeze = promisify(deflate);
 const expand = promisify(inflate);
 
 export function createBillReader({ client, maxKeptBytes = KEPT_BYTES }: BillReaderOptions): BillReader {
-  /** In the order of their last reading. */
+  /** In the order of their last read. */
   const kept = new Map<string, Buffer>();
   let keptBytes = 0;
   let last: Promise<unknown> = Promise.resolve();
 
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = last.then(work);
-    last = result.catch(() => undefined); // whoever waits for `result` has the error
+    last = result.catch(() => undefined); // the caller of `result` gets the error
     return result;
   }
 

@@ -4,26 +4,29 @@ import { createPollLoop } from "../../poll-loop.ts";
 import type { ServiceClient } from "../client.ts";
 import type { KeyBudget } from "./money-records.ts";
 
-/** The key budgets of an account's member, read again and again. */
+/** Reads the key budgets of an account's member at an interval. */
 export type BudgetReader = {
-  /** undefined until they were read once. */
+  /** undefined until they are read once. */
   latest(): readonly KeyBudget[] | undefined;
-  /** Why the last reading failed; undefined: it did not. */
+  /** Why the last read failed; undefined: it did not. */
   failure(): string | undefined;
   start(): void;
   stop(): Promise<void>;
 };
 
+/** `Settling`: the cost of finished tasks has not shown yet. `Waiting`: paid work waits for the budget. */
+export type Urgency = "Settling" | "Waiting" | "None";
+
 export type BudgetReaderOptions = {
   client: Pick<ServiceClient, "listKeyBudgets">;
-  /** Whose budgets; undefined: nothing is asked. */
+  /** Whose budgets; undefined: no call is made. */
   memberID: () => string | undefined;
   intervalMs: () => number;
-  /** How soon a new reading would tell something that somebody waits for. */
-  urgency: () => "Settling" | "Waiting" | "None";
+  /** How soon new budgets tell something that paid work waits for. */
+  urgency: () => Urgency;
   clock: Clock;
   log: Logger;
-  /** `startedAt`: monotonic ms, when the reading began. */
+  /** The read began at `startedAt` (monotonic ms). */
   onRead: (startedAt: number) => void;
   onFailed: () => void;
 };
@@ -40,7 +43,7 @@ export function createBudgetReader(options: BudgetReaderOptions): BudgetReader {
   let readAt = Number.NEGATIVE_INFINITY;
   let failure: string | undefined;
 
-  /** A period that ended since the last reading has left its budget full again. */
+  /** Whether a budget's period ended since the last read: the budget is full again. */
   function renewed(): boolean {
     const agoMs = clock.monotonic() - readAt;
     const lastRead = clock.now() - agoMs;
@@ -59,7 +62,7 @@ export function createBudgetReader(options: BudgetReaderOptions): BudgetReader {
 
   const loop = createPollLoop({
     clock,
-    what: "the account's budgets",
+    stopReason: "the session of the account is closed",
     dueInMs() {
       const memberID = options.memberID();
       return memberID !== undefined && due(memberID) ? 0 : IDLE_MS;

@@ -3,8 +3,8 @@ import type { Bill } from "./money-records.ts";
 import { type Range, splitPeriod } from "./ranges.ts";
 import type { TimeZone } from "./time-zone.ts";
 
-export type PeriodOptions = {
-  reader: BillReader;
+/** Which bills, and up to when they cannot change any more. */
+export type BillsOfPeriod = {
   query: BillQuery;
   period: Range;
   zone: TimeZone;
@@ -12,6 +12,8 @@ export type PeriodOptions = {
   closedBefore: number;
   signal: AbortSignal;
 };
+
+export type PeriodOptions = BillsOfPeriod & { reader: BillReader };
 
 /**
  * All bills of a period, range by range, each bill once. The interface does not say whether a query takes the bills that

@@ -10,7 +10,7 @@ import { timeZone } from "./time-zone.ts";
 /** Account.spec.billing, read. */
 export type BillingSettings = { intervalMs: number; timeZone: string; settleMs: number };
 
-/** What the account cost: the sums of the bills' amounts, vouchers included. */
+/** What the account costs: the sums of the bills' amounts, vouchers included. */
 export type Spend = {
   day: Money;
   /** From Monday. */
@@ -18,19 +18,19 @@ export type Spend = {
   month: Money;
   /** Of the month. */
   byCategory: ReadonlyMap<string, Money>;
-  /** When that month began, Unix seconds: tells a new month from a refund. */
+  /** Start of that month, Unix seconds: tells a new month from a refund. */
   monthStart: number;
   /** When the bills were read, ms. */
   atMs: number;
 };
 
-/** The bills of an account: read by reports, and followed for what the account costs. */
+/** Reads the bills of an account at an interval and sums them. */
 export type AccountBills = {
   readonly reader: BillReader;
   settings(): BillingSettings;
-  /** undefined until the bills were read once. */
+  /** undefined until the bills are read once. */
   spend(): Spend | undefined;
-  /** Why the last reading failed; undefined: it did not. */
+  /** Why the last read failed; undefined: it did not. */
   failure(): string | undefined;
   start(): void;
   stop(): Promise<void>;
@@ -39,11 +39,11 @@ export type AccountBills = {
 export type AccountBillsOptions = {
   client: Parameters<typeof createBillReader>[0]["client"];
   settings: () => BillingSettings;
-  /** While false, nothing is asked. */
+  /** Whether the bills are read: false makes no call. */
   wanted: () => boolean;
-  /** Somebody waits for what newer bills tell: they are read each minute. */
+  /** Paid work waits for newer bills: they are read each minute. */
   hurry?: () => boolean;
-  /** `startedAt`: monotonic ms, when the reading began. */
+  /** The read began at `startedAt` (monotonic ms). */
   onRead?: (startedAt: number) => void;
   onFailed?: () => void;
   clock: Clock;
@@ -63,7 +63,7 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
 
   const loop = createPollLoop({
     clock,
-    what: "the account's bills",
+    stopReason: "the session of the account is closed",
     dueInMs() {
       if (!options.wanted()) return IDLE_MS;
       const pauseMs =
@@ -78,7 +78,7 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
         options.onRead?.(readAt);
       } catch (error) {
         if (signal.aborted) return;
-        // The account is not held for it: not every kind of credential may read bills (interface: Authentication).
+        // Not every kind of credential may read bills (interface: Authentication), so the account stays usable.
         failure = error instanceof Error ? error.message : String(error);
         log.warn({ reason: failure }, "bills could not be read");
         options.onFailed?.();

@@ -4,15 +4,15 @@ import { speechChunk } from "../wire/speech.ts";
 /** The last line may hold all the audio of 10,000 characters, in hex. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
-/** A piece of synthesised audio, in the format that was asked for. */
+/** A piece of synthesized audio, in the requested format. */
 export type AudioChunk = { audio: Uint8Array };
 
 /**
- * Reads the chunk stream of the synchronous speech operation: lines `data: <JSON>`, status 1 with hex audio, then
- * status 2. Ends normally only after status 2. Audio beside status 2 is the whole once more, and is left out.
+ * Parses the chunk stream of the synchronous speech operation: lines `data: <JSON>`, status 1 with hex audio, then
+ * status 2. Ends normally only after status 2. A status 2 may repeat the whole audio, which is left out.
  *
- * @throws ServiceError `UnreadableResponse` for a line that cannot be read, `ConnectionLost` for an end without
- * status 2; both with delivery `Unknown`, for the synthesis was under way.
+ * @throws ServiceError `UnreadableResponse` for a line that cannot be parsed, `ConnectionLost` for an end without
+ * status 2. The delivery is `Unknown`, because the synthesis had started.
  */
 export async function* readSpeechStream(
   status: number,
@@ -44,14 +44,14 @@ function parse(json: string) {
   try {
     return speechChunk.safeParse(JSON.parse(json)).data;
   } catch {
-    // Not JSON: the caller names the line.
+    // Not JSON: the caller reports the line.
     return undefined;
   }
 }
 
 async function* linesOf(chunks: AsyncIterable<Uint8Array>, tooLong: () => Error): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  // Pieces of the unfinished line are joined once it ends: joining at every piece would cost the square of its length.
+  // The pieces of a line are joined when it ends. Joining at every piece would cost the square of its length.
   let pieces: string[] = [];
   let size = 0;
   for await (const chunk of chunks) {

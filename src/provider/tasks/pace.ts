@@ -7,7 +7,7 @@ const MAX_MS = 10_000;
 const LONG_TASK_AFTER_MS = 10 * 60_000;
 const LONG_MAX_MS = 30_000;
 
-/** What the pace of a task is taken from. `submittedAt` in ms since the epoch. */
+/** What the pace of a task depends on. `submittedAt` in ms since the epoch. */
 export type Paced = {
   submittedAt: number;
   /** Polls in a row that failed. */
@@ -16,9 +16,9 @@ export type Paced = {
 };
 
 /**
- * When to ask about a task again, in ms: after half of the time that it is expected to need, by `eta`, else by progress, else by
- * its age; within 1 s and 10 s, 30 s for a task of more than ten minutes. `stretch` (1 to 4) lets tasks that are far from their end
- * wait longer where the rate limit does not allow that for all: who is almost done must not stand in line behind them.
+ * When to poll a task next, in ms: after half of its expected remaining time, by `eta`, else by progress, else by its age.
+ * Between 1 s and 10 s; up to 30 s for a task older than ten minutes. `stretch` (1 to 4) delays tasks that are far from
+ * their end when the rate limit is too low for all, so a task that is almost done does not wait behind them.
  */
 export function nextPollMs({ submittedAt, failures, latest }: Paced, now: number, stretch = 1): number {
   const age = now - submittedAt;
@@ -29,7 +29,7 @@ export function nextPollMs({ submittedAt, failures, latest }: Paced, now: number
   return clamp(left * (1 - 1 / (2 * stretch)), MIN_MS, cap * stretch);
 }
 
-/** How long a task is expected to need still. */
+/** The expected remaining time, ms. */
 function leftMs(result: TaskResult | undefined, age: number): number | undefined {
   const { eta, progressPercent } = result?.task ?? {};
   if (eta !== undefined && eta > 0) return eta * 1000;
@@ -37,9 +37,9 @@ function leftMs(result: TaskResult | undefined, age: number): number | undefined
   return (age / progressPercent) * (100 - progressPercent);
 }
 
-/** Finds the stretch at which polls are made when they are due. */
+/** Finds the stretch at which polls start when they are due. */
 export type Pace = {
-  /** Told how late a poll was begun, ms. */
+  /** A poll started `ms` late. */
   polledLate(ms: number): void;
   stretch(): number;
 };

@@ -3,33 +3,20 @@ import TinyQueue from "tinyqueue";
 import type { Clock } from "../../clock.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
+import type { TaskObservation, Tasks } from "../types.ts";
 import { createPace, FIRST_MS, nextPollMs } from "./pace.ts";
-import type { TaskResult } from "./task-result.ts";
-
-/** What the last successful poll of a task showed. */
-export type TaskObservation = { result: TaskResult; at: number };
 
 /**
- * Polls an account's tasks from one heap: the one that is due longest comes first, so that a low rate limit slows all
- * of them alike. A poll that fails is tried again later and changes nothing.
+ * Polls an account's tasks from one heap: the task that is overdue longest comes first, so a low rate limit slows all of
+ * them alike. A failed poll is repeated later and changes nothing.
  */
-export type TaskPoller = {
-  /** Follows a task until `forget`; `submittedAt` (ms since the epoch) paces its first polls. */
-  follow(taskID: string, submittedAt: number): void;
-  forget(taskID: string): void;
-  /** Asks about the task now. */
-  hasten(taskID: string): void;
-  latest(taskID: string): TaskObservation | undefined;
-  inFlight(): number;
-  start(): void;
-  stop(): Promise<void>;
-};
+export type TaskPoller = Tasks & { start(): void };
 
 export type TaskPollerOptions = {
   client: Pick<ServiceClient, "getTaskResult">;
   clock: Clock;
   random: () => number;
-  /** A poll that a person would notice: another status, results, or progress by 10 points or after 15 s. */
+  /** A poll shows a change that a user would notice: status, results, or progress by 10 points or after 15 s. */
   onChange: (taskID: string) => void;
   onError: (error: unknown) => void;
 };
@@ -40,13 +27,13 @@ type Followed = {
   due: number;
   failures: number;
   latest: TaskObservation | undefined;
-  /** What `onChange` was last called for. */
+  /** The observation of the last `onChange`. */
   told: TaskObservation | undefined;
 };
 
 const PROGRESS_POINTS = 10;
 const PROGRESS_MS = 15_000;
-/** Polls under way at once; the account's limiter is the real bound, and as many submissions may stand in its line. */
+/** Polls in progress. The rate limit is the real bound; as many submissions may wait for it. */
 const CONCURRENCY = 16;
 
 export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
@@ -72,7 +59,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
     for (let first = heap.peek(); first !== undefined && polls.size < CONCURRENCY; first = heap.peek()) {
       const task = tasks.get(first.taskID);
       if (task === undefined || task.due !== first.due) {
-        heap.pop(); // forgotten, or scheduled anew
+        heap.pop(); // forgotten or rescheduled
         continue;
       }
       if (first.due > clock.monotonic()) {
@@ -112,12 +99,12 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
       if (tasks.has(taskID)) return;
       const task: Followed = { taskID, submittedAt, due: 0, failures: 0, latest: undefined, told: undefined };
       tasks.set(taskID, task);
-      // A fresh task gets its 3 s; older ones (after a restart) are spread over the same time.
+      // A new task is first polled after 3 s. Older tasks (after a restart) are spread over the same time.
       const age = clock.now() - submittedAt;
       schedule(task, age < FIRST_MS ? FIRST_MS - age : FIRST_MS * options.random());
     },
     forget: (taskID) => void tasks.delete(taskID),
-    hasten(taskID) {
+    pollNow(taskID) {
       const task = tasks.get(taskID);
       if (task !== undefined) schedule(task, 0);
     },
@@ -128,7 +115,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
       pump();
     },
     async stop() {
-      ended.abort(new Error("the account's tasks are not followed any more"));
+      ended.abort(new Error("the session of the account is closed"));
       cancelTimer?.();
       await Promise.all(polls);
     },

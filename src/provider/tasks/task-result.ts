@@ -1,21 +1,27 @@
 import { toNumber } from "../wire/lenient.ts";
 import type { TaskResultWire } from "../wire/tasks.ts";
 
-/** One output of a task, as the service shows it. */
+/** One output of a task. */
 export type TaskOutput = {
   url: string;
-  /** e.g. `mp4`, `mp3`; "" where the service does not say. */
+  /** e.g. `mp4`, `mp3`; "" where the service does not show it. */
   type: string;
-  /** How long the URL works from now; undefined where the service says 0, nothing or nonsense. */
+  /** How long the URL works from now; undefined where the service shows nothing, 0 or no number. */
   ttlSeconds?: number;
 };
 
-/** The result of an asynchronous task. `status` and `taskType` are the service's own values, passed through. */
+/** What a task does now. `Other`: the service reports a status that this version does not know. */
+export type TaskState = "Queued" | "Running" | "Succeeded" | "Failed" | "Other";
+
+/** The result of an asynchronous task. */
 export type TaskResult = {
   task: {
     taskID: string;
+    /** The service's own word. */
     taskType: string;
+    /** The service's own word. Decide by `state`; show this one. */
     status: string;
+    state: TaskState;
     reason: string;
     /** Unit not shown in the interface. */
     eta?: number;
@@ -25,6 +31,18 @@ export type TaskResult = {
   videos: TaskOutput[];
   audios: TaskOutput[];
 };
+
+/** The interface document shows the status of a successful task only; the others are observed. */
+const STATES: Readonly<Record<string, TaskState>> = {
+  TASK_STATUS_QUEUED: "Queued",
+  TASK_STATUS_PROCESSING: "Running",
+  TASK_STATUS_SUCCEED: "Succeeded",
+  TASK_STATUS_FAILED: "Failed",
+};
+
+export function taskStateOf(status: string): TaskState {
+  return Object.hasOwn(STATES, status) ? (STATES[status] ?? "Other") : "Other";
+}
 
 export type ResultKind = "Audio" | "Video" | "Image";
 
@@ -45,6 +63,7 @@ export function taskResultFrom(wire: TaskResultWire): TaskResult {
       taskID: task_id,
       taskType: task_type,
       status,
+      state: taskStateOf(status),
       reason,
       ...(eta === undefined ? {} : { eta }),
       ...(progress_percent === undefined ? {} : { progressPercent: progress_percent }),

@@ -2,19 +2,19 @@ import { z } from "zod";
 import { LIMIT_FIELDS, type LimitField } from "./endpoints-v1.ts";
 import { isRecord, toNumber, toText } from "./lenient.ts";
 
-/** What the limit operation answers; a range that it does not show is absent and not checked. */
-export type EndpointLimits = { [field in LimitField]?: number } & { cudaVersionList: string[] };
+/** The response of the limit operation. A limit that it does not show is absent. */
+export type ReportedLimits = { [field in LimitField]?: number } & { cudaVersionList: string[] };
 
-/** At least one range must be shown: an answer with none of them is not the limits record. */
+/** A response without a single limit is not the limits record. */
 export const endpointLimits = z
   .unknown()
   .refine((value) => isRecord(value) && LIMIT_FIELDS.some((field) => toNumber(value[field]) !== undefined), {
     error: "shows none of the endpoint parameter limits",
   })
-  .transform((value): EndpointLimits => {
+  .transform((value): ReportedLimits => {
     const record = isRecord(value) ? value : {};
     const versions = record["cudaVersionList"];
-    const limits: EndpointLimits = {
+    const limits: ReportedLimits = {
       cudaVersionList: Array.isArray(versions) ? versions.map(toText).filter(Boolean) : [],
     };
     for (const field of LIMIT_FIELDS) {

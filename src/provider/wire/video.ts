@@ -9,7 +9,8 @@ export const I2V_SIZES: readonly (readonly [width: number, height: number])[] = 
   [720, 1280],
   [1280, 720],
 ];
-const side = z.union([z.literal(480), z.literal(720), z.literal(832), z.literal(1280)]);
+const SIDES: readonly number[] = [...new Set(I2V_SIZES.flat())];
+const side = z.int().refine((pixels) => SIDES.includes(pixels), { error: "must be 480, 720, 832 or 1280" });
 
 /** Body of image-to-video. A lone width or height is allowed: the service then forces 832 x 480. */
 export const imageToVideoRequest = z

@@ -31,7 +31,7 @@ async function sent(
         )
       : await videoRequest(videoJobOf(kind, change));
   const accepted = await request.send({
-    client: account.client,
+    session: account,
     options: {},
     clock: createFakeClock(),
     openArtifact: undefined,

@@ -32,7 +32,7 @@ describe("an endpoint", () => {
       appName: "chat-1",
       status: { status: "running", error: "", message: "" },
       productID: "product-1",
-      workerConfig: { min: 1, max: 3, idleTimeout: 60, maxConcurrency: 4, gpus: 1, requestTimeout: 300 },
+      scaling: { min: 1, max: 3, idleTimeout: 60, maxConcurrency: 4, gpus: 1, requestTimeout: 300 },
       rootfsSizeGB: 100,
       policy: { type: "queue", value: 10 },
       image: "registry.example.com/chat:1",
@@ -50,23 +50,13 @@ describe("an endpoint", () => {
       { type: "local", id: expect.any(String), sizeGB: undefined, mountPath: "/scratch" },
     ]);
     expect((await client.listEndpoints({})).data[0]?.volumes[1]?.sizeGB).toBe(30);
-    expect(earlier.earlier).toMatchObject({ clusterID: "cluster-1", health: { period: 10 } });
+    expect(earlier.details).toMatchObject({ clusterID: "cluster-1", health: { period: 10 } });
     expect(earlier).toMatchObject({
       status: { status: "serving" },
       workers: [{ status: { status: "running" }, healthy: true }],
       volumes: [{ id: "disk-1" }, { sizeGB: 30 }],
     });
-    for (const field of [
-      "workerConfig",
-      "policy",
-      "image",
-      "command",
-      "envs",
-      "ports",
-      "appName",
-      "name",
-      "url",
-    ] as const) {
+    for (const field of ["scaling", "policy", "image", "command", "envs", "ports", "appName", "name", "url"] as const) {
       expect(earlier[field]).toEqual(current[field]);
     }
     expect((await client.listEndpointsEarlier({ pageSize: 5, pageNum: 1 })).data[0]).toEqual({
@@ -217,7 +207,7 @@ describe("by hand", () => {
     const change = (patch: object) => bench.ask(`/__state/endpoints/${id}`, patch);
     await change({ workerConfig: { maxNum: 9 }, image: { image: "other:2" }, envs: [], ports: [{ port: "9090" }] });
     expect(await client.getEndpoint({ endpointID: id })).toMatchObject({
-      workerConfig: { min: 1, max: 9 },
+      scaling: { min: 1, max: 9 },
       image: "other:2",
       command: "serve",
       envs: [],
@@ -300,7 +290,7 @@ describe("parameters that an update accepts without effect", () => {
     await bench.client.updateEndpoint(
       updateBody(id, { workerConfig: { ...workerConfig, minNum: 2 }, image: { image: "other:1" } }),
     );
-    const { workerConfig: shown, image } = await bench.client.getEndpoint({ endpointID: id });
+    const { scaling: shown, image } = await bench.client.getEndpoint({ endpointID: id });
     expect({ min: shown.min, image }).toEqual(expected);
   });
 });

@@ -6,7 +6,7 @@ import { type ImportedEndpoint, importedEndpoints, type ManifestOptions } from "
 import { desiredEndpoint } from "../../../../src/controllers/gpu-endpoint/desired.ts";
 import { differences, ignoredFields } from "../../../../src/controllers/gpu-endpoint/drift.ts";
 import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
-import { CLUSTER_UID, desiredOf, earlierOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
+import { CLUSTER_UID, desiredOf, detailsOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";
 
 const OPTIONS: ManifestOptions = {
@@ -51,10 +51,10 @@ const local = { type: "local", id: "x", sizeGB: 30, mountPath: "/tmp" };
 /** What the endpoint is like; the fields that are left to the service; a problem that is told. */
 const cases: [what: string, change: Partial<EndpointRecord>, left: string[], problem: RegExp | undefined][] = [
   ["a plain endpoint", {}, [], undefined],
-  ["no workers", { workerConfig: { ...base.workerConfig, min: 0, max: 0 } }, [], undefined],
-  ["volumes", { volumes: [network, local], earlier: earlierOf("cluster-1") }, [], undefined],
+  ["no workers", { scaling: { ...base.scaling, min: 0, max: 0 } }, [], undefined],
+  ["volumes", { volumes: [network, local], details: detailsOf("cluster-1") }, [], undefined],
   ["environment", { envs }, [], undefined],
-  ["further products", { earlier: { ...earlierOf(""), products: ["p1", "gpu-4090-24g"] } }, [], undefined],
+  ["further products", { details: { ...detailsOf(""), products: ["p1", "gpu-4090-24g"] } }, [], undefined],
   ["no name", { name: "" }, ["name"], /: name: .*1 char/],
   ["an app name that is no label", { appName: "Echo_1" }, [], /: appName: .*DNS label/],
   ["a long command", { command: long(2048) }, ["command"], /: command: .*2047/],
@@ -124,8 +124,8 @@ it.each<[string, Partial<EndpointRecord>, string]>([
   ["no image", { image: "" }, "image"],
   ["no product", { productID: "" }, "products"],
   ["an unknown policy", { policy: { type: "latency", value: 1 } }, "policy"],
-  ["an unknown number", { workerConfig: { ...base.workerConfig, gpus: undefined } }, "workers"],
-  ["more workers at least than at most", { workerConfig: { ...base.workerConfig, min: 3, max: 1 } }, "workers"],
+  ["an unknown number", { scaling: { ...base.scaling, gpus: undefined } }, "workers"],
+  ["more workers at least than at most", { scaling: { ...base.scaling, min: 3, max: 1 } }, "workers"],
   ["no health check", { healthCheck: { path: "", port: undefined } }, "healthCheck"],
 ])("with %s none can be written, and a line says why", (_, change, field) => {
   const result = imported(change);
@@ -173,7 +173,7 @@ it("says what no update can set, in one comment", () => {
   const result = imported({
     entrypoint: "/bin/\nsh",
     type: "async",
-    workerConfig: { ...base.workerConfig, minCudaVersion: "12.4" },
+    scaling: { ...base.scaling, minCudaVersion: "12.4" },
   });
   expect(result.endpoint).toMatch(
     /^# Imported from endpoint ep-1 "echo"\.\n# Not carried over, as no create or update can set it: type "async"; entrypoint "\/bin\/\\nsh"; CUDA version "12\.4"\.\n\napiVersion/,

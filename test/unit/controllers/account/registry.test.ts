@@ -7,6 +7,7 @@ import {
   createAccountRegistry,
   possibleAccounts,
 } from "../../../../src/controllers/account/registry.ts";
+import { limitsOf } from "../../../support/endpoints.ts";
 import { accountAt } from "../../../support/service-account.ts";
 
 /** A handle that is never called. */
@@ -184,7 +185,7 @@ describe("dependants hear", () => {
   it.each<[string, (before: AccountEntry) => AccountEntry, boolean]>([
     ["that it became held", (before) => ({ ...before, state: held("401") }), true],
     ["of a new handle", () => ready(DEFAULT), true],
-    ["of other limits", (before) => ({ ...before, limits: { cudaVersionList: [], maxWorkerNum: 3 } }), true],
+    ["of other limits", (before) => ({ ...before, limits: limitsOf({ maxWorkerNum: 3 }) }), true],
     ["nothing when nothing changed", (before) => ({ ...before, state: { kind: "Ready" } }), false],
   ])("%s", (_name, change, told) => {
     const { registry, changes } = world(DEFAULT);

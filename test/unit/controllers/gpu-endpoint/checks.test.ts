@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { outOfRange } from "../../../../src/controllers/gpu-endpoint/checks.ts";
-import type { EndpointLimits } from "../../../../src/provider/wire/limits.ts";
-import { desiredOf, endpointOf, LIMITS } from "../../../support/endpoints.ts";
+import { type EndpointLimits, limitsFrom } from "../../../../src/provider/endpoints/limits.ts";
+import { desiredOf, endpointOf, LIMITS, limitsOf } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";
 
 const check = (change: Change, limits: EndpointLimits = LIMITS, operation: "create" | "update" = "create") => {
@@ -48,7 +48,7 @@ describe("the account's limits", () => {
   });
 
   it("name workers.min", () => {
-    expect(check({ workers: { min: 1 } }, { ...LIMITS, minWorkerNum: 2 })).toEqual([
+    expect(check({ workers: { min: 1 } }, limitsOf({ minWorkerNum: 2 }))).toEqual([
       "workers.min is 1, allowed is 2 to 10",
     ]);
   });
@@ -85,14 +85,18 @@ describe("the account's limits", () => {
   });
 
   it("do not hold the workers of a suspended endpoint, and hold the rest", () => {
-    expect(check({ suspend: true, workers: { max: 11, gpus: 9 } }, { ...LIMITS, minWorkerNum: 1 })).toEqual([
+    expect(check({ suspend: true, workers: { max: 11, gpus: 9 } }, limitsOf({ minWorkerNum: 1 }))).toEqual([
       "workers.gpus is 9, allowed is 1 to 8",
     ]);
   });
 
   it.each([
-    ["the account does not show any", { cudaVersionList: [] }, []],
-    ["only the upper is shown", { cudaVersionList: [], maxWorkerNum: 10 }, ["workers.max is 11, allowed is any to 10"]],
+    ["the account does not show any", limitsFrom({ cudaVersionList: [] }), []],
+    [
+      "only the upper is shown",
+      limitsFrom({ cudaVersionList: [], maxWorkerNum: 10 }),
+      ["workers.max is 11, allowed is any to 10"],
+    ],
   ])("hold as far as they are known: %s", (_name, limits, expected) => {
     expect(check({ workers: { max: 11 } }, limits)).toEqual(expected);
   });

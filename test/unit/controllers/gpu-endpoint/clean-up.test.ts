@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
-import { systemClock } from "../../../../src/clock.ts";
 import { countVanished } from "../../../../src/controllers/account/vanished.ts";
 import {
   type CleanedUp,
@@ -10,12 +9,11 @@ import {
   scaleToZero,
 } from "../../../../src/controllers/gpu-endpoint/clean-up.ts";
 import { createKubeClient } from "../../../../src/kube/client.ts";
-import { createEndpointSweep } from "../../../../src/provider/endpoints/sweep.ts";
 import { anonymous } from "../../../support/credentials.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
-import { accountAt } from "../../../support/service-account.ts";
+import { accountAt, sessionAt } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
 import { KEY, makeClient } from "../../provider/http/make-client.ts";
 import { type Bench, endpointBody, startBench } from "../../simulator/start.ts";
@@ -53,25 +51,12 @@ async function scene({
   for (let i = 0; i < alsoBound; i++) {
     bound.push((await client.createEndpoint(endpointBody({ appName: `other-${i}` }))).id);
   }
-  const endpoints = createEndpointSweep({
-    client,
-    generation,
-    pageSize: 100,
-    intervalMs: 3_600_000,
-    clock: systemClock,
-    log: silentLog,
-    wanted: () => false,
-    onChange: () => {},
-    onError: () => {},
-  });
-  endpoints.start();
-  onTestFinished(() => endpoints.stop());
+  const session = sessionAt(bench.url, { apiKey: () => apiKey, generation, deleteOperation });
+  session.start();
   const account = accountAt(bench.url, {
-    client,
-    generation,
-    endpoints,
+    ...session,
     vanished: (missing = { endpointID: undefined, memberID: undefined }) =>
-      countVanished(bound, endpoints.shown(), missing),
+      countVanished(bound, session.endpoints.observed.shown(), missing),
   });
   const clock = createFakeClock();
   const kube = createKubeClient(anonymous("http://127.0.0.1:9"));
@@ -108,7 +93,7 @@ async function scene({
     },
     becomeForeign() {
       apiKey = "second-key";
-      endpoints.keyChanged();
+      session.keyChanged();
     },
     updates: async () =>
       (await bench.audit("?operation=updateEndpoint")).map(({ body }) => {

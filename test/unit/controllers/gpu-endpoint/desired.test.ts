@@ -2,13 +2,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   appNameOf,
-  createBody,
   desiredEndpoint,
+  desiredHash,
   referencesHash,
-  updateBody,
 } from "../../../../src/controllers/gpu-endpoint/desired.ts";
-import { createEndpointParameters, updateEndpointRequest } from "../../../../src/provider/wire/endpoints-v1.ts";
 import { CLUSTER_UID, desiredOf, endpointOf } from "../../../support/endpoints.ts";
+import type { Change } from "../../../support/manifests.ts";
 
 describe("the app name", () => {
   it("is the same whenever it is asked for, and tells objects and clusters apart", () => {
@@ -49,72 +48,6 @@ describe("the remote's name", () => {
   });
 });
 
-const full = {
-  command: "serve",
-  registryAuthID: "auth-1",
-  clusterID: "cluster-1",
-  volumes: [
-    { type: "network", id: "net-1", mountPath: "/models" },
-    { type: "local", mountPath: "/scratch" },
-  ],
-};
-
-describe("what is sent", () => {
-  const env = [{ name: "TOKEN", value: "s3cr3t", secret: true }];
-
-  it("in an update is every parameter, from the spec alone", () => {
-    expect(updateBody("ep-1", desiredOf(endpointOf(full), env))).toEqual({
-      id: "ep-1",
-      name: "team-echo",
-      workerConfig: { minNum: 1, maxNum: 2, freeTimeout: 60, maxConcurrent: 4, gpuNum: 1, requestTimeout: 120 },
-      ports: [{ port: "8000" }],
-      policy: { type: "queue", value: 30 },
-      image: { image: "registry.example.com/models/echo:1.0", authId: "auth-1", command: "serve" },
-      volumeMounts: [
-        { type: "network", id: "net-1", mountPath: "/models" },
-        { type: "local", size: 30, mountPath: "/scratch" },
-      ],
-      clusterID: "cluster-1",
-      envs: [{ key: "TOKEN", value: "s3cr3t" }],
-      healthy: { path: "/health" },
-    });
-  });
-
-  it("in a create is also what only a create takes", () => {
-    const desired = desiredOf(endpointOf(full), env);
-    const { id: _id, ...shared } = updateBody("", desired);
-    expect(createBody(desired)).toEqual({
-      ...shared,
-      appName: desired.appName,
-      products: [{ id: "gpu-4090-24g" }],
-      rootfsSize: 100,
-    });
-  });
-
-  it.each([
-    ["the smallest spec", {}],
-    ["every optional field", full],
-    ["a suspended endpoint", { suspend: true }],
-  ])("fits the interface: %s", (_name, change) => {
-    const desired = desiredOf(endpointOf(change), env);
-    expect(() => createEndpointParameters.parse(createBody(desired))).not.toThrow();
-    expect(() => updateEndpointRequest.parse(updateBody("ep-1", desired))).not.toThrow();
-  });
-
-  it("has no optional strings that the spec leaves out", () => {
-    const body = createBody(desiredOf(endpointOf()));
-    expect(body.image).toEqual({ image: "registry.example.com/models/echo:1.0" });
-    expect(body).not.toHaveProperty("clusterID");
-  });
-
-  it("for a suspended endpoint are 0 of 0 workers, and all else as ever", () => {
-    const { workerConfig, ...rest } = updateBody("ep-1", desiredOf(endpointOf({ suspend: true })));
-    const { workerConfig: running, ...same } = updateBody("ep-1", desiredOf(endpointOf()));
-    expect(workerConfig).toEqual({ ...running, minNum: 0, maxNum: 0 });
-    expect(rest).toEqual(same);
-  });
-});
-
 describe("the hash of values that are referred to", () => {
   const value = (name: string, text: string, secret = true) => ({ name, value: text, secret });
   const hash = (...env: ReturnType<typeof value>[]) => referencesHash(endpointOf(), env);
@@ -136,5 +69,34 @@ describe("the hash of values that are referred to", () => {
     expect(referencesHash(endpointOf({}, { uid: "a" }), env)).not.toBe(
       referencesHash(endpointOf({}, { uid: "b" }), env),
     );
+  });
+});
+
+describe("the hash of a desired endpoint", () => {
+  const variable = (secret: boolean) => [{ name: "TOKEN", value: "s3cr3t", secret }];
+  const hash = (change: Change, secret = true) => desiredHash(desiredOf(endpointOf(change), variable(secret)));
+  const volume = { type: "local", mountPath: "/scratch" };
+
+  it.each<{ what: string; change: Change }>([
+    { what: "the app name, which an update does not send", change: { appName: "chosen" } },
+    { what: "the products, which an update does not send", change: { products: [{ id: "other" }] } },
+    { what: "the size of the system disk, which an update does not send", change: { rootfsSizeGB: 50 } },
+    { what: "a policy of Mooring's own", change: { driftPolicy: "Report" } },
+  ])("stays the same for $what", ({ change }) => {
+    expect(hash(change)).toBe(hash({}));
+  });
+
+  it("stays the same for the source of a value and for a default that is spelled out", () => {
+    expect(hash({}, false)).toBe(hash({}, true));
+    expect(hash({ volumes: [{ ...volume, sizeGB: 30 }] })).toBe(hash({ volumes: [volume] }));
+  });
+
+  it.each<{ what: string; change: Change }>([
+    { what: "the image", change: { image: "other:1" } },
+    { what: "suspend", change: { suspend: true } },
+    { what: "the volumes", change: { volumes: [volume] } },
+    { what: "the health check", change: { healthCheck: { path: "/other" } } },
+  ])("changes with $what", ({ change }) => {
+    expect(hash(change)).not.toBe(hash({}));
   });
 });

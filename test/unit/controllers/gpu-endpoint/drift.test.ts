@@ -4,7 +4,7 @@ import type { DesiredEndpoint, ResolvedEnv } from "../../../../src/controllers/g
 import { differences, ignoredFields, withIgnored } from "../../../../src/controllers/gpu-endpoint/drift.ts";
 import { type EndpointRecord, fromCurrent } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { endpointV2 } from "../../../../src/provider/wire/endpoints-v2.ts";
-import { desiredOf, earlierOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
+import { desiredOf, detailsOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 
 const volumes = [
   { type: "network", id: "net-1", mountPath: "/models" },
@@ -14,9 +14,9 @@ const desired = desiredOf(endpointOf({ command: "serve", registryAuthID: "auth-1
   { name: "MODE", value: "fast", secret: false },
   { name: "TOKEN", value: "s3cr3t", secret: true },
 ]);
-const equal = recordOf(desired, { earlier: earlierOf("cluster-1") });
-const config = (change: Partial<EndpointRecord["workerConfig"]>) => ({
-  workerConfig: { ...equal.workerConfig, ...change },
+const equal = recordOf(desired, { details: detailsOf("cluster-1") });
+const config = (change: Partial<EndpointRecord["scaling"]>) => ({
+  scaling: { ...equal.scaling, ...change },
 });
 
 /** One row a field of the table in the API's documentation: what the remote shows, and what the status says of it. */
@@ -44,7 +44,7 @@ const rows: [DriftField, Partial<EndpointRecord>, string, string, boolean][] = [
     "local at /scratch 30 GB",
     true,
   ],
-  ["clusterID", { earlier: earlierOf("cluster-2") }, "cluster-1", "cluster-2", true],
+  ["clusterID", { details: detailsOf("cluster-2") }, "cluster-1", "cluster-2", true],
   ["env", { envs: [] }, "MODE=(hidden), TOKEN=(hidden)", "MODE absent, TOKEN absent", true],
   ["healthCheck.path", { healthCheck: { path: "/", port: undefined } }, "/health", "/", true],
 ];
@@ -96,14 +96,14 @@ describe("the remote says the same in other words", () => {
   });
 
   it("no cluster, as the current generation", () => {
-    const { earlier: _earlier, ...current } = equal;
+    const { details: _details, ...current } = equal;
     expect(differences(desired, current)).toEqual([]);
   });
 
   it("a cluster without network storage, which the service does not show", () => {
     const clustered = desiredOf(endpointOf({ clusterID: "cluster-1" }));
-    expect(differences(clustered, recordOf(clustered, { earlier: earlierOf("") }))).toEqual([]);
-    expect(differences(desiredOf(endpointOf()), recordOf(clustered, { earlier: earlierOf("") }))).toEqual([]);
+    expect(differences(clustered, recordOf(clustered, { details: detailsOf("") }))).toEqual([]);
+    expect(differences(desiredOf(endpointOf()), recordOf(clustered, { details: detailsOf("") }))).toEqual([]);
   });
 
   it.each([
@@ -120,8 +120,8 @@ describe("the remote says the same in other words", () => {
   });
 
   it("more products and ports than there may be, as the earlier generation may show them", () => {
-    const earlier = { ...earlierOf("cluster-1"), products: ["gpu-4090-24g", "gpu-h100"] };
-    expect(differences(desired, { ...equal, earlier })).toMatchObject([
+    const details = { ...detailsOf("cluster-1"), products: ["gpu-4090-24g", "gpu-h100"] };
+    expect(differences(desired, { ...equal, details })).toMatchObject([
       { field: "products", observed: "gpu-4090-24g, gpu-h100" },
     ]);
     expect(differences(desired, { ...equal, ports: [8000, 9000] })).toMatchObject([
@@ -232,8 +232,8 @@ describe("what another party owns", () => {
     command: "other",
     registryAuthID: "auth-2",
     ports: [9000],
-    workerConfig: {
-      ...equal.workerConfig,
+    scaling: {
+      ...equal.scaling,
       min: 5,
       max: 6,
       idleTimeout: 7,
@@ -245,7 +245,7 @@ describe("what another party owns", () => {
     volumes: [{ type: "network", id: "net-2", sizeGB: undefined, mountPath: "/elsewhere" }],
     envs: [{ key: "OWN", value: "1" }],
     healthCheck: { path: "/other", port: undefined },
-    earlier: earlierOf("cluster-2"),
+    details: detailsOf("cluster-2"),
   };
   const updatable = driftFields.filter((field) => !["appName", "products", "rootfsSizeGB"].includes(field));
 

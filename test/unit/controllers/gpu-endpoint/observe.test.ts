@@ -1,13 +1,11 @@
-import { afterEach, describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../../../src/clock.ts";
+import { afterEach, describe, expect, it } from "vitest";
 import type { AccountHandle } from "../../../../src/controllers/account/registry.ts";
 import { observeBinding } from "../../../../src/controllers/gpu-endpoint/observe.ts";
 import type { EndpointBody } from "../../../../src/provider/client.ts";
-import { createEndpointSweep, type EndpointSweep } from "../../../../src/provider/endpoints/sweep.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";
-import { silentLog } from "../../../support/scripted-api-server.ts";
-import { accountAt } from "../../../support/service-account.ts";
+import { accountAt, sessionAt } from "../../../support/service-account.ts";
+import { KEY } from "../../provider/http/make-client.ts";
 import { type Bench, endpointBody, startBench } from "../../simulator/start.ts";
 
 const signal = new AbortController().signal;
@@ -28,28 +26,9 @@ async function remote(parameters: Partial<EndpointBody> = {}) {
 }
 
 function account(generation: "Current" | "Earlier"): AccountHandle {
-  const sweep = (which: "Current" | "Earlier"): EndpointSweep => {
-    const made = createEndpointSweep({
-      client: bench.client,
-      generation: which,
-      pageSize: 100,
-      intervalMs: 3_600_000,
-      clock: systemClock,
-      log: silentLog,
-      wanted: () => false,
-      onChange: () => {},
-      onError: () => {},
-    });
-    made.start();
-    onTestFinished(() => made.stop());
-    return made;
-  };
-  return accountAt(bench.url, {
-    client: bench.client,
-    generation,
-    endpoints: sweep(generation),
-    details: generation === "Current" ? sweep("Earlier") : undefined,
-  });
+  const session = sessionAt(bench.url, { apiKey: KEY, generation });
+  session.start();
+  return accountAt(bench.url, session);
 }
 
 const operations = async () => (await bench.audit()).map(({ operation }) => operation);
@@ -87,7 +66,7 @@ describe.each(["Current", "Earlier"] as const)("what an object stands for, gener
     expect(binding).toMatchObject({
       kind: "Bound",
       endpointID,
-      record: { appName: "chat-1", workerConfig: { min: 1, idleTimeout: 60 }, ports: [8080] },
+      record: { appName: "chat-1", scaling: { min: 1, idleTimeout: 60 }, ports: [8080] },
     });
     expect(await operations()).toEqual([get]);
   });
@@ -95,7 +74,7 @@ describe.each(["Current", "Earlier"] as const)("what an object stands for, gener
   it("a settled one costs no call: the sweep has it", async () => {
     const endpointID = await remote();
     const handle = account(generation);
-    await handle.endpoints.first(signal);
+    await handle.endpoints.observed.first(signal);
     const binding = await observed(handle, {}, { endpointID, appliedGeneration: 2 });
     expect(binding).toMatchObject({ kind: "Bound", record: { image: "registry.example.com/chat:1" } });
     expect(await operations()).toEqual([list]);
@@ -132,7 +111,7 @@ describe.each(["Current", "Earlier"] as const)("what an object stands for, gener
   it("a chosen app name is looked for anew, because somebody may have taken it a moment ago", async () => {
     await remote({ appName: "chat-2" });
     const handle = account(generation);
-    await handle.endpoints.first(signal);
+    await handle.endpoints.observed.first(signal);
     const { id } = await bench.client.createEndpoint(endpointBody());
     expect(await observed(handle, { appName: "chat-1" })).toMatchObject({ kind: "Unbound", candidate: { id } });
   });
@@ -141,17 +120,17 @@ describe.each(["Current", "Earlier"] as const)("what an object stands for, gener
     const endpointID = await remote(network);
     const change = { volumes, clusterID: "cluster-1" };
     const changed = await observed(account(generation), change, { endpointID, appliedGeneration: 1 });
-    expect(changed).toMatchObject({ record: { earlier: { clusterID: "cluster-1" } } });
+    expect(changed).toMatchObject({ record: { details: { clusterID: "cluster-1" } } });
     expect(await operations()).toEqual(generation === "Current" ? [get, "getEndpointEarlier"] : [get]);
   });
 
   it("the cluster of a network storage is known of a settled one without a call for it alone", async () => {
     const endpointID = await remote(network);
     const handle = account(generation);
-    await handle.endpoints.first(signal);
+    await handle.endpoints.observed.first(signal);
     for (let i = 0; i < 3; i++) {
       const binding = await observed(handle, { volumes, clusterID: "cluster-1" }, { endpointID, appliedGeneration: 2 });
-      expect(binding).toMatchObject({ record: { earlier: { clusterID: "cluster-1" } } });
+      expect(binding).toMatchObject({ record: { details: { clusterID: "cluster-1" } } });
     }
     expect(await operations()).toEqual(generation === "Current" ? [list, "listEndpointsEarlier"] : [list]);
   });
@@ -167,7 +146,7 @@ describe.each(["Current", "Earlier"] as const)("what an object stands for, gener
 it("an account whose earlier list fails still shows what the current one shows", async () => {
   const endpointID = await remote(network);
   const handle = account("Current");
-  await handle.endpoints.first(signal);
+  await handle.endpoints.observed.first(signal);
   await bench.fault({ operation: "listEndpointsEarlier", kind: "status", status: 500, times: 5 });
   const change = { volumes, clusterID: "cluster-1" };
   const binding = await observed(handle, change, { endpointID, appliedGeneration: 2 });

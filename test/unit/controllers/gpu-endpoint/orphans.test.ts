@@ -43,13 +43,13 @@ it("orphans are generated endpoints that no object stands for, those with worker
   );
   const objects = [bound, creating, adopted];
   const one = recordOf(desiredOf(bound));
-  const zero = { ...one.workerConfig, min: 0, max: 0 };
+  const zero = { ...one.scaling, min: 0, max: 0 };
   const records = [
     { ...one, id: "ep-bound" },
     { ...one, id: "ep-creating", appName: desiredOf(creating).appName },
     { ...one, id: "ep-adopted", appName: "other-aaaaaaaaaa" },
     { ...one, id: "ep-foreign", appName: "somebody-elses" },
-    { ...one, id: "ep-stopped", appName: "old-bbbbbbbbbb", workerConfig: zero },
+    { ...one, id: "ep-stopped", appName: "old-bbbbbbbbbb", scaling: zero },
     { ...one, id: "ep-running", appName: "old-cccccccccc" },
   ];
   const found = findOrphans(records, knownEndpoints(objects, CLUSTER_UID));

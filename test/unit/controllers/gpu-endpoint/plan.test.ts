@@ -208,7 +208,7 @@ describe("an adoption", () => {
 const theirWorkers = { ignoreDrift: ["workers"] };
 const withWorkers =
   (min: number, max: number): Remote =>
-  (record) => ({ ...record, workerConfig: { ...record.workerConfig, min, max } });
+  (record) => ({ ...record, scaling: { ...record.scaling, min, max } });
 const stoppedWorkers = withWorkers(0, 0);
 const running = withWorkers(1, 2);
 
@@ -236,7 +236,7 @@ describe("an endpoint that exists", () => {
     [
       "may have outside the limits what another party owns",
       { workers: { min: 11, max: 11 }, ignoreDrift: ["workers"] },
-      (record) => ({ ...otherImage(record), workerConfig: { ...record.workerConfig, min: 1, max: 2 } }),
+      (record) => ({ ...otherImage(record), scaling: { ...record.scaling, min: 1, max: 2 } }),
       {},
       "Update",
     ],

@@ -26,7 +26,7 @@ it.each([
   const record: EndpointRecord = {
     ...base,
     status: { status, error: "", message: "" },
-    workerConfig: { ...base.workerConfig, min, max },
+    scaling: { ...base.scaling, min, max },
     workers: workers.map(worker),
   };
   expect(isSettled(record)).toBe(settled);

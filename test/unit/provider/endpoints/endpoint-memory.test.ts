@@ -11,7 +11,7 @@ const wire = (change: object = {}) => ({ id: "ep-1", name: "one", worker_config:
 it("the same bytes give the very same record, other bytes another one", () => {
   const reader = currentReader();
   const first = reader.parse(wire());
-  expect(first).toMatchObject({ id: "ep-1", name: "one", workerConfig: { max: 3 } });
+  expect(first).toMatchObject({ id: "ep-1", name: "one", scaling: { max: 3 } });
   expect(reader.parse(wire())).toBe(first);
   const changed = reader.parse(wire({ name: "two" }));
   expect(changed).not.toBe(first);
@@ -35,7 +35,7 @@ it("the earlier generation's records are remembered too", () => {
   const reader = createEndpointReader(endpointV1, fromEarlier);
   const earlier = { id: "ep-1", workerConfig: { maxNum: "3" }, ports: [{ port: "8000" }] };
   const first = reader.parse(earlier);
-  expect(first).toMatchObject({ workerConfig: { max: 3 }, ports: [8000] });
+  expect(first).toMatchObject({ scaling: { max: 3 }, ports: [8000] });
   expect(reader.parse(structuredClone(earlier))).toBe(first);
   expect(reader.parse({ ...earlier, ports: [{ port: "8001" }] }).ports).toEqual([8001]);
 });

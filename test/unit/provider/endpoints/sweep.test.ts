@@ -377,3 +377,28 @@ describe("another key", () => {
     expect(w.sweep.shown()).toHaveLength(3);
   });
 });
+describe("a sweep that is stopped", () => {
+  it("rejects callers that wait, whether or not a list is in progress", async () => {
+    const w = world([record("a")], { wanted: () => false });
+    const waiting = w.sweep.next(forever);
+    await Promise.all([expect(waiting).rejects.toThrow("session of the account is closed"), w.sweep.stop()]);
+  });
+
+  it("rejects callers that come later, instead of letting them wait", async () => {
+    const w = world([record("a")]);
+    await w.sweep.stop();
+    await expect(w.sweep.next(forever)).rejects.toThrow("session of the account is closed");
+    await expect(w.sweep.first(forever)).rejects.toThrow("session of the account is closed");
+  });
+});
+
+it("a caller that gives up causes no list", async () => {
+  const w = world([record("a")], { wanted: () => false });
+  const ended = new AbortController();
+  const waiting = w.sweep.next(ended.signal);
+  ended.abort(new Error("given up"));
+  await expect(waiting).rejects.toThrow("given up");
+  w.sweep.start();
+  await w.clock.advance(5_000);
+  expect(w.calls).toEqual([]);
+});

@@ -175,6 +175,7 @@ describe("results", () => {
       taskID: "t",
       taskType: "",
       status: "TASK_STATUS_SUCCEED",
+      state: "Succeeded",
       reason: "",
       progressPercent: 100,
     });

@@ -1,0 +1,40 @@
+import type { LookupFunction } from "node:net";
+import type { AccountSpec } from "../../api/v1alpha1/account.ts";
+import { parseDuration } from "../../api/v1alpha1/duration.ts";
+import type { BillingSettings } from "../../provider/money/spend.ts";
+import type { SessionOptions } from "../../provider/session.ts";
+
+type Spec = Omit<AccountSpec, "apiKeySecretRef">;
+
+/** What an Account's spec says of its session. A change of one of these fields replaces the session. */
+export function sessionSettings(
+  spec: Spec,
+  apiKey: () => string,
+  lookup: LookupFunction | undefined,
+): Pick<SessionOptions, "connection" | "rate"> & {
+  endpoints: Omit<SessionOptions["endpoints"], "wanted" | "detailsWanted">;
+} {
+  const { generation, pageSize, syncInterval, deleteOperation } = spec.endpoints;
+  const paths = Object.entries(spec.paths ?? {}).filter(([, path]) => path !== undefined);
+  return {
+    connection: {
+      baseURL: spec.baseURL,
+      apiKey,
+      requestTimeoutMs: parseDuration(spec.requestTimeout),
+      lookup,
+      paths: Object.fromEntries(paths),
+      deleteOperation,
+    },
+    rate: {
+      ...spec.rateLimit,
+      requestsPerMinute: Object.fromEntries(
+        (spec.operations ?? []).map(({ operation, requestsPerMinute }) => [operation, requestsPerMinute]),
+      ),
+    },
+    endpoints: { generation, pageSize, intervalMs: parseDuration(syncInterval) },
+  };
+}
+
+export function billingSettings({ interval, timeZone, settleTime }: AccountSpec["billing"]): BillingSettings {
+  return { intervalMs: parseDuration(interval), timeZone, settleMs: parseDuration(settleTime) };
+}

@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "../../clock.ts";
+import type { EndpointRecord } from "./endpoint-record.ts";
+
+/** Stands for one API key, compared by identity: what one key shows proves nothing about what another key can see. */
+export type KeySession = symbol;
+
+/** The records of one account's endpoints, from lists and from single reads. The newer one counts. */
+export type EndpointIndex = {
+  get(id: string): EndpointRecord | undefined;
+  byAppName(appName: string): EndpointRecord | undefined;
+  all(): EndpointRecord[];
+  /** The records that the service shows with the current key: in the last complete list, or in a read since. */
+  shown(): EndpointRecord[];
+  size(): number;
+  /** Whether two complete lists in a row lack the endpoint, of those that began after the first call for it, with this key. */
+  gone(id: string): boolean;
+  session(): KeySession;
+  /** The API key changed: begins a session. Lists that lacked an endpoint before do not count any more. */
+  keyChanged(): void;
+  /**
+   * Takes over a record of a single read. It is newer than every page that was requested before. Drops a record that was
+   * requested in another session (default: the current one).
+   */
+  observe(record: EndpointRecord, requestedIn?: KeySession): void;
+  /** The endpoint was written to: pages from before are outdated. */
+  wrote(id: string): void;
+  /** As `wrote`; and the record is not returned until it is observed again. */
+  forget(id: string): void;
+  beginList(): Listing;
+};
+
+/** One list while it is read. */
+export type Listing = {
+  /** Takes over a record of a page that was requested at `askedAt` (monotonic ms). Returns whether it is new or changed. */
+  take(record: EndpointRecord, askedAt: number): boolean;
+  /** The list is complete. Returns the endpoints that are gone now. */
+  end(): { id: string; appName: string }[];
+};
+
+/** An endpoint is gone when so many complete lists in a row lack it: a list that changes while it is read proves nothing. */
+const LISTS_WITHOUT = 2;
+
+export function createEndpointIndex(clock: Clock): EndpointIndex {
+  const records = new Map<string, EndpointRecord>();
+  const idsByAppName = new Map<string, string>();
+  /** Complete lists in a row that lacked the endpoint, with the current key. No entry: the service shows it. */
+  const missed = new Map<string, number>();
+  let session: KeySession = Symbol("key session");
+  /** When an endpoint was last read or written on its own (monotonic ms): a page requested before that is outdated. */
+  const alone = new Map<string, number>();
+
+  /** Returns whether the record is new or changed. */
+  function store(record: EndpointRecord): boolean {
+    const previous = records.get(record.id);
+    missed.delete(record.id);
+    if (previous === record) return false;
+    records.set(record.id, record); // also when equal: the list returns this object until the endpoint changes
+    if (previous !== undefined && isDeepStrictEqual(previous, record)) return false;
+    if (record.appName !== "") idsByAppName.set(record.appName, record.id);
+    return true;
+  }
+
+  function remove(id: string): { id: string; appName: string } {
+    const { appName = "" } = records.get(id) ?? {};
+    records.delete(id);
+    if (idsByAppName.get(appName) === id) idsByAppName.delete(appName);
+    return { id, appName };
+  }
+
+  function beginList(): Listing {
+    const seen = new Set<string>();
+    const askedBefore = [...missed.keys()];
+    const began = clock.monotonic();
+    return {
+      take(record, askedAt) {
+        seen.add(record.id);
+        if ((alone.get(record.id) ?? Number.NEGATIVE_INFINITY) > askedAt) return false;
+        return store(record);
+      },
+      end() {
+        for (const [id, at] of alone) if (at < began) alone.delete(id);
+        const absent = [...new Set([...records.keys(), ...askedBefore])].filter((id) => !seen.has(id));
+        for (const id of absent) missed.set(id, (missed.get(id) ?? 0) + 1);
+        return absent.filter((id) => missed.get(id) === LISTS_WITHOUT).map(remove);
+      },
+    };
+  }
+
+  return {
+    get: (id) => records.get(id),
+    byAppName(appName) {
+      const id = idsByAppName.get(appName);
+      return id === undefined ? undefined : records.get(id);
+    },
+    all: () => [...records.values()],
+    size: () => records.size,
+    gone(id) {
+      if (!records.has(id) && !missed.has(id)) missed.set(id, 0);
+      return (missed.get(id) ?? 0) >= LISTS_WITHOUT;
+    },
+    shown: () => [...records.values()].filter(({ id }) => !missed.has(id)),
+    session: () => session,
+    keyChanged() {
+      session = Symbol("key session");
+      missed.clear();
+      for (const id of records.keys()) missed.set(id, 0);
+    },
+    observe(record, requestedIn = session) {
+      if (requestedIn !== session) return;
+      alone.set(record.id, clock.monotonic());
+      store(record);
+    },
+    wrote: (id) => void alone.set(id, clock.monotonic()),
+    forget(id) {
+      alone.set(id, clock.monotonic());
+      records.delete(id);
+    },
+    beginList,
+  };
+}

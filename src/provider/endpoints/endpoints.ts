@@ -1,0 +1,206 @@
+import type { Logger } from "pino";
+import type { Clock } from "../../clock.ts";
+import type { ServiceClient } from "../client.ts";
+import { ServiceError } from "../errors.ts";
+import type { EndpointSpec, Endpoints, SendOptions } from "../types.ts";
+import { createBody, hiddenValues, updateBody } from "./body.ts";
+import { type EndpointRecord, withDetails } from "./endpoint-record.ts";
+import { type EndpointLimits, limitsFrom } from "./limits.ts";
+import { endpointPages, type Generation } from "./pages.ts";
+import { createEndpointSweep, type EndpointSweep } from "./sweep.ts";
+
+export type EndpointSettings = {
+  /** Which generation of the list and read operations is used. Create and update exist in one generation only. */
+  generation: Generation;
+  /** Endpoints per page, 1 to 1000. */
+  pageSize: number;
+  /** How often the list is read. */
+  intervalMs: number;
+  /** Whether the list is needed: false makes no call. */
+  wanted: () => boolean;
+  /** Whether `details` are needed: false makes no call for them. */
+  detailsWanted: () => boolean;
+};
+
+export type EndpointsOptions = {
+  client: ServiceClient;
+  settings: EndpointSettings;
+  /** An endpoint is new, changed or gone. */
+  onChange: (id: string, appName: string) => void;
+  /** The list failed. */
+  onError: (error: unknown) => void;
+  clock: Clock;
+  log: Logger;
+};
+
+export type EndpointsService = Endpoints & {
+  /** Reads the parameter limits, which `limits` then returns. */
+  readLimits(signal: AbortSignal): Promise<EndpointLimits>;
+  keyChanged(): void;
+  start(): void;
+  stop(): Promise<void>;
+};
+
+/** Details change with the volumes, which every list shows. They are read once in this many intervals. */
+const DETAILS_EVERY_SWEEPS = 10;
+const SEARCH_PAGE_SIZE = 100;
+/** The probe goes before other calls. */
+const PROBE_PRIORITY = 1;
+
+/** Both generations behind one interface. */
+export function createEndpoints(options: EndpointsOptions): EndpointsService {
+  const { client, settings } = options;
+  const { generation, intervalMs } = settings;
+  const observed = sweepOf(options, generation, intervalMs, settings.wanted);
+  const details =
+    generation === "Earlier"
+      ? undefined // its list and its reads show everything
+      : sweepOf(options, "Earlier", DETAILS_EVERY_SWEEPS * intervalMs, settings.detailsWanted);
+  const { deleteEndpoint } = client;
+  let limits: EndpointLimits | undefined;
+
+  return {
+    observed,
+    read: (id, signal) => readOne(options, observed, id, signal),
+    async complete(record, when, signal) {
+      if (details === undefined) return record;
+      if (when === "Now") details.observe(await client.getEndpointEarlier({ id: record.id }, { signal }));
+      // A failed list is reported by the list itself. A field that it does not show cannot differ.
+      else await details.first(signal).catch(() => undefined);
+      const detailed = details.get(record.id);
+      return detailed === undefined ? record : withDetails(record, detailed);
+    },
+    find: (appName, signal) => findByAppName(options, observed, appName, signal),
+    list: (keyword, signal) => listAll(options, generation, keyword, signal),
+    async completeAll(records, signal) {
+      if (details === undefined || records.length === 0) return records;
+      const detailed = await listAll(options, "Earlier", "", signal);
+      const byID = new Map(detailed.map((record) => [record.id, record]));
+      return records.map((record) => {
+        const more = byID.get(record.id);
+        return more === undefined ? record : withDetails(record, more);
+      });
+    },
+    create: (spec, send) => client.createEndpoint(createBody(spec), { ...send, hidden: hiddenValues(spec) }),
+    async update(id: string, spec: EndpointSpec, send: SendOptions) {
+      try {
+        await client.updateEndpoint(updateBody(id, spec), { ...send, hidden: hiddenValues(spec) });
+      } finally {
+        // Also when the call failed: the update may have taken effect.
+        observed.wrote(id);
+        details?.forget(id);
+      }
+    },
+    delete:
+      deleteEndpoint === undefined
+        ? undefined
+        : async (id, send) => {
+            try {
+              await deleteEndpoint({ endpointID: id }, send);
+            } finally {
+              observed.wrote(id);
+            }
+          },
+    limits: () => limits,
+    async readLimits(signal) {
+      limits = limitsFrom(await client.getEndpointLimits({}, { signal, priority: PROBE_PRIORITY }));
+      return limits;
+    },
+    keyChanged() {
+      observed.keyChanged();
+      details?.keyChanged();
+    },
+    start() {
+      observed.start();
+      details?.start();
+    },
+    async stop() {
+      await Promise.all([observed.stop(), details?.stop()]);
+    },
+  };
+}
+
+function sweepOf(
+  { client, settings, onChange, onError, clock, log }: EndpointsOptions,
+  generation: Generation,
+  intervalMs: number,
+  wanted: () => boolean,
+): EndpointSweep {
+  const { pageSize } = settings;
+  return createEndpointSweep({ client, generation, pageSize, intervalMs, wanted, onChange, onError, clock, log });
+}
+
+async function readOne(
+  { client, settings }: EndpointsOptions,
+  observed: EndpointSweep,
+  id: string,
+  signal: AbortSignal,
+): Promise<EndpointRecord | undefined> {
+  const session = observed.session();
+  const earlier = settings.generation === "Earlier";
+  try {
+    const record = earlier
+      ? await client.getEndpointEarlier({ id }, { signal })
+      : await client.getEndpoint({ endpointID: id }, { signal });
+    if (record.id !== id) {
+      throw new ServiceError({
+        operation: earlier ? "getEndpointEarlier" : "getEndpoint",
+        kind: "UnreadableResponse",
+        delivery: "Unknown",
+        message: `the request names endpoint ${id}, and the response shows another endpoint`,
+      });
+    }
+    observed.observe(record, session);
+    return record;
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === "NotFound") return undefined;
+    throw error;
+  }
+}
+
+/** `keyword` only narrows the list: the interface does not show what it matches. */
+async function findByAppName(
+  { client, settings }: EndpointsOptions,
+  observed: EndpointSweep,
+  appName: string,
+  signal: AbortSignal,
+): Promise<EndpointRecord | undefined> {
+  if (settings.generation === "Earlier") {
+    // This list has no search, so all callers share one pass over it.
+    await observed.next(signal);
+    return observed.byAppName(appName);
+  }
+  const session = observed.session();
+  let cursor: string | undefined;
+  do {
+    const query = { keyword: appName, limit: SEARCH_PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) };
+    const page = await client.listEndpoints(query, { signal });
+    const found = page.data.find((record) => record.appName === appName);
+    if (found !== undefined) {
+      observed.observe(found, session);
+      return found;
+    }
+    cursor = page.hasMore && page.nextCursor !== "" && page.nextCursor !== cursor ? page.nextCursor : undefined;
+  } while (cursor !== undefined);
+  return undefined;
+}
+
+async function listAll(
+  { client, settings, clock }: EndpointsOptions,
+  generation: Generation,
+  keyword: string,
+  signal: AbortSignal,
+): Promise<EndpointRecord[]> {
+  const { pageSize } = settings;
+  const records = new Map<string, EndpointRecord>();
+  const query = { client, generation, pageSize, clock, ...(keyword === "" ? {} : { keyword }) };
+  for await (const { record } of endpointPages(query, signal)) {
+    // The earlier generation has no search.
+    if (generation === "Current" || matches(record, keyword)) records.set(record.id, record);
+  }
+  return [...records.values()];
+}
+
+function matches({ id, name, appName }: EndpointRecord, keyword: string): boolean {
+  return [id, name, appName].some((text) => text.includes(keyword));
+}

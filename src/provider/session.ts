@@ -1,0 +1,113 @@
+import type { LookupFunction } from "node:net";
+import type { Logger } from "pino";
+import type { Clock } from "../clock.ts";
+import { createServiceClient } from "./client.ts";
+import { createEndpoints, type EndpointSettings } from "./endpoints/endpoints.ts";
+import { createBreaker } from "./http/breaker.ts";
+import { createLimiter, type LimiterOptions } from "./http/limiter.ts";
+import { createTransport } from "./http/transport.ts";
+import { createAccountMoney, type MoneySettings } from "./money/account-money.ts";
+import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts";
+import { createSpeech } from "./speech/speech.ts";
+import { createTaskPoller } from "./tasks/poller.ts";
+import type { AccountSession, CallEvent } from "./types.ts";
+import { createVideo } from "./video/video.ts";
+
+export type ConnectionSettings = {
+  /** http(s), with or without a path prefix; no credentials, query or fragment. */
+  baseURL: string;
+  /** Read before every request: a rotated key takes effect at once. */
+  apiKey: () => string;
+  requestTimeoutMs: number;
+  /** Refuses addresses; undefined allows all. */
+  lookup: LookupFunction | undefined;
+  /** Paths that replace those of the interface. */
+  paths: PathOverrides;
+  /** undefined: endpoints cannot be deleted. */
+  deleteOperation: DeleteOperation | undefined;
+};
+
+export type RateSettings = Pick<LimiterOptions, "requestsPerSecond" | "burst" | "requestsPerMinute" | "startsEmpty">;
+
+/** Callbacks; none of them may throw. */
+export type SessionObservers = {
+  /** An endpoint is new, changed or gone. */
+  onEndpoint: (id: string, appName: string) => void;
+  /** A poll shows a change that a user would notice. */
+  onTask: (taskID: string) => void;
+  /** Bills or budgets were read; the read began at `startedAt` (monotonic ms). */
+  onMoneyRead: (startedAt: number) => void;
+  onMoneyFailed: () => void;
+  /** A call ended. */
+  onCall: (event: CallEvent) => void;
+  /** A call of an observer failed: the list or a poll. */
+  onObserverError: (error: unknown) => void;
+};
+
+export type SessionOptions = {
+  connection: ConnectionSettings;
+  rate: RateSettings;
+  endpoints: EndpointSettings;
+  money: MoneySettings;
+  observers: SessionObservers;
+  /** Why nothing may be sent now; undefined: it may. */
+  held: (operation: Operation) => string | undefined;
+  clock: Clock;
+  /** In [0, 1), for jitter. */
+  random: () => number;
+  log: Logger;
+};
+
+/**
+ * Opens a session for one account. Calls work at once; the observers run after `start`.
+ * @throws never; a base URL or key that cannot work fails each call with `Misconfigured`
+ */
+export function openSession(options: SessionOptions): AccountSession {
+  const { connection, observers, clock, random, log } = options;
+  const { baseURL, apiKey, requestTimeoutMs, lookup, paths, deleteOperation } = connection;
+  const connect = lookup === undefined ? {} : { connect: { lookup } };
+  const transport = createTransport({ baseURL, apiKey, requestTimeoutMs, ...connect, clock });
+  const limiter = createLimiter({ clock, random, ...options.rate });
+  const breaker = createBreaker({ clock, random, held: options.held, probe: "getEndpointLimits" });
+  const { onCall, onObserverError } = observers;
+  const client = createServiceClient({ transport, limiter, breaker, paths, deleteOperation, onCall });
+
+  const endpoints = createEndpoints({
+    client,
+    settings: options.endpoints,
+    onChange: observers.onEndpoint,
+    onError: onObserverError,
+    clock,
+    log,
+  });
+  const tasks = createTaskPoller({ client, clock, random, onChange: observers.onTask, onError: onObserverError });
+  const money = createAccountMoney({
+    client,
+    settings: options.money,
+    onRead: observers.onMoneyRead,
+    onFailed: observers.onMoneyFailed,
+    clock,
+    log,
+  });
+
+  return {
+    baseURL,
+    endpoints,
+    tasks,
+    speech: createSpeech(client),
+    video: createVideo(client),
+    money,
+    probe: endpoints.readLimits,
+    keyChanged: endpoints.keyChanged,
+    requests: { waiting: limiter.waiting, breakerState: breaker.state },
+    start() {
+      endpoints.start();
+      tasks.start();
+      money.start();
+    },
+    async close() {
+      await Promise.all([endpoints.stop(), tasks.stop(), money.stop()]);
+      await transport.close();
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import type { SubmitSpeechBody, SynthesizeSpeechBody } from "../client.ts";
+import type { AUDIO_FORMATS, LANGUAGES_HD, LANGUAGES_TURBO } from "../wire/speech.ts";
+
+/** Languages of short text, and of long text, which knows fewer. */
+export type SpeechLanguage = (typeof LANGUAGES_TURBO)[number];
+export type LongSpeechLanguage = (typeof LANGUAGES_HD)[number];
+
+type Voice = {
+  voiceID?: string | undefined;
+  speed?: number | undefined;
+  vol?: number | undefined;
+  pitch?: number | undefined;
+  emotion?: string | undefined;
+  textNormalization?: boolean | undefined;
+};
+
+/** What both models take. A field that is left out is not sent, so the service's default applies. */
+type CommonRequest = {
+  text: string;
+  audioSetting?:
+    | {
+        sampleRate?: number | undefined;
+        bitrate?: number | undefined;
+        format?: (typeof AUDIO_FORMATS)[number] | undefined;
+        channel?: number | undefined;
+      }
+    | undefined;
+  pronunciationDict?: { tone: Record<string, unknown>[] } | undefined;
+  voiceModify?:
+    | {
+        pitch?: number | undefined;
+        intensity?: number | undefined;
+        timbre?: number | undefined;
+        soundEffects?: string | undefined;
+      }
+    | undefined;
+};
+
+/** Short text, fewer than 10000 characters. A voice or timbre weights are required. */
+export type SpeechRequest = CommonRequest & {
+  voiceSetting: Voice & { latexRead?: boolean | undefined };
+  languageBoost?: SpeechLanguage | undefined;
+  timbreWeights?: { voiceID: string; weight: number }[] | undefined;
+  aigcWatermark?: boolean | undefined;
+};
+
+/** Long text, up to one million characters. */
+export type LongSpeechRequest = CommonRequest & {
+  voiceSetting: Voice;
+  languageBoost?: LongSpeechLanguage | undefined;
+};
+
+export function submitBody(request: LongSpeechRequest): SubmitSpeechBody {
+  return {
+    ...common(request),
+    voice_setting: voice(request.voiceSetting),
+    language_boost: request.languageBoost,
+  };
+}
+
+export function synthesizeBody(
+  request: SpeechRequest & { outputFormat: "url" | "hex" },
+): Omit<SynthesizeSpeechBody, "stream"> {
+  return { ...shortText(request), output_format: request.outputFormat };
+}
+
+export function streamBody(
+  request: SpeechRequest & { excludeAggregatedAudio: boolean },
+): Omit<SynthesizeSpeechBody, "stream"> {
+  return { ...shortText(request), stream_options: { exclude_aggregated_audio: request.excludeAggregatedAudio } };
+}
+
+function shortText(request: SpeechRequest) {
+  return {
+    ...common(request),
+    voice_setting: { ...voice(request.voiceSetting), latex_read: request.voiceSetting.latexRead },
+    language_boost: request.languageBoost,
+    timbre_weights: request.timbreWeights?.map(({ voiceID, weight }) => ({ voice_id: voiceID, weight })),
+    aigc_watermark: request.aigcWatermark,
+  };
+}
+
+function common({ text, audioSetting: audio, pronunciationDict, voiceModify: modify }: CommonRequest) {
+  return {
+    text,
+    audio_setting: audio && {
+      sample_rate: audio.sampleRate,
+      bitrate: audio.bitrate,
+      format: audio.format,
+      channel: audio.channel,
+    },
+    pronunciation_dict: pronunciationDict,
+    voice_modify: modify && {
+      pitch: modify.pitch,
+      intensity: modify.intensity,
+      timbre: modify.timbre,
+      sound_effects: modify.soundEffects,
+    },
+  };
+}
+
+function voice({ voiceID, speed, vol, pitch, emotion, textNormalization }: Voice) {
+  return { voice_id: voiceID, speed, vol, pitch, emotion, text_normalization: textNormalization };
+}

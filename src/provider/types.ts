@@ -1,0 +1,213 @@
+import type { KeySession } from "./endpoints/endpoint-index.ts";
+import type { EndpointRecord } from "./endpoints/endpoint-record.ts";
+import type { EndpointLimits } from "./endpoints/limits.ts";
+import type { Delivery, ServiceErrorKind } from "./errors.ts";
+import type { Bill, KeyBudget } from "./money/money-records.ts";
+import type { BillsOfPeriod } from "./money/period.ts";
+import type { BillingSettings, Spend } from "./money/spend.ts";
+import type { Operation } from "./operations.ts";
+import type { LongSpeechRequest, SpeechRequest } from "./speech/body.ts";
+import type { AudioChunk } from "./speech/speech-stream.ts";
+import type { TaskResult } from "./tasks/task-result.ts";
+import type { ImageToVideoRequest, VideoToVideoRequest } from "./video/body.ts";
+
+/*
+ * The remote service as the operator and the command line use it. Only src/provider knows its paths, field names, status
+ * words and generations.
+ *
+ * Errors. Every call that fails rejects with a `ServiceError`. Its `kind` tells what is wrong, and its `delivery` what is
+ * known of the effect: `NotSent` (no byte left), `Refused` (the service proves that nothing happened) or `Unknown`. An
+ * error that `SendOptions.commit` or `SendOptions.beforeSend` throws is passed on unchanged; nothing is sent then.
+ *
+ * Delivery. Each call sends its request at most once: there are no retries. A call first waits for the account's rate
+ * limit. A call that waits is not sent, and aborting its signal then has no effect at the service.
+ *
+ * Confirmation. An accepted write proves only that the service took the request. Read the endpoint to confirm a change.
+ */
+
+/** When a request may leave, and what must happen before. */
+export type SendOptions = {
+  /** Aborts the call. */
+  signal?: AbortSignal | undefined;
+  /** Awaited when the rate limit lets the call go: commit the journal's intent here. Nothing is sent when it throws. */
+  commit?: (() => Promise<void>) | undefined;
+  /** Awaited directly before the first byte is written, as the last check. Nothing is sent when it throws. */
+  beforeSend?: (() => Promise<void>) | undefined;
+};
+
+/** A variable of an endpoint. No error shows the value of one that is `secret`. */
+export type EndpointVariable = { name: string; value: string; secret: boolean };
+
+export type EndpointVolume =
+  | { type: "network"; id: string; mountPath: string }
+  | { type: "local"; sizeGB: number; mountPath: string };
+
+/** What a remote endpoint is to be. An empty string means "none". */
+export type EndpointSpec = {
+  name: string;
+  appName: string;
+  products: string[];
+  image: string;
+  command: string;
+  registryAuthID: string;
+  port: number;
+  workers: {
+    min: number;
+    max: number;
+    idleTimeoutSeconds: number;
+    maxConcurrency: number;
+    gpus: number;
+    requestTimeoutSeconds: number;
+  };
+  policy: { type: "queue" | "concurrency"; value: number };
+  rootfsSizeGB: number;
+  volumes: EndpointVolume[];
+  /** Cluster of the network volumes. */
+  clusterID: string;
+  env: EndpointVariable[];
+  healthPath: string;
+};
+
+/**
+ * The account's endpoints as the list shows them. One paged list per interval observes all of them. A list that changes
+ * while it is read proves nothing, so one list without an endpoint does not prove that the endpoint is gone.
+ */
+export type EndpointObserver = {
+  get(id: string): EndpointRecord | undefined;
+  byAppName(appName: string): EndpointRecord | undefined;
+  /**
+   * Whether two complete lists in a row lack the endpoint. For an endpoint that no list has shown since the start: two
+   * lists that began after the first call for it. Lists that were read with another key do not count.
+   */
+  gone(id: string): boolean;
+  /** Resolves when one list is complete since the start. Rejects with the list's error or the signal's reason. */
+  first(signal: AbortSignal): Promise<void>;
+  /** Resolves when a list that began after this call is complete. All callers share one list. Rejects as `first` does. */
+  next(signal: AbortSignal): Promise<void>;
+  /** The endpoints that the service shows with the current key: in its last complete list, or in a read since. */
+  shown(): EndpointRecord[];
+  /** Stands for the current API key. What was observed in another session proves nothing about what this key can see. */
+  session(): KeySession;
+  /** Number of endpoints that are known. */
+  total(): number;
+  /** Every endpoint; undefined until one list is complete. */
+  list(): EndpointRecord[] | undefined;
+};
+
+/** GPU endpoints, in the generation of the interface that the account selects. */
+export type Endpoints = {
+  readonly observed: EndpointObserver;
+  /**
+   * Reads one endpoint and updates `observed`. undefined: the service does not know the id. Rejects when the response shows
+   * another endpoint, which says nothing about this one.
+   */
+  read(id: string, signal: AbortSignal): Promise<EndpointRecord | undefined>;
+  /**
+   * Adds `details`, and the sizes of local volumes, which one generation does not show. `Now` reads them. `Remembered`
+   * takes them from a slow list of their own; when that list fails, the record comes back as it is.
+   */
+  complete(record: EndpointRecord, when: "Now" | "Remembered", signal: AbortSignal): Promise<EndpointRecord>;
+  /** Searches the service's list for exactly this app name. */
+  find(appName: string, signal: AbortSignal): Promise<EndpointRecord | undefined>;
+  /** Reads the whole list now, apart from `observed`. `keyword` "" lists all. */
+  list(keyword: string, signal: AbortSignal): Promise<EndpointRecord[]>;
+  /** As `complete` with `Now`, by one pass over the list instead of one read per endpoint. */
+  completeAll(records: EndpointRecord[], signal: AbortSignal): Promise<EndpointRecord[]>;
+  /**
+   * Not idempotent: a second call creates a second endpoint. Send it under the submission journal. When the delivery is
+   * `Unknown`, search for the app name.
+   */
+  create(spec: EndpointSpec, options: SendOptions): Promise<{ id: string }>;
+  /**
+   * Idempotent: replaces every parameter except appName, products and rootfsSizeGB, which only `create` sends. After the
+   * call, `observed` ignores what was asked for before it.
+   */
+  update(id: string, spec: EndpointSpec, options: SendOptions): Promise<void>;
+  /**
+   * Idempotent. undefined: the account has no delete operation, because the interface document shows none. A resolved
+   * call proves only that the service took the request: read the endpoint to confirm.
+   */
+  delete: ((id: string, options: SendOptions) => Promise<void>) | undefined;
+  /** The parameter limits that `AccountSession.probe` read last. */
+  limits(): EndpointLimits | undefined;
+};
+
+/** What the last successful poll of a task showed, and when (ms since the epoch). */
+export type TaskObservation = { result: TaskResult; at: number };
+
+/** Asynchronous tasks: one poller for the account, paced by each task's progress and the rate limit. */
+export type Tasks = {
+  /** Polls the task until `forget`. `submittedAt` (ms since the epoch) paces the first polls. Idempotent. */
+  follow(taskID: string, submittedAt: number): void;
+  forget(taskID: string): void;
+  /** Polls a followed task now. */
+  pollNow(taskID: string): void;
+  latest(taskID: string): TaskObservation | undefined;
+  /** Number of tasks that are followed. */
+  inFlight(): number;
+  /** Ends polling for good. */
+  stop(): Promise<void>;
+};
+
+/** Audio as the service returns it: a URL that works for 24 hours, or the bytes. */
+export type SpeechResult = { url: string } | { audio: Uint8Array };
+
+/** Speech synthesis. Every call is paid and not idempotent: send it under the submission journal. */
+export type Speech = {
+  synthesize(request: SpeechRequest & { outputFormat: "url" | "hex" }, options: SendOptions): Promise<SpeechResult>;
+  /** Sent when iteration starts. Iteration ends normally only when the service reports the end of the synthesis. */
+  stream(request: SpeechRequest & { excludeAggregatedAudio: boolean }, options: SendOptions): AsyncIterable<AudioChunk>;
+  /** Long text; the result comes from the task. */
+  submit(request: LongSpeechRequest, options: SendOptions): Promise<{ taskID: string }>;
+};
+
+/** Video generation. Every call is paid and not idempotent: send it under the submission journal. */
+export type Video = {
+  imageToVideo(request: ImageToVideoRequest, options: SendOptions): Promise<{ taskID: string }>;
+  videoToVideo(request: VideoToVideoRequest, options: SendOptions): Promise<{ taskID: string }>;
+};
+
+/** What the account costs and may cost. Amounts are exact, in 1/10000 yuan. */
+export type AccountMoney = {
+  /** All bills of a period, each once. A closed range is read once, however many callers ask. */
+  bills(request: BillsOfPeriod): AsyncIterable<Bill[]>;
+  /** undefined until the bills are read once. */
+  spend(): Spend | undefined;
+  /** Key budgets of the account's member; undefined until they are read once, and without a member. */
+  budgets(): readonly KeyBudget[] | undefined;
+  /** Why the last read failed; undefined: it did not. */
+  failures(): { bills: string | undefined; budgets: string | undefined };
+  settings(): BillingSettings;
+};
+
+export type BreakerState = "Closed" | "Open" | "HalfOpen";
+
+/** A call that ended. Exactly one of `status` (2xx) and `errorKind` tells how. */
+export type CallEvent = {
+  operation: Operation;
+  status?: number;
+  errorKind?: ServiceErrorKind;
+  delivery?: Delivery;
+  /** Since the request was sent; the wait for the rate limit does not count. */
+  durationMs: number;
+};
+
+/** Everything that runs for one account: one connection pool, one rate limit, one observer, one task poller. */
+export type AccountSession = {
+  readonly baseURL: string;
+  readonly endpoints: Endpoints;
+  readonly tasks: Tasks;
+  readonly speech: Speech;
+  readonly video: Video;
+  readonly money: AccountMoney;
+  /** Reads the parameter limits: a free call that shows whether the service answers and accepts the key. */
+  probe(signal: AbortSignal): Promise<EndpointLimits>;
+  /** The API key changed: what another key showed does not prove anything any more. */
+  keyChanged(): void;
+  /** For metrics. */
+  readonly requests: { waiting(): number; breakerState(operation: Operation): BreakerState };
+  /** Starts the observers. Calls work without it. */
+  start(): void;
+  /** Ends the observers and the connections; calls in progress fail. */
+  close(): Promise<void>;
+};
