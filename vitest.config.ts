@@ -8,6 +8,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/unit/**/*.test.ts"],
           environment: "node",
+          globalSetup: ["test/tools/setup.ts"],
           // Only so that a hanging test ends: thousands of cases take seconds on a machine that has other work.
           testTimeout: 60_000,
         },
@@ -23,7 +24,7 @@ export default defineConfig({
           maxWorkers: 2,
           // After the unit tests, which have the machine to themselves.
           sequence: { groupOrder: 1 },
-          globalSetup: ["test/support/control-plane-setup.ts"],
+          globalSetup: ["test/tools/setup.ts", "test/support/control-plane-setup.ts"],
         },
       },
     ],

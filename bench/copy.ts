@@ -10,11 +10,13 @@ import { fileURLToPath } from "node:url";
 import { COPIES_AT_ONCE } from "../src/artifacts/handle.ts";
 import { sha256Of, startFileServer } from "../test/support/file-server.ts";
 import { startVersitygw } from "../test/support/versitygw.ts";
+import { prepareTools } from "../test/tools/tool.ts";
 
 const MB = 1_000_000;
 const bytes = Number(process.argv[2] ?? 200) * MB;
 const script = fileURLToPath(new URL("copy-subject.ts", import.meta.url));
 const server = await startFileServer();
+await prepareTools(["versitygw"], (line) => console.error(line));
 const s3 = await startVersitygw();
 await mkdir(join(s3.folder, "results"));
 const root = await mkdtemp(join(tmpdir(), "mooring-copy-"));

@@ -21,6 +21,7 @@ import type { KubeObject } from "../src/kube/types.ts";
 import { startStack } from "../test/demo/stack.ts";
 import { manifest } from "../test/support/manifests.ts";
 import { startVersitygw } from "../test/support/versitygw.ts";
+import { prepareTools } from "../test/tools/tool.ts";
 
 const { values } = parseArgs({
   options: {
@@ -46,6 +47,7 @@ const stop = new AbortController();
 process.once("SIGINT", () => stop.abort(new Error("interrupted")));
 const say = (line: string) => console.log(line);
 const root = await mkdtemp(join(tmpdir(), "mooring-long-stream-"));
+await prepareTools(["versitygw"], (line) => console.error(line));
 const s3 = await startVersitygw();
 const operatorArgs = [`--artifact-root=${root}`, "--allow-private-networks"];
 const stack = await startStack({ say, signal: stop.signal, operatorArgs });

@@ -49,7 +49,7 @@ beforeAll(async () => {
     expect((await kubectl(["apply", "-f", "-"], JSON.stringify(crd))).stderr).toBe("");
     await kubectl(["wait", "--for=condition=Established", `crd/${crd.metadata.name}`]);
   }
-}, 600_000);
+});
 afterAll(async () => {
   for (const crd of foreignKinds) await kubectl(["delete", "crd", crd.metadata.name]);
 });
@@ -264,13 +264,13 @@ describe("monitoring", () => {
     await writeFile(path, JSON.stringify(rule?.spec));
     const { stdout } = await promisify(execFile)(await tool("promtool"), ["check", "rules", path]);
     expect(stdout).toMatch(/SUCCESS: 10 rules found/);
-  }, 900_000);
+  });
 
   test("the rules fire when they should, and not before", async () => {
     const path = fileURLToPath(new URL("alerts.test.yaml", import.meta.url));
     const { stdout } = await promisify(execFile)(await tool("promtool"), ["test", "rules", path]);
     expect(stdout).toContain("SUCCESS");
-  }, 900_000);
+  });
 
   test("rules and dashboard name only metrics that exist", async () => {
     const known = await exported();

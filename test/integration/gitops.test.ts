@@ -18,11 +18,9 @@ import {
   type World,
   waitForCondition,
 } from "../support/world.ts";
-import { tool } from "../tools/tool.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const blocks = fencedBlocks(await readFile(join(root, "docs/gitops.md"), "utf8"));
-const TOOLS_MS = 600_000;
 
 closeWorldsAfterAll();
 let world: World;
@@ -36,9 +34,6 @@ const shell = (script: string) =>
   });
 
 beforeAll(async () => {
-  // `.ci/run` has built them already; elsewhere the first run does.
-  await tool("glua");
-  await tool("kstatus");
   world = await disposableWorld("gitops", { simulator: { timeScale: 0.05 } });
   await world.startOperator();
   folder = await mkdtemp(join(tmpdir(), "mooring-gitops-"));
@@ -51,7 +46,7 @@ beforeAll(async () => {
     const name = objectsIn(block)[0]?.metadata.name;
     if (name !== undefined) await writeFile(join(folder, `${name}.yaml`), block.body);
   }
-}, TOOLS_MS);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const paid = async (text: string) =>

@@ -1,4 +1,5 @@
-/** Builds or finds the programs that tests use besides the control plane, so that no test waits for it: `node test/tools/build.ts`. */
-import { tool } from "./tool.ts";
+/** Builds the programs that tests use besides the control plane, unless they are there: `node test/tools/build.ts`. */
+import { ALL_TOOLS, prepareTools, tool } from "./tool.ts";
 
-for (const name of ["helm", "promtool", "glua", "kstatus"] as const) console.log(await tool(name));
+await prepareTools(ALL_TOOLS, (line) => process.stderr.write(`tools: ${line}\n`));
+for (const name of ALL_TOOLS) console.log(await tool(name));

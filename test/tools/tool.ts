@@ -1,57 +1,97 @@
-import { createHash, randomBytes } from "node:crypto";
-import { access, constants, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findProgram, pathFolders } from "../cluster/binaries.ts";
-import { cacheFolder } from "../cluster/cache.ts";
-import { runProgram } from "../cluster/run-program.ts";
+import { buildKey, cacheFolder, fillWith } from "../cluster/cache.ts";
+import type { Guarded } from "../cluster/guarded.ts";
+import { withProgress } from "../cluster/progress.ts";
 
-/** Programs that tests use besides the control plane, each with a Go module here that pins it, and the package in it. */
-const PACKAGES = {
-  glua: "github.com/yuin/gopher-lua/cmd/glua",
-  helm: "helm.sh/helm/v4/cmd/helm",
-  kstatus: "mooring/tools/kstatus",
-  promtool: "github.com/prometheus/prometheus/cmd/promtool",
-} as const;
-export type Tool = keyof typeof PACKAGES;
+type Recipe = {
+  /** The Go package; a folder named after the tool pins its module. */
+  package: string;
+  /** Files of that folder that decide what is built. */
+  files: readonly string[];
+  /** The tool of the machine will not do: tests need this very version, or it is our own program. */
+  pinned: boolean;
+};
+
+const MODULE = ["go.mod", "go.sum"];
+/** Programs that tests use besides the control plane. */
+const RECIPES = {
+  glua: { package: "github.com/yuin/gopher-lua/cmd/glua", files: MODULE, pinned: false },
+  helm: { package: "helm.sh/helm/v4/cmd/helm", files: MODULE, pinned: false },
+  kstatus: { package: "mooring/tools/kstatus", files: [...MODULE, "main.go"], pinned: true },
+  promtool: { package: "github.com/prometheus/prometheus/cmd/promtool", files: MODULE, pinned: false },
+  versitygw: { package: "github.com/versity/versitygw/cmd/versitygw", files: MODULE, pinned: true },
+} as const satisfies Record<string, Recipe>;
+
+export type Tool = keyof typeof RECIPES;
+export const ALL_TOOLS: readonly Tool[] = ["glua", "helm", "kstatus", "promtool", "versitygw"];
+
+type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Path of a program: the machine's own, else one built from its Go module, which takes minutes once and is kept in the user's cache folder.
- * @throws Error when there is neither the program nor Go
+ * The path of a tool: the machine's own, else the one that `prepareTools` built.
+ * @throws Error when there is none. Nothing is built here: a build takes minutes, and a test does not.
  */
-export async function tool(
-  name: Tool,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<string> {
-  const folders = pathFolders(env.PATH);
-  // A program whose source is here is nobody else's.
-  const own = PACKAGES[name].startsWith("mooring/") ? undefined : await findProgram(name, folders);
-  if (own !== undefined) return own;
-  const folder = fileURLToPath(new URL(`./${name}`, import.meta.url));
-  const source = await Promise.all((await readdir(folder)).sort().map((file) => readFile(join(folder, file))));
-  const key = createHash("sha256").update(Buffer.concat(source)).digest("hex").slice(0, 16);
-  const path = join(cacheFolder(env), "..", "tools", `${name}-${key}-${process.platform}-${process.arch}`);
-  if (
-    await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-  )
-    return path;
-  const go = await findProgram("go", folders);
-  if (go === undefined) throw new Error(`there is no ${name} on PATH, and no go to build it with (https://go.dev/dl)`);
-  process.stderr.write(`building ${name} from its Go module: some minutes, once (kept in the user's cache folder)\n`);
-  await mkdir(join(path, ".."), { recursive: true });
-  const partial = `${path}.${randomBytes(4).toString("hex")}`;
-  try {
-    const build = ["build", "-trimpath", "-ldflags", "-s -w", "-o", partial, PACKAGES[name]];
-    await runProgram(go, build, {
-      cwd: folder,
-      env: { ...env, CGO_ENABLED: "0", GOFLAGS: "-mod=readonly", GOWORK: "off" },
-    });
-    await rename(partial, path);
-  } finally {
-    await rm(partial, { force: true });
-  }
+export async function tool(name: Tool, env: Env = process.env): Promise<string> {
+  const path = await find(name, env);
+  if (path === undefined) throw new Error(`${name} is not built: run node test/tools/build.ts`);
   return path;
+}
+
+/**
+ * Builds the tools that the machine does not have from their Go modules, one after the other, and keeps them in the user's cache folder.
+ * A build takes minutes, once. Several processes may do this at the same time: a tool is complete or not there.
+ * @throws Error of one line that names the tool that cannot be built, and why; `log` has the lines before
+ */
+export async function prepareTools(
+  names: readonly Tool[],
+  log: (line: string) => void,
+  env: Env = process.env,
+): Promise<void> {
+  for (const name of names) {
+    if ((await find(name, env)) !== undefined) continue;
+    await build(name, log, env).catch((error: unknown) => {
+      const lines = (error instanceof Error ? error.message : String(error)).trim().split("\n");
+      for (const line of lines.slice(0, -1)) log(line);
+      throw new Error(`the tests need ${name}: ${lines.at(-1)}`);
+    });
+  }
+}
+
+async function find(name: Tool, env: Env): Promise<string | undefined> {
+  const own = RECIPES[name].pinned ? undefined : await findProgram(name, pathFolders(env.PATH));
+  return own ?? (await findProgram(name, [await buildFolder(name, env)]));
+}
+
+/** `mooring/<tool>/<key>` in the user's cache folder; the key changes with the tool's module. */
+async function buildFolder(name: Tool, env: Env): Promise<string> {
+  return join(cacheFolder(env), "..", name, await buildKey(moduleFolder(name), RECIPES[name].files));
+}
+
+const moduleFolder = (name: Tool) => fileURLToPath(new URL(`./${name}`, import.meta.url));
+
+async function build(name: Tool, log: (line: string) => void, env: Env): Promise<void> {
+  const go = await findProgram("go", pathFolders(env.PATH));
+  if (go === undefined) throw new Error("there is no go on PATH to build it with (https://go.dev/dl)");
+  log(`building ${name}: some minutes, once (kept in the user's cache folder)`);
+  const built = await fillWith(
+    await buildFolder(name, env),
+    (folder) => findProgram(name, [folder]),
+    (empty, guarded) => compile({ name, go, log }, join(empty, name), guarded),
+  );
+  if (built === undefined) throw new Error("go build left no program");
+}
+
+type Compilation = { name: Tool; go: string; log: (line: string) => void };
+
+async function compile({ name, go, log }: Compilation, output: string, guarded: Guarded): Promise<void> {
+  const env = { CGO_ENABLED: "0", GOFLAGS: "-mod=readonly", GOWORK: "off", GOTMPDIR: guarded.dir };
+  const args = ["build", "-v", "-trimpath", "-ldflags", "-s -w", "-o", output, RECIPES[name].package];
+  const lines = async () => (await guarded.output("go-build")).split("\n").length - 1;
+  await withProgress(
+    log,
+    async () => `building ${name}: ${await lines()} modules and packages so far`,
+    guarded.run("go-build", go, args, { cwd: moduleFolder(name), env }),
+  );
 }

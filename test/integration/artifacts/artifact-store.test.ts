@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type S3Server, startVersitygw, VERSITYGW_BUILD_MS } from "../../support/versitygw.ts";
+import { type S3Server, startVersitygw } from "../../support/versitygw.ts";
 import {
   closeWorldsAfterAll,
   condition,
@@ -19,7 +19,7 @@ let s3: S3Server;
 beforeAll(async () => {
   s3 = await startVersitygw();
   await mkdir(join(s3.folder, "results"));
-}, VERSITYGW_BUILD_MS);
+});
 afterAll(() => s3?.stop());
 
 const secret = (name: string, secretAccessKey = s3.secretAccessKey) => ({

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { JobResult } from "../../../src/api/v1alpha1/job.ts";
 import { startFileServer } from "../../support/file-server.ts";
 import { manifest } from "../../support/manifests.ts";
-import { type S3Server, startVersitygw, VERSITYGW_BUILD_MS } from "../../support/versitygw.ts";
+import { type S3Server, startVersitygw } from "../../support/versitygw.ts";
 import { closeWorldsAfterAll, condition, disposableWorld, eventually, waitForCondition } from "../../support/world.ts";
 
 closeWorldsAfterAll();
@@ -17,7 +17,7 @@ beforeAll(async () => {
   s3 = await startVersitygw();
   await mkdir(join(s3.folder, "results"));
   root = await mkdtemp(join(tmpdir(), "mooring-artifacts-"));
-}, VERSITYGW_BUILD_MS);
+});
 afterAll(async () => {
   await s3?.stop();
   await rm(root, { recursive: true, force: true });

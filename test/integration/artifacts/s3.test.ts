@@ -12,7 +12,7 @@ import { uploadsOf } from "../../../src/artifacts/s3/multipart.ts";
 import { anyAddress, publicOnly } from "../../../src/net/address-guard.ts";
 import { type FileServer, sha256Of, startFileServer } from "../../support/file-server.ts";
 import { s3Store } from "../../support/stores.ts";
-import { type S3Server, startVersitygw, VERSITYGW_BUILD_MS } from "../../support/versitygw.ts";
+import { type S3Server, startVersitygw } from "../../support/versitygw.ts";
 
 const MIB = 1024 * 1024;
 const signal = new AbortController().signal;
@@ -35,7 +35,7 @@ beforeAll(async () => {
     forcePathStyle: true,
     credentials: { accessKeyId, secretAccessKey },
   });
-}, VERSITYGW_BUILD_MS);
+});
 afterAll(async () => {
   client?.destroy();
   await Promise.all([files?.close(), s3?.stop()]);

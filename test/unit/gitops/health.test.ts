@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
@@ -8,14 +8,6 @@ import type { Condition } from "../../../src/kube/types.ts";
 import { type GoldenObject, goldenObjects } from "../../support/golden/all.ts";
 import { kstatusOf, kstatusVerdicts } from "../../support/kstatus.ts";
 import { ARGO_CD, type HealthCase, testHealth } from "../../support/lua.ts";
-import { tool } from "../../tools/tool.ts";
-
-const BUILD_MS = 600_000;
-/** `.ci/run` has built them already; elsewhere the first run does. */
-beforeAll(async () => {
-  await tool("glua");
-  await tool("kstatus");
-}, BUILD_MS);
 
 const golden = goldenObjects();
 const kinds = KINDS.map(({ resource }) => resource.kind);
