@@ -54,12 +54,15 @@ export async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Far beyond what a busy machine takes, and short of the time limit of a test. */
+const GENEROUS_MS = 30_000;
+
 /** Waits in real time for what comes over a socket; with `clock`, moves it on by `stepMs` meanwhile. */
 export async function until(
   what: () => boolean,
   options: { clock?: FakeClock; stepMs?: number; timeoutMs?: number } = {},
 ): Promise<void> {
-  const deadline = performance.now() + (options.timeoutMs ?? 4_000);
+  const deadline = performance.now() + (options.timeoutMs ?? GENEROUS_MS);
   while (!what()) {
     if (performance.now() > deadline) throw new Error(`still not true: ${what}`);
     if (options.clock === undefined) await settle();

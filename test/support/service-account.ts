@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import type { AccountHandle } from "../../src/controllers/account/registry.ts";
 import { anyAddress } from "../../src/net/address-guard.ts";
 import type { DeleteOperation } from "../../src/provider/operations.ts";
@@ -69,12 +69,14 @@ export type SessionChange = {
   apiKey?: string | (() => string);
   generation?: "Current" | "Earlier";
   deleteOperation?: DeleteOperation | undefined;
+  /** Default: the system's. */
+  clock?: Clock;
 };
 
 /** A session whose rate limit holds nothing up. It is not started, and ends with the test. */
 export function sessionAt(
   baseURL: string,
-  { apiKey = "sk-test", generation = "Current", deleteOperation }: SessionChange = {},
+  { apiKey = "sk-test", generation = "Current", deleteOperation, clock = systemClock }: SessionChange = {},
 ): AccountSession {
   const never = () => false;
   const ignore = () => {};
@@ -105,7 +107,7 @@ export function sessionAt(
       onObserverError: ignore,
     },
     held: () => undefined,
-    clock: systemClock,
+    clock,
     random: () => 0.5,
     log: silentLog,
   });
