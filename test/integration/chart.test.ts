@@ -14,7 +14,7 @@ import { CHART, helm, type Rendered, render } from "../support/chart.ts";
 import { kubectlInNamespace } from "../support/kubectl.ts";
 import { tool } from "../tools/tool.ts";
 
-const { namespace, kubectl } = kubectlInNamespace("chart");
+const { namespace, kubectl, accepted } = kubectlInNamespace("chart");
 const valueSets = (await readdir(join(CHART, "ci"))).sort();
 const valuesOf = (name: string) => ["--values", join(CHART, "ci", name)];
 /** Each value set is rendered once. */
@@ -63,13 +63,8 @@ describe("values", () => {
   test("are twelve sets at least", () => expect(valueSets.length).toBeGreaterThanOrEqual(12));
 
   test.each(valueSets)("%s are accepted by the API server", async (name) => {
-    // kubectl refuses a namespace beside its own: each namespace by itself.
     const objects = await rendered(name);
-    for (const [place, group] of Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? namespace)) {
-      const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: group });
-      const options = ["--namespace", place, "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"];
-      expect(await kubectl(["apply", ...options], list)).toMatchObject({ code: 0, stderr: "" });
-    }
+    await Promise.all(objects.map((object) => accepted(object, { dryRun: true, serverSide: true })));
   });
 
   test.each(valueSets)("%s make a ClusterAccount that the API server accepts, or none", async (name) => {
@@ -77,8 +72,7 @@ describe("values", () => {
     for (const { data } of objects) {
       const account = data?.["account.yaml"];
       if (account === undefined) continue;
-      const answer = await kubectl(["apply", "--dry-run=server", "-f", "-"], account);
-      expect(answer).toMatchObject({ code: 0, stderr: "" });
+      await accepted(parse(account), { dryRun: true });
     }
   });
 
@@ -201,14 +195,14 @@ describe("values", () => {
 });
 
 describe("pods", () => {
+  beforeAll(async () => {
+    const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
+    const enforced = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } };
+    await accepted(enforced, { serverSide: true });
+  });
+
   test.each(valueSets)("of %s fit the restricted Pod Security standard", async (name) => {
     const objects = await rendered(name);
-    const secured = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
-    const enforce = {
-      ...secured,
-      metadata: { ...secured.metadata, labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
-    };
-    expect((await kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify(enforce))).stderr).toBe("");
     const templates: { metadata: object; spec: unknown }[] = objects.flatMap(({ kind, metadata, spec }) => {
       if (kind === "Pod") return [{ metadata, spec }];
       return kind === "Deployment" || kind === "Job"
@@ -220,8 +214,7 @@ describe("pods", () => {
       // Its service account and priority are not there; what is asked here is the pod's security alone.
       const { serviceAccountName: _, priorityClassName: __, ...rest } = spec as Record<string, unknown>;
       const pod = { apiVersion: "v1", kind: "Pod", metadata: { ...metadata, name: "probe", namespace }, spec: rest };
-      const answer = await kubectl(["create", "--dry-run=server", "-f", "-"], JSON.stringify(pod));
-      expect(answer).toMatchObject({ code: 0, stderr: "" });
+      await accepted(pod, { dryRun: true });
     }
   });
 });

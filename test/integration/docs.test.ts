@@ -18,7 +18,21 @@ const paths = ["README.md", ...(await readdir(join(root, "docs"))).map((name) =>
   path.endsWith(".md"),
 );
 const pages = await Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(root, path), "utf8") })));
-const { kubectl } = kubectlInNamespace("docs");
+const { kubectl, accepted } = kubectlInNamespace("docs");
+
+/** What a program prints for these arguments; each is asked once. */
+function remembered(ask: (args: string[]) => Promise<string>): (...args: string[]) => Promise<string> {
+  const answers = new Map<string, Promise<string>>();
+  return (...args) => {
+    const key = args.join(" ");
+    const answer = answers.get(key) ?? ask(args);
+    answers.set(key, answer);
+    return answer;
+  };
+}
+const kubectlHelp = remembered(async (args) => (await kubectl(args)).stdout);
+const helmHelp = remembered(async (args) => (await helm(...args)).stdout);
+const mooringHelp = remembered(async (args) => (await promisify(execFile)(process.execPath, [bundle, ...args])).stdout);
 
 describe("manifests", () => {
   const manifests = pages.flatMap(({ path, text }) =>
@@ -30,14 +44,7 @@ describe("manifests", () => {
   test("are there", () => expect(manifests.length).toBeGreaterThan(4));
 
   test.each(manifests)("$place is accepted by the API server", async ({ body }) => {
-    for (const object of objectsIn({ body }).flatMap(made)) {
-      // A manifest that names its namespace goes there; the others go to the namespace of this test.
-      const { metadata } = object;
-      const place = metadata.namespace === undefined ? [] : ["--namespace", metadata.namespace];
-      const verb = metadata.generateName === undefined ? "apply" : "create";
-      const answer = await kubectl([...place, verb, "--dry-run=server", "-f", "-"], JSON.stringify(object));
-      expect(answer).toMatchObject({ code: 0, stderr: "" });
-    }
+    for (const object of objectsIn({ body }).flatMap(made)) await accepted(object, { dryRun: true });
   });
 });
 
@@ -85,8 +92,8 @@ describe("commands", () => {
   test.each(of("kubectl"))("$place kubectl $text", async ({ args, flags }) => {
     const [verb = "", second = ""] = args;
     const sub = verb === "create" ? [verb, second, args[2] ?? ""] : [verb];
-    const { stdout: help } = await kubectl([...sub, "--help"]);
-    const { stdout: common } = await kubectl(["options"]);
+    const help = await kubectlHelp(...sub, "--help");
+    const common = await kubectlHelp("options");
     expect(help).toContain(`kubectl ${sub[0]}`);
     for (const flag of flags) expect(`${help}${common}`, `kubectl ${sub.join(" ")} ${flag}`).toMatch(flagIn(flag));
     if (!["get", "describe", "delete", "patch", "annotate", "wait", "scale"].includes(verb)) return;
@@ -98,14 +105,14 @@ describe("commands", () => {
   });
 
   test.each(of("mooring"))("$place mooring $text", async ({ args, flags }) => {
-    const { stdout } = await promisify(execFile)(process.execPath, [bundle, args[0] ?? "", "--help"]);
+    const stdout = await mooringHelp(args[0] ?? "", "--help");
     expect(stdout).toContain(`Usage: mooring ${args[0]}`);
     for (const flag of flags) expect(stdout, flag).toMatch(flagIn(flag));
   });
 
   test.each(of("helm"))("$place helm $text", async ({ args, flags, text }) => {
     const [verb = ""] = args;
-    const { stdout: help } = await helm(verb, "--help");
+    const help = await helmHelp(verb, "--help");
     expect(help).toContain(`helm ${verb}`);
     for (const flag of flags) expect(help, `helm ${verb} ${flag}`).toMatch(flagIn(flag));
     const settings = [...text.matchAll(/--set (\S+)/g)].map(([, setting]) => setting ?? "");

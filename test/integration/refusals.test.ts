@@ -22,7 +22,7 @@ const tables: [string, readonly Refusal[]][] = [
 
 describe.each(tables)("%s is refused with one line, and its good twin is not:", (_, table) => {
   it.concurrent.each(table)("$what", async ({ variant, bad, good, message }) => {
-    expect(await refused(manifest(variant, bad), "--dry-run=server")).toContain(message);
-    await accepted(manifest(variant, good), "--dry-run=server");
+    expect(await refused(manifest(variant, bad), { dryRun: true })).toContain(message);
+    await accepted(manifest(variant, good), { dryRun: true });
   });
 });
