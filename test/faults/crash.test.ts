@@ -74,7 +74,7 @@ describe("kill -9 at each await between intent and record: never a second endpoi
       ["the read after it", READ],
       ["the status write", STATUS.endpoint as Step],
     ]),
-  )("%s %s", { timeout: 180_000 }, async (moment, _name, step) => {
+  )("%s %s", async (moment, _name, step) => {
     const { world, died, restart, close } = await crashAt(step, moment);
     await world.apply(manifest("endpoint", {}, "only"));
     await died;
@@ -99,7 +99,7 @@ describe("kill -9 at each await between intent and record: never a second task",
       ["the submission", SUBMIT],
       ["the status write", STATUS.job as Step],
     ]),
-  )("%s %s", { timeout: 180_000 }, async (moment, _name, step) => {
+  )("%s %s", async (moment, _name, step) => {
     const { world, died, restart, close } = await crashAt(step, moment);
     await world.apply(manifest("hd", {}, "only"));
     await died;

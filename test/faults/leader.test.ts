@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import type { KubeObject } from "../../src/kube/types.ts";
+import { leaseResource } from "../../src/runtime/leader.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
 import { manifest } from "../support/manifests.ts";
 import {
@@ -13,6 +15,7 @@ import {
 
 closeWorldsAfterAll();
 
+const LEASE_MS = 15_000;
 const ELECT = { args: ["--leader-elect"] };
 const leads = (operator: Operator) => operator.log().includes('"msg":"controllers started"');
 
@@ -25,6 +28,13 @@ async function twoReplicas(prefix: string) {
   const standby = await world.startOperator(ELECT);
   await eventually("the second stands by", async () => standby.log().includes("waiting for the lease"));
   return { world, leader, standby, history };
+}
+
+type LeaseSpec = { holderIdentity: string; acquireTime: string; renewTime: string };
+
+async function leaseOf(world: World): Promise<LeaseSpec> {
+  const place = { namespace: world.namespace, name: "mooring-operator" };
+  return (await world.kube.get<KubeObject<LeaseSpec>>(leaseResource, place)).spec;
 }
 
 type JournalVersion = { epoch: number; holder: string };
@@ -69,38 +79,32 @@ async function expectOnce(world: World, names: readonly string[]): Promise<void>
   expect((await world.audit("createEndpoint")).filter(({ id }) => id !== undefined)).toHaveLength(names.length);
 }
 
-it.concurrent("a clean stop hands over: the standby leads within 3 s", { timeout: 120_000 }, async () => {
+it.concurrent("a clean stop hands over: the standby need not wait for the lease to expire", async () => {
   const { world, leader, standby, history } = await twoReplicas("handover");
   await world.apply(manifest("endpoint", {}, "first"));
   await waitForCondition(world, "GpuEndpoint", "first", "Ready");
+  const { holderIdentity } = await leaseOf(world);
   expect(await leader.stop()).toBe(0);
-  const stopped = performance.now();
+  expect((await leaseOf(world)).holderIdentity).not.toBe(holderIdentity);
   await eventually("the standby leads", async () => leads(standby));
-  const seconds = (performance.now() - stopped) / 1000;
-  console.log(`takeover after a clean stop: ${seconds.toFixed(1)} s`);
-  expect(seconds).toBeLessThan(3);
   await world.apply(manifest("endpoint", {}, "second"));
   await expectOnce(world, ["first", "second"]);
   expectFenced(history, 2);
 });
 
-it.concurrent("kill -9 of the leader: the standby leads within the lease time", { timeout: 120_000 }, async () => {
+it.concurrent("kill -9 of the leader: the standby leads once the lease has expired, and not before", async () => {
   const { world, leader, standby, history } = await twoReplicas("killed");
-  const killed = performance.now();
   await leader.kill();
+  const { renewTime } = await leaseOf(world);
   await world.apply(manifest("endpoint", {}, "orphan"));
   await eventually("the standby leads", async () => leads(standby));
-  const seconds = (performance.now() - killed) / 1000;
-  console.log(`takeover after kill -9: ${seconds.toFixed(1)} s`);
-  // 15 s of lease from its last renewal, and one retry of 2 s to see it.
-  expect(seconds).toBeLessThan(20);
+  const { acquireTime } = await leaseOf(world);
+  expect(Date.parse(acquireTime) - Date.parse(renewTime)).toBeGreaterThanOrEqual(LEASE_MS);
   await expectOnce(world, ["orphan"]);
   expectFenced(history, 2);
 });
 
-it.concurrent("a leader that sleeps for 30 s sends nothing and commits nothing when it wakes", {
-  timeout: 180_000,
-}, async () => {
+it.concurrent("a leader that sleeps until another leads sends nothing and commits nothing when it wakes", async () => {
   const { world, leader, standby, history } = await twoReplicas("asleep");
   await world.apply(manifest("endpoint", {}, "before"));
   await waitForCondition(world, "GpuEndpoint", "before", "Ready");
@@ -109,8 +113,7 @@ it.concurrent("a leader that sleeps for 30 s sends nothing and commits nothing w
   const names = Array.from({ length: 20 }, (_, index) => `asleep-${index}`);
   await Promise.all(names.map((name) => world.apply(manifest("endpoint", {}, name))));
   await Promise.all(names.map((name) => world.apply(manifest("hd", {}, name))));
-  await new Promise((resolve) => setTimeout(resolve, 30_000));
-  expect(leads(standby)).toBe(true);
+  await eventually("the standby leads", async () => leads(standby));
   process.kill(leader.pid, "SIGCONT");
   expect(await leader.exited).toBe(1);
   expect(leader.log()).toMatch(/lease .* lost|has replaced our epoch/);

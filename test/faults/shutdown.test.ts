@@ -4,9 +4,7 @@ import { closeWorldsAfterAll, disposableWorld, eventually, waitForCondition } fr
 
 closeWorldsAfterAll();
 
-it("SIGTERM finishes what is being sent, and its status writes, before the operator ends", {
-  timeout: 120_000,
-}, async () => {
+it("SIGTERM finishes what is being sent, and its status writes, before the operator ends", async () => {
   const world = await disposableWorld("sigterm");
   const operator = await world.startOperator();
   await waitForCondition(world, "Account", "default", "Ready");
