@@ -20,10 +20,13 @@ export default defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts", "test/faults/**/*.test.ts"],
           environment: "node",
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          // One control plane serves every file; two files at once already fill two cores.
-          maxWorkers: 2,
+          // Far beyond what a busy machine takes: only so that a hanging test ends.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          // One control plane serves every file. Most tests wait for a controller's next look: four files fill two cores.
+          maxWorkers: 4,
+          isolate: false,
+          maxConcurrency: 20,
           // After the unit tests, which have the machine to themselves.
           sequence: { groupOrder: 1 },
           globalSetup: ["test/tools/setup.ts", "test/support/control-plane-setup.ts"],

@@ -6,9 +6,7 @@ closeWorldsAfterAll();
 
 const FINALIZER = "mooring.dev/finalizer";
 
-it("an account in use does not vanish: it names who uses it, serves them to the end, and goes with the last one", {
-  timeout: 120_000,
-}, async () => {
+it.concurrent("an account in use does not vanish: it names who uses it, serves them to the end, and goes with the last one", async () => {
   const world = await disposableWorld("inuse");
   await world.startOperator();
   await waitForCondition(world, "Account", "default", "Ready");
@@ -39,9 +37,7 @@ it("an account in use does not vanish: it names who uses it, serves them to the 
   expect(endpoint).toMatchObject({ parameters: { workerConfig: { minNum: 0, maxNum: 0 } } });
 });
 
-it("a service that does not answer holds the account at once, costs single calls, and is taken up again", {
-  timeout: 180_000,
-}, async () => {
+it.concurrent("a service that does not answer holds the account at once, costs single calls, and is taken up again", async () => {
   const world = await disposableWorld("silent");
   await world.startOperator();
   const names = Array.from({ length: 30 }, (_, index) => `e-${index}`);
@@ -63,9 +59,7 @@ it("a service that does not answer holds the account at once, costs single calls
   await eventually("every endpoint serves again", allServe);
 });
 
-it("no endpoint of the account is shown any more, as with another team's key: none is made again unasked", {
-  timeout: 240_000,
-}, async () => {
+it.concurrent("no endpoint of the account is shown any more, as with another team's key: none is made again unasked", async () => {
   const world = await disposableWorld("otherkey", { account: { endpoints: { syncInterval: "1s" } } });
   await world.startOperator();
   const names = ["a", "b", "c"];

@@ -20,9 +20,7 @@ const phases = async (world: World) => {
   return counts;
 };
 
-it("a budget that runs out in the middle of 100 jobs: none is sent over it, the others wait and go when it is raised", {
-  timeout: 300_000,
-}, async () => {
+it.concurrent("a budget that runs out in the middle of 100 jobs: none is sent over it, the others wait and go when it is raised", async () => {
   // Ten characters cost 200 of 1/10000 yuan each, so 0.2 yuan a job; 6 yuan pay for 30.
   const cost = 2_000;
   const budgets = (limit: number) => [{ memberID: "member-1", keyName: "default", type: "One-time" as const, limit }];
@@ -54,9 +52,7 @@ it("a budget that runs out in the middle of 100 jobs: none is sent over it, the 
   expect(await world.audit("submitSpeech")).toHaveLength(45);
 });
 
-it("a budget that begins again each month: what it held goes when its period ends, by itself", {
-  timeout: 300_000,
-}, async () => {
+it.concurrent("a budget that begins again each month: what it held goes when its period ends, by itself", async () => {
   const cost = 2_000;
   const budget = { memberID: "member-1", keyName: "default", type: "Recurring" as const, limit: 4 * cost };
   const world = await disposableWorld("reset", {
@@ -93,9 +89,7 @@ it("a budget that begins again each month: what it held goes when its period end
   expect(await phases(world)).toEqual({ Succeeded: 4, Pending: 2 });
 });
 
-it("maxConcurrentTasks: never more in flight, across a restart too, and all are done at last", {
-  timeout: 200_000,
-}, async () => {
+it.concurrent("maxConcurrentTasks: never more in flight, across a restart too, and all are done at last", async () => {
   const world = await disposableWorld("tasks", {
     simulator: { timeScale: 0.2 },
     account: { maxConcurrentTasks: 3 },

@@ -34,7 +34,7 @@ function cleanup({ namespace }: World, ...args: string[]): Promise<{ code: numbe
 const finalizers = async (world: World, name: string) =>
   (await world.get("GpuEndpoint", name)).metadata.finalizers ?? [];
 
-it("an operator that is gone strands nothing: cleanup takes the finalizers off, and deletions go on", async () => {
+it.concurrent("an operator that is gone strands nothing: cleanup takes the finalizers off, and deletions go on", async () => {
   const world = await disposableWorld("cleanup");
   const operator = await world.startOperator({ args: ["--leader-elect"] });
   for (const name of ["kept", "going"]) await world.apply(manifest("endpoint", {}, name));
@@ -92,7 +92,7 @@ it("an operator that is gone strands nothing: cleanup takes the finalizers off, 
   expect(await world.audit("createEndpoint")).toEqual([]);
 });
 
-it("a submission without an outcome keeps the journal, and is named", async () => {
+it.concurrent("a submission without an outcome keeps the journal, and is named", async () => {
   const world = await disposableWorld("cleanup");
   const intent = {
     id: "1",

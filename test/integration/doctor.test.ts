@@ -5,7 +5,7 @@ import { BUNDLE, closeWorldsAfterAll, disposableWorld } from "../support/world.t
 
 closeWorldsAfterAll();
 
-it("mooring doctor: a line a check, and what is wrong with which account", { timeout: 60_000 }, async () => {
+it("mooring doctor: a line a check, and what is wrong with which account", async () => {
   const world = await disposableWorld("doctor");
   const { mooring } = tools(world);
   const good = await mooring("doctor");

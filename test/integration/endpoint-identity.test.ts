@@ -161,9 +161,7 @@ describe.concurrent("whose endpoint it is, and who has the last word on it", () 
     expect(remote?.parameters).toMatchObject({ image: { image: IMAGE }, workerConfig: { maxNum: 7 } });
   });
 
-  it("a fight is given up after three rounds, and taken up by a request and by a changed spec", {
-    timeout: 240_000,
-  }, async () => {
+  it("a fight is given up after three rounds, and taken up by a request and by a changed spec", async () => {
     await world.apply(manifest("endpoint", {}, "fought"));
     const { status } = await waitForCondition(world, "GpuEndpoint", "fought", "Ready");
     const id = status?.endpointID;
@@ -305,7 +303,7 @@ describe.concurrent("whose endpoint it is, and who has the last word on it", () 
   });
 });
 
-it("a lost create is found though the list's search knows no app names", { timeout: 180_000 }, async () => {
+it.concurrent("a lost create is found though the list's search knows no app names", async () => {
   const world = await disposableWorld("search", {
     simulator: { keywordSearches: ["id"], duplicateAppName: "Accept", timeScale: 1, listDelayMs: 5_000 },
     account: { endpoints: { syncInterval: "1h" } },

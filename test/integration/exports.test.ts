@@ -40,7 +40,7 @@ async function reconciled(name: string): Promise<AnyObject> {
   });
 }
 
-describe("exportTo", () => {
+describe.concurrent("exportTo", () => {
   it("writes url, endpointID and appName, once, and goes with the endpoint", async () => {
     const { metadata } = await world.apply(manifest("endpoint", both("one-export"), "one"));
     const { status } = await waitForCondition(world, "GpuEndpoint", "one", "Ready");

@@ -34,11 +34,11 @@ async function setFull(directory: string): Promise<void> {
   }
 }
 
-describe.each([
+describe.concurrent.each([
   { generation: "Current", env: "secret", sweep: "listEndpoints", seed: 11 },
   { generation: "Earlier", env: "inline", sweep: "listEndpointsEarlier", seed: 12 },
 ])(`${COUNT} varied endpoints, generation $generation, env $env`, ({ generation, env, sweep, seed }) => {
-  it("are imported, applied and switched to Full without one update", { timeout: 300_000 }, async () => {
+  it("are imported, applied and switched to Full without one update", async () => {
     const world = await disposableWorld("import", { seed, account: { endpoints: { generation, syncInterval: "1s" } } });
     const { mooring, kubectl } = tools(world);
     for (const { create: body, patch } of oddEndpoints(COUNT)) {

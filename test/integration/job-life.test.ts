@@ -47,7 +47,7 @@ const phase = (kind: string, name: string, wanted: string) =>
 const gone = (kind: string, name: string) =>
   eventually(`${name} is gone`, async () => !(await world.list(kind)).some(({ metadata }) => metadata.name === name));
 
-describe("deleting a job", () => {
+describe.concurrent("deleting a job", () => {
   it("before it was submitted makes no call and tells nothing", async () => {
     await world.apply(manifest("hd", { text: "never sent", suspend: true }, "unsent"));
     await waitForCondition(world, "SpeechJob", "unsent", "Suspended");
@@ -94,7 +94,7 @@ describe("deleting a job", () => {
   });
 });
 
-describe("what a job waits for", () => {
+describe.concurrent("what a job waits for", () => {
   it("is shown while its request is with the service", async () => {
     await world.control("POST", "/__faults", {
       operation: "synthesizeSpeech",
@@ -174,7 +174,7 @@ describe("a job", () => {
     expect((await world.get("SpeechJob", "theirs")).status?.phase).toBeUndefined();
   });
 
-  it("past its deadline fails with its task, and is not paid again", async () => {
+  it.concurrent("past its deadline fails with its task, and is not paid again", async () => {
     await endless("too late");
     await world.apply(manifest("hd", { text: "too late", activeDeadlineSeconds: 3, backoffLimit: 3 }, "late"));
     const failed = await waitForCondition(world, "SpeechJob", "late", "Failed");
@@ -182,13 +182,13 @@ describe("a job", () => {
     expect(failed.status).toMatchObject({ taskID: "endless-too late", attempts: 1 });
   });
 
-  it("is deleted after its time to live", async () => {
+  it.concurrent("is deleted after its time to live", async () => {
     await world.apply(manifest("turbo", { text: "short life", ttlSecondsAfterFinished: 1 }, "short"));
     await eventually("it was sent", async () => (await calls("synthesizeSpeech", "short life")).length === 1);
     await gone("SpeechJob", "short");
   });
 
-  it("warns before its URLs run out, says when they have, and stays Ready", async () => {
+  it.concurrent("warns before its URLs run out, says when they have, and stays Ready", async () => {
     await world.control("POST", "/__faults", [
       { operation: "submitImageToVideo", match: "brief", kind: "status", status: 200, body: { task_id: "task-brief" } },
       {

@@ -107,7 +107,7 @@ describe("bytes that the service answers", () => {
     await world.control("POST", "/__config", { streamChunkMs: 0 });
   });
 
-  it.each([
+  it.concurrent.each([
     ["breaks half-way", { kind: "truncate" }],
     ["ends without its end", { kind: "status", status: 200, body: 'data: {"audio":"00ff","status":1}\n\n' }],
     ["says something else", { kind: "status", status: 200, body: "data: hello\n\n" }],
@@ -129,7 +129,7 @@ describe("bytes that the service answers", () => {
     },
   );
 
-  it("as a stream without any audio are no result", async () => {
+  it.concurrent("as a stream without any audio are no result", async () => {
     const body = 'data: {"status":2}\n\n';
     await world.control("POST", "/__faults", {
       operation: "streamSpeech",
@@ -144,7 +144,7 @@ describe("bytes that the service answers", () => {
     expect(await filesOf("silence")).toEqual([]);
   });
 
-  it("that are refused leave nothing in the store", async () => {
+  it.concurrent("that are refused leave nothing in the store", async () => {
     const fault = { kind: "status", status: 400, body: { code: 400, reason: "INVALID_REQUEST_BODY", message: "no" } };
     await world.control("POST", "/__faults", { operation: "streamSpeech", match: "unheard of", ...fault });
     await world.apply(manifest("turbo", { text: "unheard of", output, stream: true }, "refused"));
@@ -172,7 +172,7 @@ describe("bytes that the service answers", () => {
 });
 
 describe("a task's results", () => {
-  it.each([
+  it.concurrent.each([
     ["SpeechJob", "hd"],
     ["VideoJob", "image"],
   ] as const)("of a %s are copied, and then it is complete", async (kind, variant) => {
@@ -221,7 +221,7 @@ describe("a task's results", () => {
     await unheld("VideoJob", "late");
   });
 
-  it.each([
+  it.concurrent.each([
     ["refused", "ResultUnavailable", { bytes: 1, status: 403 }, /HTTP 403: the URL has expired or was never good$/],
     ["file", "AddressNotAllowed", { bytes: 1, redirect: "file:///etc/passwd" }, /must be http or https, not file:$/],
   ])("that cannot be fetched for good stall the job, in words: %s", async (name, reason, file, words) => {
@@ -239,7 +239,7 @@ describe("a task's results", () => {
     await stored(await complete("VideoJob", name));
   });
 
-  it("that ran out before they were copied are lost, and the job says so", async () => {
+  it.concurrent("that ran out before they were copied are lost, and the job says so", async () => {
     source.files.set("/lost", { bytes: 1, status: 403 });
     await withSource("lost", "6");
     const failed = await waitForCondition(world, "VideoJob", "lost", "Failed");
@@ -252,7 +252,7 @@ describe("a task's results", () => {
     await unheld("VideoJob", "lost");
   });
 
-  it("of a job that is deleted meanwhile do not hold it when they cannot be copied", async () => {
+  it.concurrent("of a job that is deleted meanwhile do not hold it when they cannot be copied", async () => {
     source.files.set("/unwanted", { bytes: 10, status: 503 });
     await withSource("unwanted");
     await phase("VideoJob", "unwanted", "Storing");

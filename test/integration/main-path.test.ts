@@ -181,7 +181,7 @@ describe("manifests become remote endpoints, speech and video", () => {
     for (const text of shown) expect(text).not.toMatch(/s3cr3t|foreign/);
   });
 
-  it("a missing key of a Secret stalls the endpoint by name, and its coming releases it", async () => {
+  it.concurrent("a missing key of a Secret stalls the endpoint by name, and its coming releases it", async () => {
     await world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "later" }, stringData: { other: "x" } });
     const env = [{ name: "TOKEN", valueFrom: { secretKeyRef: { name: "later", key: "hub" } } }];
     await world.apply(manifest("endpoint", { env }, "late"));
@@ -195,7 +195,7 @@ describe("manifests become remote endpoints, speech and video", () => {
     expect(condition(ready, "Stalled")).toBeUndefined();
   });
 
-  it.each([
+  it.concurrent.each([
     ["SpeechJob", "hd", {}, "Audio"],
     ["SpeechJob", "turbo", {}, "Audio"],
     ["VideoJob", "image", {}, "Video"],
@@ -215,7 +215,7 @@ describe("manifests become remote endpoints, speech and video", () => {
     expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(100);
   });
 
-  it("a remote task that fails is Failed, Stalled and not Ready, in the service's words", async () => {
+  it.concurrent("a remote task that fails is Failed, Stalled and not Ready, in the service's words", async () => {
     await world.apply(manifest("hd", { text: "please fail" }, "failing"));
     const failed = await waitForCondition(world, "SpeechJob", "failing", "Failed");
     expect(condition(failed, "Stalled")).toMatchObject({ status: "True", reason: "RemoteTaskFailed" });
@@ -223,7 +223,7 @@ describe("manifests become remote endpoints, speech and video", () => {
     expect(failed.status?.phase).toBe("Failed");
   });
 
-  it("backoffLimit pays again after a failed task, and no more often", async () => {
+  it.concurrent("backoffLimit pays again after a failed task, and no more often", async () => {
     await world.apply(manifest("hd", { text: "please fail twice", backoffLimit: 1 }, "retried"));
     const failed = await waitForCondition(world, "SpeechJob", "retried", "Failed");
     expect(condition(failed, "Failed")?.reason).toBe("BackoffLimitExceeded");
@@ -232,7 +232,7 @@ describe("manifests become remote endpoints, speech and video", () => {
     expect(submits).toHaveLength(2);
   });
 
-  it("a suspended job sends nothing until it is released", async () => {
+  it.concurrent("a suspended job sends nothing until it is released", async () => {
     await world.apply(manifest("hd", { text: "wait for me", suspend: true }, "held"));
     await waitForCondition(world, "SpeechJob", "held", "Suspended");
     expect((await world.audit("submitSpeech")).filter(({ body }) => body?.text === "wait for me")).toEqual([]);

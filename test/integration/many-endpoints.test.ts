@@ -8,9 +8,7 @@ closeWorldsAfterAll();
 
 const COUNT = 500;
 
-it(`${COUNT} endpoints at once: at most 1.1 status writes each and under 60 journal writes`, {
-  timeout: 180_000,
-}, async () => {
+it(`${COUNT} endpoints at once: at most 1.1 status writes each and under 60 journal writes`, async () => {
   const world = await disposableWorld("many", { simulator: { bootDelayMs: 0 } });
   const counts = { status: 0, journal: 0 };
   const proxy = await startProxy(

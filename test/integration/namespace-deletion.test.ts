@@ -81,7 +81,6 @@ async function scales(world: World): Promise<string[]> {
 
 it.concurrent.for(["everything at once", SECRETS_GONE, ACCOUNT_GONE])(
   "a namespace goes, %s, and its endpoints are scaled to zero",
-  { timeout: 240_000 },
   async (what, { expect, onTestFinished }) => {
     const { world } = await inhabited(onTestFinished);
     expect(await scales(world)).toEqual(NAMES.map(() => "1/2"));
@@ -95,7 +94,6 @@ it.concurrent.for(["everything at once", SECRETS_GONE, ACCOUNT_GONE])(
 
 it.concurrent.for([SECRETS_GONE, ACCOUNT_GONE])(
   "%s, and the operator was started anew: the objects say so, and their lines let the namespace go",
-  { timeout: 240_000 },
   async (what, { expect, onTestFinished }) => {
     const { world, restart } = await inhabited(onTestFinished);
     await impoverish(world, what);

@@ -15,9 +15,7 @@ closeWorldsAfterAll();
 
 const ready = (object: AnyObject) => condition(object, "Ready");
 
-it("a namespace that a ClusterAccount does not allow is told so and sends nothing; labelled, it goes on", {
-  timeout: 240_000,
-}, async () => {
+it.concurrent("a namespace that a ClusterAccount does not allow is told so and sends nothing; labelled, it goes on", async () => {
   const world = await disposableWorld("tenant", { account: null });
   await withClusterAccount(world, { allowedNamespaces: { matchLabels: { paid: "yes" } } }, async (name) => {
     const accountRef = { kind: "ClusterAccount", name };
@@ -41,9 +39,7 @@ it("a namespace that a ClusterAccount does not allow is told so and sends nothin
   });
 });
 
-it("a namespaced Account at a private address is refused, and nothing is sent there", {
-  timeout: 60_000,
-}, async () => {
+it.concurrent("a namespaced Account at a private address is refused, and nothing is sent there", async () => {
   const world = await disposableWorld("private");
   await world.startOperator({ args: ["--allow-private-networks=false"] });
   const account = await waitForCondition(world, "Account", "default", "Reachable", "False");
@@ -52,9 +48,7 @@ it("a namespaced Account at a private address is refused, and nothing is sent th
   expect(await world.audit()).toEqual([]);
 });
 
-it("an Account reads the Secret of its own namespace only: one of that name elsewhere is not found", {
-  timeout: 60_000,
-}, async () => {
+it.concurrent("an Account reads the Secret of its own namespace only: one of that name elsewhere is not found", async () => {
   const other = await disposableWorld("keys");
   const world = await disposableWorld("nokey", { account: { apiKeySecretRef: { name: "elsewhere", key: "apiKey" } } });
   await other.apply({

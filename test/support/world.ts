@@ -190,6 +190,7 @@ export function closeWorldsAfterAll(): void {
     await Promise.all([...leftOver].map((world) => world.close()));
     leftOver.clear();
     await Promise.all([...folders].map((folder) => rm(folder, { recursive: true, force: true })));
+    folders.clear();
   });
 }
 
@@ -232,18 +233,22 @@ async function spawnOperator(namespace: string, kubeconfig: string, args: string
   return operator;
 }
 
-/** Waits until `probe` gives something, and says what it last saw when it does not. */
+/** Far beyond what a busy machine takes, and short of the time limit of a test. */
+const GENEROUS_MS = 120_000;
+
+/** Waits until `probe` returns a value, and tells its last error or value if it never does. */
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | undefined | false>,
-  timeoutMs = 60_000,
+  timeoutMs = GENEROUS_MS,
 ): Promise<T> {
   const end = performance.now() + timeoutMs;
-  let last: unknown = "nothing";
+  let last: unknown;
   for (;;) {
     try {
       const value = await probe();
       if (value !== undefined && value !== false) return value;
+      last = value;
     } catch (error) {
       last = error;
     }
@@ -276,7 +281,7 @@ export async function waitForCondition(
   name: string,
   type: string,
   status = "True",
-  timeoutMs = 60_000,
+  timeoutMs = GENEROUS_MS,
 ): Promise<AnyObject> {
   let last: AnyObject | undefined;
   try {

@@ -53,9 +53,7 @@ async function becomes(world: World, name: string, reason: string) {
   return { message, stalled: condition(store, "Stalled")?.status === "True", status: store.status };
 }
 
-it("a store says whether it works, and why not, and mends itself when the cause is mended", {
-  timeout: 240_000,
-}, async () => {
+it.concurrent("a store says whether it works, and why not, and mends itself when the cause is mended", async () => {
   const world = await disposableWorld("stores");
   await world.apply(secret("right"));
   await world.apply(secret("wrong", "wrong-secret"));
@@ -105,7 +103,7 @@ it("a store says whether it works, and why not, and mends itself when the cause 
   expect(operator.log()).not.toContain("wrong-secret");
 });
 
-it("without --allow-private-networks a store at a private address is refused; a volume under --artifact-root works", async () => {
+it.concurrent("without --allow-private-networks a store at a private address is refused; a volume under --artifact-root works", async () => {
   const world = await disposableWorld("guarded-stores");
   const root = await mkdtemp(join(tmpdir(), "mooring-artifacts-"));
   try {

@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-it("a video's result is the same at the service, in a bucket and on a volume", async () => {
+it.concurrent("a video's result is the same at the service, in a bucket and on a volume", async () => {
   const world = await disposableWorld("output");
   await world.apply({
     apiVersion: "v1",
@@ -58,7 +58,7 @@ it("a video's result is the same at the service, in a bucket and on a volume", a
   }
 });
 
-it("a namespaced Account's results are not fetched from private addresses, unless --allow-private-networks", async () => {
+it.concurrent("a namespaced Account's results are not fetched from private addresses, unless --allow-private-networks", async () => {
   const source = await startFileServer();
   try {
     const world = await disposableWorld("guarded");
