@@ -8,7 +8,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/unit/**/*.test.ts"],
           environment: "node",
-          globalSetup: ["test/tools/setup.ts"],
+          globalSetup: ["tools/programs/setup.ts"],
           // Modules keep no state, so files share them: loading them anew for each file takes half of the time.
           isolate: false,
           // Only so that a hanging test ends: thousands of cases take seconds on a machine that has other work.
@@ -29,7 +29,7 @@ export default defineConfig({
           maxConcurrency: 20,
           // After the unit tests, which have the machine to themselves.
           sequence: { groupOrder: 1 },
-          globalSetup: ["test/tools/setup.ts", "test/support/control-plane-setup.ts"],
+          globalSetup: ["tools/programs/setup.ts", "test/support/control-plane-setup.ts"],
         },
       },
     ],

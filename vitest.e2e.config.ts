@@ -6,7 +6,7 @@ export default defineConfig({
     name: "e2e",
     include: ["test/e2e/**/*.test.ts"],
     environment: "node",
-    globalSetup: ["test/tools/setup.ts"],
+    globalSetup: ["tools/programs/setup.ts"],
     testTimeout: 300_000,
     hookTimeout: 1_800_000,
     bail: 1,

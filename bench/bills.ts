@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
-import { fillBills, readMonths } from "../test/support/bill-months.ts";
+import { fillBills, readMonths } from "../tools/bills/bill-months.ts";
 
 const records = Number(process.argv[2] ?? 100_000);
 const bundle = fileURLToPath(new URL("../dist/mooring.mjs", import.meta.url));

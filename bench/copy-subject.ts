@@ -1,7 +1,7 @@
 // Copies at once, for bench/copy.ts: prints what lies in the store as it grows, then what came of them and the peak of memory.
 import { once } from "node:events";
 import { anyAddress } from "../src/net/address-guard.ts";
-import { s3Store, volumeStore } from "../test/support/stores.ts";
+import { s3Store, volumeStore } from "../tools/artifacts/stores.ts";
 
 type Task = {
   store: { kind: "volume"; root: string } | ({ kind: "s3" } & Parameters<typeof s3Store>[0]);

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { COPIES_AT_ONCE } from "../src/artifacts/handle.ts";
-import { sha256Of, startFileServer } from "../test/support/file-server.ts";
-import { startVersitygw } from "../test/support/versitygw.ts";
-import { prepareTools } from "../test/tools/tool.ts";
+import { sha256Of, startFileServer } from "../tools/artifacts/file-server.ts";
+import { startVersitygw } from "../tools/artifacts/versitygw.ts";
+import { prepareTools } from "../tools/programs/tool.ts";
 
 const MB = 1_000_000;
 const bytes = Number(process.argv[2] ?? 200) * MB;

@@ -8,8 +8,8 @@ import { gpuEndpointResource } from "../src/api/v1alpha1/kinds.ts";
 import { createKubeClient } from "../src/kube/client.ts";
 import { loadCredentials } from "../src/kube/credentials.ts";
 import type { KubeObject } from "../src/kube/types.ts";
-import { startStack } from "../test/demo/stack.ts";
-import { manifest } from "../test/support/manifests.ts";
+import { startStack } from "../tools/demo/stack.ts";
+import { endpoint } from "./manifests.ts";
 
 const { values } = parseArgs({
   options: { endpoints: { type: "string", default: "5000" }, minutes: { type: "string", default: "3" } },
@@ -72,7 +72,7 @@ try {
     stop.signal.throwIfAborted();
     const some = names.slice(from, from + AT_ONCE);
     await Promise.all(
-      some.map((name) => client.create<KubeObject>(gpuEndpointResource, { namespace }, manifest("endpoint", {}, name))),
+      some.map((name) => client.create<KubeObject>(gpuEndpointResource, { namespace }, endpoint(name))),
     );
   }
   say(`${count} objects after ${seconds()} s`);

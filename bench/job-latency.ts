@@ -12,8 +12,8 @@ import { loadCredentials } from "../src/kube/credentials.ts";
 import type { KubeObject } from "../src/kube/types.ts";
 import { createLogger } from "../src/log.ts";
 import { createInformer } from "../src/runtime/informer.ts";
-import { startStack } from "../test/demo/stack.ts";
-import { manifest } from "../test/support/manifests.ts";
+import { startStack } from "../tools/demo/stack.ts";
+import { videoJob } from "./manifests.ts";
 
 const { values } = parseArgs({
   options: {
@@ -64,7 +64,7 @@ try {
   const done = Promise.withResolvers<void>();
   let made = 0;
   const make = async () => {
-    const job = manifest("image", {}, `job-${made++}`);
+    const job = videoJob(`job-${made++}`);
     await client.create<KubeObject>(videoJobResource, { namespace: stack.namespace }, job);
   };
   const jobs = createInformer<VideoJob>({

@@ -18,10 +18,10 @@ import { createKubeClient } from "../src/kube/client.ts";
 import { loadCredentials } from "../src/kube/credentials.ts";
 import type { Resource } from "../src/kube/resource.ts";
 import type { KubeObject } from "../src/kube/types.ts";
-import { startStack } from "../test/demo/stack.ts";
-import { manifest } from "../test/support/manifests.ts";
-import { startVersitygw } from "../test/support/versitygw.ts";
-import { prepareTools } from "../test/tools/tool.ts";
+import { startVersitygw } from "../tools/artifacts/versitygw.ts";
+import { startStack } from "../tools/demo/stack.ts";
+import { prepareTools } from "../tools/programs/tool.ts";
+import { artifactStore, speechJob } from "./manifests.ts";
 
 const { values } = parseArgs({
   options: {
@@ -109,9 +109,10 @@ try {
   await mkdir(join(s3.folder, "results"));
   const keys = { AWS_ACCESS_KEY_ID: s3.accessKeyId, AWS_SECRET_ACCESS_KEY: s3.secretAccessKey };
   await create(secretResource, { metadata: { name: "keys" }, ...{ stringData: keys } });
-  await create(artifactStoreResource, manifest("volumeStore", {}, "volume"));
-  const bucket = { endpoint: s3.endpoint, forcePathStyle: true, credentialsSecretRef: { name: "keys" } };
-  await create(artifactStoreResource, manifest("s3Store", { s3: bucket }, "s3"));
+  await create(artifactStoreResource, artifactStore("volume", { volume: { path: "results" } }));
+  const credentialsSecretRef = { name: "keys" };
+  const bucket = { bucket: "results", endpoint: s3.endpoint, forcePathStyle: true, credentialsSecretRef };
+  await create(artifactStoreResource, artifactStore("s3", { s3: bucket }));
   await stack.kubectl(
     "wait",
     "--for=condition=Ready",
@@ -124,7 +125,7 @@ try {
   for (const name of STORES) {
     const audioSetting = { format: "wav", sampleRate: SAMPLE_RATE, channel: 1 };
     const change = { text: TEXT, stream: true, audioSetting, output: { storeRef: { name } } };
-    await create(speechJobResource, manifest("turbo", change, `long-${name}`));
+    await create(speechJobResource, speechJob(`long-${name}`, change));
   }
   const samples = await watchMemory();
   const minutes = (performance.now() - began) / 60_000;

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runProgram } from "../cluster/run-program.ts";
+import { runProgram } from "../../tools/cluster/run-program.ts";
 import { manifest } from "../support/manifests.ts";
 import { RIGHTS, rightsText } from "../support/rights.ts";
 import { type Cluster, prepareCluster } from "./cluster.ts";

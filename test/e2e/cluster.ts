@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
-import { cacheFolder } from "../cluster/cache.ts";
-import { kind } from "../cluster/providers/kind.ts";
-import { runProgram } from "../cluster/run-program.ts";
+import { cacheFolder } from "../../tools/cluster/cache.ts";
+import { kind } from "../../tools/cluster/providers/kind.ts";
+import { runProgram } from "../../tools/cluster/run-program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
-import { runProgram } from "../cluster/run-program.ts";
-import { waitUntil } from "../cluster/wait-until.ts";
+import { runProgram } from "../../tools/cluster/run-program.ts";
+import { waitUntil } from "../../tools/cluster/wait-until.ts";
+import { tool } from "../../tools/programs/tool.ts";
 import { CHART } from "../support/chart.ts";
-import { tool } from "../tools/tool.ts";
 import type { Cluster } from "./cluster.ts";
 
 export const RELEASE = "mooring";

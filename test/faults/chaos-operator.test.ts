@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { gpuEndpointResource } from "../../src/api/v1alpha1/kinds.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
+import { createWriter, planOperations, runOperations } from "../../tools/chaos/chaos-scenario.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   type AnyObject,
@@ -12,7 +13,6 @@ import {
   plainKubeconfig,
   type World,
 } from "../support/world.ts";
-import { createWriter, planOperations, runOperations } from "./chaos-scenario.ts";
 import { chaosProxy, OBJECTS, SECONDS, SEED } from "./chaos-world.ts";
 
 closeWorldsAfterAll();

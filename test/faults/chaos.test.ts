@@ -6,11 +6,17 @@ import { createKubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
 import { createInformer } from "../../src/runtime/informer.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
+import type { ChaosProxy } from "../../tools/chaos/chaos-proxy.ts";
+import {
+  createSightings,
+  createWriter,
+  judge,
+  planOperations,
+  runOperations,
+} from "../../tools/chaos/chaos-scenario.ts";
 import { anonymous } from "../support/credentials.ts";
 import { capturedLog } from "../support/scripted-api-server.ts";
 import { eventually } from "../support/world.ts";
-import type { ChaosProxy } from "./chaos-proxy.ts";
-import { createSightings, createWriter, judge, planOperations, runOperations } from "./chaos-scenario.ts";
 import { chaosProxy, OBJECTS, SECONDS, SEED } from "./chaos-world.ts";
 
 /** Ten times as fast, so that backoffs of 30 s leave room for faults in a short run. */

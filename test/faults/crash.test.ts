@@ -1,4 +1,5 @@
 import { describe, expect, inject, it } from "vitest";
+import { startProxy, type Trap } from "../../tools/chaos/proxy.ts";
 import { targetOf } from "../support/credentials.ts";
 import { manifest } from "../support/manifests.ts";
 import {
@@ -10,7 +11,6 @@ import {
   plainKubeconfig,
   waitForCondition,
 } from "../support/world.ts";
-import { startProxy, type Trap } from "./proxy.ts";
 
 closeWorldsAfterAll();
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, inject, it, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { clusterAccountResource, KINDS } from "../../src/api/v1alpha1/kinds.ts";
-import { runProgram } from "../cluster/run-program.ts";
+import { runProgram } from "../../tools/cluster/run-program.ts";
 import { type Rendered, type Rule, render } from "../support/chart.ts";
 import { manifest } from "../support/manifests.ts";
 import { RIGHTS, rightsText } from "../support/rights.ts";

@@ -10,9 +10,9 @@ import { registerJobMetrics } from "../../src/controllers/jobs/metrics.ts";
 import { flagOf, operatorConfigSchema } from "../../src/operator/config.ts";
 import { createServiceMetrics } from "../../src/operator/provider-metrics.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
+import { tool } from "../../tools/programs/tool.ts";
 import { CHART, helm, type Rendered, render } from "../support/chart.ts";
 import { kubectlInNamespace } from "../support/kubectl.ts";
-import { tool } from "../tools/tool.ts";
 
 const { namespace, kubectl, accepted } = kubectlInNamespace("chart");
 const valueSets = (await readdir(join(CHART, "ci"))).sort();

@@ -4,12 +4,12 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
-import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
-import { runProgram } from "../cluster/run-program.ts";
-import { waitUntil } from "../cluster/wait-until.ts";
+import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
+import { runProgram } from "../../tools/cluster/run-program.ts";
+import { waitUntil } from "../../tools/cluster/wait-until.ts";
 import { isAlive, readPids } from "../support/processes.ts";
 
-const soon = { timeoutMs: 60_000, intervalMs: 200 };
+const soon = { timeoutMs: 120_000, intervalMs: 200 };
 
 function kubectlOf({ kubectl, kubeconfig }: { kubectl: string; kubeconfig: string }) {
   return (...args: string[]) => runProgram(kubectl, ["--kubeconfig", kubeconfig, ...args]);
@@ -65,7 +65,7 @@ describe("a control plane beside the one of all tests", () => {
 });
 
 describe("nothing is left", () => {
-  const up = new URL("../cluster/up.ts", import.meta.url).pathname;
+  const up = new URL("../../tools/cluster/up.ts", import.meta.url).pathname;
 
   /** A process of its own that has a control plane: what a person or another test run has. */
   async function startElsewhere(): Promise<{ child: ChildProcess; dir: string; pids: number[] }> {

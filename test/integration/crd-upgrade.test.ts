@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { KINDS } from "../../src/api/v1alpha1/kinds.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
-import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
-import { runProgram } from "../cluster/run-program.ts";
-import { waitUntil } from "../cluster/wait-until.ts";
+import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
+import { runProgram } from "../../tools/cluster/run-program.ts";
+import { waitUntil } from "../../tools/cluster/wait-until.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const fixture = join(root, "test/integration/fixtures/objects-0.1.0.yaml");
@@ -78,7 +78,7 @@ beforeAll(async () => {
   await apply(crds);
   const wrong = { ...objects[0], metadata: { name: "wrong" }, spec: {} };
   await waitUntil("the new schema is served", async () => !(await accepted([wrong], "--dry-run=server")), {
-    timeoutMs: 60_000,
+    timeoutMs: 120_000,
   });
 }, 600_000);
 afterAll(() => controlPlane.stop());
@@ -115,7 +115,7 @@ it("a next version is served beside the old one, takes over the storage, and out
       { ...version, name: "v1beta1" },
     ]),
   );
-  await waitUntil("v1beta1 is served", () => isServed("v1beta1"), { timeoutMs: 60_000 });
+  await waitUntil("v1beta1 is served", () => isServed("v1beta1"), { timeoutMs: 120_000 });
   await expectAllAsBefore("v1alpha1");
   await expectAllAsBefore("v1beta1");
   expect(await storedVersions()).toEqual(crds.map(() => "v1alpha1,v1beta1"));
@@ -129,6 +129,6 @@ it("a next version is served beside the old one, takes over the storage, and out
 
   // 3. v1alpha1 goes.
   await apply(withVersions((version) => [{ ...version, name: "v1beta1" }]));
-  await waitUntil("v1alpha1 is gone", async () => !(await isServed("v1alpha1")), { timeoutMs: 60_000 });
+  await waitUntil("v1alpha1 is gone", async () => !(await isServed("v1alpha1")), { timeoutMs: 120_000 });
   await expectAllAsBefore("v1beta1");
 });

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, inject, onTestFinished, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { runProgram } from "../cluster/run-program.ts";
-import { waitUntil } from "../cluster/wait-until.ts";
+import { runProgram } from "../../tools/cluster/run-program.ts";
+import { waitUntil } from "../../tools/cluster/wait-until.ts";
 import { isAlive, readPids } from "../support/processes.ts";
 
-const script = "test/demo/main.ts";
+const script = "tools/demo/main.ts";
 const examples = new URL("../../examples/", import.meta.url);
-const soon = { timeoutMs: 60_000, intervalMs: 200 };
+const soon = { timeoutMs: 120_000, intervalMs: 200 };
 
 type Demo = {
   child: ChildProcess;

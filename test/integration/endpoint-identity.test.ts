@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { gpuEndpointResource } from "../../src/api/v1alpha1/kinds.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
-import { runProgram } from "../cluster/run-program.ts";
+import { runProgram } from "../../tools/cluster/run-program.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   type AnyObject,

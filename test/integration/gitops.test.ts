@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { parse } from "yaml";
-import { runProgram } from "../cluster/run-program.ts";
+import { runProgram } from "../../tools/cluster/run-program.ts";
 import { kstatusOf, kstatusVerdicts } from "../support/kstatus.ts";
 import { ARGO_CD, type HealthCase, testHealth } from "../support/lua.ts";
 import { manifest } from "../support/manifests.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type FileServer, sha256Of, startFileServer } from "../support/file-server.ts";
+import { type FileServer, sha256Of, startFileServer } from "../../tools/artifacts/file-server.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   type AnyObject,

@@ -1,5 +1,5 @@
 import { expect, inject, it } from "vitest";
-import { startProxy } from "../faults/proxy.ts";
+import { startProxy } from "../../tools/chaos/proxy.ts";
 import { targetOf } from "../support/credentials.ts";
 import { manifest } from "../support/manifests.ts";
 import { closeWorldsAfterAll, condition, disposableWorld, eventually, plainKubeconfig } from "../support/world.ts";

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseAllDocuments } from "yaml";
 import type { KubeObject } from "../../src/kube/types.ts";
-import { tool } from "../tools/tool.ts";
+import { tool } from "../../tools/programs/tool.ts";
 
 export const CHART = fileURLToPath(new URL("../../charts/mooring", import.meta.url));
 

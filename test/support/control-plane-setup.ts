@@ -2,8 +2,8 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
-import { startControlPlane } from "../cluster/control-plane.ts";
-import { runProgram } from "../cluster/run-program.ts";
+import { startControlPlane } from "../../tools/cluster/control-plane.ts";
+import { runProgram } from "../../tools/cluster/run-program.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

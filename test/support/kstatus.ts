@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import type { Condition, ObjectMeta } from "../../src/kube/types.ts";
-import { tool } from "../tools/tool.ts";
+import { tool } from "../../tools/programs/tool.ts";
 
 export type Verdict = "Terminating" | "Failed" | "InProgress" | "Current";
 

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { runProgram } from "../cluster/run-program.ts";
-import { tool } from "../tools/tool.ts";
+import { runProgram } from "../../tools/cluster/run-program.ts";
+import { tool } from "../../tools/programs/tool.ts";
 
 /** Where health.lua and health_test.lua are. */
 export const ARGO_CD = fileURLToPath(new URL("../../examples/gitops/argo-cd", import.meta.url));

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type S3Server, startVersitygw } from "../../support/versitygw.ts";
+import { type S3Server, startVersitygw } from "../../../tools/artifacts/versitygw.ts";
 import {
   closeWorldsAfterAll,
   condition,

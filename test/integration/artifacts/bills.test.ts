@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import type { BillReport } from "../../../src/api/v1alpha1/bill-report.ts";
 import { exportToStore } from "../../../src/controllers/bill-report/export.ts";
+import { volumeStore } from "../../../tools/artifacts/stores.ts";
 import { storedMeta } from "../../support/stored-meta.ts";
-import { volumeStore } from "../../support/stores.ts";
 
 let root: string;
 beforeEach(async () => {

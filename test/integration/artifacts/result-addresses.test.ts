@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { clusterAccountResource } from "../../../src/api/v1alpha1/kinds.ts";
+import { type FileServer, startFileServer } from "../../../tools/artifacts/file-server.ts";
 import { withClusterAccount } from "../../support/cluster-account.ts";
-import { type FileServer, startFileServer } from "../../support/file-server.ts";
 import { manifest } from "../../support/manifests.ts";
 import {
   type AnyObject,

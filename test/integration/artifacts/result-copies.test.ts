@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { JobResult } from "../../../src/api/v1alpha1/job.ts";
-import { startFileServer } from "../../support/file-server.ts";
+import { startFileServer } from "../../../tools/artifacts/file-server.ts";
+import { type S3Server, startVersitygw } from "../../../tools/artifacts/versitygw.ts";
 import { manifest } from "../../support/manifests.ts";
-import { type S3Server, startVersitygw } from "../../support/versitygw.ts";
 import { closeWorldsAfterAll, condition, disposableWorld, eventually, waitForCondition } from "../../support/world.ts";
 
 closeWorldsAfterAll();

@@ -10,9 +10,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createBucket } from "../../../src/artifacts/s3/bucket.ts";
 import { uploadsOf } from "../../../src/artifacts/s3/multipart.ts";
 import { anyAddress, publicOnly } from "../../../src/net/address-guard.ts";
-import { type FileServer, sha256Of, startFileServer } from "../../support/file-server.ts";
-import { s3Store } from "../../support/stores.ts";
-import { type S3Server, startVersitygw } from "../../support/versitygw.ts";
+import { type FileServer, sha256Of, startFileServer } from "../../../tools/artifacts/file-server.ts";
+import { s3Store } from "../../../tools/artifacts/stores.ts";
+import { type S3Server, startVersitygw } from "../../../tools/artifacts/versitygw.ts";
 
 const MIB = 1024 * 1024;
 const signal = new AbortController().signal;

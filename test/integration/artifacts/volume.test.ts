@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { anyAddress } from "../../../src/net/address-guard.ts";
-import { type FileServer, sha256Of, startFileServer } from "../../support/file-server.ts";
-import { volumeStore } from "../../support/stores.ts";
+import { type FileServer, sha256Of, startFileServer } from "../../../tools/artifacts/file-server.ts";
+import { volumeStore } from "../../../tools/artifacts/stores.ts";
 
 const MIB = 1024 * 1024;
 const key = "film/VideoJob/sea/8d1f/0.mp4";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { anyAddress, publicLookup, publicOnly } from "../../../src/net/address-guard.ts";
-import { type FileServer, startFileServer } from "../../support/file-server.ts";
-import { volumeStore } from "../../support/stores.ts";
+import { type FileServer, startFileServer } from "../../../tools/artifacts/file-server.ts";
+import { volumeStore } from "../../../tools/artifacts/stores.ts";
 
 const key = "film/VideoJob/sea/8d1f/0.mp4";
 const signal = new AbortController().signal;

@@ -2,8 +2,8 @@ import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { buildKey, cacheFolder, moduleFolder } from "../../cluster/cache.ts";
-import { kubernetesVersion } from "../../cluster/kubernetes-version.ts";
+import { buildKey, cacheFolder, moduleFolder } from "../../../tools/cluster/cache.ts";
+import { kubernetesVersion } from "../../../tools/cluster/kubernetes-version.ts";
 
 test("the cache is in the user's cache folder", () => {
   expect(cacheFolder({ XDG_CACHE_HOME: "/x" })).toBe("/x/mooring/controlplane");

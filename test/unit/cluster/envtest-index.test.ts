@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { chooseArchive, parseEnvtestIndex } from "../../cluster/envtest-index.ts";
+import { chooseArchive, parseEnvtestIndex } from "../../../tools/cluster/envtest-index.ts";
 
 const entry = (version: string, machine: string) =>
   `    envtest-${version}-${machine}.tar.gz:\n      hash: hash-${version}-${machine}\n      selfLink: https://example.test/${version}/${machine}\n`;

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type Guarded, startGuarded } from "../../cluster/guarded.ts";
-import { waitUntil } from "../../cluster/wait-until.ts";
+import { type Guarded, startGuarded } from "../../../tools/cluster/guarded.ts";
+import { waitUntil } from "../../../tools/cluster/wait-until.ts";
 import { isAlive, readPids } from "../../support/processes.ts";
 
 async function guard(): Promise<Guarded> {
@@ -11,7 +11,7 @@ async function guard(): Promise<Guarded> {
   return guarded;
 }
 
-const soon = { timeoutMs: 10_000 };
+const soon = { timeoutMs: 30_000 };
 
 test("a program that is to stay ends with stop, together with what it started, and the folder goes", async () => {
   const { dir, start, output, stop } = await guard();

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
-import { freePorts } from "../../cluster/ports.ts";
-import { isPortTaken } from "../../cluster/run-binaries.ts";
+import { freePorts } from "../../../tools/cluster/ports.ts";
+import { isPortTaken } from "../../../tools/cluster/run-binaries.ts";
 
 test("free ports are different, and something can listen on each", async () => {
   const ports = await freePorts(20);

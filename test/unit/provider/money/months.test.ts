@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
 import { createSimulator } from "../../../../src/simulator/server.ts";
-import { fillBills, readMonths } from "../../../support/bill-months.ts";
+import { fillBills, readMonths } from "../../../../tools/bills/bill-months.ts";
 
 // bench/bills.ts is the same over 100,000 bills.
 it("fourteen months over HTTP equal a straight sum; what is closed is not asked again", async () => {

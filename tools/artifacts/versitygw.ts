@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { startGuarded } from "../cluster/guarded.ts";
 import { freePorts } from "../cluster/ports.ts";
 import { waitUntil } from "../cluster/wait-until.ts";
-import { tool } from "../tools/tool.ts";
+import { tool } from "../programs/tool.ts";
 
 const PROGRAM = "versitygw";
 

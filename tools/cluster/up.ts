@@ -1,4 +1,4 @@
-// One control plane in the foreground: `node test/cluster/up.ts`. Ctrl-C stops it.
+// One control plane in the foreground: `node tools/cluster/up.ts`. Ctrl-C stops it.
 import { startControlPlane } from "./control-plane.ts";
 
 const interrupted = new AbortController();

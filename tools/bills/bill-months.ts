@@ -7,7 +7,9 @@ import { createBillReader } from "../../src/provider/money/bill-reader.ts";
 import { billsOfPeriod } from "../../src/provider/money/period.ts";
 import { createTally } from "../../src/provider/money/tally.ts";
 import { timeZone } from "../../src/provider/money/time-zone.ts";
-import { seconds } from "./bills.ts";
+
+/** Unix seconds of an RFC 3339 time. */
+const seconds = (time: string) => Date.parse(time) / 1000;
 
 /** Fourteen months, the last ten weeks of them still open. */
 export const PERIOD = { startTime: seconds("2026-01-01T00:00:00Z"), endTime: seconds("2027-03-01T00:00:00Z") };

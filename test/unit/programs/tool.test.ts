@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { prepareTools, tool } from "../../tools/tool.ts";
+import { prepareTools, tool } from "../../../tools/programs/tool.ts";
 
 /** A go that writes its `-o` file after a moment, or fails. */
 const GO = `#!/bin/sh
@@ -33,7 +33,7 @@ async function machine(go?: string) {
 
 test("a test that uses a tool never builds it: the error says what does", async () => {
   const { env } = await machine(GO);
-  await expect(tool("glua", env)).rejects.toThrow(/^glua is not built: run node test\/tools\/build\.ts$/);
+  await expect(tool("glua", env)).rejects.toThrow(/^glua is not built: run node tools\/programs\/build\.ts$/);
 });
 
 test("a tool is built once, with a line that says so", async () => {

@@ -35,7 +35,7 @@ type Env = Readonly<Record<string, string | undefined>>;
  */
 export async function tool(name: Tool, env: Env = process.env): Promise<string> {
   const path = await find(name, env);
-  if (path === undefined) throw new Error(`${name} is not built: run node test/tools/build.ts`);
+  if (path === undefined) throw new Error(`${name} is not built: run node tools/programs/build.ts`);
   return path;
 }
 
