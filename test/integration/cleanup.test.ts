@@ -1,8 +1,8 @@
-import { execFile } from "node:child_process";
 import { expect, inject, it } from "vitest";
 import { leaseResource } from "../../src/runtime/leader.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
 import { manifest } from "../support/manifests.ts";
+import { type Ended, run } from "../support/run.ts";
 import {
   BUNDLE,
   closeWorldsAfterAll,
@@ -14,21 +14,10 @@ import {
 
 closeWorldsAfterAll();
 
-/** Runs `mooring cleanup` for a world, never throws. */
-function cleanup({ namespace }: World, ...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const all = [
-    BUNDLE,
-    "cleanup",
-    `--kubeconfig=${inject("kubeconfig")}`,
-    `--leader-election-namespace=${namespace}`,
-    `--watch-namespaces=${namespace}`,
-    ...args,
-  ];
-  return new Promise((resolve) => {
-    execFile(process.execPath, all, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
-    );
-  });
+/** Runs `mooring cleanup` for a world. */
+function cleanup({ namespace }: World, ...args: string[]): Promise<Ended> {
+  const place = [`--leader-election-namespace=${namespace}`, `--watch-namespaces=${namespace}`];
+  return run(process.execPath, [BUNDLE, "cleanup", `--kubeconfig=${inject("kubeconfig")}`, ...place, ...args]);
 }
 
 const finalizers = async (world: World, name: string) =>

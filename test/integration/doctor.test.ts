@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import { run, tools } from "../support/command-line.ts";
+import { tools } from "../support/command-line.ts";
 import { manifest } from "../support/manifests.ts";
+import { run } from "../support/run.ts";
 import { BUNDLE, closeWorldsAfterAll, disposableWorld } from "../support/world.ts";
 
 closeWorldsAfterAll();

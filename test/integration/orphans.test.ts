@@ -2,9 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createByHand, run, tools } from "../support/command-line.ts";
+import { createByHand, tools } from "../support/command-line.ts";
 import { manifest } from "../support/manifests.ts";
 import { oddEndpoints } from "../support/odd-endpoints.ts";
+import { run } from "../support/run.ts";
 import {
   API_KEY,
   BUNDLE,
@@ -63,8 +64,7 @@ it("without an account in the cluster, the key comes from the environment or a f
   const id = await createByHand(world, oddEndpoints(2)[1]?.create);
   const direct = (args: string[], env: Record<string, string>) =>
     run(process.execPath, [BUNDLE, "import", "--base-url", world.simulator.url, ...args], {
-      KUBECONFIG: "/nonexistent",
-      ...env,
+      env: { KUBECONFIG: "/nonexistent", ...env },
     });
   const good = await direct([], { MOORING_API_KEY: API_KEY });
   expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining(`endpointID: ${id}`) });

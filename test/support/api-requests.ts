@@ -7,12 +7,17 @@ export type ApiObject = {
   apiVersion?: string;
   kind?: string;
   metadata: { name?: string; generateName?: string; namespace?: string; resourceVersion?: string };
+  spec?: unknown;
+  status?: unknown;
 };
+
+/** An entry of a discovery document. */
+type Kind = { name: string; kind: string; namespaced: boolean };
 
 /** What the API server answers. Exactly one of `object` and `refusal` is there. */
 export type Reply = {
   status: number;
-  object: ApiObject | undefined;
+  object: (ApiObject & { resources?: Kind[] }) | undefined;
   /** One line for each cause, as kubectl words it. */
   refusal: string[] | undefined;
   /** `Warning` headers. */
@@ -22,7 +27,6 @@ export type Reply = {
 type Method = "GET" | "POST" | "PUT" | "PATCH";
 type Sent = { body?: object; contentType?: string; query?: Record<string, string> };
 type Status = { message?: string; details?: { causes?: { field?: string; message?: string }[] } };
-type Kind = { name: string; kind: string; namespaced: boolean };
 
 export type ApplyOptions = {
   dryRun?: boolean;
@@ -64,7 +68,7 @@ export async function apiRequests(namespace: string): Promise<ApiRequests> {
 
   async function kindsOf(root: string): Promise<Kind[]> {
     const { object } = await send("GET", root);
-    return (object as unknown as { resources?: Kind[] } | undefined)?.resources ?? [];
+    return object?.resources ?? [];
   }
 
   /** The path of the objects of this kind, in the object's namespace or ours. */

@@ -1,8 +1,8 @@
-import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseAllDocuments } from "yaml";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { tool } from "../../tools/programs/tool.ts";
+import { type Ended, run } from "./run.ts";
 
 export const CHART = fileURLToPath(new URL("../../charts/mooring", import.meta.url));
 
@@ -15,15 +15,8 @@ export type Rule = {
   verbs: string[];
 };
 
-/** Runs helm without a cluster. Never throws, so that refusals can be looked at. */
-export async function helm(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const program = await tool("helm");
-  return new Promise((resolve) => {
-    execFile(program, args, { maxBuffer: 64 << 20 }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
-    );
-  });
-}
+/** Runs helm without a cluster; never throws. */
+export const helm = async (...args: string[]): Promise<Ended> => run(await tool("helm"), args);
 
 /** The manifests of release `mooring` as text. @throws Error with what helm says */
 async function renderText(namespace: string, ...args: string[]): Promise<string> {

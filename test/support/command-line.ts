@@ -1,17 +1,6 @@
-import { execFile } from "node:child_process";
 import { inject } from "vitest";
+import { run } from "./run.ts";
 import { API_KEY, BUNDLE, type World } from "./world.ts";
-
-export type Ended = { code: number; stdout: string; stderr: string };
-
-/** Runs a program to its end; never throws. */
-export function run(file: string, args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(file, args, { env: { ...process.env, ...env }, maxBuffer: 64 << 20 }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
-    );
-  });
-}
 
 /** kubectl and the bundle, in the world's namespace. */
 export function tools(world: World) {
