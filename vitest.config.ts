@@ -11,6 +11,7 @@ export default defineConfig({
           globalSetup: ["tools/programs/setup.ts"],
           // Modules keep no state, so files share them: loading them anew for each file takes half of the time.
           isolate: false,
+          maxWorkers: "100%",
           // Only so that a hanging test ends: thousands of cases take seconds on a machine that has other work.
           testTimeout: 60_000,
         },
