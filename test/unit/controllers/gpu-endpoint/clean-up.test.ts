@@ -11,7 +11,7 @@ import {
 import { createKubeClient } from "../../../../src/kube/client.ts";
 import { anonymous } from "../../../support/credentials.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
-import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
+import { createFakeClock, type FakeClock, hastyClock } from "../../../support/fake-clock.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
 import { accountAt, sessionAt } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
@@ -51,7 +51,7 @@ async function scene({
   for (let i = 0; i < alsoBound; i++) {
     bound.push((await client.createEndpoint(endpointBody({ appName: `other-${i}` }))).id);
   }
-  const session = sessionAt(bench.url, { apiKey: () => apiKey, generation, deleteOperation });
+  const session = sessionAt(bench.url, { apiKey: () => apiKey, generation, deleteOperation, clock: hastyClock });
   session.start();
   const account = accountAt(bench.url, {
     ...session,

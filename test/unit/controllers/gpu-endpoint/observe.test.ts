@@ -1,17 +1,15 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { type Clock, systemClock } from "../../../../src/clock.ts";
 import type { AccountHandle } from "../../../../src/controllers/account/registry.ts";
 import { observeBinding } from "../../../../src/controllers/gpu-endpoint/observe.ts";
 import type { EndpointBody } from "../../../../src/provider/client.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
+import { hastyClock } from "../../../support/fake-clock.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { accountAt, sessionAt } from "../../../support/service-account.ts";
 import { KEY } from "../../provider/http/make-client.ts";
 import { type Bench, endpointBody, startBench } from "../../simulator/start.ts";
 
 const signal = new AbortController().signal;
-/** A sweep that has nothing to do looks again after 10 ms instead of a second. */
-const clock: Clock = { ...systemClock, setTimeout: (run, ms) => systemClock.setTimeout(run, ms / 100) };
 const network: Partial<EndpointBody> = {
   volumeMounts: [{ type: "network", id: "net-1", mountPath: "/models" }],
   clusterID: "cluster-1",
@@ -29,7 +27,7 @@ async function remote(parameters: Partial<EndpointBody> = {}) {
 }
 
 function account(generation: "Current" | "Earlier"): AccountHandle {
-  const session = sessionAt(bench.url, { apiKey: KEY, generation, clock });
+  const session = sessionAt(bench.url, { apiKey: KEY, generation, clock: hastyClock });
   session.start();
   return accountAt(bench.url, session);
 }
