@@ -6,8 +6,8 @@ import { createKubeClient } from "../src/kube/client.ts";
 import type { KubeObject } from "../src/kube/types.ts";
 import { createInformer } from "../src/runtime/informer.ts";
 import { configMapResource } from "../src/submission/journal.ts";
-import { anonymous } from "../test/support/credentials.ts";
 import { createSightings, type Sightings } from "../tools/chaos/chaos-scenario.ts";
+import { anonymous } from "../tools/cluster/credentials.ts";
 
 export type Question = "memory" | "sightings";
 export type Answer =

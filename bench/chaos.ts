@@ -8,10 +8,10 @@ import { namespaceResource } from "../src/controllers/account/namespaces.ts";
 import { createKubeClient } from "../src/kube/client.ts";
 import { loadCredentials } from "../src/kube/credentials.ts";
 import { configMapResource } from "../src/submission/journal.ts";
-import { targetOf } from "../test/support/credentials.ts";
 import { type ChaosCounts, startChaosProxy } from "../tools/chaos/chaos-proxy.ts";
 import { createWriter, judge, planOperations, runOperations, type Verdict } from "../tools/chaos/chaos-scenario.ts";
 import { startControlPlane } from "../tools/cluster/control-plane.ts";
+import { targetOf } from "../tools/cluster/credentials.ts";
 import type { Answer, Question } from "./chaos-subject.ts";
 
 const { values } = parseArgs({

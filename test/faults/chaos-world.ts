@@ -1,7 +1,7 @@
 import { inject, type TestContext } from "vitest";
 import type { ChaosSettings } from "../../tools/chaos/chaos-faults.ts";
 import { type ChaosProxy, startChaosProxy } from "../../tools/chaos/chaos-proxy.ts";
-import { targetOf } from "../support/credentials.ts";
+import { targetOf } from "../../tools/cluster/credentials.ts";
 
 /** The size of the chaos tests; by hand: `MOORING_CHAOS_SECONDS=300 MOORING_CHAOS_OBJECTS=500 npx vitest run test/faults/chaos`. */
 export const SECONDS = Number(process.env.MOORING_CHAOS_SECONDS ?? 20);

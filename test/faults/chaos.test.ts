@@ -14,7 +14,7 @@ import {
   planOperations,
   runOperations,
 } from "../../tools/chaos/chaos-scenario.ts";
-import { anonymous } from "../support/credentials.ts";
+import { anonymous } from "../../tools/cluster/credentials.ts";
 import { capturedLog } from "../support/scripted-api-server.ts";
 import { eventually } from "../support/world.ts";
 import { chaosProxy, OBJECTS, SECONDS, SEED } from "./chaos-world.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, inject, it } from "vitest";
 import { startProxy, type Trap } from "../../tools/chaos/proxy.ts";
-import { targetOf } from "../support/credentials.ts";
+import { targetOf } from "../../tools/cluster/credentials.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   closeWorldsAfterAll,

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { createKubeClient, type KubeClient, type KubeRequest } from "../../src/kube/client.ts";
-import { anonymous } from "./credentials.ts";
+import { anonymous } from "../../tools/cluster/credentials.ts";
 
 export type ApiRequest = {
   method: string;

@@ -9,7 +9,7 @@ import {
   scaleToZero,
 } from "../../../../src/controllers/gpu-endpoint/clean-up.ts";
 import { createKubeClient } from "../../../../src/kube/client.ts";
-import { anonymous } from "../../../support/credentials.ts";
+import { anonymous } from "../../../../tools/cluster/credentials.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
 import { createFakeClock, type FakeClock, hastyClock } from "../../../support/fake-clock.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
