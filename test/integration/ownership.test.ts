@@ -183,7 +183,8 @@ describe.sequential("an endpoint that one GpuEndpoint is bound to", () => {
     const account = ["--cluster-account", accountRef.name];
     const first = await tools(b).mooring("import", ...account, ...select, "--out", join(folder, "b"));
     expect(first, first.stderr).toMatchObject({ code: 0 });
-    expect(await tools(b).kubectl("apply", "--server-side", "-f", join(folder, "b"))).toMatchObject({ code: 0 });
+    const applied = await tools(b).kubectl("apply", "--server-side", "-f", join(folder, "b"));
+    expect(applied).toMatchObject({ code: 0, stderr: "" });
     await waitForCondition(b, "GpuEndpoint", "imported", "Synced");
     const elsewhere = await tools(a).mooring("import", ...account, ...select, "--out", join(folder, "none"));
     expect(elsewhere.stderr).toContain(`GpuEndpoint ${b.namespace}/imported stands for it: not written`);
