@@ -38,8 +38,8 @@ describe.sequential("an endpoint that one GpuEndpoint is bound to", () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "mooring-ownership-"));
-    b = await disposableWorld("owner", { account: null, simulator: { duplicateAppName: "Accept" } });
-    a = await disposableWorld("rival", { account: null });
+    b = await disposableWorld("owner", { seed: 31, account: null, simulator: { duplicateAppName: "Accept" } });
+    a = await disposableWorld("rival", { seed: 32, account: null });
     const spec = { rateLimit: { requestsPerSecond: 2000, burst: 2000 }, endpoints: { syncInterval: "1s" } };
     await new Promise<void>((ready, failed) => {
       account = withClusterAccount(b, spec, async (name) => {
