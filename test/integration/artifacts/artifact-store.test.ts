@@ -94,7 +94,7 @@ it.concurrent("a store says whether it works, and why not, and mends itself when
     return found.length >= 2 && found.sort();
   });
   expect(events).toEqual([
-    "Normal Ready: A small object was written, read back and removed",
+    "Normal Ready: A test object was written, read back and removed",
     expect.stringMatching(/^Warning StoreDenied: s3:.*[^.]: correct AWS_SECRET_ACCESS_KEY in the Secret$/),
   ]);
   const left = await readdir(join(s3.folder, "results"), { recursive: true, withFileTypes: true });
