@@ -3,7 +3,7 @@ import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import type { Cluster, User } from "@kubernetes/client-node/dist/config_types.js";
 import { type ExecCredential, runExecPlugin } from "./exec-plugin.ts";
 import { type ClusterAccess, firstLineOf, type Identity, readCredentialFile } from "./identity.ts";
-import type { KubeconfigContext, KubeconfigOptions } from "./kubeconfig.ts";
+import type { KubeconfigContext, KubeconfigOptions } from "./kubeconfig-schema.ts";
 
 /** Reads the identity of a kubeconfig's user as it is now: files, what an exec plug-in issues, OpenID Connect tokens. */
 export function createReader(

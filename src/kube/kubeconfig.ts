@@ -3,71 +3,12 @@ import { dirname, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import type { Cluster, User } from "@kubernetes/client-node/dist/config_types.js";
 import { parseDocument } from "yaml";
-import { z } from "zod";
-import type { Clock } from "../clock.ts";
+import type { z } from "zod";
 import { type ClusterAccess, firstLineOf } from "./identity.ts";
 import { createReader } from "./kubeconfig-identity.ts";
-
-const text = z
-  .string()
-  .nullish()
-  .transform((value) => value || undefined);
-const list = <T extends z.ZodType>(item: T) =>
-  z
-    .array(item)
-    .nullish()
-    .transform((value) => value ?? []);
-
-/** What we read of a kubeconfig ourselves. client-node reads the rest. */
-const clusterSchema = z.looseObject({
-  server: z.string().min(1),
-  extensions: list(z.object({ name: z.string(), extension: z.unknown() })),
-});
-const execSchema = z.object({
-  apiVersion: z.enum(["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"]),
-  command: z.string().min(1),
-  args: list(z.string()),
-  env: list(z.object({ name: z.string(), value: z.string() })),
-  installHint: text,
-  provideClusterInfo: z.boolean().nullish(),
-  interactiveMode: text,
-});
-const userSchema = z.looseObject({
-  tokenFile: text,
-  exec: execSchema.nullish(),
-  "auth-provider": z.looseObject({ name: z.string() }).nullish(),
-  as: text,
-  "as-uid": text,
-  "as-groups": list(z.string()),
-  "as-user-extra": z.record(z.string(), z.array(z.string())).nullish(),
-});
-const fileSchema = z.object({
-  clusters: list(z.object({ name: z.string(), cluster: clusterSchema })),
-  users: list(z.object({ name: z.string(), user: z.preprocess((user) => user ?? {}, userSchema) })),
-  contexts: list(z.object({ name: z.string(), context: z.looseObject({ cluster: z.string().min(1) }) })),
-  "current-context": text,
-});
+import { fileSchema, type KubeconfigContext, type KubeconfigOptions, userSchema } from "./kubeconfig-schema.ts";
 
 type File = z.output<typeof fileSchema> & { config: KubeConfig };
-/** The current context: what client-node makes of it, and what only we read. */
-export type KubeconfigContext = {
-  namespace: string | undefined;
-  cluster: Cluster;
-  user: User;
-  ownCluster: KubeconfigCluster;
-  ownUser: z.output<typeof userSchema>;
-};
-export type KubeconfigCluster = z.output<typeof clusterSchema>;
-export type KubeconfigExec = z.output<typeof execSchema>;
-
-export type KubeconfigOptions = {
-  /** How the files were named, for messages: `kubeconfig /path`, `KUBECONFIG=a:b`. */
-  label: string;
-  /** What exec plug-ins inherit. */
-  env: Readonly<Record<string, string | undefined>>;
-  clock: Pick<Clock, "now">;
-};
-
 /**
  * The API server of the current context of one file or several, merged as kubectl does: the first file that names
  * something wins. client-node reads certificates, makes TLS options and headers, and refreshes OpenID Connect tokens; it

@@ -1,62 +1,49 @@
-import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
-import type { ArtifactStore } from "../api/v1alpha1/artifact-store.ts";
-import type { BillReport } from "../api/v1alpha1/bill-report.ts";
-import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
-import {
-  accountResource,
-  artifactStoreResource,
-  billReportResource,
-  clusterAccountResource,
-  gpuEndpointResource,
-  speechJobResource,
-  videoJobResource,
-} from "../api/v1alpha1/kinds.ts";
-import type { SpeechJob } from "../api/v1alpha1/speech-job.ts";
-import type { VideoJob } from "../api/v1alpha1/video-job.ts";
-import { byAccount } from "../controllers/account/dependants.ts";
-import { storeKey } from "../controllers/artifact-store/registry.ts";
-import { claimIndexers } from "../controllers/gpu-endpoint/claims.ts";
-import type { Resource } from "../kube/resource.ts";
+import type { Kind } from "../controllers/shared.ts";
 import type { KubeObject } from "../kube/types.ts";
+import type { Reconcile } from "../runtime/controller.ts";
 import { createInformer, type Informer } from "../runtime/informer.ts";
 import type { Indexer } from "../runtime/store.ts";
+import { KIND_ROWS, type KindName, type KindRow, type KindRows, type ObjectOf, type OperatorContext } from "./kinds.ts";
 
-/** An informer of each kind, with the indexes that lead from what changes to the objects that it concerns. */
-export type Informers = {
-  accounts: Informer<Account>;
-  clusterAccounts: Informer<ClusterAccount>;
-  artifactStores: Informer<ArtifactStore>;
-  endpoints: Informer<GpuEndpoint>;
-  speechJobs: Informer<SpeechJob>;
-  videoJobs: Informer<VideoJob>;
-  billReports: Informer<BillReport>;
-};
+/** One informer per row of the table of kinds. */
+export type Informers = { readonly [Name in KindName]: Informer<ObjectOf<Name>> };
 
 export type InformerOptions = Omit<Parameters<typeof createInformer>[0], "resource" | "indexers"> & {
   /** UID of the namespace kube-system: a part of generated app names. */
   clusterUID: string;
 };
 
-/** In the order in which they are started: what others refer to comes first. Starts nothing. */
+/** In the order of the table. Starts nothing. */
 export function createInformers({ clusterUID, ...options }: InformerOptions): Informers {
-  const informer = <T extends KubeObject>(resource: Resource, indexers: Record<string, Indexer<T>> = {}): Informer<T> =>
-    createInformer<T>({ ...options, resource, indexers });
-  return {
-    accounts: informer(accountResource),
-    clusterAccounts: informer(clusterAccountResource),
-    artifactStores: informer(artifactStoreResource),
-    endpoints: informer<GpuEndpoint>(gpuEndpointResource, {
-      account: byAccount,
-      ...claimIndexers(clusterUID),
-    }),
-    speechJobs: informer<SpeechJob>(speechJobResource, { account: byAccount, task: byTask, artifacts: byStore }),
-    videoJobs: informer<VideoJob>(videoJobResource, { account: byAccount, task: byTask, artifacts: byStore }),
-    billReports: informer<BillReport>(billReportResource, { account: byAccount, artifacts: byStore }),
-  };
+  const informer = <T extends KubeObject>({ resource, indexers }: KindRow<T>): Informer<T> =>
+    createInformer<T>({ ...options, resource, indexers: indexers(clusterUID) });
+  return mapRows(informer);
 }
 
-const byTask: Indexer<SpeechJob | VideoJob> = ({ status }) => (status?.taskID === undefined ? [] : [status.taskID]);
+/** Applies a function to each row. A mapped type over functions with a type parameter cannot be inferred, hence the casts. */
+function mapRows(informer: <T extends KubeObject>(row: KindRow<T>) => Informer<T>): Informers {
+  const rows: [string, KindRow<never>][] = Object.entries(KIND_ROWS satisfies KindRows);
+  return Object.fromEntries(rows.map(([name, row]) => [name, informer<never>(row)])) as unknown as Informers;
+}
 
-/** ArtifactStores that an object writes to. */
-const byStore: Indexer<KubeObject<{ output?: { storeRef: { name: string } } | undefined }>> = ({ metadata, spec }) =>
-  spec.output === undefined ? [] : [storeKey(metadata.namespace ?? "", spec.output.storeRef.name)];
+/** A row with its informer, without the type of its objects. */
+export type AnyKind = {
+  row: Omit<KindRow<never>, "reconciler" | "indexers"> & {
+    reconciler(context: OperatorContext, kind: Kind<KubeObject>): Reconcile;
+  };
+  informer: Informer<KubeObject>;
+  /** The keys of an object in an index of its kind; none when the kind has no such index. */
+  keysIn(index: string, object: KubeObject): string[];
+};
+
+export function kindsOf(informers: Informers, clusterUID: string): AnyKind[] {
+  const rows: [string, KindRow<never>][] = Object.entries(KIND_ROWS satisfies KindRows);
+  return rows.map(([name, row]) => {
+    const indexers: Record<string, Indexer<never>> = row.indexers(clusterUID);
+    return {
+      row,
+      informer: informers[name as KindName],
+      keysIn: (index, object) => indexers[index]?.(object as never) ?? [],
+    };
+  });
+}

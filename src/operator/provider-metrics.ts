@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
 import { formatYuan } from "../money.ts";
+import type { CallEvent } from "../provider/call-options.ts";
 import { OPERATION_NAMES } from "../provider/operations.ts";
-import type { CallEvent } from "../provider/types.ts";
 import type { SpendingAdmission } from "../submission/admission.ts";
 import { registerSpendMetrics } from "./billing-metrics.ts";
 

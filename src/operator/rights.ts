@@ -1,22 +1,13 @@
+import { KIND_ROWS } from "./kinds.ts";
+
 /** A verb on a resource that the operator needs in the namespaces it serves, as the chart grants it. */
 export type Right = { group: string; resource: string; subresource?: "status"; verb: string };
 
-const GROUP = "mooring.dev";
-const VERBS: Readonly<Record<string, readonly string[]>> = {
-  accounts: ["list", "watch", "patch"],
-  artifactstores: ["list", "watch"],
-  billreports: ["list", "watch"],
-  clusteraccounts: ["list", "watch", "patch"],
-  gpuendpoints: ["list", "watch", "patch"],
-  speechjobs: ["list", "watch", "patch", "delete"],
-  videojobs: ["list", "watch", "patch", "delete"],
-};
-
-/** Every right of an operator that serves all namespaces, but for its own lease and journal. */
+/** Every right of an operator that serves all namespaces, except for its own lease and journal. */
 export const OPERATOR_RIGHTS: readonly Right[] = [
-  ...Object.entries(VERBS).flatMap(([resource, verbs]) => [
-    ...verbs.map((verb): Right => ({ group: GROUP, resource, verb })),
-    { group: GROUP, resource, subresource: "status" as const, verb: "patch" },
+  ...Object.values(KIND_ROWS).flatMap(({ resource: { group, plural }, verbs }): Right[] => [
+    ...["list", "watch", ...verbs].map((verb) => ({ group, resource: plural, verb })),
+    { group, resource: plural, subresource: "status", verb: "patch" },
   ]),
   ...["get", "create", "patch", "delete"].map((verb): Right => ({ group: "", resource: "configmaps", verb })),
   { group: "", resource: "secrets", verb: "get" },

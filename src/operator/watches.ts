@@ -1,19 +1,17 @@
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
 import { FINALIZER } from "../api/v1alpha1/meta.ts";
-import type { Dependants } from "../controllers/account/dependants.ts";
 import { type AccountKey, type AccountRegistry, accountKey } from "../controllers/account/registry.ts";
 import type { StoreKey, StoreRegistry } from "../controllers/artifact-store/registry.ts";
 import { claimIndexers, freesTargets } from "../controllers/gpu-endpoint/claims.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../runtime/store.ts";
-import type { Informers } from "./informers.ts";
+import { type AnyKind, type Informers, kindsOf } from "./informers.ts";
 
 export type WatchOptions = {
   informers: Informers;
   accounts: AccountRegistry;
   stores: StoreRegistry;
-  dependants: Pick<Dependants, "all">;
   accountObject: (key: AccountKey) => Account | ClusterAccount | undefined;
   enqueue: (resource: Resource, key: string) => void;
   checkAccount: (key: AccountKey) => void;
@@ -21,48 +19,48 @@ export type WatchOptions = {
   clusterUID: string;
 };
 
-/** Secondary watches: a change of one object is the business of others. */
+/** Secondary watches: a change of one object is the business of others. The rows of the table of kinds say of which. */
 export function watchEachOther(options: WatchOptions): void {
-  watchAccounts(options);
-  watchStores(options);
-  watchDependants(options);
+  const kinds = kindsOf(options.informers, options.clusterUID);
+  watchAccounts(options, kinds);
+  watchStores(options, kinds);
+  watchDependants(options, kinds);
   watchClaims(options);
 }
 
-/** Whoever uses an account hears of it; a new or deleted one changes what a reference without a name means. */
-function watchAccounts({ informers, accounts, dependants, enqueue }: WatchOptions): void {
-  const enqueueDependants = (account: AccountKey): void => {
-    for (const { resource, key } of dependants.all(account)) enqueue(resource, key);
-  };
+/** Objects that use an account hear of its changes; a new or deleted one changes what a reference without a name means. */
+function watchAccounts({ informers, accounts, enqueue }: WatchOptions, kinds: readonly AnyKind[]): void {
+  const dependants = kinds.filter(({ row }) => row.account !== undefined);
+  const enqueueDependants = (account: AccountKey): void => enqueueByIndex(dependants, "account", account, enqueue);
   accounts.onChange(enqueueDependants);
-  for (const kind of [informers.accounts, informers.clusterAccounts]) {
-    kind.onChange((change) => {
+  for (const [kind, informer] of [
+    ["Account", informers.accounts],
+    ["ClusterAccount", informers.clusterAccounts],
+  ] as const) {
+    informer.onChange((change) => {
       if (change.type === "Modified") return;
       const { name, namespace } = change.object.metadata;
-      enqueueDependants(accountKey(kind === informers.accounts ? "Account" : "ClusterAccount", name, namespace));
+      enqueueDependants(accountKey(kind, name, namespace));
     });
   }
 }
 
-/** Whoever writes to a store hears of it. */
-function watchStores({ informers, stores, enqueue }: WatchOptions): void {
-  const enqueueWriters = (key: StoreKey): void => {
-    for (const { resource, store } of [informers.speechJobs, informers.videoJobs, informers.billReports]) {
-      for (const object of store.byIndex("artifacts", key)) enqueue(resource, keyOf(object));
-    }
-  };
+/** Objects that write to a store hear of its changes. */
+function watchStores({ informers, stores, enqueue }: WatchOptions, kinds: readonly AnyKind[]): void {
+  const writers = kinds.filter(({ row }) => row.writesToStore === true);
+  const enqueueWriters = (key: StoreKey): void => enqueueByIndex(writers, "artifacts", key, enqueue);
   stores.onChange(enqueueWriters);
   informers.artifactStores.onChange(({ type, object }) => {
     if (type !== "Modified") enqueueWriters(keyOf(object));
   });
 }
 
-/** An account gets its finalizer with its first dependant, and its deletion goes on with the last one. */
-function watchDependants({ informers, accounts, accountObject, checkAccount }: WatchOptions): void {
-  for (const kind of [informers.endpoints, informers.speechJobs, informers.videoJobs]) {
-    kind.onChange(({ type, object }) => {
+/** An account gets its finalizer with the first object that needs it. Its deletion continues with the last one. */
+function watchDependants({ accountObject, checkAccount }: WatchOptions, kinds: readonly AnyKind[]): void {
+  for (const { informer, keysIn } of kinds.filter(({ row }) => row.account === "Needs")) {
+    informer.onChange(({ type, object }) => {
       if (type === "Modified") return;
-      const key = accounts.keyOf(object.spec.accountRef, object.metadata.namespace ?? "");
+      const key = keysIn("account", object).find((one) => accountObject(one) !== undefined);
       const account = key === undefined ? undefined : accountObject(key);
       if (key === undefined || account === undefined) return;
       const { finalizers = [], deletionTimestamp } = account.metadata;
@@ -71,7 +69,13 @@ function watchDependants({ informers, accounts, accountObject, checkAccount }: W
   }
 }
 
-/** Who is denied an endpoint or an app name hears when the object that has it goes or is bound to something else. */
+function enqueueByIndex(kinds: readonly AnyKind[], index: string, key: string, enqueue: WatchOptions["enqueue"]): void {
+  for (const { row, informer } of kinds) {
+    for (const object of informer.store.byIndex(index, key)) enqueue(row.resource, keyOf(object));
+  }
+}
+
+/** Objects that wait for an endpoint or an app name hear when its owner is deleted or bound to another one. */
 function watchClaims({ informers: { endpoints }, clusterUID, enqueue }: WatchOptions): void {
   const indexers = Object.entries(claimIndexers(clusterUID));
   const enqueueRivals = (object: GpuEndpoint): void => {

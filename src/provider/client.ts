@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { CallEvent } from "./call-options.ts";
 import { createEndpointReader } from "./endpoints/endpoint-memory.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
 import type { Breaker } from "./http/breaker.ts";
@@ -9,7 +10,6 @@ import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money/mone
 import type { DeleteOperation, PathOverrides } from "./operations.ts";
 import { type AudioChunk, readSpeechStream } from "./speech/speech-stream.ts";
 import { type TaskResult, taskResultFrom } from "./tasks/task-result.ts";
-import type { CallEvent } from "./types.ts";
 import { billList, keyBudgetList, keyBudgetsQuery, listBillsQuery } from "./wire/billing.ts";
 import {
   createdEndpointV1,

@@ -1,6 +1,7 @@
 import type { LookupFunction } from "node:net";
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
+import type { CallEvent } from "./call-options.ts";
 import { createServiceClient } from "./client.ts";
 import { createEndpoints, type EndpointSettings } from "./endpoints/endpoints.ts";
 import { createBreaker } from "./http/breaker.ts";
@@ -10,7 +11,7 @@ import { createAccountMoney, type MoneySettings } from "./money/account-money.ts
 import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts";
 import { createSpeech } from "./speech/speech.ts";
 import { createTaskPoller } from "./tasks/poller.ts";
-import type { AccountSession, CallEvent } from "./types.ts";
+import type { AccountSession } from "./types.ts";
 import { createVideo } from "./video/video.ts";
 
 export type ConnectionSettings = {

@@ -1,7 +1,7 @@
+import type { BreakerState, SendOptions } from "./call-options.ts";
 import type { KeySession } from "./endpoints/endpoint-index.ts";
 import type { EndpointRecord } from "./endpoints/endpoint-record.ts";
 import type { EndpointLimits } from "./endpoints/limits.ts";
-import type { Delivery, ServiceErrorKind } from "./errors.ts";
 import type { Bill, KeyBudget } from "./money/money-records.ts";
 import type { BillsOfPeriod } from "./money/period.ts";
 import type { BillingSettings, Spend } from "./money/spend.ts";
@@ -24,16 +24,6 @@ import type { ImageToVideoRequest, VideoToVideoRequest } from "./video/body.ts";
  *
  * Confirmation. An accepted write proves only that the service took the request. Read the endpoint to confirm a change.
  */
-
-/** When a request may leave, and what must happen before. */
-export type SendOptions = {
-  /** Aborts the call. */
-  signal?: AbortSignal | undefined;
-  /** Awaited when the rate limit lets the call go: commit the journal's intent here. Nothing is sent when it throws. */
-  commit?: (() => Promise<void>) | undefined;
-  /** Awaited directly before the first byte is written, as the last check. Nothing is sent when it throws. */
-  beforeSend?: (() => Promise<void>) | undefined;
-};
 
 /** A variable of an endpoint. No error shows the value of one that is `secret`. */
 export type EndpointVariable = { name: string; value: string; secret: boolean };
@@ -178,18 +168,6 @@ export type AccountMoney = {
   /** Why the last read failed; undefined: it did not. */
   failures(): { bills: string | undefined; budgets: string | undefined };
   settings(): BillingSettings;
-};
-
-export type BreakerState = "Closed" | "Open" | "HalfOpen";
-
-/** A call that ended. Exactly one of `status` (2xx) and `errorKind` tells how. */
-export type CallEvent = {
-  operation: Operation;
-  status?: number;
-  errorKind?: ServiceErrorKind;
-  delivery?: Delivery;
-  /** Since the request was sent; the wait for the rate limit does not count. */
-  durationMs: number;
 };
 
 /** Everything that runs for one account: one connection pool, one rate limit, one observer, one task poller. */

@@ -1,4 +1,3 @@
-import type { BillReport } from "../../api/v1alpha1/bill-report.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { JobPhase } from "../../api/v1alpha1/job.ts";
 import type { SpeechJob } from "../../api/v1alpha1/speech-job.ts";
@@ -13,14 +12,10 @@ import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } f
 type Kinds = {
   endpoints: { resource: Resource; store: Store<GpuEndpoint> };
   jobs: readonly { resource: Resource; store: Store<SpeechJob> | Store<VideoJob> }[];
-  /** These wait for the account and never keep it: nothing of theirs is at the service. */
-  reports: { resource: Resource; store: Store<BillReport> };
 };
 
 /** The objects of an account, by the index `byAccount`. */
 export type Dependants = {
-  /** Whatever may come to mean the account: who wants to hear when it changes. */
-  all(key: AccountKey): { resource: Resource; key: string }[];
   /** Endpoints that this account follows, and how many of them are bound. */
   endpoints(key: AccountKey): { total: number; managed: number; withVolumes: boolean };
   /** Identifiers of the remote endpoints that they are bound to. */
@@ -55,10 +50,6 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
     kinds.endpoints.store.byIndex("account", key).filter((endpoint) => belongs(endpoint, key));
 
   return {
-    all: (key) =>
-      [kinds.endpoints, ...kinds.jobs, kinds.reports].flatMap(({ resource, store }) =>
-        store.byIndex("account", key).map((object) => ({ resource, key: keyOf(object) })),
-      ),
     endpoints(key) {
       const found = endpointsOf(key);
       return {

@@ -1,9 +1,9 @@
 import type { LookupFunction } from "node:net";
 import type { Account, ClusterAccount } from "../../api/v1alpha1/account.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
+import type { CallEvent } from "../../provider/call-options.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isCleanupOperation } from "../../provider/operations.ts";
-import type { CallEvent } from "../../provider/types.ts";
 import type { Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import type { Kind, Shared } from "../shared.ts";

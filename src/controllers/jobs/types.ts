@@ -3,8 +3,9 @@ import type { SpeechJob, SpeechJobSpec, SpeechJobStatus } from "../../api/v1alph
 import type { VideoJob, VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
 import type { ArtifactWriter } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
+import type { SendOptions } from "../../provider/call-options.ts";
 import type { Operation } from "../../provider/operations.ts";
-import type { AccountSession, SendOptions } from "../../provider/types.ts";
+import type { AccountSession } from "../../provider/types.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ValueReader } from "../references.ts";

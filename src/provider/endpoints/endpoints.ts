@@ -1,8 +1,9 @@
 import type { Logger } from "pino";
 import type { Clock } from "../../clock.ts";
+import type { SendOptions } from "../call-options.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
-import type { EndpointSpec, Endpoints, SendOptions } from "../types.ts";
+import type { EndpointSpec, Endpoints } from "../types.ts";
 import { createBody, hiddenValues, updateBody } from "./body.ts";
 import { type EndpointRecord, withDetails } from "./endpoint-record.ts";
 import { type EndpointLimits, limitsFrom } from "./limits.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
+import type { BreakerState } from "../call-options.ts";
 import { ServiceError, type ServiceErrorKind } from "../errors.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
-import type { BreakerState } from "../types.ts";
 
 /**
  * Spares a failing operation calls that would fail too. Failures in a row open its circuit (`OPENS_AFTER`). Then calls fail at

@@ -1,7 +1,7 @@
 import type { z } from "zod";
+import type { CallEvent, SendOptions } from "../call-options.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation, type PathOverrides } from "../operations.ts";
-import type { CallEvent, SendOptions } from "../types.ts";
 import { readErrorBody, readReportedError } from "../wire/errors.ts";
 import type { Breaker } from "./breaker.ts";
 import { words } from "./classify.ts";

@@ -1,10 +1,10 @@
 import { systemClock } from "../../../../src/clock.ts";
+import type { CallEvent } from "../../../../src/provider/call-options.ts";
 import { createServiceClient, type ServiceClient } from "../../../../src/provider/client.ts";
 import { ServiceError } from "../../../../src/provider/errors.ts";
 import { createLimiter } from "../../../../src/provider/http/limiter.ts";
 import { createTransport, type TransportOptions } from "../../../../src/provider/http/transport.ts";
 import type { DeleteOperation } from "../../../../src/provider/operations.ts";
-import type { CallEvent } from "../../../../src/provider/types.ts";
 
 export const KEY = "sk-very-secret-0123456789";
 

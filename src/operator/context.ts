@@ -1,0 +1,175 @@
+import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
+import { accountResource, clusterAccountResource, gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
+import { COPIES_AT_ONCE, DEFAULT_LIMITS } from "../artifacts/handle.ts";
+import { createSlots } from "../artifacts/slots.ts";
+import { createDependants } from "../controllers/account/dependants.ts";
+import type { AccountWiring } from "../controllers/account/memory.ts";
+import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
+import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
+import { resultLookup } from "../controllers/account/result-lookup.ts";
+import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
+import { createEndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
+import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/orphans.ts";
+import { createCopies } from "../controllers/jobs/copies.ts";
+import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
+import type { Answer } from "../controllers/jobs/submit.ts";
+import type { Shared } from "../controllers/shared.ts";
+import type { Resource } from "../kube/resource.ts";
+import { anyAddress } from "../net/address-guard.ts";
+import { createEventRecorder } from "../runtime/recorder.ts";
+import { createReferencePoller } from "../runtime/reference-poller.ts";
+import { keyOf } from "../runtime/store.ts";
+import { createSpendingAdmission } from "../submission/admission.ts";
+import { NO_ALLOWANCE } from "../submission/allowance.ts";
+import { createRunningRequests } from "../submission/running.ts";
+import type { Informers } from "./informers.ts";
+import type { OperatorContext } from "./kinds.ts";
+import type { AssembleOptions } from "./options.ts";
+import { createServiceMetrics } from "./provider-metrics.ts";
+
+/** A changed Secret reaches the remote within a minute. */
+const REFERENCE_POLL_MS = 20_000;
+/** A changed export is restored within a minute. */
+const EXPORT_POLL_MS = 60_000;
+
+export type Enqueue = (resource: Pick<Resource, "plural">, key: string) => void;
+
+/** The accounts of the cluster, as objects and as the registry of their sessions. */
+export type AccountAccess = {
+  accountObject(key: AccountKey): Account | ClusterAccount | undefined;
+  /** Reconciles the account now. */
+  checkAccount(key: AccountKey): void;
+};
+
+export function createAccountAccess({ accounts, clusterAccounts }: Informers, enqueue: Enqueue): AccountAccess {
+  const accountObject: AccountAccess["accountObject"] = (key) => {
+    const [kind, ...rest] = key.split("/");
+    return kind === "Account" ? accounts.store.get(rest.join("/")) : clusterAccounts.store.get(rest.join("/"));
+  };
+  return {
+    accountObject,
+    checkAccount(key) {
+      const object = accountObject(key);
+      if (object === undefined) return;
+      enqueue(key.startsWith("Account/") ? accountResource : clusterAccountResource, keyOf(object));
+    },
+  };
+}
+
+/** Everything that reconcilers share. Starts nothing. */
+export function createContext(
+  options: AssembleOptions,
+  informers: Informers,
+  access: AccountAccess,
+  enqueue: Enqueue,
+): OperatorContext {
+  const { clock, random, metrics } = options;
+  const deps = createDeps(options, informers, access, enqueue);
+  const { accounts, admission } = deps;
+  const stores = createStoreRegistry((key) => informers.artifactStores.store.get(key) !== undefined);
+  const endpointMetrics = createEndpointMetrics(metrics.registry, {
+    endpoints: () => informers.endpoints.store.list(),
+    accounts: () =>
+      [...accounts.entries()].flatMap(([key]): [AccountKey, Account | ClusterAccount][] => {
+        const object = access.accountObject(key);
+        return object === undefined ? [] : [[key, object]];
+      }),
+  });
+  registerJobMetrics(metrics.registry, {
+    SpeechJob: () => informers.speechJobs.store.list(),
+    VideoJob: () => informers.videoJobs.store.list(),
+  });
+  return {
+    deps,
+    account: createAccountWiring(options, informers, deps, { ...access, enqueue }),
+    stores,
+    jobs: {
+      running: createRunningRequests<Answer>({ clock, random, admission }),
+      copies: createCopies({ clock, random }),
+      stores,
+    },
+    endpointMetrics,
+    copies: { clock, limits: DEFAULT_LIMITS, slots: createSlots(COPIES_AT_ONCE) },
+    artifactRoot: options.artifactRoot,
+    allowPrivateNetworks: options.allowPrivateNetworks,
+    enqueue,
+  };
+}
+
+function createDeps(
+  { kube, clock, random, log, journal, identity, clusterUID, elector }: AssembleOptions,
+  informers: Informers,
+  { accountObject, checkAccount }: AccountAccess,
+  enqueue: Enqueue,
+): Shared {
+  const accounts = createAccountRegistry((key) => accountObject(key) !== undefined, checkAccount);
+  const dependants = createDependants(jobsAndEndpoints(informers), () => accounts);
+  const onChange = (key: string): void => {
+    const colon = key.indexOf(":");
+    enqueue({ plural: key.slice(0, colon) }, key.slice(colon + 1));
+  };
+  const polled = { client: kube, clock, log, onChange };
+  return {
+    kube,
+    clock,
+    random,
+    log,
+    journal,
+    recorder: createEventRecorder({
+      client: kube,
+      clock,
+      log,
+      controller: "mooring.dev/operator",
+      instance: identity,
+      resourceOf: (object) =>
+        KINDS.find(({ resource }) => resource.kind === object.kind)?.resource ?? gpuEndpointResource,
+    }),
+    accounts,
+    admission: createSpendingAdmission({
+      clock,
+      allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
+      inFlight: (key) => dependants.inFlight(key),
+    }),
+    references: createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS }),
+    exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
+    clusterUID,
+    assertLeading: () => {
+      if (elector?.surelyHeld() === false) throw new Error("the lease is not surely held: nothing is sent");
+    },
+  };
+}
+
+function createAccountWiring(
+  { kube, clock, clusterUID, metrics, allowPrivateNetworks }: AssembleOptions,
+  informers: Informers,
+  { accounts, admission }: Shared,
+  { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
+): Omit<AccountWiring, "accountKind" | "lookup"> {
+  const { endpoints, speechJobs, videoJobs } = informers;
+  const { onCall } = createServiceMetrics(
+    metrics.registry,
+    () => accounts,
+    () => admission,
+  );
+  return {
+    namespaceLabels: createNamespaceLabels(kube, clock),
+    dependants: createDependants(jobsAndEndpoints(informers), () => accounts),
+    orphansAmong: (records) => findOrphans(records, knownEndpoints(endpoints.store.list(), clusterUID)),
+    onEndpoint: (_account, id, appName) => {
+      const found = [...endpoints.store.byIndex("endpointID", id), ...endpoints.store.byIndex("appName", appName)];
+      for (const endpoint of found) enqueue(gpuEndpointResource, keyOf(endpoint));
+    },
+    onTask: (_account, taskID) => {
+      for (const { store, resource } of [speechJobs, videoJobs]) {
+        for (const job of store.byIndex("task", taskID)) enqueue(resource, keyOf(job));
+      }
+    },
+    onCall,
+    onMoney: checkAccount,
+    resultLookup: allowPrivateNetworks ? () => anyAddress : resultLookup,
+  };
+}
+
+function jobsAndEndpoints({ endpoints, speechJobs, videoJobs }: Informers) {
+  return { endpoints, jobs: [speechJobs, videoJobs] };
+}

@@ -1,0 +1,165 @@
+import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
+import type { ArtifactStore } from "../api/v1alpha1/artifact-store.ts";
+import type { BillReport } from "../api/v1alpha1/bill-report.ts";
+import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
+import {
+  accountResource,
+  artifactStoreResource,
+  billReportResource,
+  clusterAccountResource,
+  gpuEndpointResource,
+  speechJobResource,
+  videoJobResource,
+} from "../api/v1alpha1/kinds.ts";
+import type { SpeechJob } from "../api/v1alpha1/speech-job.ts";
+import type { VideoJob } from "../api/v1alpha1/video-job.ts";
+import type { HandleOptions } from "../artifacts/handle.ts";
+import { createAccountReconciler } from "../controllers/account/controller.ts";
+import { byAccount } from "../controllers/account/dependants.ts";
+import type { AccountWiring } from "../controllers/account/memory.ts";
+import { createArtifactStoreReconciler } from "../controllers/artifact-store/controller.ts";
+import { type StoreRegistry, storeKey } from "../controllers/artifact-store/registry.ts";
+import { createBillReportReconciler } from "../controllers/bill-report/controller.ts";
+import { claimIndexers } from "../controllers/gpu-endpoint/claims.ts";
+import { createGpuEndpointReconciler } from "../controllers/gpu-endpoint/controller.ts";
+import type { EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
+import { createJobReconciler } from "../controllers/jobs/controller.ts";
+import type { JobWiring } from "../controllers/jobs/see.ts";
+import type { Kind, Shared } from "../controllers/shared.ts";
+import { speechJobAdapter } from "../controllers/speech-job/adapter.ts";
+import { videoJobAdapter } from "../controllers/video-job/adapter.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeObject, NamespacedObject } from "../kube/types.ts";
+import { publicLookup, publicOnly } from "../net/address-guard.ts";
+import type { Reconcile } from "../runtime/controller.ts";
+import type { Indexer } from "../runtime/store.ts";
+
+/** What reconcilers are made of. assemble.ts creates each part once. */
+export type OperatorContext = {
+  deps: Shared;
+  account: Omit<AccountWiring, "accountKind" | "lookup">;
+  stores: StoreRegistry;
+  jobs: JobWiring;
+  endpointMetrics: EndpointMetrics;
+  /** How ArtifactStores copy: limits and slots that all of them share. */
+  copies: HandleOptions;
+  /** Folder for the volumes of ArtifactStores; undefined: there is none. */
+  artifactRoot: string | undefined;
+  allowPrivateNetworks: boolean;
+  enqueue(resource: Pick<Resource, "plural">, key: string): void;
+};
+
+/** Everything that the operator knows of a kind beside its reconciler's own folder. */
+export type KindRow<T extends KubeObject> = {
+  resource: Resource;
+  /** Rights on the kind beside `list`, `watch` and `patch` on the status. */
+  verbs: readonly ("patch" | "delete")[];
+  /** Indexes by which a change elsewhere leads to objects of this kind. `clusterUID` is a part of generated app names. */
+  indexers(clusterUID: string): Record<string, Indexer<T>>;
+  /**
+   * How it depends on an account (index `account`). `Waits`: it is reconciled when the account changes. `Needs`: also, the
+   * account is not deleted before it.
+   */
+  account?: "Waits" | "Needs";
+  /** It writes to an ArtifactStore (index `artifacts`): it is reconciled when the store changes. */
+  writesToStore?: boolean;
+  /** It submits requests under the journal. */
+  submits?: boolean;
+  /** Reconciles at once; default `--max-concurrent-reconciles`. */
+  workers?: number;
+  reconciler(context: OperatorContext, kind: Kind<T>): Reconcile;
+};
+
+/** Accounts and stores are few, and each of their reconciles calls a service. */
+const FEW_WORKERS = 4;
+
+const row = <T extends KubeObject>(one: KindRow<T>): KindRow<T> => one;
+
+const byTask: Indexer<SpeechJob | VideoJob> = ({ status }) => (status?.taskID === undefined ? [] : [status.taskID]);
+
+/** The ArtifactStore that an object writes to. */
+const byStore: Indexer<NamespacedObject<{ output?: { storeRef: { name: string } } | undefined }>> = ({
+  metadata,
+  spec,
+}) => (spec.output === undefined ? [] : [storeKey(metadata.namespace, spec.output.storeRef.name)]);
+
+const storeLookup = publicOnly(
+  "an ArtifactStore may use public addresses only: use a public address or a volume, or start the operator with --allow-private-networks",
+);
+
+/** The table of kinds, in the order in which they are listed: kinds that others refer to come first. */
+export const KIND_ROWS = {
+  accounts: row<Account>({
+    resource: accountResource,
+    verbs: ["patch"],
+    indexers: () => ({}),
+    workers: FEW_WORKERS,
+    reconciler: ({ deps, account, allowPrivateNetworks }, kind) =>
+      createAccountReconciler(deps, kind, {
+        ...account,
+        accountKind: "Account",
+        lookup: allowPrivateNetworks ? undefined : publicLookup,
+      }),
+  }),
+  clusterAccounts: row<ClusterAccount>({
+    resource: clusterAccountResource,
+    verbs: ["patch"],
+    indexers: () => ({}),
+    workers: FEW_WORKERS,
+    reconciler: ({ deps, account }, kind) =>
+      createAccountReconciler(deps, kind, { ...account, accountKind: "ClusterAccount", lookup: undefined }),
+  }),
+  artifactStores: row<ArtifactStore>({
+    resource: artifactStoreResource,
+    verbs: [],
+    indexers: () => ({}),
+    workers: FEW_WORKERS,
+    reconciler: ({ deps, stores, artifactRoot, allowPrivateNetworks, copies }, kind) =>
+      createArtifactStoreReconciler(deps, kind, stores, {
+        artifactRoot,
+        lookup: allowPrivateNetworks ? undefined : storeLookup,
+        handle: copies,
+      }),
+  }),
+  endpoints: row<GpuEndpoint>({
+    resource: gpuEndpointResource,
+    verbs: ["patch"],
+    indexers: (clusterUID) => ({ account: byAccount, ...claimIndexers(clusterUID) }),
+    account: "Needs",
+    submits: true,
+    reconciler: ({ deps, endpointMetrics }, kind) => createGpuEndpointReconciler(deps, kind, endpointMetrics),
+  }),
+  speechJobs: row<SpeechJob>({
+    resource: speechJobResource,
+    verbs: ["patch", "delete"],
+    indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore }),
+    account: "Needs",
+    writesToStore: true,
+    submits: true,
+    reconciler: ({ deps, jobs, enqueue }, kind) =>
+      createJobReconciler(deps, speechJobAdapter(kind), jobs, (key) => enqueue(kind.resource, key)),
+  }),
+  videoJobs: row<VideoJob>({
+    resource: videoJobResource,
+    verbs: ["patch", "delete"],
+    indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore }),
+    account: "Needs",
+    writesToStore: true,
+    submits: true,
+    reconciler: ({ deps, jobs, enqueue }, kind) =>
+      createJobReconciler(deps, videoJobAdapter(kind), jobs, (key) => enqueue(kind.resource, key)),
+  }),
+  billReports: row<BillReport>({
+    resource: billReportResource,
+    verbs: [],
+    indexers: () => ({ account: byAccount, artifacts: byStore }),
+    account: "Waits",
+    writesToStore: true,
+    reconciler: ({ deps, stores }, kind) => createBillReportReconciler(deps, kind, stores),
+  }),
+};
+
+export type KindRows = typeof KIND_ROWS;
+export type KindName = keyof KindRows;
+/** The type of a kind's objects. */
+export type ObjectOf<Name extends KindName> = KindRows[Name] extends KindRow<infer T> ? T : never;

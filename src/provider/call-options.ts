@@ -1,0 +1,25 @@
+import type { Delivery, ServiceErrorKind } from "./errors.ts";
+import type { Operation } from "./operations.ts";
+
+/** When a request may leave, and what must happen before. */
+export type SendOptions = {
+  /** Aborts the call. */
+  signal?: AbortSignal | undefined;
+  /** Awaited when the rate limit lets the call go: commit the journal's intent here. Nothing is sent when it throws. */
+  commit?: (() => Promise<void>) | undefined;
+  /** Awaited directly before the first byte is written, as the last check. Nothing is sent when it throws. */
+  beforeSend?: (() => Promise<void>) | undefined;
+};
+
+/** State of the circuit breaker of one operation. */
+export type BreakerState = "Closed" | "Open" | "HalfOpen";
+
+/** A call that ended. Exactly one of `status` (2xx) and `errorKind` tells how. */
+export type CallEvent = {
+  operation: Operation;
+  status?: number;
+  errorKind?: ServiceErrorKind;
+  delivery?: Delivery;
+  /** Since the request was sent; the wait for the rate limit does not count. */
+  durationMs: number;
+};
