@@ -7,8 +7,11 @@ export type SendOptions = {
   signal?: AbortSignal | undefined;
   /** Awaited when the rate limit lets the call go: commit the journal's intent here. Nothing is sent when it throws. */
   commit?: (() => Promise<void>) | undefined;
-  /** Awaited directly before the first byte is written, as the last check. Nothing is sent when it throws. */
-  beforeSend?: (() => Promise<void>) | undefined;
+  /**
+   * Called when a connection accepts the request, directly before the first byte, as the last check. Nothing is sent when it
+   * throws. It must not return a promise: a rejection would come too late.
+   */
+  beforeSend?: (() => void) | undefined;
 };
 
 /** State of the circuit breaker of one operation. */

@@ -9,7 +9,7 @@ import type { Intent, Journal, JournalEntry } from "./journal.ts";
  * # Expected flow
  * 1. The caller looks for an entry of the object in the journal. With an entry, it does not call `submitOnce`.
  * 2. `send` waits for the account's rate limit, then awaits `commit`: the intent is written to etcd.
- * 3. `send` awaits `beforeSend` and writes the request to a socket.
+ * 3. When a connection accepts the request, `send` calls `beforeSend` and writes the first byte.
  * 4. `submitOnce` returns. For `Accepted` the journal holds the outcome, for `Unknown` the intent without an outcome.
  *    For `NotSent` and `Refused` the entry is gone.
  * 5. The caller writes the outcome to the object's status, and then calls `journal.settle(entry.id)`.
@@ -24,10 +24,10 @@ import type { Intent, Journal, JournalEntry } from "./journal.ts";
  * - It never rejects and never sends a second request.
  *
  * # Assumptions
- * - `send` awaits `commit` and `beforeSend` once each, in this order, sends nothing before `beforeSend` has resolved, and
- *   sends one request at most. It throws what these two throw.
+ * - `send` awaits `commit` and calls `beforeSend` once each, in this order, sends nothing before `beforeSend` has returned,
+ *   and sends one request at most. It throws what these two throw.
  * - Errors of the service are `ServiceError`. Its `delivery` is the verdict; any other error after `beforeSend` has
- *   resolved leaves the outcome unknown.
+ *   returned leaves the outcome unknown.
  * - One process at a time has an epoch of the journal.
  *
  * # Errors
@@ -56,7 +56,7 @@ export async function submitOnce<T>(deps: SubmitOnceDeps, request: SubmitOnceReq
     await journal.commit(entry, signal);
   };
 
-  const beforeSend = async () => {
+  const beforeSend = () => {
     const commitMs = clock.monotonic() - commitBegan;
     if (maxCommitMs !== undefined && commitMs > maxCommitMs) {
       throw new Error(
@@ -89,7 +89,7 @@ export type SubmitOnceDeps = {
 };
 
 /** What `send` hands to the call of the service. */
-export type SendOptions = { signal: AbortSignal; commit: () => Promise<void>; beforeSend: () => Promise<void> };
+export type SendOptions = { signal: AbortSignal; commit: () => Promise<void>; beforeSend: () => void };
 
 export type SubmitOnceRequest<T> = {
   intent: Omit<Intent, "id" | "time">;

@@ -55,6 +55,6 @@ export async function updateEndpoint(
 ): Promise<void> {
   await account.endpoints.update(endpointID, desired, {
     signal,
-    beforeSend: async () => shared.assertLeading(),
+    beforeSend: () => shared.assertLeading(),
   });
 }

@@ -120,7 +120,7 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
   if (before !== undefined && now - before.at < SEND_AGAIN_MS) return beingDeleted(found);
   let notFound = false;
   try {
-    await endpoints.delete(endpointID, { signal: context.signal, beforeSend: async () => shared.assertLeading() });
+    await endpoints.delete(endpointID, { signal: context.signal, beforeSend: () => shared.assertLeading() });
     sent.set(uid, { at: now, session });
   } catch (error) {
     if (isUnknownDelivery(error)) sent.set(uid, { at: Number.NEGATIVE_INFINITY, session }); // may be sent again at once

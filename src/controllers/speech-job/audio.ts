@@ -41,8 +41,8 @@ export async function stream(
   let bytes = 0;
   const accepted = await stored(sending, type, async (options, write) => {
     let sentAt = clock.monotonic();
-    const beforeSend = async () => {
-      await options.beforeSend?.();
+    const beforeSend = () => {
+      options.beforeSend?.();
       sentAt = clock.monotonic();
     };
     for await (const { audio } of session.speech.stream(request, { ...options, beforeSend })) {

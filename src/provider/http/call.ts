@@ -56,10 +56,15 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
   ): Promise<unknown> {
     const prepared = prepare(operation, request, paths);
     await turns.enter(operation, options);
-    const startedAt = performance.now();
+    let startedAt = performance.now();
+    const beforeWrite = () => {
+      breaker?.recheck(operation); // as above, while the call waited for a connection
+      options.beforeSend?.();
+      startedAt = performance.now();
+    };
     try {
       const { signal, hidden } = options;
-      const answer = await transport.send({ operation, ...prepared, signal, hidden });
+      const answer = await transport.send({ operation, ...prepared, signal, hidden, beforeWrite });
       const value = readAnswer(operation, answer, request.answer, { apiKey: transport.apiKey(), hidden });
       turns.leave(operation, startedAt, answer.status);
       return value;
@@ -77,7 +82,12 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
   ): AsyncGenerator<T> {
     const prepared = prepare(operation, request, paths);
     await turns.enter(operation, options);
-    const startedAt = performance.now();
+    let startedAt = performance.now();
+    const beforeWrite = () => {
+      breaker?.recheck(operation);
+      options.beforeSend?.();
+      startedAt = performance.now();
+    };
     // The outcome when the reader stops early.
     let outcome: number | ServiceError = new ServiceError({
       operation,
@@ -86,7 +96,7 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
       message: "the reader left before the stream ended",
     });
     try {
-      const answer = await transport.open({ operation, ...prepared, signal: options.signal });
+      const answer = await transport.open({ operation, ...prepared, signal: options.signal, beforeWrite });
       yield* read(answer.status, answer.chunks, transport.apiKey());
       outcome = answer.status;
     } catch (error) {
@@ -110,7 +120,7 @@ type Turns = {
 /** The wait for the breaker, the rate limit and the journal, and what they learn from the outcome. */
 function createTurns({ limiter, breaker, onCall }: Pick<CallerOptions, "limiter" | "breaker" | "onCall">): Turns {
   return {
-    async enter(operation, { signal, priority, commit, beforeSend }) {
+    async enter(operation, { signal, priority, commit }) {
       breaker?.check(operation); // before it takes a turn at the rate limit
       const orAborted = (turn: Promise<void>) =>
         turn.catch((cause: unknown) => {
@@ -121,7 +131,6 @@ function createTurns({ limiter, breaker, onCall }: Pick<CallerOptions, "limiter"
       try {
         await commit?.();
         await orAborted(limiter.depart(operation, signal));
-        await beforeSend?.();
         breaker?.recheck(operation); // during a commit, another call may have failed or been refused for its key
         if (signal?.aborted === true) throw aborted(operation, signal.reason);
       } catch (error) {

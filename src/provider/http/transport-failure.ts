@@ -6,6 +6,8 @@ import type { Operation } from "../operations.ts";
 export type SendState = {
   /** Whether its bytes may have begun to leave. */
   written: boolean;
+  /** What `beforeWrite` threw: nothing was sent. */
+  refusal?: { error: unknown };
   /** Whether we ended it ourselves, and why. */
   ended: "Timeout" | "Aborted" | undefined;
   controller: AbortController;

@@ -5,7 +5,7 @@ import { OPERATIONS, type Operation } from "../operations.ts";
 import { type RefusedAnswer, refusal } from "./classify.ts";
 import { type ConnectionOptions, createPool, parseBase } from "./connections.ts";
 import { createGuard, type Guard } from "./exchange-guard.ts";
-import { failureOf, type SendState } from "./transport-failure.ts";
+import { failureOf } from "./transport-failure.ts";
 
 export type TransportOptions = ConnectionOptions & {
   /** http(s), with or without a path prefix; no credentials, query or fragment. */
@@ -25,6 +25,8 @@ export type TransportRequest = {
   path: string;
   body?: string | undefined;
   signal?: AbortSignal | undefined;
+  /** Called when a connection accepts the request. When it throws, nothing is sent, and its error is thrown unchanged. */
+  beforeWrite?: (() => void) | undefined;
   /** Values of the body that no error may show. */
   hidden?: readonly string[] | undefined;
 };
@@ -64,7 +66,8 @@ export function createTransport(options: TransportOptions): Transport {
       ? undefined
       : { shared: createPool(base.origin, options), fresh: createPool(base.origin, options) };
 
-  async function start(request: TransportRequest, state: SendState): Promise<Dispatcher.ResponseData> {
+  async function start(request: TransportRequest, guard: Guard): Promise<Dispatcher.ResponseData> {
+    const { state } = guard;
     const { operation } = request;
     const { paid } = OPERATIONS[operation];
     const key = apiKey();
@@ -79,7 +82,7 @@ export function createTransport(options: TransportOptions): Transport {
     }
     if (!/^\/[\x21-\x7e]*$/.test(request.path)) throw misconfigured(operation, `path "${request.path}" is not a path`);
     const watched = (paid ? pools.fresh : pools.shared).compose(
-      (dispatch) => (opts, handler) => dispatch(opts, watchWrites(handler, state)),
+      (dispatch) => (opts, handler) => dispatch(opts, watchWrites(handler, guard, request.beforeWrite)),
     );
     return watched.request({
       method: request.method ?? OPERATIONS[operation].method,
@@ -99,17 +102,17 @@ export function createTransport(options: TransportOptions): Transport {
   async function exchange<T>(request: TransportRequest, run: (guard: Guard) => Promise<T>): Promise<T> {
     const guard = createGuard(request.signal, clock, timeoutMs);
     try {
-      guard.touch();
       return await run(guard);
     } catch (error) {
       guard.release();
+      if (guard.state.refusal !== undefined) throw guard.state.refusal.error;
       throw failureOf(request.operation, error, guard.state, apiKey());
     }
   }
 
   async function accepted(request: TransportRequest, guard: Guard): Promise<Dispatcher.ResponseData> {
     if (request.signal?.aborted === true) throw guard.state.controller.signal.reason;
-    const response = await start(request, guard.state);
+    const response = await start(request, guard);
     guard.state.status = response.statusCode;
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
     throw refusal(request.operation, await readRefusal(response), apiKey(), clock.now(), request.hidden);
@@ -135,8 +138,15 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-/** Notes the moment from which bytes of the request may have left, and refuses to let it be written twice. */
-function watchWrites(handler: Dispatcher.DispatchHandler, state: SendState): Dispatcher.DispatchHandler {
+/**
+ * Notes the moment from which bytes of the request may have left, and refuses to let it be written twice. A request waits
+ * for a connection until then: it is not sent, and its timer does not run.
+ */
+function watchWrites(
+  handler: Dispatcher.DispatchHandler,
+  { state, touch }: Guard,
+  beforeWrite: TransportRequest["beforeWrite"],
+): Dispatcher.DispatchHandler {
   return {
     onRequestStart: (controller, context) => {
       if (state.written) {
@@ -144,8 +154,17 @@ function watchWrites(handler: Dispatcher.DispatchHandler, state: SendState): Dis
         return;
       }
       handler.onRequestStart?.(controller, context);
-      // undici writes right after this returns, unless the request was aborted meanwhile.
-      if (!controller.aborted) state.written = true;
+      if (controller.aborted) return;
+      try {
+        beforeWrite?.();
+      } catch (error) {
+        state.refusal = { error };
+        controller.abort(new Error("the last check before the request failed"));
+        return;
+      }
+      // undici writes right after this returns.
+      state.written = true;
+      touch();
     },
     onRequestUpgrade: (controller, status, headers, socket) =>
       handler.onRequestUpgrade?.(controller, status, headers, socket),

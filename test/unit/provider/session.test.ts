@@ -100,7 +100,9 @@ describe("an endpoint call", () => {
 
   it("is not sent when a check before it throws, and the error is passed on", async () => {
     const error = new Error("not the leader");
-    const beforeSend = () => Promise.reject(error);
+    const beforeSend = () => {
+      throw error;
+    };
     await expect(open().endpoints.create(chat, { signal, beforeSend })).rejects.toBe(error);
     expect(await bench.audit()).toEqual([]);
   });

@@ -54,7 +54,7 @@ async function run(trouble: Trouble = {}) {
       await commit();
       now += trouble.commitMs ?? 0;
       if (trouble.abortedAfterCommit === true) ending.abort(new Error("stopping"));
-      await beforeSend();
+      beforeSend();
       requests.push(stored());
       if (trouble.response !== undefined) throw trouble.response;
       return { id: "ep-1" };

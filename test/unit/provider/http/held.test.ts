@@ -21,7 +21,7 @@ it("a call whose account comes to be held while its intent is committed is not s
     breaker: createBreaker({ clock: systemClock, random: () => 0.5, held: () => held, probe: "getEndpointLimits" }),
   });
   const body = { text: "Ahoy.", voice_setting: { voice_id: "announcer" }, audio_setting: {} };
-  const submit = (beforeSend: () => Promise<void>) => client.submitSpeech(body, { beforeSend });
+  const submit = (commit: () => Promise<void>) => client.submitSpeech(body, { commit });
   const refused = await failure(
     submit(async () => {
       await client.getEndpointLimits({});

@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { createServer as createTcpServer, type LookupFunction } from "node:net";
+import { createServer as createTcpServer, type LookupFunction, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { ADDRESS_REFUSED } from "../../../../src/net/address-guard.ts";
+import { until } from "../../../support/fake-clock.ts";
 import { collect, failure, makeClient, type TestClient } from "./make-client.ts";
 import { answer, type RawServer, startRawServer } from "./raw-server.ts";
 
@@ -90,8 +91,8 @@ describe("a request that never left", () => {
     server = await startRawServer((socket) => socket.end(submitted));
     client = makeClient(server.url);
     const controller = new AbortController();
-    const beforeSend = async () => controller.abort();
-    const call = client.submitVideoToVideo(video, { signal: controller.signal, beforeSend });
+    const commit = async () => controller.abort();
+    const call = client.submitVideoToVideo(video, { signal: controller.signal, commit });
     expect(await failure(call)).toMatchObject({ kind: "Aborted", delivery: "NotSent" });
     expect(server.received).toEqual([]);
   });
@@ -100,7 +101,7 @@ describe("a request that never left", () => {
     server = await startRawServer((socket) => socket.end(submitted));
     client = makeClient(server.url);
     const own = new Error("conflict");
-    await expect(client.submitVideoToVideo(video, { beforeSend: () => Promise.reject(own) })).rejects.toBe(own);
+    await expect(client.submitVideoToVideo(video, { commit: () => Promise.reject(own) })).rejects.toBe(own);
     expect(server.received).toEqual([]);
     expect(client.events).toEqual([]);
   });
@@ -257,5 +258,52 @@ describe("a stream", () => {
     client = makeClient(server.url);
     for await (const _chunk of client.streamSpeech(speech)) break;
     expect(client.events).toMatchObject([{ errorKind: "Aborted", delivery: "Unknown" }]);
+  });
+});
+
+describe("a request that waits for a connection", () => {
+  const later = (ms: number) => (socket: Socket) => void setTimeout(() => socket.end(submitted), ms);
+
+  it("is timed from the moment a connection accepts it", async () => {
+    server = await startRawServer(later(400));
+    client = makeClient(server.url, { requestTimeoutMs: 900, connections: 1 });
+    const calls = [ship(client), ship(client), ship(client)];
+    expect(await Promise.all(calls)).toEqual(Array(3).fill({ taskID: "t-1" }));
+  });
+
+  it("is not sent when the last check fails by then", async () => {
+    server = await startRawServer(later(100));
+    client = makeClient(server.url, { connections: 1 });
+    const lost = new Error("the lease is lost");
+    let leading = true;
+    const checks: string[] = [];
+    const checked = (name: string) => ({
+      beforeSend: () => {
+        checks.push(name);
+        if (!leading) throw lost;
+      },
+    });
+    const first = client.submitVideoToVideo(video, checked("first"));
+    const second = client.submitVideoToVideo(video, checked("second"));
+    await until(() => server?.received.length === 1);
+    expect(checks).toEqual(["first"]);
+    leading = false;
+    await expect(second).rejects.toBe(lost);
+    expect(await first).toEqual({ taskID: "t-1" });
+    expect(checks).toEqual(["first", "second"]);
+    expect(server.received).toHaveLength(1);
+  });
+
+  it("is not sent when its caller gives up", async () => {
+    server = await startRawServer(later(200));
+    client = makeClient(server.url, { connections: 1 });
+    const caller = new AbortController();
+    const first = ship(client);
+    const second = failure(ship(client, caller.signal));
+    await until(() => server?.received.length === 1);
+    caller.abort(new Error("given up"));
+    expect(await second).toMatchObject({ kind: "Aborted", delivery: "NotSent" });
+    await first;
+    expect(server.received).toHaveLength(1);
   });
 });
