@@ -5,6 +5,8 @@ export type FakeClock = Clock & {
   advance(ms: number): Promise<void>;
   /** Timers that are armed. */
   timers(): number;
+  /** Sets the wall clock by `ms`; monotonic time and timers do not notice. */
+  setWallClock(ms: number): void;
 };
 
 type Timer = { at: number; fn: () => void };
@@ -15,6 +17,7 @@ export const START = Date.UTC(2026, 2, 1);
 /** A clock that stands still until told. Monotonic time starts at 1,000,000 so that a mix-up of the two shows. */
 export function createFakeClock(startMs = START): FakeClock {
   let elapsed = 0;
+  let wallMs = startMs;
   const timers = new Set<Timer>();
 
   function nextDue(until: number): Timer | undefined {
@@ -26,7 +29,7 @@ export function createFakeClock(startMs = START): FakeClock {
   }
 
   return {
-    now: () => startMs + elapsed,
+    now: () => wallMs + elapsed,
     monotonic: () => 1_000_000 + elapsed,
     setTimeout(fn, ms) {
       const timer = { at: elapsed + Math.max(0, ms), fn };
@@ -34,6 +37,9 @@ export function createFakeClock(startMs = START): FakeClock {
       return () => void timers.delete(timer);
     },
     timers: () => timers.size,
+    setWallClock: (ms) => {
+      wallMs += ms;
+    },
     async advance(ms) {
       const until = elapsed + ms;
       await settle();

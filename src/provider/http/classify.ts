@@ -116,11 +116,14 @@ export function words(body: ServiceErrorBody): string {
   return body.reason === "" ? body.message : `${body.reason}: ${body.message}`;
 }
 
+/** The longest pause that a service can ask for: a wrong header must not stop an operation for years. */
+const LONGEST_PAUSE_MS = 3_600_000;
+
 /** Retry-After in seconds or as an HTTP date, as milliseconds from now; undefined where it is absent or nonsense. */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   const value = header?.trim() ?? "";
-  if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.min(LONGEST_PAUSE_MS, Math.ceil(Number(value) * 1000));
   if (!/[a-z]{3}/i.test(value)) return undefined;
   const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  return Number.isNaN(date) ? undefined : Math.min(LONGEST_PAUSE_MS, Math.max(0, date - now));
 }

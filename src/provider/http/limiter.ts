@@ -75,7 +75,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
   function pump(): void {
     cancelWake();
-    const now = clock.now();
+    const now = clock.monotonic();
     for (;;) {
       const busy = [...lanes.values()].filter((lane) => lane.line.size() > 0);
       if (busy.length === 0) return;
@@ -123,7 +123,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       }),
     depart: async (operation, signal) => {
       signal?.throwIfAborted();
-      const now = clock.now();
+      const now = clock.monotonic();
       const own = laneOf(operation).leaving;
       const buckets = own === undefined ? [leaving] : [leaving, own];
       const at = Math.max(...buckets.map((one) => freeAt(one, now)));
@@ -137,7 +137,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     },
     rateLimited: (operation, retryAfterMs) => {
       const lane = laneOf(operation);
-      const now = clock.now();
+      const now = clock.monotonic();
       // Calls that were in flight together are refused together: that counts as one refusal.
       if (retryAfterMs === undefined && lane.pausedUntil > now) return lane.pausedUntil - now;
       lane.failures += 1;
@@ -156,7 +156,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
 /** The account's buckets and a lane for each operation. */
 function createBuckets(options: LimiterOptions): { account: Bucket; leaving: Bucket; lanes: Map<Operation, Lane> } {
-  const now = options.clock.now();
+  const now = options.clock.monotonic();
   const bucket = (perMs: number, burst: number) =>
     createBucket(perMs, burst, options.startsEmpty === true ? 0 : burst, now);
   const ofAccount = () => bucket((options.requestsPerSecond ?? 10) / 1000, options.burst ?? 20);

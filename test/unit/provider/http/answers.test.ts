@@ -231,6 +231,9 @@ describe("Retry-After", () => {
     ["7", 7000, 7000],
     [new Date(Date.now() + 30_000).toUTCString(), 20_000, 31_000],
     [new Date(Date.now() - 30_000).toUTCString(), 0, 0],
+    ["999999999", 3_600_000, 3_600_000],
+    ["Fri, 31 Dec 2999 23:59:59 GMT", 3_600_000, 3_600_000],
+    ["9999999999999999999999", 3_600_000, 3_600_000],
   ];
   it.each(cases)("%s", async (header, low, high) => {
     server = await startRawServer((socket) => socket.end(answer(429, "{}", { "retry-after": header })));

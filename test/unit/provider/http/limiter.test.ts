@@ -29,6 +29,27 @@ describe("the account's rate", () => {
     expect(limiter.waiting()).toBe(0);
   });
 
+  it.each([
+    { name: "back", byMs: -86_400_000 },
+    { name: "forward", byMs: 86_400_000 },
+  ])("does not notice that the wall clock is set $name", async ({ byMs }) => {
+    const { clock, limiter, names, go } = setUp();
+    for (const name of ["a", "b", "c"]) go(name);
+    limiter.rateLimited("listBills", 60_000);
+    go("bills", "listBills");
+    await clock.advance(50);
+    clock.setWallClock(byMs);
+    await clock.advance(50);
+    expect(names()).toEqual(["a", "b", "c"]);
+    for (let i = 0; i < 5; i++) go(`d${i}`);
+    await clock.advance(500);
+    expect(names()).toHaveLength(8);
+    await clock.advance(58_000);
+    expect(names()).not.toContain("bills");
+    await clock.advance(2_000);
+    expect(names()).toContain("bills");
+  });
+
   it("never goes above rate x time + burst in any window", async () => {
     const { clock, went, go } = setUp();
     for (let i = 0; i < 60; i++) go(`${i}`);
