@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { CallEvent } from "./call-options.ts";
 import { createEndpointReader } from "./endpoints/endpoint-memory.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
+import { ServiceError } from "./errors.ts";
 import type { Breaker } from "./http/breaker.ts";
 import { type CallOptions, createCaller } from "./http/call.ts";
 import type { Limiter } from "./http/limiter.ts";
@@ -139,7 +140,10 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     },
     getEndpointEarlier: async (query, callOptions) => {
       const request = { query, rules: endpointEarlierQuery, answer: endpointDetailV1 };
-      return fromEarlier((await call("getEndpointEarlier", request, callOptions)).endpoint);
+      const { endpoint } = await call("getEndpointEarlier", request, callOptions);
+      if (endpoint !== null) return fromEarlier(endpoint);
+      const message = `the response has no endpoint for id ${query.id}`;
+      throw new ServiceError({ operation: "getEndpointEarlier", kind: "NotFound", delivery: "Refused", message });
     },
     createEndpoint: async (endpoint, callOptions) => {
       const request = { body: { endpoint }, rules: createEndpointRequest, answer: createdEndpointV1 };

@@ -18,7 +18,10 @@ export type EndpointPagesOptions = {
 /** A record of a page, and when the page was requested (monotonic ms). */
 export type ListedEndpoint = { record: EndpointRecord; askedAt: number };
 
-/** Every endpoint of the account's list, page by page. @throws ServiceError when a page cannot be read */
+/**
+ * Every endpoint of the account's list, page by page.
+ * @throws ServiceError when a page cannot be read, or the pages have no end: such a list proves no absence
+ */
 export async function* endpointPages(
   options: EndpointPagesOptions,
   signal: AbortSignal,
@@ -28,6 +31,7 @@ export async function* endpointPages(
     return;
   }
   let cursor: string | undefined;
+  const cursors = new Set<string>();
   do {
     const askedAt = options.clock.monotonic();
     const query: ListEndpointsInput = { limit: options.pageSize };
@@ -35,14 +39,16 @@ export async function* endpointPages(
     if (cursor !== undefined) query.cursor = cursor;
     const page = await options.client.listEndpoints(query, { signal });
     yield* page.data.map((record) => ({ record, askedAt }));
-    const next = page.hasMore && page.nextCursor !== "" ? page.nextCursor : undefined;
-    cursor = next === cursor ? undefined : next; // an unchanged cursor would repeat the page for ever
+    cursor = page.hasMore ? page.nextCursor : undefined;
+    if (cursor === "") throw incomplete("more pages follow, and the response has no cursor for them");
+    if (cursor !== undefined && cursors.size === cursors.add(cursor).size) throw incomplete("a cursor repeats");
   } while (cursor !== undefined);
 }
 
 /**
- * Ends at the total, at a short page, or at a page without a new endpoint. The interface does not show whether the first
- * page is number 0 or 1: page 0 is read too, unless the other pages show the whole total.
+ * Ends at the total, or at a page without a new endpoint; without a total, also at a short page: the service can make pages
+ * shorter than asked for. The interface does not show whether the first page is number 0 or 1: page 0 is read too, unless the
+ * other pages show the whole total.
  */
 async function* earlierPages(options: EndpointPagesOptions, signal: AbortSignal): AsyncIterable<ListedEndpoint> {
   const { client, clock, pageSize } = options;
@@ -55,7 +61,7 @@ async function* earlierPages(options: EndpointPagesOptions, signal: AbortSignal)
     total = page.total ?? Number.POSITIVE_INFINITY;
     const fresh = unseen(page.data);
     yield* fresh.map((record) => ({ record, askedAt }));
-    if (page.data.length < pageSize || fresh.length === 0) break;
+    if (fresh.length === 0 || (page.total === undefined && page.data.length < pageSize)) break;
   }
   if (seen.size >= total) return;
   try {
@@ -65,4 +71,9 @@ async function* earlierPages(options: EndpointPagesOptions, signal: AbortSignal)
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== "InvalidRequest") throw error; // the first page is number 1
   }
+}
+
+function incomplete(why: string): ServiceError {
+  const message = `the list of endpoints is incomplete: ${why}`;
+  return new ServiceError({ operation: "listEndpoints", kind: "UnreadableResponse", delivery: "Refused", message });
 }

@@ -73,7 +73,7 @@ export type EndpointV1 = z.output<typeof endpointV1>;
 /** A page of the list. `record` reads one endpoint of it. */
 export const endpointPageOfV1 = <S extends z.ZodType>(record: S) =>
   z.looseObject({ endpoints: pageList(record), total: lenientNumber });
-export const endpointDetailV1 = z.looseObject({ endpoint: endpointV1 });
+export const endpointDetailV1 = z.looseObject({ endpoint: endpointV1.nullable() });
 export const createdEndpointV1 = z.looseObject({ id: requiredText });
 
 export const listEndpointsEarlierQuery = z.strictObject({ pageSize: z.int().min(1), pageNum: z.int().min(0) });

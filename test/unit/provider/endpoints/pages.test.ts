@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { endpointPages } from "../../../../src/provider/endpoints/pages.ts";
+import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { scriptedService } from "../../../support/service-account.ts";
+import { failure, makeClient } from "../http/make-client.ts";
+
+const signal = new AbortController().signal;
+const record = (id: string) => recordOf(desiredOf(endpointOf()), { id });
+const refuse = () => Promise.reject(new Error("not asked for"));
+
+type Page = { ids: string[]; nextCursor: string; hasMore: boolean };
+
+/** The ids of a list whose pages follow a script by cursor. */
+async function readCurrent(pages: Record<string, Page>): Promise<string[]> {
+  const client = {
+    listEndpointsEarlier: refuse,
+    listEndpoints: async ({ cursor = "" }: { cursor?: string }) => {
+      const page = pages[cursor];
+      if (page === undefined) throw new Error(`unexpected cursor ${cursor}`);
+      return { data: page.ids.map(record), nextCursor: page.nextCursor, hasMore: page.hasMore };
+    },
+  };
+  const options = { client, generation: "Current", pageSize: 2, clock: createFakeClock() } as const;
+  const ids: string[] = [];
+  for await (const one of endpointPages(options, signal)) ids.push(one.record.id);
+  return ids;
+}
+
+describe("pages of the current generation", () => {
+  it.each<{ name: string; pages: Record<string, Page>; ids: string[] }>([
+    { name: "one page", pages: { "": { ids: ["a"], nextCursor: "", hasMore: false } }, ids: ["a"] },
+    {
+      name: "two pages",
+      pages: {
+        "": { ids: ["a", "b"], nextCursor: "2", hasMore: true },
+        "2": { ids: ["c"], nextCursor: "", hasMore: false },
+      },
+      ids: ["a", "b", "c"],
+    },
+    {
+      name: "a cursor beside has_more false",
+      pages: { "": { ids: ["a"], nextCursor: "2", hasMore: false } },
+      ids: ["a"],
+    },
+  ])("$name", async ({ pages, ids }) => {
+    expect(await readCurrent(pages)).toEqual(ids);
+  });
+
+  it.each<{ name: string; pages: Record<string, Page> }>([
+    {
+      name: "a cursor that does not advance",
+      pages: {
+        "": { ids: ["a"], nextCursor: "2", hasMore: true },
+        "2": { ids: ["b"], nextCursor: "2", hasMore: true },
+      },
+    },
+    {
+      name: "cursors that go round in a circle",
+      pages: {
+        "": { ids: ["a"], nextCursor: "2", hasMore: true },
+        "2": { ids: ["b"], nextCursor: "3", hasMore: true },
+        "3": { ids: ["c"], nextCursor: "2", hasMore: true },
+      },
+    },
+    { name: "has_more without a cursor", pages: { "": { ids: ["a"], nextCursor: "", hasMore: true } } },
+  ])("$name: an incomplete list, which proves no absence", async ({ pages }) => {
+    await expect(readCurrent(pages)).rejects.toMatchObject({ kind: "UnreadableResponse" });
+  });
+});
+
+describe("pages of the earlier generation", () => {
+  async function readEarlier(ids: string[], { cap, total }: { cap: number; total: number | undefined }) {
+    const client = {
+      listEndpoints: refuse,
+      listEndpointsEarlier: async ({ pageNum, pageSize }: { pageNum: number; pageSize: number }) => {
+        const size = Math.min(cap, pageSize);
+        const data = pageNum === 0 ? [] : ids.slice((pageNum - 1) * size, pageNum * size).map(record);
+        return { data, total };
+      },
+    };
+    const options = { client, generation: "Earlier", pageSize: 4, clock: createFakeClock() } as const;
+    const read: string[] = [];
+    for await (const one of endpointPages(options, signal)) read.push(one.record.id);
+    return read;
+  }
+
+  const ids = ["a", "b", "c", "d", "e"];
+  it.each([
+    { name: "whole pages and a total", cap: 4, total: 5 },
+    { name: "whole pages without a total", cap: 4, total: undefined },
+    { name: "pages that the service makes shorter, with a larger total", cap: 2, total: 5 },
+    { name: "a total that is too large", cap: 4, total: 50 },
+  ])("$name", async ({ cap, total }) => {
+    expect(await readEarlier(ids, { cap, total })).toEqual(ids);
+  });
+});
+
+it("a detail without an endpoint is an endpoint that the service does not know", async () => {
+  const { url } = await scriptedService(() => ({ body: { endpoint: null } }));
+  const client = makeClient(url);
+  expect(await failure(client.getEndpointEarlier({ id: "e-1" }))).toMatchObject({ kind: "NotFound" });
+  await client.close();
+});
