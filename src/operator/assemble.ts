@@ -25,10 +25,10 @@ import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/orphans
 import { createJobReconciler } from "../controllers/jobs/controller.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
 import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
+import { speechJobAdapter } from "../controllers/jobs/requests/speech.ts";
+import { videoJobAdapter } from "../controllers/jobs/requests/video.ts";
 import type { Answer } from "../controllers/jobs/submit.ts";
 import type { Kind, Shared } from "../controllers/shared.ts";
-import { speechJobAdapter } from "../controllers/speech-job/adapter.ts";
-import { videoJobAdapter } from "../controllers/video-job/adapter.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";

@@ -1,8 +1,8 @@
-import type { JobResult } from "../../api/v1alpha1/job.ts";
-import type { ArtifactWriter } from "../../artifacts/types.ts";
-import type { Speech } from "../../provider/types.ts";
-import { jobResults } from "../jobs/results.ts";
-import type { Accepted, Sending } from "../jobs/types.ts";
+import type { JobResult } from "../../../api/v1alpha1/job.ts";
+import type { ArtifactWriter } from "../../../artifacts/types.ts";
+import type { Speech } from "../../../provider/types.ts";
+import { jobResults } from "../results.ts";
+import type { Accepted, Sending } from "../types.ts";
 
 /**
  * One synthesis in one response: a URL is the result itself, bytes go into the store. The store is opened before the
