@@ -1,4 +1,3 @@
-import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { type AccountHandle, accountKey, type Resolved } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
@@ -18,7 +17,7 @@ import {
 import { type Answer, acceptedFrom } from "./submit.ts";
 import { accountOfTask } from "./tasks.ts";
 import type { JobState } from "./transitions.ts";
-import { InvalidJobError, type Job, type JobDeps } from "./types.ts";
+import { InvalidJobError, type Job, type JobDeps, resubmitTokenOf } from "./types.ts";
 
 /** An observation, with the account and the store that its step uses. */
 export type Observed = { observation: Observation; account?: AccountHandle; store?: ResolvedStore | undefined };
@@ -40,7 +39,7 @@ export async function observe<T extends Job>(
     case "Sending":
       return { observation: await observeSending(context, state) };
     case "Halted":
-      return { observation: observeHalted(facts, job.metadata.annotations?.[ANNOTATIONS.resubmitToken]) };
+      return { observation: observeHalted(facts, resubmitTokenOf(job)) };
     case "Tracking":
       return observeTracking(context, state.taskID);
     case "Storing":

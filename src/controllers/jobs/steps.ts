@@ -1,10 +1,11 @@
+import { cut, MESSAGE_LIMIT } from "../../api/v1alpha1/conditions.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { type Block, type Observation, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
-import type { Job, JobStatus, PaidRequest } from "./types.ts";
+import { type Job, type JobStatus, type PaidRequest, resubmitTokenOf } from "./types.ts";
 
 /** What a step is computed from. `now`: ms since the epoch. */
 export type JobContext = { job: Job; now: number };
@@ -95,17 +96,30 @@ export function showNotTaken({ reason, message, stalled, until }: Observation<"N
   return { outcome: { phase: "Pending", reason, message, stalled }, againMs: Math.max(0, until - now) };
 }
 
+/** The token that exists at the halt, such as that of a copied manifest, counts as handled: only a later one releases the job. */
 export function halt({ cause, ...submitted }: Observation<"Unknown">, { job, now }: JobContext): Step {
-  const message = `The request may have been taken and charged, and nobody can tell (${cause}): look at the service's own records, then release the job with the annotation ${ANNOTATIONS.resubmitToken}=<any new value>, or delete it`;
+  const token = resubmitTokenOf(job);
   return {
-    outcome: { phase: "Halted", message },
-    written: submission(job, submitted, "Unknown", now),
+    outcome: { phase: "Halted", message: haltMessage(job, submitted.entry.time, cause) },
+    written: {
+      ...submission(job, submitted, "Unknown", now),
+      ...(token === undefined ? {} : { lastHandledResubmitToken: token }),
+    },
   };
+}
+
+/** The cause is shortened, so that the message has complete commands. `sentAt`: RFC 3339. */
+function haltMessage({ kind = "job", metadata }: Job, sentAt: string, cause: string): string {
+  const object = `${kind.toLowerCase()} -n ${metadata.namespace} ${metadata.name}`;
+  const start = `The request was sent at ${sentAt}; its outcome is unknown`;
+  const advice = `The service may have accepted and charged it: check the service's records. Send again, which may pay twice: kubectl annotate ${object} ${ANNOTATIONS.resubmitToken}="$(date +%s)" --overwrite. Give up: kubectl delete ${object}`;
+  const room = MESSAGE_LIMIT - `${start} (). ${advice}`.length;
+  return room > 1 ? `${start} (${cut(cause, room)}). ${advice}` : `${start}. ${advice}`;
 }
 
 export function sendAgain({ cause, ...submitted }: Observation<"UnknownButResubmit">, { job, now }: JobContext): Step {
   const delayMs = backoffDelay(submitted.entry.attempt, RESUBMIT_BACKOFF);
-  const message = `Attempt ${submitted.entry.attempt} may have been taken and charged (${cause}): it is sent again, as onSubmissionUnknown says`;
+  const message = `Attempt ${submitted.entry.attempt} may have been accepted and charged (${cause}): the request is sent again because onSubmissionUnknown is Resubmit`;
   return {
     outcome: { phase: "Pending", reason: "SubmissionUnknown", message, stalled: false },
     written: {

@@ -1,4 +1,6 @@
+import { cut } from "../../api/v1alpha1/conditions.ts";
 import type { JobResult } from "../../api/v1alpha1/job.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { SpeechJob, SpeechJobSpec, SpeechJobStatus } from "../../api/v1alpha1/speech-job.ts";
 import type { VideoJob, VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
 import type { ArtifactWriter } from "../../artifacts/types.ts";
@@ -56,6 +58,15 @@ export type PaidRequest = {
    */
   send(sending: Sending): Promise<Accepted>;
 };
+
+/** Characters of a resubmit token that `status.lastHandledResubmitToken` can store. */
+const TOKEN_LIMIT = 1024;
+
+/** The annotation that releases a halted job when its value changes. A value is compared in the form that the status stores. */
+export function resubmitTokenOf({ metadata }: Job): string | undefined {
+  const token = metadata.annotations?.[ANNOTATIONS.resubmitToken];
+  return token === undefined ? undefined : cut(token, TOKEN_LIMIT);
+}
 
 /** The spec asks for a request that the service does not support. */
 export class InvalidJobError extends Error {
