@@ -8,7 +8,7 @@ import { submit } from "./submit.ts";
 import type { JobState, Transition } from "./transitions.ts";
 import type { Job, JobDeps, PaidRequest } from "./types.ts";
 
-/** Does what a transition asks for: starts the paid request or the copy. Both run beside the reconciles. */
+/** Does what a transition asks for: starts the paid request or the copy, which run beside the reconciles, or polls the task. */
 export async function apply<T extends Job>(
   deps: JobDeps<T>,
   job: T,
@@ -17,6 +17,7 @@ export async function apply<T extends Job>(
 ): Promise<void> {
   withdrawUnlessAsking(deps.shared.admission, job.metadata.uid, transition);
   if (transition.send !== undefined) startRequest(deps, job, { state, observed, request: transition.send });
+  if (transition.pollAfter !== undefined) deps.tasks.pollAfter(job, transition.pollAfter);
   if (transition.copy === true) await startCopy(deps, job, observed, signal);
 }
 

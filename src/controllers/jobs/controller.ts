@@ -102,6 +102,7 @@ function nextReconcile({ spec, status }: Job, { againMs, outcome }: Transition, 
   if (outcome?.phase === "Succeeded" || outcome?.phase === "Failed") return { requeueAfterMs: 0 };
   const deadline = deadlineOf(spec, status);
   const waits = againMs === undefined ? [] : [againMs];
-  if (deadline !== undefined && status?.phase !== "Halted") waits.push(Math.max(0, deadline - now));
+  // A deadline that has passed is the step's concern, if it matters at all.
+  if (deadline !== undefined && deadline > now && status?.phase !== "Halted") waits.push(deadline - now);
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
 }

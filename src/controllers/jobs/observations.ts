@@ -58,7 +58,8 @@ export type Observations = {
   Released: { token: string };
 
   // A task
-  Unfinished: { result: TaskResult | undefined };
+  /** `pollAfter`: the deadline has passed, and no poll is newer. */
+  Unfinished: { result: TaskResult | undefined; pollAfter?: number | undefined };
   TaskFailed: End;
   TaskFailedRetry: { message: string };
 
@@ -148,7 +149,7 @@ export function observeHalted({ spec, status }: Facts, token: string | undefined
   return { kind: "Released", token };
 }
 
-/** What the last poll of a task shows, then the deadline. */
+/** What the last poll of a task shows, then the deadline. A job whose task cannot be polled does not fail for its deadline. */
 export function observeTask(
   facts: Facts,
   taskID: string,
@@ -161,9 +162,15 @@ export function observeTask(
     return observeResults(resultsFrom(result, polled.at), spec, `Task ${taskID}`, { result });
   }
   if (result?.task.state === "Failed") return observeFailure(facts, taskID, result);
+  if (block !== undefined) return { kind: "Blocked", ...block };
   const late = pastDeadline(facts);
-  if (late !== undefined) return { ...late, result };
-  return block === undefined ? { kind: "Unfinished", result } : { kind: "Blocked", ...block };
+  if (late === undefined) return { kind: "Unfinished", result };
+  const deadline = deadlineOf(spec, facts.status);
+  // The task may have succeeded while the operator was down: only a poll after the deadline shows that it did not.
+  if (polled === undefined || deadline === undefined || polled.at < deadline) {
+    return { kind: "Unfinished", result, pollAfter: deadline };
+  }
+  return { ...late, result };
 }
 
 function observeFailure({ job, spec, status }: Facts, taskID: string, result: TaskResult): ObservationIn<"Tracking"> {

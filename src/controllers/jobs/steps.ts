@@ -20,6 +20,8 @@ export type Step = {
   send?: PaidRequest;
   /** Whether a copy of the results starts. */
   copy?: boolean;
+  /** The task is polled at once, unless that was asked for before: the job needs a poll after this time (ms since the epoch). */
+  pollAfter?: number;
   /** When to reconcile again, ms from now. Undefined: when something changes. */
   againMs?: number;
 };
@@ -28,6 +30,8 @@ export type Step = {
 const TASK_BACKOFF = { baseMs: 10_000, capMs: 6 * 60_000, jitter: 0, random: () => 0 };
 /** Between unknown submissions under Resubmit. */
 const RESUBMIT_BACKOFF = { baseMs: 1_000, capMs: 5 * 60_000, jitter: 0, random: () => 0 };
+/** Re-check interval for a job past its deadline, because a poll without a change does not wake it. */
+const LATE_POLL_MS = 2_000;
 /** How often the status shows the progress of a copy. */
 const SHOW_COPY_MS = 15_000;
 /** Re-check interval for a blocked copy, because no event announces that the URLs expire. */
@@ -141,8 +145,9 @@ export function release({ token }: Observation<"Released">): Step {
 
 // A task
 
-export function showProgress({ result }: Observation<"Unfinished">): Step {
-  return { outcome: { phase: "Active", result } };
+export function showProgress({ result, pollAfter }: Observation<"Unfinished">): Step {
+  const late = pollAfter === undefined ? {} : { pollAfter, againMs: LATE_POLL_MS };
+  return { outcome: { phase: "Active", result }, ...late };
 }
 
 export function showBlockedTask({ reason, message, stalled }: Observation<"Blocked">): Step {

@@ -8,12 +8,14 @@ export type TaskFollower = {
   /** Polls the job's task until `forget`, and keeps its slot. Idempotent. */
   follow(job: Job, taskID: string): Promise<void>;
   pollNow(job: Job): void;
+  /** Polls the task now, once per `time` (ms since the epoch): later polls follow at the pace of the account. */
+  pollAfter(job: Job, time: number): void;
   forget(job: Job): void;
 };
 
 export function createTaskFollower(shared: Pick<Shared, "accounts" | "admission" | "clock">): TaskFollower {
   /** By UID of the job. */
-  const followed = new Map<string, { account: AccountHandle; taskID: string }>();
+  const followed = new Map<string, { account: AccountHandle; taskID: string; polledFor?: number }>();
 
   function forget({ metadata: { uid } }: Job): void {
     const task = followed.get(uid);
@@ -41,10 +43,16 @@ export function createTaskFollower(shared: Pick<Shared, "accounts" | "admission"
       const task = followed.get(uid);
       task?.account.tasks.pollNow(task.taskID);
     },
+    pollAfter({ metadata: { uid } }, time) {
+      const task = followed.get(uid);
+      if (task === undefined || task.polledFor === time) return;
+      task.polledFor = time;
+      task.account.tasks.pollNow(task.taskID);
+    },
   };
 }
 
-/** The account that polls the job's task. */
+/** The account that the task was submitted with, whatever `spec.accountRef` means by now: another account does not know the task. */
 export async function accountOfTask({ accounts }: Pick<Shared, "accounts">, job: Job): Promise<Resolved> {
-  return accounts.resolve(job.spec.accountRef, job.metadata.namespace);
+  return accounts.resolve(job.status?.account ?? job.spec.accountRef, job.metadata.namespace);
 }

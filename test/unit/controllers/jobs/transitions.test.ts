@@ -253,18 +253,27 @@ describe("a job whose task runs", () => {
     expect("reason" in observation ? `${observation.kind} ${observation.reason}` : observation.kind).toBe(expected);
   });
 
-  it.each<[string, TaskResult | undefined, number, string]>([
+  it.each<[string, TaskResult | undefined, number, string, number?]>([
     ["is followed up to its deadline", taskOf("TASK_STATUS_PROCESSING"), 59_999, "Unfinished"],
-    ["fails at its deadline", taskOf("TASK_STATUS_PROCESSING"), 60_000, "PastDeadline"],
-    ["fails at its deadline also when no poll has succeeded", undefined, 60_000, "PastDeadline"],
+    ["fails at its deadline", taskOf("TASK_STATUS_PROCESSING"), 60_000, "PastDeadline", 60_000],
+    [
+      "is followed past its deadline until a poll is newer",
+      taskOf("TASK_STATUS_PROCESSING"),
+      61_000,
+      "Unfinished",
+      59_999,
+    ],
+    ["is followed past its deadline when no poll has succeeded", undefined, 60_000, "Unfinished"],
     [
       "succeeds when the result is there, however late",
       taskOf("TASK_STATUS_SUCCEED", { videos: [video] }),
       90_000,
       "Results",
     ],
-  ])("%s", (_name, task, afterMs, expected) => {
-    expect(seen(task, { activeDeadlineSeconds: 60 }, submitted(1), START + afterMs).kind).toBe(expected);
+  ])("%s", (_name, task, afterMs, expected, polledMs = -1_000) => {
+    const late = facts({ activeDeadlineSeconds: 60 }, submitted(1), START + afterMs);
+    const polled = task && { result: task, at: START + polledMs };
+    expect(observeTask(late, "task-1", polled, undefined).kind).toBe(expected);
   });
 
   it("says what the service said, and what to do", () => {
