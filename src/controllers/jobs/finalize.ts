@@ -7,15 +7,15 @@ import { abandonCopies } from "./copies.ts";
 import { announceDeleted } from "./events.ts";
 import type { Job, JobDeps } from "./types.ts";
 
-/** The unfinished jobs of one kind: everything that this process holds for a job goes when the job ends or is deleted. */
+/** The unfinished jobs of one kind. Releases what this process holds for a job when the job finishes or is deleted. */
 export type LiveJobs<T extends Job> = {
-  /** The job is not finished. Its latest object is kept, so that its deletion can be reported. */
+  /** The job is not finished. Stores its latest object, so that its deletion can be reported. */
   track(job: T): void;
   /** The job has finished. */
   finish(job: T): void;
   /** Forgets a deleted job that had this key, also when another job has it now. `present`: the object with the key. */
   forgetFormer(key: string, present: T | undefined): void;
-  /** The job is being deleted. The finalizer holds it only while its copy runs: a result that was paid for is stored. */
+  /** The job is being deleted. The finalizer blocks it only while its copy runs, so that a result that was paid for is stored. */
   finalize(job: T, context: ReconcileContext): Promise<Result>;
   /** Removes the parts of artifacts that a halted job left in the store. */
   removeParts(job: T, context: ReconcileContext): Promise<void>;

@@ -74,7 +74,7 @@ async function observeWaiting<T extends Job>(context: Context<T>): Promise<Obser
   return { observation: waiting ?? prepared, account, store };
 }
 
-/** What keeps a job from being sent, whatever its account and its store are. */
+/** Why the job is not sent, independently of its account and its store. */
 function heldBack<T extends Job>({ job, facts }: Context<T>): ObservationIn<"Waiting"> | undefined {
   if (job.spec.suspend) return { kind: "Suspended" };
   const late = pastDeadline(facts);
@@ -110,7 +110,7 @@ async function observeSending<T extends Job>(
   }
   if (request !== undefined) return { kind: "UnderWay", ...request };
 
-  // The entry was left by an operator that ended before the status had the outcome.
+  // The operator ended before the status had the outcome. Only the journal entry is left.
   if (entry === undefined) throw new Error("a request without a journal entry and without a response");
   const resolved = await deps.shared.accounts.resolve(job.spec.accountRef, job.metadata.namespace);
   const account =

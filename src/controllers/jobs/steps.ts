@@ -20,7 +20,7 @@ export type Step = {
   send?: PaidRequest;
   /** Whether a copy of the results starts. */
   copy?: boolean;
-  /** The task is polled at once, unless that was asked for before: the job needs a poll after this time (ms since the epoch). */
+  /** The job needs a poll of its task after this time, ms since the epoch. The task is polled at once. */
   pollAfter?: number;
   /** When to reconcile again, ms from now. Undefined: when something changes. */
   againMs?: number;

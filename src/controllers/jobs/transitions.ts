@@ -37,7 +37,7 @@ type Effects = {
   asksForSlot?: boolean;
   /** The job has no request or task in flight any more. `Charged`: it can have cost something. */
   releasesSlot?: "Charged" | "Uncharged";
-  /** The observation precedes the response, so a response that arrived meanwhile is kept. */
+  /** The observation precedes the response: a response that arrived meanwhile is not forgotten. */
   awaitsResponse?: boolean;
   /** The next backoff starts from the beginning. */
   resetsBackoff?: boolean;

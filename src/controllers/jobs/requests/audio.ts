@@ -28,8 +28,8 @@ export async function synthesize(
 }
 
 /**
- * One synthesis as a stream of chunks. Each chunk goes to the store when it arrives. When the stream fails, nothing stays
- * in the store.
+ * One synthesis as a stream of chunks. Each chunk goes to the store when it arrives. When the stream fails, everything is
+ * removed from the store.
  */
 export async function stream(
   request: Parameters<Speech["stream"]>[0],
@@ -83,7 +83,7 @@ async function stored(sending: Sending, type: string, work: Work): Promise<{ res
   }
 }
 
-/** The outcome of the request matters more than a part that the store could not remove, which is not visible. */
+/** Ignores errors: the outcome of the request matters more than a part that readers of the store do not see. */
 async function discard(writer: ArtifactWriter | undefined): Promise<void> {
   await writer?.discard().catch(() => undefined);
 }
