@@ -70,7 +70,7 @@ describe.concurrent("deleting a job", () => {
     });
     expect(event).toMatchObject({
       type: "Warning",
-      note: "Deleted after it was submitted: task endless-runs on runs on at the service and is charged",
+      note: "Deleted after it was submitted: task endless-runs on continues at the service and is charged",
     });
     const polls = async (taskID: string) =>
       (await world.audit("getTaskResult")).filter(({ query }) => query?.task_id === taskID).length;

@@ -245,7 +245,7 @@ describe("a task's results", () => {
     const failed = await waitForCondition(world, "VideoJob", "lost", "Failed");
     expect(condition(failed, "Failed")).toMatchObject({
       reason: "NoResult",
-      message: expect.stringMatching(/ran out at .* before they were copied/),
+      message: expect.stringMatching(/expired at .* before they were copied/),
     });
     expect(condition(failed, "ResultsAvailable")?.status).toBe("False");
     expect(await calls("submitImageToVideo", "lost")).toHaveLength(1);

@@ -6,7 +6,7 @@ import type { Resource } from "../../kube/resource.ts";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { type Indexer, keyOf, type Store } from "../../runtime/store.ts";
 import type { Work } from "../../submission/account-line.ts";
-import { workOf } from "../jobs/types.ts";
+import { workOf } from "../jobs/admission.ts";
 import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } from "./registry.ts";
 
 type Kinds = {

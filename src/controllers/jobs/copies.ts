@@ -1,51 +1,39 @@
 import type { Logger } from "pino";
 import type { JobResult } from "../../api/v1alpha1/job.ts";
-import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import { ArtifactError, type ArtifactErrorKind } from "../../artifacts/errors.ts";
+import { ArtifactError } from "../../artifacts/errors.ts";
 import { artifactKey } from "../../artifacts/key.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
+import { artifactVerdict, messageOf } from "../verdict.ts";
+import type { Block } from "./observations.ts";
 import type { Job } from "./types.ts";
 
-/** How a copy ended; `results` carry the artifacts that are there by now. */
-export type CopyEnd =
-  | { kind: "Stored"; results: JobResult[] }
-  /** `stalled`: a person must act; it is tried again either way. */
-  | { kind: "Failed"; results: JobResult[]; reason: Reason; message: string; stalled: boolean };
+/** How a copy ended. `results` includes the artifacts that are stored by now. */
+export type CopyEnd = { kind: "Stored"; results: JobResult[] } | (Block & { kind: "Failed"; results: JobResult[] });
 
 export type Copy = { bytes: number; totalBytes: number | undefined; end?: CopyEnd };
 
-/** The copies of results to stores that are under way. They run beside the reconciles and outlive any of them. */
+/** Copies of results to stores that are under way. They run beside the reconciles and outlive any of them. */
 export type Copies = {
   find(uid: string): Copy | undefined;
-  /** `wake` is called when it has ended. */
+  /** `wake` is called when the copy has ended. */
   begin(uid: string, wake: () => void, run: (copy: Copy, signal: AbortSignal) => Promise<CopyEnd>): void;
-  /** The end stands in the status. `failed`: the next try comes after a pause that grows. */
+  /** The end of the copy is in the status. `failed`: the next copy starts after a backoff. */
   forget(uid: string, failed: boolean): void;
-  restingUntil(uid: string): number | undefined;
-  /** Ends all; each goes on where it was after the next start. */
+  /** ms since the epoch. */
+  backoffUntil(uid: string): number | undefined;
+  /** Aborts all copies. Each continues where it was after the next start. */
   stop(): Promise<void>;
 };
 
-/** What a person has to do something about; all else may pass by itself. */
-const STALLED: { readonly [K in ArtifactErrorKind]?: Reason } = {
-  SourceGone: "ResultUnavailable",
-  TooLarge: "ResultUnavailable",
-  AddressRefused: "AddressNotAllowed",
-  InvalidKey: "InvalidSpec",
-  Denied: "StoreDenied",
-  NotFound: "StoreNotReady",
-  NoSpace: "StoreFull",
-};
-
-const REST = { baseMs: 2_000, capMs: 5 * 60_000, jitter: 0.4 };
+const BACKOFF = { baseMs: 2_000, capMs: 5 * 60_000, jitter: 0.4 };
 
 export function createCopies({ clock, random }: { clock: Clock; random: () => number }): Copies {
   const copies = new Map<string, Copy & { ending: AbortController; running: Promise<void> }>();
-  const rests = new Map<string, { failures: number; until: number }>();
+  const backoffs = new Map<string, { failures: number; until: number }>();
   return {
     find: (uid) => copies.get(uid),
     begin(uid, wake, run) {
@@ -60,13 +48,13 @@ export function createCopies({ clock, random }: { clock: Clock; random: () => nu
     forget(uid, failed) {
       copies.delete(uid);
       if (!failed) {
-        rests.delete(uid);
+        backoffs.delete(uid);
         return;
       }
-      const failures = (rests.get(uid)?.failures ?? 0) + 1;
-      rests.set(uid, { failures, until: clock.now() + backoffDelay(failures, { ...REST, random }) });
+      const failures = (backoffs.get(uid)?.failures ?? 0) + 1;
+      backoffs.set(uid, { failures, until: clock.now() + backoffDelay(failures, { ...BACKOFF, random }) });
     },
-    restingUntil: (uid) => rests.get(uid)?.until,
+    backoffUntil: (uid) => backoffs.get(uid)?.until,
     async stop() {
       for (const { ending } of copies.values()) ending.abort(new Error("the operator is stopping"));
       await Promise.all([...copies.values()].map(({ running }) => running));
@@ -74,11 +62,10 @@ export function createCopies({ clock, random }: { clock: Clock; random: () => nu
   };
 }
 
-/** Copies what is not there yet, one result after the other. Never rejects. */
+/** Copies the results that are not stored yet, one after the other. Never rejects. */
 export async function copyResults(
   job: Job,
-  store: ArtifactStoreHandle,
-  lookup: AccountHandle["resultLookup"],
+  { store, lookup }: { store: ArtifactStoreHandle; lookup: AccountHandle["resultLookup"] },
   copy: Copy,
   signal: AbortSignal,
 ): Promise<CopyEnd> {
@@ -97,30 +84,36 @@ export async function copyResults(
       });
       results[index] = { ...result, artifact };
     } catch (error) {
-      const message = `result ${index} is not copied yet: ${error instanceof Error ? error.message : String(error)}`;
-      const stalled = error instanceof ArtifactError ? STALLED[error.kind] : undefined;
-      return { kind: "Failed", results, reason: stalled ?? "Retrying", message, stalled: stalled !== undefined };
+      return { kind: "Failed", results, ...blockOf(error, index) };
     }
   }
   return { kind: "Stored", results };
 }
 
+/** Every failed copy is repeated. Stalled: a user must act before it can succeed. */
+function blockOf(error: unknown, index: number): Block {
+  const message = `result ${index} is not copied yet: ${messageOf(error)}`;
+  const verdict = error instanceof ArtifactError ? artifactVerdict(error) : undefined;
+  if (verdict?.kind === "Stalled") return { reason: verdict.reason, message, stalled: true };
+  const unavailable = error instanceof ArtifactError && (error.kind === "SourceGone" || error.kind === "TooLarge");
+  return { reason: unavailable ? "ResultUnavailable" : "Retrying", message, stalled: unavailable };
+}
+
 /**
- * Removes what unfinished copies, and a stream whose process was killed, left in the store. It never throws: an object that is to
- * go must not wait for a broken store.
- * @param typeOfBytes of the bytes that the answer would have brought
+ * Removes parts of artifacts from the store: of unfinished copies, and of a stream whose process was killed. It never throws,
+ * because a broken store must not block the deletion of a job.
+ * @param typeOfBytes file type of the bytes in the response to the request
  * @returns whether nothing is left
  */
 export async function abandonCopies(
   job: Job,
-  typeOfBytes: string | undefined,
   stores: StoreRegistry,
-  signal: AbortSignal,
-  log: Logger,
+  typeOfBytes: string | undefined,
+  { signal, log }: { signal: AbortSignal; log: Logger },
 ): Promise<boolean> {
   const { output } = job.spec;
   if (output === undefined) return true;
-  const target = stores.resolve(job.metadata.namespace ?? "", output.storeRef);
+  const target = stores.resolve(job.metadata.namespace, output.storeRef);
   if (target.kind !== "Usable") return false;
   const keys = (job.status?.results ?? []).flatMap(({ artifact, type }, index) =>
     artifact === undefined ? [keyOfResult(job, index, type)] : [],
@@ -135,9 +128,9 @@ export async function abandonCopies(
   }
 }
 
-/** Where a result of a job lies in its store. */
+/** The key of a result in its store. */
 export function keyOfResult(job: Job, index: number, type: string | undefined): string {
-  const { namespace = "", name, uid = "" } = job.metadata;
+  const { namespace, name, uid } = job.metadata;
   const kind = job.kind ?? "Job";
   return artifactKey({ prefix: job.spec.output?.prefix, namespace, kind, name, uid, index, type: type ?? "" });
 }

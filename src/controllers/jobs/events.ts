@@ -4,7 +4,7 @@ import type { Shared } from "../shared.ts";
 import type { Answer } from "./submit.ts";
 import type { Job, JobStatus } from "./types.ts";
 
-/** Tells what a status write has changed. */
+/** Emits the events for what a status write has changed. `job`: the object before the write. */
 export function announce({ recorder }: Pick<Shared, "recorder">, job: Job, status: JobStatus | undefined): void {
   if (status === undefined) return;
   const before = job.status;
@@ -21,6 +21,7 @@ export function announce({ recorder }: Pick<Shared, "recorder">, job: Job, statu
   const stalled = getCondition(status.conditions, "Stalled");
   if (phase === before?.phase) {
     const known = getCondition(before?.conditions ?? [], "Stalled")?.reason;
+    // The message of a copy changes with each attempt, so an event is due only for a new reason.
     if (phase === "Storing" && stalled !== undefined && stalled.reason !== known) {
       recorder.event(job, "Warning", stalled.reason, "Store", stalled.message);
     }
@@ -29,14 +30,14 @@ export function announce({ recorder }: Pick<Shared, "recorder">, job: Job, statu
   if (phase === "Succeeded") {
     recorder.event(job, "Normal", "Completed", "Poll", getCondition(status.conditions, "Complete")?.message ?? phase);
   } else if (phase === "Storing") {
-    recorder.event(job, "Normal", "Storing", "Store", "The remote has succeeded; the results are being copied");
+    recorder.event(job, "Normal", "Storing", "Store", "The task has succeeded; copying the results to the store");
   } else if (phase === "Failed" || phase === "Halted") {
     recorder.event(job, "Warning", stalled?.reason ?? phase, "Submit", stalled?.message ?? phase);
   }
 }
 
-/** A job is deleted. Before anything was sent, nothing is to be told; after that the remote cannot be stopped. */
-export function announceGone(
+/** Warns when a deleted job may still be charged. `answer`: the response that arrived after the deletion. */
+export function announceDeleted(
   { recorder, log }: Pick<Shared, "recorder" | "log">,
   job: Job,
   answer: Answer | undefined,
@@ -45,10 +46,10 @@ export function announceGone(
   const submitted = status?.submission?.state;
   const task = answer?.kind === "Accepted" && "taskID" in answer.accepted ? answer.accepted.taskID : status?.taskID;
   if (task !== undefined && (answer?.kind === "Accepted" || submitted === "Accepted") && status?.phase !== "Storing") {
-    const note = `Deleted after it was submitted: task ${task} runs on at the service and is charged`;
+    const note = `Deleted after it was submitted: task ${task} continues at the service and is charged`;
     recorder.event(job, "Warning", "TaskRunsOn", "Delete", note);
   } else if (answer?.kind === "Unknown" || answer?.kind === "Accepted" || submitted === "Unknown") {
-    const note = "Deleted after its request was sent: it may be charged, and its result is not kept";
+    const note = "Deleted after its request was sent: it may be charged, and its result is lost";
     recorder.event(job, "Warning", "TaskRunsOn", "Delete", note);
   }
   if (answer?.kind === "Unknown" || answer?.kind === "Accepted") log.warn({ ...answer.entry }, GONE_MESSAGE);

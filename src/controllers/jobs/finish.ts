@@ -1,14 +1,16 @@
+import { type ConditionUpdate, getCondition, isTrue, setConditions } from "../../api/v1alpha1/conditions.ts";
 import { FINALIZER } from "../../api/v1alpha1/meta.ts";
+import { rfc3339 } from "../../clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
-import { patchStatus, type Shared, setFinalizer } from "../shared.ts";
-import { expiryOf } from "./expiry.ts";
-import type { Job, JobAdapter } from "./types.ts";
+import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
+import { allStored } from "./status.ts";
+import type { Job, JobStatus } from "./types.ts";
 
-/** A finished job changes little more: its URLs are about to run out, they do, and its time to live ends. */
-export async function afterFinish<T extends Job>(
+/** Reconciles a finished job: deletes it after ttlSecondsAfterFinished, and reports that the URLs of its results expire. */
+export async function reconcileFinished<T extends Job>(
   shared: Shared,
-  { kind }: Pick<JobAdapter<T>, "kind">,
+  kind: Kind<T>,
   job: T,
   { signal }: ReconcileContext,
 ): Promise<Result> {
@@ -25,7 +27,7 @@ export async function afterFinish<T extends Job>(
     }
     waits.push(endOfLife - now);
   }
-  // The copy is done: nothing holds the object any more.
+  // The copy is done, so nothing has to block the deletion of the object.
   const released = await setFinalizer(shared, kind, job, FINALIZER, false, signal);
   const expiry = expiryOf(status, now);
   if (expiry.kind === "Later") waits.push(expiry.atMs - now);
@@ -40,7 +42,7 @@ export async function afterFinish<T extends Job>(
 
 async function removeFinished<T extends Job>(
   shared: Shared,
-  kind: JobAdapter<T>["kind"],
+  kind: Kind<T>,
   job: T,
   signal: AbortSignal,
 ): Promise<void> {
@@ -51,4 +53,43 @@ async function removeFinished<T extends Job>(
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
+}
+
+/** The share of a URL's lifetime after which the status warns. */
+const WARN_AT = 0.75;
+
+export type Expiry =
+  | { kind: "None" }
+  /** Nothing to report before `atMs` (ms since the epoch). */
+  | { kind: "Later"; atMs: number }
+  | { kind: "Warn" | "Expired"; status: JobStatus; message: string; nextMs: number | undefined };
+
+/** What to report about the URLs of a finished job: once when a quarter of their lifetime is left, once when they have expired. */
+export function expiryOf(status: JobStatus, now: number): Expiry {
+  const { resultsExpireAt, completionTime, conditions } = status;
+  if (resultsExpireAt === undefined || allStored(status.results) || !isTrue(conditions, "ResultsAvailable")) {
+    return { kind: "None" };
+  }
+  const end = Date.parse(resultsExpireAt);
+  if (now >= end) {
+    const message = `The URLs expired at ${resultsExpireAt}, and the results are not stored`;
+    return { kind: "Expired", status: changed(status, "Expired", message, now), message, nextMs: undefined };
+  }
+  const start = completionTime === undefined ? end : Date.parse(completionTime);
+  const warnAt = Math.min(end, start + (end - start) * WARN_AT);
+  if (getCondition(conditions, "ResultsAvailable")?.reason === "Expiring") return { kind: "Later", atMs: end };
+  if (now < warnAt) return { kind: "Later", atMs: warnAt };
+  const message = `The URLs expire at ${resultsExpireAt}, and the results are not stored: download them before then`;
+  return { kind: "Warn", status: changed(status, "Expiring", message, now), message, nextMs: end };
+}
+
+function changed(status: JobStatus, reason: "Expiring" | "Expired", message: string, now: number): JobStatus {
+  const update: ConditionUpdate = {
+    type: "ResultsAvailable",
+    status: reason === "Expired" ? "False" : "True",
+    reason,
+    message,
+    observedGeneration: status.observedGeneration,
+  };
+  return { ...status, conditions: setConditions(status.conditions, [update], rfc3339(now)) };
 }

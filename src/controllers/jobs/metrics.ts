@@ -3,11 +3,11 @@ import { type JobPhase, jobPhases } from "../../api/v1alpha1/job.ts";
 
 type Job = { status?: { phase?: JobPhase | undefined } | undefined };
 
-/** Metrics of jobs as a whole: no series of its own for any of them. `jobs`: those of a kind, by its name. */
+/** Metrics over all jobs, without a series per job. `jobs`: the jobs of each kind, by the name of the kind. */
 export function registerJobMetrics(registry: Registry, jobs: Readonly<Record<string, () => Iterable<Job>>>): void {
   new Gauge({
     name: "mooring_jobs",
-    help: "SpeechJobs and VideoJobs by kind and phase, each in one; Halted ones wait for a person",
+    help: "SpeechJobs and VideoJobs by kind and phase, each in one; Halted ones wait for a user",
     labelNames: ["kind", "phase"],
     registers: [registry],
     collect() {

@@ -1,53 +1,55 @@
 import type { JobResult } from "../../api/v1alpha1/job.ts";
 import type { BoundAccount } from "../../api/v1alpha1/meta.ts";
-import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
-import type { Wait } from "../../submission/account-line.ts";
+import type { TaskObservation } from "../../provider/types.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import type { Cause } from "../verdict.ts";
 import { resultsFrom } from "./results.ts";
-import type { StateKind } from "./states.ts";
+import type { StateKind } from "./transitions.ts";
 import type { Accepted, Job, JobSpec, JobStatus, PaidRequest } from "./types.ts";
 
 /**
- * Why something cannot go on now. `stalled`: a person must act; otherwise it goes on by itself. `againMs`: nobody tells when it
- * can go on, so it is looked at again.
+ * Why a job cannot continue now. `stalled`: a user must act; otherwise it continues without help. `againMs`: when to check
+ * again, because no event announces the change.
  */
-export type Block = { reason: Reason; message: string; stalled: boolean; againMs?: number };
-type End = { reason: Reason; message: string; result?: TaskResult | undefined; entry?: JournalEntry | undefined };
-/** The remote has done its work. `entry`: of a request that gave the results at once. */
+export type Block = Cause & { stalled: boolean; againMs?: number };
+/** Why a job fails. */
+type End = Cause & { result?: TaskResult | undefined };
+/** The task or the request succeeded. `submitted`: the request whose response contained the results. */
 type Delivery = {
   results: JobResult[];
   result?: TaskResult | undefined;
   submitted?: Submitted | undefined;
 };
-/** What goes into the status of a request that may have been taken. */
+/** What the status shows of a request that the service accepted or may have accepted. */
 export type Submitted = { entry: JournalEntry; account: BoundAccount | undefined; firstAudioMs?: number | undefined };
 
-/** All that can be seen of a job and the world around it, by kind, with what is known then. Times in ms since the epoch. */
+/** Everything that a reconcile can observe, by kind, with its data. Times in ms since the epoch. */
 export type Observations = {
   // Before a request
   Suspended: object;
   PastDeadline: End;
-  /** An account or a store does not let it go now. */
+  /** The account or the store is not ready. */
   Blocked: Block;
-  /** The account's admission holds the job back; the job is told when it has a place. `brief`: too short to be shown. */
+  /** SpendingAdmission makes the job wait and wakes it when it has a slot. `brief`: too short to be shown. */
   NotAdmitted: Block & { brief: boolean };
-  /** A failed task, or an unknown submission under Resubmit, is followed by a pause that the status shows. */
+  /** The pause after a failed task, or after an unknown submission under Resubmit. The status shows it. */
   TooSoon: { until: number };
-  /** The service said no for now; the status says so already. */
-  Resting: { until: number };
+  /** The backoff after a request or a copy that failed. The status shows the error. */
+  BackingOff: { until: number };
   InvalidSpec: End;
   Clear: { request: PaidRequest };
 
-  // What became of a request
-  /** `sent`: it left; before that it waits for the account's rate limit. */
+  // The outcome of a request
+  /** No response yet. `sent`: the first byte left; before that the request waits for the account's rate limit. */
   UnderWay: { sent: boolean; since: number; firstAudioMs?: number | undefined };
   Accepted: Submitted & { taskID: string };
-  /** Surely without effect, and not for good. */
+  /** Surely without effect. It is sent again at `until`. */
   NotTaken: Block & { entry: JournalEntry | undefined; until: number };
-  /** Nothing left: the job was suspended, changed or deleted before. */
+  /** Nothing was sent: the job was suspended, changed or deleted first. */
   Withdrawn: { until: number };
-  Refused: End & { account: BoundAccount | undefined };
+  /** Surely without effect. Sending it again cannot help. */
+  Refused: End & { entry: JournalEntry; account: BoundAccount | undefined };
   Unknown: Submitted & { cause: string };
   UnknownButResubmit: Submitted & { cause: string };
 
@@ -56,7 +58,8 @@ export type Observations = {
   Released: { token: string };
 
   // A task
-  Unfinished: { result: TaskResult | undefined };
+  /** `pollAfter`: the deadline has passed, and no poll is newer. */
+  Unfinished: { result: TaskResult | undefined; pollAfter?: number | undefined };
   TaskFailed: End;
   TaskFailedRetry: { message: string };
 
@@ -69,19 +72,27 @@ export type Observations = {
   NotCopying: object;
   Copying: { note: string };
   Stored: { results: JobResult[] };
-  CopyFailed: { results: JobResult[]; reason: Reason; message: string; stalled: boolean };
-  /** Repeating the copy can never help. */
+  CopyFailed: Block & { results: JobResult[] };
+  /** The URLs expired: repeating the copy cannot help. */
   ResultsLost: End;
 };
 
 export type ObservationKind = keyof Observations;
-export type Seen<K extends ObservationKind = ObservationKind> = {
+export type Observation<K extends ObservationKind = ObservationKind> = {
   [P in K]: { kind: P } & Observations[P];
 }[K];
 
-/** What can be seen of a job in each state. Nothing moves a finished one. */
-export type SeenIn = {
-  Waiting: "Suspended" | "PastDeadline" | "Blocked" | "NotAdmitted" | "TooSoon" | "Resting" | "InvalidSpec" | "Clear";
+/** What can be observed in each state. Nothing changes a finished job. */
+export type ObservationsIn = {
+  Waiting:
+    | "Suspended"
+    | "PastDeadline"
+    | "Blocked"
+    | "NotAdmitted"
+    | "TooSoon"
+    | "BackingOff"
+    | "InvalidSpec"
+    | "Clear";
   Sending:
     | "UnderWay"
     | "Accepted"
@@ -103,69 +114,69 @@ export type SeenIn = {
     | "TaskFailed"
     | "TaskFailedRetry"
     | "PastDeadline";
-  Storing: "Blocked" | "Resting" | "NotCopying" | "Copying" | "Stored" | "CopyFailed" | "ResultsLost";
+  Storing: "Blocked" | "BackingOff" | "NotCopying" | "Copying" | "Stored" | "CopyFailed" | "ResultsLost";
   Succeeded: never;
   Failed: never;
 };
-export type SeenBy<S extends StateKind> = Seen<SeenIn[S]>;
+export type ObservationIn<S extends StateKind> = Observation<ObservationsIn[S]>;
 
-/** Unknown submissions of a job after which also `onSubmissionUnknown: Resubmit` asks a person. */
+/** After this many unknown submissions a job halts, also under `onSubmissionUnknown: Resubmit`. */
 export const MAX_UNKNOWN = 10;
 
-type Facts = { job: Job; spec: JobSpec; status: JobStatus | undefined; now: number };
+/** What observations are computed from. `now`: ms since the epoch. */
+export type Facts = { job: Job; spec: JobSpec; status: JobStatus | undefined; now: number };
 
-/** How long a turn or a request may take before the status shows it: most take less. */
+/** The status shows a request or a wait that takes longer than this. Most take less. */
 export const SHOW_SENDING_AFTER_MS = 1_500;
 
-/** A job that the account's admission holds back. */
-export function seenWaiting({ job, now }: Facts, { reason, message }: Wait): Seen<"NotAdmitted"> {
-  const age = now - Date.parse(job.metadata.creationTimestamp ?? "");
-  const brief = reason === "RateLimited" && !(age >= SHOW_SENDING_AFTER_MS);
-  return { kind: "NotAdmitted", reason, message, stalled: false, brief };
-}
-
-/** What came of a request that the service took. */
-export function seenAccepted(accepted: Accepted, submitted: Submitted, spec: JobSpec): SeenBy<"Sending"> {
+/** The service accepted the request. */
+export function observeAccepted(accepted: Accepted, submitted: Submitted, spec: JobSpec): ObservationIn<"Sending"> {
   if ("taskID" in accepted) return { kind: "Accepted", ...submitted, taskID: accepted.taskID };
   const withAudio = { ...submitted, firstAudioMs: accepted.firstAudioMs };
-  return seenResults(accepted.results, spec, "the service took the request, and", { submitted: withAudio });
+  return observeResults(accepted.results, spec, "The request", { submitted: withAudio });
 }
 
-/** Nobody knows what became of a request. */
-export function seenUnknown(submitted: Submitted, cause: string, { spec, status }: Facts): SeenBy<"Sending"> {
+/** The outcome of the request is unknown. */
+export function observeUnknown(submitted: Submitted, cause: string, { spec, status }: Facts): ObservationIn<"Sending"> {
   const unknown = submitted.entry.attempt - (status?.failedTasks ?? 0);
   const again = spec.onSubmissionUnknown === "Resubmit" && unknown < MAX_UNKNOWN;
   return { kind: again ? "UnknownButResubmit" : "Unknown", ...submitted, cause };
 }
 
-/** A job that halted: a new value of the annotation, and no `suspend`, releases it. */
-export function seenHalted({ spec, status }: Facts, token: string | undefined): SeenBy<"Halted"> {
+/** A new value of the resubmit token releases a halted job that is not suspended. */
+export function observeHalted({ spec, status }: Facts, token: string | undefined): ObservationIn<"Halted"> {
   if (spec.suspend || token === undefined || token === status?.lastHandledResubmitToken) return { kind: "Unreleased" };
   return { kind: "Released", token };
 }
 
-/** What the last poll of a task says, and the deadline when it says nothing final. */
-export function seenTask(
+/** What the last poll of a task shows, then the deadline. A job whose task cannot be polled does not fail for its deadline. */
+export function observeTask(
   facts: Facts,
   taskID: string,
-  observation: { result: TaskResult; at: number } | undefined,
+  polled: TaskObservation | undefined,
   block: Block | undefined,
-): SeenBy<"Tracking"> {
+): ObservationIn<"Tracking"> {
   const { spec } = facts;
-  const result = observation?.result;
-  if (observation !== undefined && result?.task.state === "Succeeded") {
-    return seenResults(resultsFrom(result, observation.at), spec, `Task ${taskID}`, { result });
+  const result = polled?.result;
+  if (polled !== undefined && result?.task.state === "Succeeded") {
+    return observeResults(resultsFrom(result, polled.at), spec, `Task ${taskID}`, { result });
   }
-  if (result?.task.state === "Failed") return seenFailure(facts, taskID, result);
+  if (result?.task.state === "Failed") return observeFailure(facts, taskID, result);
+  if (block !== undefined) return { kind: "Blocked", ...block };
   const late = pastDeadline(facts);
-  if (late !== undefined) return { ...late, result };
-  return block === undefined ? { kind: "Unfinished", result } : { kind: "Blocked", ...block };
+  if (late === undefined) return { kind: "Unfinished", result };
+  const deadline = deadlineOf(spec, facts.status);
+  // The task may have succeeded while the operator was down: only a poll after the deadline shows that it did not.
+  if (polled === undefined || deadline === undefined || polled.at < deadline) {
+    return { kind: "Unfinished", result, pollAfter: deadline };
+  }
+  return { ...late, result };
 }
 
-function seenFailure({ job, spec, status }: Facts, taskID: string, result: TaskResult): SeenBy<"Tracking"> {
+function observeFailure({ job, spec, status }: Facts, taskID: string, result: TaskResult): ObservationIn<"Tracking"> {
   const failures = (status?.failedTasks ?? 0) + 1;
-  const words = result.task.reason === "" ? "the service gives no reason" : result.task.reason;
-  const message = `Task ${taskID} failed: ${words}`;
+  const cause = result.task.reason === "" ? "the service gives no reason" : result.task.reason;
+  const message = `Task ${taskID} failed: ${cause}`;
   if (failures <= spec.backoffLimit) return { kind: "TaskFailedRetry", message };
   const advice = `create a new ${job.kind} to try again`;
   return spec.backoffLimit > 0
@@ -178,22 +189,22 @@ function seenFailure({ job, spec, status }: Facts, taskID: string, result: TaskR
     : { kind: "TaskFailed", reason: "RemoteTaskFailed", message: `${message}: ${advice}`, result };
 }
 
-function seenResults(
+function observeResults(
   results: JobResult[],
   spec: JobSpec,
   what: string,
   from: { result?: TaskResult; submitted?: Submitted },
-): Seen<"Results" | "ResultsToStore" | "NoResults"> {
+): Observation<"Results" | "ResultsToStore" | "NoResults"> {
   if (results.length === 0) {
-    const message = `${what} succeeded without any result: ask the service about it, it may have been charged`;
+    const message = `${what} succeeded without any result and may have been charged: ask the service's support`;
     return { kind: "NoResults", reason: "NoResult", message, ...from };
   }
-  const kept = spec.output === undefined || results.every(({ artifact }) => artifact !== undefined);
-  return { kind: kept ? "Results" : "ResultsToStore", results, ...from };
+  const stored = spec.output === undefined || results.every(({ artifact }) => artifact !== undefined);
+  return { kind: stored ? "Results" : "ResultsToStore", results, ...from };
 }
 
-/** As batch/v1 Job: counted over all attempts, and stronger than backoffLimit. */
-export function pastDeadline({ job, spec, status, now }: Facts): Seen<"PastDeadline"> | undefined {
+/** The deadline covers all attempts and takes precedence over backoffLimit, as in batch/v1 Job. */
+export function pastDeadline({ job, spec, status, now }: Facts): Observation<"PastDeadline"> | undefined {
   const deadline = deadlineOf(spec, status);
   if (deadline === undefined || now < deadline) return undefined;
   const task = status?.taskID === undefined ? "The job" : `Task ${status.taskID}`;
@@ -201,7 +212,7 @@ export function pastDeadline({ job, spec, status, now }: Facts): Seen<"PastDeadl
   return { kind: "PastDeadline", reason: "DeadlineExceeded", message };
 }
 
-/** When the job fails for its deadline, ms since the epoch; counted from the first submission, remote queueing included. */
+/** When the job exceeds activeDeadlineSeconds, ms since the epoch. Counted from the first submission, remote queueing included. */
 export function deadlineOf(spec: JobSpec, status: JobStatus | undefined): number | undefined {
   if (spec.activeDeadlineSeconds === undefined || status?.firstSubmitTime === undefined) return undefined;
   return Date.parse(status.firstSubmitTime) + spec.activeDeadlineSeconds * 1000;

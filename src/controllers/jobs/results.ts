@@ -2,7 +2,7 @@ import type { JobResult } from "../../api/v1alpha1/job.ts";
 import { rfc3339 } from "../../clock.ts";
 import { type ResultKind, resultsOf, type TaskOutput, type TaskResult } from "../../provider/tasks/task-result.ts";
 
-/** Without a life of its own, a URL is taken to work for a day (interface: "Speech URL validity: 24 hours"). */
+/** Lifetime of a URL when the service gives none (interface: "Speech URL validity: 24 hours"). */
 export const DEFAULT_TTL_SECONDS = 24 * 3600;
 
 /** `at`: when the service returned the URLs, ms since the epoch. */

@@ -1,13 +1,13 @@
-import { removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
+import { type ConditionUpdate, isTrue } from "../../api/v1alpha1/conditions.ts";
 import { formatDuration } from "../../api/v1alpha1/duration.ts";
 import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
-import { jobConditions } from "./conditions.ts";
+import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";
 import type { Job, JobStatus } from "./types.ts";
 
-/** What a reconcile came to: all that the status is computed from. */
+/** The outcome of a reconcile, from which the status is computed. */
 export type JobOutcome =
   | { phase: "Pending"; reason: Reason; message: string; stalled: boolean }
   | { phase: "Suspended" }
@@ -25,22 +25,22 @@ export type JobOutcome =
   | { phase: "Succeeded"; result: TaskResult | undefined; results: JobResult[] }
   | { phase: "Failed"; reason: Reason; message: string; result: TaskResult | undefined };
 
-/** What a reconcile changes beside the outcome: fields that go, and then fields that come. */
+/** What a reconcile changes besides the outcome. `cleared` fields are removed first, then `written` ones are set. */
 export type StatusChange = {
   written?: Partial<JobStatus> | undefined;
   cleared?: readonly (keyof JobStatus)[] | undefined;
 };
 
-/** The whole status after a reconcile. Pure; `now` in ms since the epoch. */
+/** The whole status after a reconcile. `now`: ms since the epoch. */
 export function jobStatusOf(job: Job, change: StatusChange, outcome: JobOutcome, now: number): JobStatus {
-  const kept: JobStatus = { ...(job.status ?? { conditions: [] }) };
-  for (const field of change.cleared ?? []) delete kept[field];
-  const previous: JobStatus = { ...kept, ...change.written };
+  const remaining: JobStatus = { ...(job.status ?? { conditions: [] }) };
+  for (const field of change.cleared ?? []) delete remaining[field];
+  const previous: JobStatus = { ...remaining, ...change.written };
   const time = rfc3339(now);
   const { generation } = job.metadata;
   const status: JobStatus = {
     ...previous,
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    observedGeneration: generation,
     startTime: previous.startTime ?? time,
     phase: phaseOf(previous, outcome),
     ...("result" in outcome && outcome.result !== undefined ? taskFields(outcome.result) : {}),
@@ -55,10 +55,7 @@ export function jobStatusOf(job: Job, change: StatusChange, outcome: JobOutcome,
     status.completionTime = previous.completionTime ?? time;
     status.duration = formatDuration(Date.parse(status.completionTime) - Date.parse(status.startTime ?? time));
   }
-  const updates = jobConditions(job, status, outcome).map((update) => ({ ...update, observedGeneration: generation }));
-  const cleared = removeCondition(removeCondition(previous.conditions, "Reconciling"), "Stalled");
-  const stands = updates.some(({ type }) => type === "Reconciling" || type === "Stalled");
-  status.conditions = setConditions(stands ? previous.conditions : cleared, updates, time);
+  status.conditions = mergeConditions(previous.conditions, jobConditions(job, status, outcome), generation, now);
   return status;
 }
 
@@ -67,7 +64,7 @@ function phaseOf(previous: JobStatus, outcome: JobOutcome): JobPhase {
   if (outcome.phase !== "Active") return outcome.phase;
   const remote = outcome.result?.task.state;
   if (remote === "Running" || (outcome.result?.task.progressPercent ?? 0) > 0) return "Running";
-  // A status that is not known here says nothing about the phase: it is shown as it is.
+  // An unknown remote status does not change the phase.
   return previous.phase === "Running" && remote !== "Queued" ? "Running" : "Queued";
 }
 
@@ -81,4 +78,81 @@ function taskFields({ task }: TaskResult): Partial<JobStatus> {
       : { progressPercent: Math.min(100, Math.max(0, Math.round(task.progressPercent))) }),
     ...(task.eta === undefined || task.eta < 0 ? {} : { etaSeconds: Math.round(task.eta) }),
   };
+}
+
+/** The conditions for an outcome. `status` has all other fields already. */
+function jobConditions(job: Job, status: JobStatus, outcome: JobOutcome): ConditionUpdate[] {
+  return [...suspended(job, outcome), ...conditionsOf(job, status, outcome)];
+}
+
+function conditionsOf(job: Job, status: JobStatus, outcome: JobOutcome): ConditionUpdate[] {
+  switch (outcome.phase) {
+    case "Pending": {
+      const { reason, message } = outcome;
+      return outcome.stalled ? [stalledCondition({ reason, message })] : waitingConditions({ reason, message });
+    }
+    case "Suspended": {
+      const message = "spec.suspend is true: set it to false to submit the job";
+      return [{ type: "Ready", status: "False", reason: "Suspended", message }];
+    }
+    case "Submitting":
+      return waitingConditions({ reason: "Submitting", message: "The request is sent; waiting for the response" });
+    case "Halted":
+      return [stalledCondition({ reason: "SubmissionUnknown", message: outcome.message })];
+    case "Active": {
+      const { note } = outcome;
+      if (note?.stalled === true) return [stalledCondition(note)];
+      const reason: Reason = note?.reason ?? (status.phase === "Running" ? "Running" : "Queued");
+      const progress = status.progressPercent === undefined ? "" : `, ${status.progressPercent} %`;
+      const message = note?.message ?? `Task ${status.taskID} is ${status.remoteStatus ?? "submitted"}${progress}`;
+      return waitingConditions({ reason, message });
+    }
+    case "Storing":
+      return [
+        { type: "ResultsAvailable", status: "True", reason: "Available", message: availability(status) },
+        ...(outcome.stalled ? [stalledCondition(outcome)] : waitingConditions(outcome)),
+      ];
+    case "Succeeded": {
+      const stored = allStored(outcome.results);
+      const message = `${count(outcome.results)}; ${stored ? `stored at ${outcome.results[0]?.artifact?.uri}` : availability(status)}`;
+      return [
+        { type: "Complete", status: "True", reason: "Completed", message },
+        { type: "ResultsAvailable", status: "True", reason: stored ? "Stored" : "Available", message },
+        { type: "Ready", status: "True", reason: "Completed", message },
+      ];
+    }
+    case "Failed": {
+      const { reason, message } = outcome;
+      // The results expired before they were copied.
+      const lost = isTrue(job.status?.conditions, "ResultsAvailable");
+      return [
+        ...(lost ? [{ type: "ResultsAvailable", status: "False", reason: "Expired", message } as const] : []),
+        { type: "Failed", status: "True", reason, message },
+        stalledCondition({ reason, message }),
+      ];
+    }
+  }
+}
+
+/** Whether every result is in a store. */
+export function allStored(results: readonly JobResult[] | undefined): boolean {
+  return results !== undefined && results.length > 0 && results.every(({ artifact }) => artifact !== undefined);
+}
+
+const count = ({ length }: readonly JobResult[]) => `${length} result${length === 1 ? "" : "s"}`;
+const availability = ({ resultsExpireAt }: JobStatus) => `the URL expires at ${resultsExpireAt}`;
+
+function suspended(job: Job, outcome: JobOutcome): ConditionUpdate[] {
+  if (outcome.phase === "Suspended") {
+    const message = "Nothing is sent while spec.suspend is true";
+    return [{ type: "Suspended", status: "True", reason: "Suspended", message }];
+  }
+  if (job.spec.suspend && ["Submitting", "Active", "Storing"].includes(outcome.phase)) {
+    const message = "The job was submitted before; the service cannot stop it";
+    return [{ type: "Suspended", status: "False", reason: "AlreadySubmitted", message }];
+  }
+  if (!job.spec.suspend && isTrue(job.status?.conditions, "Suspended")) {
+    return [{ type: "Suspended", status: "False", reason: "Resumed", message: "spec.suspend is false" }];
+  }
+  return [];
 }

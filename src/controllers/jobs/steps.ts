@@ -1,43 +1,49 @@
+import { cut, MESSAGE_LIMIT } from "../../api/v1alpha1/conditions.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import { type Block, type Seen, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
+import { type Block, type Observation, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
-import type { Job, JobStatus, PaidRequest } from "./types.ts";
+import { type Job, type JobStatus, type PaidRequest, resubmitTokenOf } from "./types.ts";
 
-/** What a step is computed from. Pure: time comes in as a value. */
+/** What a step is computed from. `now`: ms since the epoch. */
 export type JobContext = { job: Job; now: number };
 
-/** What a reconcile leads to. Nothing of it is done here. */
+/** What a reconcile is to do. The steps are pure: `apply.ts` does it. */
 export type Step = {
-  /** Undefined: the status stays as it is. */
+  /** Undefined: the status does not change. */
   outcome?: JobOutcome;
-  /** Status fields beside those of the outcome. */
+  /** Status fields besides those of the outcome. */
   written?: Partial<JobStatus>;
-  /** Status fields that go: they were of a task that another attempt replaces. */
-  cleared?: readonly (keyof JobStatus)[];
   /** A paid request to be sent. */
   send?: PaidRequest;
-  /** The results are to be copied. */
+  /** Whether a copy of the results starts. */
   copy?: boolean;
-  /** When to look again, ms from now; undefined: when something changes. */
+  /** The job needs a poll of its task after this time, ms since the epoch. The task is polled at once. */
+  pollAfter?: number;
+  /** When to reconcile again, ms from now. Undefined: when something changes. */
   againMs?: number;
 };
 
-/** As batch/v1 Job: 10 s, doubled with each failed task, at most 6 minutes. */
+/** 10 s, doubled with each failed task, at most 6 minutes, as in batch/v1 Job. */
 const TASK_BACKOFF = { baseMs: 10_000, capMs: 6 * 60_000, jitter: 0, random: () => 0 };
 /** Between unknown submissions under Resubmit. */
 const RESUBMIT_BACKOFF = { baseMs: 1_000, capMs: 5 * 60_000, jitter: 0, random: () => 0 };
-/** How often the bytes of a long copy are shown. */
+/** Re-check interval for a job past its deadline, because a poll without a change does not wake it. */
+const LATE_POLL_MS = 2_000;
+/** How often the status shows the progress of a copy. */
 const SHOW_COPY_MS = 15_000;
-/** What blocks a copy ends with an event of its own; the end of the URLs does not. */
+/** Re-check interval for a blocked copy, because no event announces that the URLs expire. */
 const BLOCKED_COPY_MS = 5 * 60_000;
 /** Re-check interval for queued jobs, in case a wake-up is lost. The admission forgets a job after 150 s. */
 const TURN_MS = 60_000;
 
-export function stay(seen: Seen<"Resting" | "Withdrawn" | "Unreleased">, { now }: JobContext): Step {
-  return seen.kind === "Unreleased" ? {} : { againMs: Math.max(0, seen.until - now) };
+export function unchanged(
+  observation: Observation<"BackingOff" | "Withdrawn" | "Unreleased">,
+  { now }: JobContext,
+): Step {
+  return observation.kind === "Unreleased" ? {} : { againMs: Math.max(0, observation.until - now) };
 }
 
 // Before a request
@@ -46,16 +52,16 @@ export function showSuspended(): Step {
   return { outcome: { phase: "Suspended" } };
 }
 
-export function showBlock({ reason, message, stalled, againMs }: Seen<"Blocked">): Step {
+export function showBlock({ reason, message, stalled, againMs }: Observation<"Blocked">): Step {
   return { outcome: { phase: "Pending", reason, message, stalled }, ...(againMs === undefined ? {} : { againMs }) };
 }
 
-export function showAdmission({ reason, message, stalled, brief }: Seen<"NotAdmitted">): Step {
+export function showAdmission({ reason, message, stalled, brief }: Observation<"NotAdmitted">): Step {
   if (brief) return { againMs: SHOW_SENDING_AFTER_MS };
   return { outcome: { phase: "Pending", reason, message, stalled }, againMs: TURN_MS };
 }
 
-export function showPause({ until }: Seen<"TooSoon">, { job, now }: JobContext): Step {
+export function showPause({ until }: Observation<"TooSoon">, { job, now }: JobContext): Step {
   const attempt = (job.status?.submission?.attempt ?? 0) + 1;
   const message = `Attempt ${attempt} follows at ${rfc3339(until)}`;
   return {
@@ -64,13 +70,13 @@ export function showPause({ until }: Seen<"TooSoon">, { job, now }: JobContext):
   };
 }
 
-export function send({ request }: Seen<"Clear">): Step {
+export function send({ request }: Observation<"Clear">): Step {
   return { send: request, againMs: SHOW_SENDING_AFTER_MS };
 }
 
-// What became of a request
+// The outcome of a request
 
-export function showSending({ sent, since, firstAudioMs }: Seen<"UnderWay">, { now }: JobContext): Step {
+export function showSending({ sent, since, firstAudioMs }: Observation<"UnderWay">, { now }: JobContext): Step {
   const early = since + SHOW_SENDING_AFTER_MS - now;
   if (early > 0 && firstAudioMs === undefined) return { againMs: early };
   if (!sent) {
@@ -83,42 +89,52 @@ export function showSending({ sent, since, firstAudioMs }: Seen<"UnderWay">, { n
   };
 }
 
-export function track({ taskID, ...submitted }: Seen<"Accepted">, { job, now }: JobContext): Step {
+export function track({ taskID, ...submitted }: Observation<"Accepted">, { job, now }: JobContext): Step {
   return {
     outcome: { phase: "Active", result: undefined },
     written: { ...submission(job, submitted, "Accepted", now), taskID },
-    cleared: [...OF_A_TASK, "nextAttemptTime"],
   };
 }
 
-export function wait({ reason, message, stalled, until }: Seen<"NotTaken">, { now }: JobContext): Step {
+export function showNotTaken({ reason, message, stalled, until }: Observation<"NotTaken">, { now }: JobContext): Step {
   return { outcome: { phase: "Pending", reason, message, stalled }, againMs: Math.max(0, until - now) };
 }
 
-export function halt({ cause, ...submitted }: Seen<"Unknown">, { job, now }: JobContext): Step {
-  const message = `The request may have been taken and charged, and nobody can tell (${cause}): look at the service's own records, then release the job with the annotation ${ANNOTATIONS.resubmitToken}=<any new value>, or delete it`;
+/** The token that exists at the halt, such as that of a copied manifest, counts as handled: only a later one releases the job. */
+export function halt({ cause, ...submitted }: Observation<"Unknown">, { job, now }: JobContext): Step {
+  const token = resubmitTokenOf(job);
   return {
-    outcome: { phase: "Halted", message },
-    written: submission(job, submitted, "Unknown", now),
-    cleared: OF_A_TASK,
+    outcome: { phase: "Halted", message: haltMessage(job, submitted.entry.time, cause) },
+    written: {
+      ...submission(job, submitted, "Unknown", now),
+      ...(token === undefined ? {} : { lastHandledResubmitToken: token }),
+    },
   };
 }
 
-export function sendAgain({ cause, ...submitted }: Seen<"UnknownButResubmit">, { job, now }: JobContext): Step {
+/** The cause is shortened, so that the message has complete commands. `sentAt`: RFC 3339. */
+function haltMessage({ kind = "job", metadata }: Job, sentAt: string, cause: string): string {
+  const object = `${kind.toLowerCase()} -n ${metadata.namespace} ${metadata.name}`;
+  const start = `The request was sent at ${sentAt}; its outcome is unknown`;
+  const advice = `The service may have accepted and charged it: check the service's records. Send again, which may pay twice: kubectl annotate ${object} ${ANNOTATIONS.resubmitToken}="$(date +%s)" --overwrite. Give up: kubectl delete ${object}`;
+  const room = MESSAGE_LIMIT - `${start} (). ${advice}`.length;
+  return room > 1 ? `${start} (${cut(cause, room)}). ${advice}` : `${start}. ${advice}`;
+}
+
+export function sendAgain({ cause, ...submitted }: Observation<"UnknownButResubmit">, { job, now }: JobContext): Step {
   const delayMs = backoffDelay(submitted.entry.attempt, RESUBMIT_BACKOFF);
-  const message = `Attempt ${submitted.entry.attempt} may have been taken and charged (${cause}): it is sent again, as onSubmissionUnknown says`;
+  const message = `Attempt ${submitted.entry.attempt} may have been accepted and charged (${cause}): the request is sent again because onSubmissionUnknown is Resubmit`;
   return {
     outcome: { phase: "Pending", reason: "SubmissionUnknown", message, stalled: false },
     written: {
       ...submission(job, submitted, "Unknown", now),
       nextAttemptTime: rfc3339(ceilSecond(now + delayMs)),
     },
-    cleared: OF_A_TASK,
     againMs: ceilSecond(now + delayMs) - now,
   };
 }
 
-export function release({ token }: Seen<"Released">): Step {
+export function release({ token }: Observation<"Released">): Step {
   const message = `Released by the annotation ${ANNOTATIONS.resubmitToken}`;
   return {
     outcome: { phase: "Pending", reason: "Submitting", message, stalled: false },
@@ -129,15 +145,16 @@ export function release({ token }: Seen<"Released">): Step {
 
 // A task
 
-export function showProgress({ result }: Seen<"Unfinished">): Step {
-  return { outcome: { phase: "Active", result } };
+export function showProgress({ result, pollAfter }: Observation<"Unfinished">): Step {
+  const late = pollAfter === undefined ? {} : { pollAfter, againMs: LATE_POLL_MS };
+  return { outcome: { phase: "Active", result }, ...late };
 }
 
-export function showBlockedTask({ reason, message, stalled }: Seen<"Blocked">): Step {
+export function showBlockedTask({ reason, message, stalled }: Observation<"Blocked">): Step {
   return { outcome: { phase: "Active", result: undefined, note: { reason, message, stalled } } };
 }
 
-export function tryAgain({ message }: Seen<"TaskFailedRetry">, { job, now }: JobContext): Step {
+export function retryTask({ message }: Observation<"TaskFailedRetry">, { job, now }: JobContext): Step {
   const failedTasks = (job.status?.failedTasks ?? 0) + 1;
   const delayMs = backoffDelay(failedTasks, TASK_BACKOFF);
   const at = ceilSecond(now + delayMs);
@@ -149,23 +166,27 @@ export function tryAgain({ message }: Seen<"TaskFailedRetry">, { job, now }: Job
       stalled: false,
     },
     written: { failedTasks, nextAttemptTime: rfc3339(at) },
-    cleared: OF_A_TASK,
     againMs: at - now,
   };
 }
 
 // Results
 
-export function complete({ results, ...seen }: Seen<"Results"> | Seen<"Stored">, { job, now }: JobContext): Step {
-  const { result = undefined, submitted = undefined } = seen.kind === "Results" ? seen : {};
+export function complete(
+  { results, ...observation }: Observation<"Results"> | Observation<"Stored">,
+  { job, now }: JobContext,
+): Step {
+  const { result = undefined, submitted = undefined } = observation.kind === "Results" ? observation : {};
   return {
     outcome: { phase: "Succeeded", result, results },
     ...(submitted === undefined ? {} : { written: submission(job, submitted, "Accepted", now) }),
-    cleared: ["nextAttemptTime"],
   };
 }
 
-export function keep({ results, result, submitted }: Seen<"ResultsToStore">, { job, now }: JobContext): Step {
+export function storeResults(
+  { results, result, submitted }: Observation<"ResultsToStore">,
+  { job, now }: JobContext,
+): Step {
   return {
     outcome: {
       phase: "Storing",
@@ -176,46 +197,47 @@ export function keep({ results, result, submitted }: Seen<"ResultsToStore">, { j
       stalled: false,
     },
     ...(submitted === undefined ? {} : { written: submission(job, submitted, "Accepted", now) }),
-    cleared: ["nextAttemptTime"],
     againMs: 0,
   };
 }
 
 export function fail(
-  seen: Seen<"PastDeadline" | "InvalidSpec" | "Refused" | "TaskFailed" | "NoResults" | "ResultsLost">,
-  { job, now }: JobContext,
+  observation: Observation<"PastDeadline" | "InvalidSpec" | "Refused" | "TaskFailed" | "NoResults" | "ResultsLost">,
+  context: JobContext,
 ): Step {
-  const { reason, message, result } = seen;
-  const failedTasks = seen.kind === "TaskFailed" ? { failedTasks: (job.status?.failedTasks ?? 0) + 1 } : {};
-  const submitted =
-    seen.kind === "NoResults" && seen.submitted !== undefined
-      ? submission(job, seen.submitted, "Accepted", now)
-      : seen.kind === "Refused" && seen.entry !== undefined
-        ? { submission: submissionOf(seen.entry, "Refused", now) }
-        : {};
-  return {
-    outcome: { phase: "Failed", reason, message, result },
-    written: { ...submitted, ...failedTasks },
-    cleared: ["nextAttemptTime"],
-  };
+  const { reason, message, result } = observation;
+  return { outcome: { phase: "Failed", reason, message, result }, written: writtenOnFailure(observation, context) };
+}
+
+function writtenOnFailure(observation: Parameters<typeof fail>[0], { job, now }: JobContext): Partial<JobStatus> {
+  switch (observation.kind) {
+    case "TaskFailed":
+      return { failedTasks: (job.status?.failedTasks ?? 0) + 1 };
+    case "NoResults":
+      return observation.submitted === undefined ? {} : submission(job, observation.submitted, "Accepted", now);
+    case "Refused":
+      return { submission: submissionOf(observation.entry, "Refused", now) };
+    default:
+      return {};
+  }
 }
 
 // A copy
 
-export function copy(): Step {
+export function startCopy(): Step {
   return { copy: true };
 }
 
-export function showCopy({ note }: Seen<"Copying">, context: JobContext): Step {
+export function showCopy({ note }: Observation<"Copying">, context: JobContext): Step {
   return storing(context, { reason: "Storing", message: note, stalled: false }, SHOW_COPY_MS);
 }
 
-/** The copy alone is tried again: another paid request would not bring back this result. */
-export function showFailedCopy({ results, reason, message, stalled }: Seen<"CopyFailed">): Step {
+/** Only the copy is repeated: another paid request would make another result. */
+export function showFailedCopy({ results, reason, message, stalled }: Observation<"CopyFailed">): Step {
   return { outcome: { phase: "Storing", result: undefined, results, reason, message, stalled }, againMs: 0 };
 }
 
-export function showBlockedCopy({ reason, message, stalled }: Seen<"Blocked">, context: JobContext): Step {
+export function showBlockedCopy({ reason, message, stalled }: Observation<"Blocked">, context: JobContext): Step {
   return storing(context, { reason, message, stalled }, BLOCKED_COPY_MS);
 }
 
@@ -224,10 +246,7 @@ function storing({ job }: JobContext, block: Block, againMs: number): Step {
   return { outcome: { phase: "Storing", result: undefined, results, ...block }, againMs };
 }
 
-/** What a status shows of one task alone. */
-const OF_A_TASK = ["taskID", "taskType", "remoteStatus", "progressPercent", "etaSeconds", "reason"] as const;
-
-/** Status fields of a request that the service took, or may have taken. */
+/** Status fields of a request that the service accepted or may have accepted. */
 function submission(
   job: Job,
   { entry, account, firstAudioMs }: Submitted,
@@ -253,7 +272,7 @@ function submissionOf(
   return { id: entry.id, specHash: entry.specHash, attempt: entry.attempt, state, time: rfc3339(now) };
 }
 
-/** Times in a status are whole seconds: the pause must not seem to end before it does. */
+/** Times in a status are whole seconds. Rounds up, so that the time shown is never too early. */
 function ceilSecond(ms: number): number {
   return Math.ceil(ms / 1000) * 1000;
 }

@@ -1,4 +1,6 @@
+import { cut } from "../../api/v1alpha1/conditions.ts";
 import type { JobResult } from "../../api/v1alpha1/job.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { SpeechJob, SpeechJobSpec, SpeechJobStatus } from "../../api/v1alpha1/speech-job.ts";
 import type { VideoJob, VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
 import type { ArtifactWriter } from "../../artifacts/types.ts";
@@ -6,14 +8,18 @@ import type { Clock } from "../../clock.ts";
 import type { SendOptions } from "../../provider/call-options.ts";
 import type { Operation } from "../../provider/operations.ts";
 import type { AccountSession } from "../../provider/types.ts";
-import type { Work } from "../../submission/account-line.ts";
+import type { RunningRequests } from "../../submission/running.ts";
 import type { AccountHandle } from "../account/registry.ts";
+import type { StoreRegistry } from "../artifact-store/registry.ts";
 import type { ValueReader } from "../references.ts";
-import type { Kind } from "../shared.ts";
+import type { Kind, Shared } from "../shared.ts";
+import type { Copies } from "./copies.ts";
+import type { Answer } from "./submit.ts";
+import type { TaskFollower } from "./tasks.ts";
 
 export type Job = SpeechJob | VideoJob;
 
-/** What both kinds of job have in common. */
+/** The spec fields of both kinds. */
 export type JobSpec = Pick<
   SpeechJobSpec & VideoJobSpec,
   | "accountRef"
@@ -27,17 +33,17 @@ export type JobSpec = Pick<
 >;
 export type JobStatus = Omit<VideoJobStatus, "model"> & Pick<SpeechJobStatus, "firstAudioMs">;
 
-/** What a paid request gave: a task to follow, or the results themselves (none: the service was done, and gave nothing). */
+/** The response to a paid request: a task to follow, or the results. An empty list: the request succeeded without any result. */
 export type Accepted = { taskID: string } | { results: JobResult[]; firstAudioMs?: number };
 
-/** What sending a paid request works with. */
+/** What a paid request needs to be sent. */
 export type Sending = {
   session: Pick<AccountSession, "speech" | "video">;
   options: SendOptions;
   clock: Clock;
-  /** Where bytes go; undefined without `spec.output`. `type` is the file type, such as mp3. */
+  /** Opens the artifact for bytes; undefined without `spec.output`. `type`: file type, such as mp3. */
   openArtifact: ((type: string) => Promise<OpenArtifact>) | undefined;
-  /** The first audio of a stream came, that many ms after the request was sent. */
+  /** Called with the first audio of a stream. `ms`: time since the request was sent. */
   onFirstAudio: (ms: number) => void;
 };
 export type OpenArtifact = ArtifactWriter;
@@ -45,41 +51,48 @@ export type OpenArtifact = ArtifactWriter;
 /** One paid request, ready to be sent once. */
 export type PaidRequest = {
   operation: Operation;
-  /** The parameters; only their hash is kept. */
+  /** The parameters. The status stores their hash only. */
   body: unknown;
   /**
-   * @throws ServiceError what became of it is in `delivery`; anything else that is thrown after `options.beforeSend` has
-   * resolved leaves it unknown
+   * @throws ServiceError `delivery` has the outcome. After `options.beforeSend` has resolved, any other error means that the
+   * outcome is unknown
    */
   send(sending: Sending): Promise<Accepted>;
 };
 
-/** The operation that a job pays for. */
-export function paidOperation({ spec }: Job): Operation {
-  if ("imageToVideo" in spec && spec.imageToVideo !== undefined) return "submitImageToVideo";
-  if (!("model" in spec)) return "submitVideoToVideo";
-  if (spec.model === "speech-2.6-hd") return "submitSpeech";
-  return spec.stream ? "streamSpeech" : "synthesizeSpeech";
+/** Characters of a resubmit token that `status.lastHandledResubmitToken` can store. */
+const TOKEN_LIMIT = 1024;
+
+/** The annotation that releases a halted job when its value changes. A value is compared in the form that the status stores. */
+export function resubmitTokenOf({ metadata }: Job): string | undefined {
+  const token = metadata.annotations?.[ANNOTATIONS.resubmitToken];
+  return token === undefined ? undefined : cut(token, TOKEN_LIMIT);
 }
 
-/** A job as the admission of paid work knows it. */
-export function workOf(job: Job): Work {
-  const { uid = "", namespace = "" } = job.metadata;
-  return { uid, namespace, operation: paidOperation(job) };
-}
-
-/** The spec asks for something that cannot be sent. */
+/** The spec asks for a request that the service does not support. */
 export class InvalidJobError extends Error {
   override readonly name = "InvalidJobError";
 }
 
-/** What a kind of job adds to the machine that both share. */
+/** What differs between the kinds of jobs. */
 export type JobAdapter<T extends Job> = {
   kind: Kind<T>;
   /** @throws InvalidJobError | MissingReferenceError */
   prepare(job: T, account: AccountHandle, reader: ValueReader): Promise<PaidRequest>;
-  /** File type of the bytes that the answer brings, which go to `spec.output` as they come; undefined: it brings none. */
+  /** File type of the bytes that the response contains. They go to `spec.output`. Undefined: the response contains none. */
   typeOfBytes(job: T): string | undefined;
-  /** Status fields of this kind alone. */
+  /** Status fields that only this kind has. */
   extraStatus(job: T): Partial<T["status"] & object>;
+};
+
+/** What runs for the jobs of both kinds beside their reconciles. */
+export type JobWiring = { running: RunningRequests<Answer>; copies: Copies; stores: StoreRegistry };
+
+/** What every step of a reconcile of one kind works with. */
+export type JobDeps<T extends Job> = JobWiring & {
+  shared: Shared;
+  adapter: JobAdapter<T>;
+  tasks: TaskFollower;
+  /** Reconciles the job again. */
+  wake(job: T): void;
 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { speechRequest } from "../../../src/controllers/jobs/requests/speech.ts";
+import { videoModelOf, videoRequest } from "../../../src/controllers/jobs/requests/video.ts";
 import { createValueReader } from "../../../src/controllers/references.ts";
-import { speechRequest } from "../../../src/controllers/speech-job/request.ts";
-import { videoModelOf, videoRequest } from "../../../src/controllers/video-job/request.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { speechJobOf, videoJobOf } from "../../support/jobs.ts";
 import type { Change } from "../../support/manifests.ts";

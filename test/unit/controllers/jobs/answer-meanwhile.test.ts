@@ -5,8 +5,8 @@ import { createAccountRegistry } from "../../../../src/controllers/account/regis
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
+import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
 import type { Answer } from "../../../../src/controllers/jobs/submit.ts";
-import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";

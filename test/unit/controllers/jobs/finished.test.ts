@@ -5,7 +5,7 @@ import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/vide
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
-import { videoJobAdapter } from "../../../../src/controllers/video-job/adapter.ts";
+import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";

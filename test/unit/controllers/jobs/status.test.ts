@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
-import { expiryOf } from "../../../../src/controllers/jobs/expiry.ts";
+import { expiryOf } from "../../../../src/controllers/jobs/finish.ts";
 import { jobResults, resultsFrom } from "../../../../src/controllers/jobs/results.ts";
 import type { JobOutcome } from "../../../../src/controllers/jobs/status.ts";
 import type { JobStatus } from "../../../../src/controllers/jobs/types.ts";

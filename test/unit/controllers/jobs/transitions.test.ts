@@ -1,19 +1,24 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JobResult } from "../../../../src/api/v1alpha1/job.ts";
-import { decide, JOB_TABLE } from "../../../../src/controllers/jobs/machine.ts";
 import {
   deadlineOf,
   MAX_UNKNOWN,
+  type Observation,
   type Observations,
-  type Seen,
-  seenAccepted,
-  seenHalted,
-  seenTask,
-  seenUnknown,
+  observeAccepted,
+  observeHalted,
+  observeTask,
+  observeUnknown,
 } from "../../../../src/controllers/jobs/observations.ts";
-import { type JobState, type StateKind, stateOf } from "../../../../src/controllers/jobs/states.ts";
 import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
+import {
+  decide,
+  JOB_TABLE,
+  type JobState,
+  type StateKind,
+  stateOf,
+} from "../../../../src/controllers/jobs/transitions.ts";
 import type { Job, JobStatus } from "../../../../src/controllers/jobs/types.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import { START } from "../../../support/fake-clock.ts";
@@ -77,13 +82,13 @@ const entry = entryOf();
 const end = { reason: "InvalidSpec", message: "m" } as const;
 const block = { reason: "RateLimited", message: "m", stalled: false } as const;
 const account = { kind: "Account", name: "default", baseURL: "https://api.example.com" } as const;
-const examples: { [K in keyof Observations]: Seen<K> } = {
+const examples: { [K in keyof Observations]: Observation<K> } = {
   Suspended: { kind: "Suspended" },
   PastDeadline: { kind: "PastDeadline", ...end },
   Blocked: { kind: "Blocked", ...block },
   NotAdmitted: { kind: "NotAdmitted", ...block, brief: false },
   TooSoon: { kind: "TooSoon", until: START + 5_000 },
-  Resting: { kind: "Resting", until: START + 5_000 },
+  BackingOff: { kind: "BackingOff", until: START + 5_000 },
   InvalidSpec: { kind: "InvalidSpec", ...end },
   Clear: { kind: "Clear", request: { operation: "submitImageToVideo", body: {}, send: async () => ({ taskID: "t" }) } },
   UnderWay: { kind: "UnderWay", sent: true, since: START - 5_000 },
@@ -116,8 +121,8 @@ const statuses: Record<StateKind, JobStatus> = {
   Succeeded: { ...submitted(1), phase: "Succeeded" },
   Failed: { ...submitted(1), phase: "Failed" },
 };
-const rows = Object.entries(JOB_TABLE).flatMap(([state, seen]) =>
-  Object.entries(seen).map(([kind, row]) => [state as StateKind, kind as keyof Observations, row[1]] as const),
+const rows = Object.entries(JOB_TABLE).flatMap(([state, row]) =>
+  Object.entries(row).map(([kind, row]) => [state as StateKind, kind as keyof Observations, row.next] as const),
 );
 
 describe("the table of jobs", () => {
@@ -161,7 +166,7 @@ function facts(change: Change, status: JobStatus | undefined, now = START) {
 
 describe("an unknown submission", () => {
   const seen = (change: Change, attempt = 1, failedTasks = 0) =>
-    seenUnknown({ entry: entryOf({ attempt }), account }, "c", facts(change, { ...waiting, failedTasks })).kind;
+    observeUnknown({ entry: entryOf({ attempt }), account }, "c", facts(change, { ...waiting, failedTasks })).kind;
   it("halts, and is sent again under Resubmit", () => {
     expect(seen({})).toBe("Unknown");
     expect(seen({ onSubmissionUnknown: "Resubmit" })).toBe("UnknownButResubmit");
@@ -172,16 +177,16 @@ describe("an unknown submission", () => {
   });
   it("is released by a new token, unless it is suspended", () => {
     const halted = statuses.Halted;
-    expect(seenHalted(facts({}, halted), undefined).kind).toBe("Unreleased");
-    expect(seenHalted(facts({}, halted), "again")).toEqual({ kind: "Released", token: "again" });
-    expect(seenHalted(facts({ suspend: true }, halted), "again").kind).toBe("Unreleased");
-    expect(seenHalted(facts({}, { ...halted, lastHandledResubmitToken: "again" }), "again").kind).toBe("Unreleased");
+    expect(observeHalted(facts({}, halted), undefined).kind).toBe("Unreleased");
+    expect(observeHalted(facts({}, halted), "again")).toEqual({ kind: "Released", token: "again" });
+    expect(observeHalted(facts({ suspend: true }, halted), "again").kind).toBe("Unreleased");
+    expect(observeHalted(facts({}, { ...halted, lastHandledResubmitToken: "again" }), "again").kind).toBe("Unreleased");
   });
 });
 
 describe("an accepted request", () => {
-  const seen = (accepted: Parameters<typeof seenAccepted>[0], change: Change = {}) =>
-    seenAccepted(accepted, { entry, account }, videoJobOf("image", change).spec).kind;
+  const seen = (accepted: Parameters<typeof observeAccepted>[0], change: Change = {}) =>
+    observeAccepted(accepted, { entry, account }, videoJobOf("image", change).spec).kind;
   const output = { output: { storeRef: { name: "store" } } };
   it.each([
     ["a task", seen({ taskID: "t" }), "Accepted"],
@@ -196,7 +201,7 @@ describe("an accepted request", () => {
 
 describe("a job whose task runs", () => {
   const seen = (task: TaskResult | undefined, change: Change = {}, status = submitted(1), now = START) =>
-    seenTask(facts(change, status, now), "task-1", task && { result: task, at: START - 1_000 }, undefined);
+    observeTask(facts(change, status, now), "task-1", task && { result: task, at: START - 1_000 }, undefined);
 
   it.each<[string, TaskResult | undefined, Change, number, string]>([
     ["is followed before the first poll", undefined, {}, 0, "Unfinished"],
@@ -248,18 +253,27 @@ describe("a job whose task runs", () => {
     expect("reason" in observation ? `${observation.kind} ${observation.reason}` : observation.kind).toBe(expected);
   });
 
-  it.each<[string, TaskResult | undefined, number, string]>([
+  it.each<[string, TaskResult | undefined, number, string, number?]>([
     ["is followed up to its deadline", taskOf("TASK_STATUS_PROCESSING"), 59_999, "Unfinished"],
-    ["fails at its deadline", taskOf("TASK_STATUS_PROCESSING"), 60_000, "PastDeadline"],
-    ["fails at its deadline also when no poll has succeeded", undefined, 60_000, "PastDeadline"],
+    ["fails at its deadline", taskOf("TASK_STATUS_PROCESSING"), 60_000, "PastDeadline", 60_000],
+    [
+      "is followed past its deadline until a poll is newer",
+      taskOf("TASK_STATUS_PROCESSING"),
+      61_000,
+      "Unfinished",
+      59_999,
+    ],
+    ["is followed past its deadline when no poll has succeeded", undefined, 60_000, "Unfinished"],
     [
       "succeeds when the result is there, however late",
       taskOf("TASK_STATUS_SUCCEED", { videos: [video] }),
       90_000,
       "Results",
     ],
-  ])("%s", (_name, task, afterMs, expected) => {
-    expect(seen(task, { activeDeadlineSeconds: 60 }, submitted(1), START + afterMs).kind).toBe(expected);
+  ])("%s", (_name, task, afterMs, expected, polledMs = -1_000) => {
+    const late = facts({ activeDeadlineSeconds: 60 }, submitted(1), START + afterMs);
+    const polled = task && { result: task, at: START + polledMs };
+    expect(observeTask(late, "task-1", polled, undefined).kind).toBe(expected);
   });
 
   it("says what the service said, and what to do", () => {
@@ -312,7 +326,7 @@ describe("whatever the service answers", () => {
             continue;
           }
           if (state.kind !== "Tracking") break;
-          const seen = seenTask(
+          const seen = observeTask(
             facts({ backoffLimit }, job.status),
             state.taskID,
             { result: task, at: START },

@@ -1,11 +1,21 @@
-import type { SpeechJob, SpeechJobSpec } from "../../api/v1alpha1/speech-job.ts";
-import { isSharedLanguage } from "../../api/v1alpha1/speech-languages.ts";
-import { characters, pauseMarkerProblem } from "../../api/v1alpha1/speech-text.ts";
-import type { LongSpeechRequest, SpeechRequest } from "../../provider/speech/body.ts";
-import type { AccountHandle } from "../account/registry.ts";
-import { InvalidJobError, type PaidRequest } from "../jobs/types.ts";
-import type { ValueReader } from "../references.ts";
+import type { SpeechJob, SpeechJobSpec } from "../../../api/v1alpha1/speech-job.ts";
+import { isSharedLanguage } from "../../../api/v1alpha1/speech-languages.ts";
+import { characters, pauseMarkerProblem } from "../../../api/v1alpha1/speech-text.ts";
+import type { LongSpeechRequest, SpeechRequest } from "../../../provider/speech/body.ts";
+import type { AccountHandle } from "../../account/registry.ts";
+import type { ValueReader } from "../../references.ts";
+import type { Kind } from "../../shared.ts";
+import { InvalidJobError, type JobAdapter, type PaidRequest } from "../types.ts";
 import { stream, synthesize } from "./audio.ts";
+
+export function speechJobAdapter(kind: Kind<SpeechJob>): JobAdapter<SpeechJob> {
+  return {
+    kind,
+    prepare: speechRequest,
+    typeOfBytes: ({ spec }) => (spec.stream || spec.outputFormat === "hex" ? audioTypeOf(spec) : undefined),
+    extraStatus: () => ({}),
+  };
+}
 
 /** The paid request of a SpeechJob. @throws InvalidJobError | MissingReferenceError */
 export async function speechRequest(job: SpeechJob, account: AccountHandle, reader: ValueReader): Promise<PaidRequest> {
@@ -36,12 +46,12 @@ export async function speechRequest(job: SpeechJob, account: AccountHandle, read
 const SHORT_TEXT_CHARACTERS = 9_999;
 
 /** The file type of the audio; mp3 is the service's default. */
-export function audioTypeOf({ audioSetting }: SpeechJobSpec): string {
+function audioTypeOf({ audioSetting }: SpeechJobSpec): string {
   return audioSetting?.format ?? "mp3";
 }
 
 async function textOf({ spec, metadata }: SpeechJob, reader: ValueReader): Promise<string> {
-  const namespace = metadata.namespace ?? "";
+  const { namespace } = metadata;
   const { secretKeyRef, configMapKeyRef } = spec.textFrom ?? {};
   if (secretKeyRef !== undefined) return reader.secretKey(namespace, secretKeyRef);
   if (configMapKeyRef !== undefined) return reader.configMapKey(namespace, configMapKeyRef);

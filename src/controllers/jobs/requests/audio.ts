@@ -1,8 +1,8 @@
-import type { JobResult } from "../../api/v1alpha1/job.ts";
-import type { ArtifactWriter } from "../../artifacts/types.ts";
-import type { Speech } from "../../provider/types.ts";
-import { jobResults } from "../jobs/results.ts";
-import type { Accepted, Sending } from "../jobs/types.ts";
+import type { JobResult } from "../../../api/v1alpha1/job.ts";
+import type { ArtifactWriter } from "../../../artifacts/types.ts";
+import type { Speech } from "../../../provider/types.ts";
+import { jobResults } from "../results.ts";
+import type { Accepted, Sending } from "../types.ts";
 
 /**
  * One synthesis in one response: a URL is the result itself, bytes go into the store. The store is opened before the
@@ -28,8 +28,8 @@ export async function synthesize(
 }
 
 /**
- * One synthesis as a stream of chunks. Each chunk goes to the store when it arrives. When the stream fails, nothing stays
- * in the store.
+ * One synthesis as a stream of chunks. Each chunk goes to the store when it arrives. When the stream fails, everything is
+ * removed from the store.
  */
 export async function stream(
   request: Parameters<Speech["stream"]>[0],
@@ -83,7 +83,7 @@ async function stored(sending: Sending, type: string, work: Work): Promise<{ res
   }
 }
 
-/** The outcome of the request matters more than a part that the store could not remove, which is not visible. */
+/** Ignores errors: the outcome of the request matters more than a part that readers of the store do not see. */
 async function discard(writer: ArtifactWriter | undefined): Promise<void> {
   await writer?.discard().catch(() => undefined);
 }

@@ -1,5 +1,15 @@
-import type { VideoJob } from "../../api/v1alpha1/video-job.ts";
-import { InvalidJobError, type PaidRequest } from "../jobs/types.ts";
+import type { VideoJob } from "../../../api/v1alpha1/video-job.ts";
+import type { Kind } from "../../shared.ts";
+import { InvalidJobError, type JobAdapter, type PaidRequest } from "../types.ts";
+
+export function videoJobAdapter(kind: Kind<VideoJob>): JobAdapter<VideoJob> {
+  return {
+    kind,
+    prepare: videoRequest,
+    typeOfBytes: () => undefined,
+    extraStatus: (job) => ({ model: videoModelOf(job) }),
+  };
+}
 
 /** `status.model`. */
 export function videoModelOf(job: VideoJob): string {

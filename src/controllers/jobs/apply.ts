@@ -1,0 +1,89 @@
+import { FINALIZER } from "../../api/v1alpha1/meta.ts";
+import type { ReconcileContext } from "../../runtime/controller.ts";
+import { setFinalizer } from "../shared.ts";
+import { releaseSlot, withdrawUnlessAsking } from "./admission.ts";
+import { copyResults, keyOfResult } from "./copies.ts";
+import type { Observed } from "./observe.ts";
+import { submit } from "./submit.ts";
+import type { JobState, Transition } from "./transitions.ts";
+import type { Job, JobDeps, PaidRequest } from "./types.ts";
+
+/** Does what a transition asks for: starts the paid request or the copy, which run beside the reconciles, or polls the task. */
+export async function apply<T extends Job>(
+  deps: JobDeps<T>,
+  job: T,
+  { state, observed, transition }: { state: JobState; observed: Observed; transition: Transition },
+  { signal }: ReconcileContext,
+): Promise<void> {
+  withdrawUnlessAsking(deps.shared.admission, job.metadata.uid, transition);
+  if (transition.send !== undefined) startRequest(deps, job, { state, observed, request: transition.send });
+  if (transition.pollAfter !== undefined) deps.tasks.pollAfter(job, transition.pollAfter);
+  if (transition.copy === true) await startCopy(deps, job, observed, signal);
+}
+
+function startRequest<T extends Job>(
+  deps: JobDeps<T>,
+  job: T,
+  { state, observed, request }: { state: JobState; observed: Observed; request: PaidRequest },
+): void {
+  const { shared, running, adapter } = deps;
+  const { account, store } = observed;
+  if (account === undefined || state.kind !== "Waiting") throw new Error("a request needs an account and an attempt");
+  const { attempt } = state;
+  const [kind, ...name] = account.key.split("/");
+  const bound = {
+    kind: kind === "Account" ? ("Account" as const) : ("ClusterAccount" as const),
+    name: name.at(-1) ?? "",
+    baseURL: account.baseURL,
+  };
+  const target = store?.kind === "Usable" ? store.store : undefined;
+  running.begin(
+    job.metadata.uid,
+    () => deps.wake(job),
+    async (progress, signal) => {
+      const answer = await submit(shared, {
+        kind: adapter.kind,
+        job,
+        attempt,
+        account,
+        bound,
+        request,
+        openArtifact: target && ((type) => target.writer(keyOfResult(job, 0, type), { signal })),
+        onSent: progress.sent,
+        onFirstAudio: progress.firstAudio,
+        signal,
+      });
+      if (answer.kind === "NotTaken") running.backOff(job.metadata.uid, answer.retryAfterMs);
+      return answer;
+    },
+  );
+}
+
+async function startCopy<T extends Job>(
+  { shared, adapter, copies, wake }: JobDeps<T>,
+  job: T,
+  { account, store }: Observed,
+  signal: AbortSignal,
+): Promise<void> {
+  if (store?.kind !== "Usable" || account === undefined) throw new Error("a copy needs a store and an account");
+  await setFinalizer(shared, adapter.kind, job, FINALIZER, true, signal);
+  copies.begin(
+    job.metadata.uid,
+    () => wake(job),
+    (copy, ending) => copyResults(job, { store: store.store, lookup: account.resultLookup }, copy, ending),
+  );
+}
+
+/** Forgets what the status shows by now: the journal entry, the response, the slot and the end of the copy. */
+export function settle<T extends Job>(
+  { shared, running, copies }: JobDeps<T>,
+  uid: string,
+  transition: Transition,
+): void {
+  const { settled, awaitsResponse, resetsBackoff, endsCopy } = transition;
+  if (settled !== undefined) shared.journal.settle(settled.id);
+  if (awaitsResponse !== true && running.find(uid)?.answer !== undefined) running.forget(uid);
+  if (resetsBackoff === true) running.resetBackoff(uid);
+  releaseSlot(shared.admission, uid, transition);
+  if (endsCopy !== undefined) copies.forget(uid, endsCopy === "Failed");
+}

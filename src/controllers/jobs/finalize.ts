@@ -1,0 +1,86 @@
+import { FINALIZER } from "../../api/v1alpha1/meta.ts";
+import type { ReconcileContext, Result } from "../../runtime/controller.ts";
+import { keyOf } from "../../runtime/store.ts";
+import { settleGone } from "../../submission/settle.ts";
+import { setFinalizer } from "../shared.ts";
+import { abandonCopies } from "./copies.ts";
+import { announceDeleted } from "./events.ts";
+import type { Job, JobDeps } from "./types.ts";
+
+/** The unfinished jobs of one kind. Releases what this process holds for a job when the job finishes or is deleted. */
+export type LiveJobs<T extends Job> = {
+  /** The job is not finished. Stores its latest object, so that its deletion can be reported. */
+  track(job: T): void;
+  /** The job has finished. */
+  finish(job: T): void;
+  /** Forgets a deleted job that had this key, also when another job has it now. `present`: the object with the key. */
+  forgetFormer(key: string, present: T | undefined): void;
+  /** The job is being deleted. The finalizer blocks it only while its copy runs, so that a result that was paid for is stored. */
+  finalize(job: T, context: ReconcileContext): Promise<Result>;
+  /** Removes the parts of artifacts that a halted job left in the store. */
+  removeParts(job: T, context: ReconcileContext): Promise<void>;
+};
+
+export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
+  const { shared, adapter, running, copies, tasks } = deps;
+  const { admission } = shared;
+  const tracked = new Map<string, T>();
+  /** UIDs of halted jobs without parts in the store. */
+  const withoutParts = new Set<string>();
+
+  function forgetDeleted(key: string, job: T): void {
+    const { uid } = job.metadata;
+    const request = running.find(uid);
+    tasks.forget(job);
+    withoutParts.delete(uid);
+    running.resetBackoff(uid);
+    admission.withdraw(uid);
+    // The response triggers another reconcile, which continues here.
+    if (request !== undefined && request.answer === undefined) return;
+    admission.release(uid, { charged: job.status?.submission !== undefined || request?.sent === true });
+    if (tracked.delete(key)) announceDeleted(shared, job, request?.answer);
+    running.forget(uid);
+  }
+
+  return {
+    track: (job) => void tracked.set(keyOf(job), job),
+    finish(job) {
+      const { uid } = job.metadata;
+      tasks.forget(job);
+      tracked.delete(keyOf(job));
+      running.resetBackoff(uid);
+      // The response to the last status write was lost: the step that settles the request did not run.
+      if (running.find(uid)?.answer !== undefined) running.forget(uid);
+      admission.release(uid, { charged: true });
+    },
+    forgetFormer(key, present) {
+      const former = tracked.get(key);
+      if (former !== undefined && former.metadata.uid !== present?.metadata.uid) forgetDeleted(key, former);
+      if (former !== undefined && running.find(former.metadata.uid) !== undefined) return;
+      const uid = present?.metadata.deletionTimestamp === undefined ? present?.metadata.uid : undefined;
+      settleGone(shared, { kind: adapter.kind.resource.kind, key }, uid);
+    },
+    async finalize(job, { signal, log }) {
+      const { uid, finalizers = [] } = job.metadata;
+      const copy = copies.find(uid);
+      const held = finalizers.includes(FINALIZER);
+      if (held && copy !== undefined && copy.end === undefined) return undefined;
+      forgetDeleted(keyOf(job), job);
+      if (!held) return undefined;
+      if (copy?.end?.kind === "Stored") {
+        const uris = copy.end.results.flatMap(({ artifact }) => artifact?.uri ?? []).join(", ");
+        shared.recorder.event(job, "Normal", "Stored", "Delete", `The results are stored at ${uris}`);
+      } else await abandonCopies(job, deps.stores, undefined, { signal, log });
+      copies.forget(uid, false);
+      await setFinalizer(shared, adapter.kind, job, FINALIZER, false, signal);
+      return undefined;
+    },
+    async removeParts(job, context) {
+      const { uid } = job.metadata;
+      if (job.status?.phase !== "Halted") return void withoutParts.delete(uid);
+      const type = adapter.typeOfBytes(job);
+      if (type === undefined || withoutParts.has(uid) || running.find(uid) !== undefined) return;
+      if (await abandonCopies(job, deps.stores, type, context)) withoutParts.add(uid);
+    },
+  };
+}

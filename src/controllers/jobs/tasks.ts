@@ -1,0 +1,58 @@
+import type { AccountHandle, Resolved } from "../account/registry.ts";
+import type { Shared } from "../shared.ts";
+import { workOf } from "./admission.ts";
+import type { Job } from "./types.ts";
+
+/** Keeps the tasks of unfinished jobs polled, each by the account that it was submitted with. */
+export type TaskFollower = {
+  /** Polls the job's task until `forget`, and keeps its slot. Idempotent. */
+  follow(job: Job, taskID: string): Promise<void>;
+  pollNow(job: Job): void;
+  /** Polls the task now, once per `time` (ms since the epoch): later polls follow at the pace of the account. */
+  pollAfter(job: Job, time: number): void;
+  forget(job: Job): void;
+};
+
+export function createTaskFollower(shared: Pick<Shared, "accounts" | "admission" | "clock">): TaskFollower {
+  /** By UID of the job. */
+  const followed = new Map<string, { account: AccountHandle; taskID: string; polledFor?: number }>();
+
+  function forget({ metadata: { uid } }: Job): void {
+    const task = followed.get(uid);
+    task?.account.tasks.forget(task.taskID);
+    followed.delete(uid);
+  }
+
+  return {
+    forget,
+    async follow(job, taskID) {
+      const { uid } = job.metadata;
+      const { account: bound, submitTime } = job.status ?? {};
+      const resolved = await accountOfTask(shared, job);
+      if (resolved.kind !== "Usable") return;
+      const { account } = resolved;
+      if (bound !== undefined && bound.baseURL !== account.baseURL) return forget(job);
+      shared.admission.running(account.key, workOf(job));
+      const task = followed.get(uid);
+      if (task?.account === account && task.taskID === taskID) return;
+      forget(job);
+      followed.set(uid, { account, taskID });
+      account.tasks.follow(taskID, submitTime === undefined ? shared.clock.now() : Date.parse(submitTime));
+    },
+    pollNow({ metadata: { uid } }) {
+      const task = followed.get(uid);
+      task?.account.tasks.pollNow(task.taskID);
+    },
+    pollAfter({ metadata: { uid } }, time) {
+      const task = followed.get(uid);
+      if (task === undefined || task.polledFor === time) return;
+      task.polledFor = time;
+      task.account.tasks.pollNow(task.taskID);
+    },
+  };
+}
+
+/** The account that the task was submitted with, whatever `spec.accountRef` means by now: another account does not know the task. */
+export async function accountOfTask({ accounts }: Pick<Shared, "accounts">, job: Job): Promise<Resolved> {
+  return accounts.resolve(job.status?.account ?? job.spec.accountRef, job.metadata.namespace);
+}

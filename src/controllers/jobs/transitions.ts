@@ -1,0 +1,159 @@
+import type { JournalEntry } from "../../submission/journal.ts";
+import type { Observation, ObservationKind, ObservationsIn } from "./observations.ts";
+import * as steps from "./steps.ts";
+import type { JobStatus } from "./types.ts";
+
+/** The state of a job. It derives from the status, the journal and the requests under way in this process. */
+export type JobState =
+  /** Nothing is sent, or everything that was sent ended without a result. `attempt`: the next one, counted from 1. */
+  | { kind: "Waiting"; attempt: number }
+  /** A paid request is under way, or its outcome is not in the status yet. */
+  | { kind: "Sending"; entry: JournalEntry | undefined }
+  /** The outcome of the request is unknown. A user decides what happens next. */
+  | { kind: "Halted" }
+  /** The service has accepted a task. */
+  | { kind: "Tracking"; taskID: string }
+  /** The task has succeeded. The results are copied to the store. */
+  | { kind: "Storing" }
+  | { kind: "Succeeded" }
+  | { kind: "Failed" };
+
+export type StateKind = JobState["kind"];
+
+/** @param entry the journal entry whose outcome is not in the status yet @param sending a request is under way in this process */
+export function stateOf(status: JobStatus | undefined, entry: JournalEntry | undefined, sending: boolean): JobState {
+  const { phase, submission, taskID } = status ?? {};
+  if (phase === "Succeeded" || phase === "Failed") return { kind: phase };
+  if (sending || entry !== undefined) return { kind: "Sending", entry };
+  if (phase === "Halted" || phase === "Storing") return { kind: phase };
+  // A task belongs to the submission that was accepted last. A later attempt replaces it.
+  if (taskID !== undefined && submission?.state === "Accepted") return { kind: "Tracking", taskID };
+  return { kind: "Waiting", attempt: (submission?.attempt ?? 0) + 1 };
+}
+
+/** What a transition changes besides the step's own result. Each field is optional data of a row. */
+type Effects = {
+  /** The job asks for a slot, or uses the one that it has. In all other rows it withdraws an unused one. */
+  asksForSlot?: boolean;
+  /** The job has no request or task in flight any more. `Charged`: it can have cost something. */
+  releasesSlot?: "Charged" | "Uncharged";
+  /** The observation precedes the response: a response that arrived meanwhile is not forgotten. */
+  awaitsResponse?: boolean;
+  /** The next backoff starts from the beginning. */
+  resetsBackoff?: boolean;
+  /** The copy has ended. `Failed`: the next one starts after a backoff. */
+  endsCopy?: "Done" | "Failed";
+  /** Status fields that are removed. */
+  cleared?: readonly (keyof JobStatus)[];
+};
+
+type Row<O extends ObservationKind> = Effects & {
+  step(observation: Observation<O>, context: steps.JobContext): steps.Step;
+  next: StateKind;
+  /** The journal entry whose outcome the status shows after this step. */
+  settles?(observation: Observation<O>): JournalEntry | undefined;
+};
+
+/** A step with everything that its row adds. */
+export type Transition = steps.Step & Effects & { next: StateKind; settled?: JournalEntry | undefined };
+
+/** Status fields that describe a single task. */
+const TASK_FIELDS = ["taskID", "taskType", "remoteStatus", "progressPercent", "etaSeconds", "reason"] as const;
+const PAUSE = ["nextAttemptTime"] as const;
+
+const settles = ({ entry }: { entry: JournalEntry | undefined }) => entry;
+const settlesDelivery = ({ submitted }: { submitted?: { entry: JournalEntry } | undefined }) => submitted?.entry;
+
+const suspended = { step: steps.showSuspended, releasesSlot: "Uncharged" } as const;
+const succeeds = { step: steps.complete, next: "Succeeded", cleared: PAUSE } as const;
+const fails = { step: steps.fail, next: "Failed", cleared: PAUSE } as const;
+const delivered = { settles: settlesDelivery, releasesSlot: "Charged", resetsBackoff: true } as const;
+
+/**
+ * The life of a job of either kind: in a state, an observation leads to a step and to the next state. `steps.ts` defines the
+ * steps, `observations.ts` the observations. The table guarantees:
+ * - Only `Waiting` with `Clear` sends a paid request. Each request has an attempt number of its own.
+ * - `Sending` returns to `Waiting` only when the request surely had no effect, or for `UnknownButResubmit`, which `spec` asks for.
+ * - A task that succeeded never leads to another request: a job with a failed copy stays in `Storing`.
+ * - `Succeeded` and `Failed` have no rows: a job never leaves them.
+ */
+export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in ObservationsIn[S]]: Row<O> } } = {
+  Waiting: {
+    Suspended: { ...suspended, next: "Waiting" },
+    PastDeadline: { ...fails, releasesSlot: "Charged" },
+    Blocked: { step: steps.showBlock, next: "Waiting" },
+    NotAdmitted: { step: steps.showAdmission, next: "Waiting", asksForSlot: true },
+    TooSoon: { step: steps.showPause, next: "Waiting" },
+    BackingOff: { step: steps.unchanged, next: "Waiting" },
+    InvalidSpec: { ...fails, releasesSlot: "Uncharged" },
+    Clear: { step: steps.send, next: "Sending", asksForSlot: true, awaitsResponse: true },
+  },
+  Sending: {
+    UnderWay: { step: steps.showSending, next: "Sending", awaitsResponse: true },
+    Accepted: {
+      step: steps.track,
+      next: "Tracking",
+      settles,
+      resetsBackoff: true,
+      cleared: [...TASK_FIELDS, ...PAUSE],
+    },
+    Results: { ...succeeds, ...delivered },
+    ResultsToStore: { step: steps.storeResults, next: "Storing", ...delivered, cleared: PAUSE },
+    NoResults: { ...fails, settles: settlesDelivery, releasesSlot: "Charged" },
+    NotTaken: { step: steps.showNotTaken, next: "Waiting", settles, releasesSlot: "Uncharged" },
+    Withdrawn: { step: steps.unchanged, next: "Waiting", releasesSlot: "Uncharged" },
+    Refused: { ...fails, settles, releasesSlot: "Uncharged" },
+    Unknown: { step: steps.halt, next: "Halted", settles, releasesSlot: "Charged", cleared: TASK_FIELDS },
+    UnknownButResubmit: {
+      step: steps.sendAgain,
+      next: "Waiting",
+      settles,
+      releasesSlot: "Charged",
+      cleared: TASK_FIELDS,
+    },
+  },
+  Halted: {
+    Unreleased: { step: steps.unchanged, next: "Halted" },
+    Released: { step: steps.release, next: "Waiting" },
+  },
+  Tracking: {
+    Blocked: { step: steps.showBlockedTask, next: "Tracking" },
+    Unfinished: { step: steps.showProgress, next: "Tracking" },
+    Results: { ...succeeds, ...delivered },
+    ResultsToStore: { step: steps.storeResults, next: "Storing", ...delivered, cleared: PAUSE },
+    NoResults: { ...fails, releasesSlot: "Charged" },
+    TaskFailed: { ...fails, releasesSlot: "Charged" },
+    TaskFailedRetry: { step: steps.retryTask, next: "Waiting", releasesSlot: "Charged", cleared: TASK_FIELDS },
+    PastDeadline: { ...fails, releasesSlot: "Charged" },
+  },
+  Storing: {
+    Blocked: { step: steps.showBlockedCopy, next: "Storing" },
+    BackingOff: { step: steps.unchanged, next: "Storing" },
+    NotCopying: { step: steps.startCopy, next: "Storing" },
+    Copying: { step: steps.showCopy, next: "Storing" },
+    Stored: { ...succeeds, endsCopy: "Done" },
+    CopyFailed: { step: steps.showFailedCopy, next: "Storing", endsCopy: "Failed" },
+    ResultsLost: { ...fails, endsCopy: "Done" },
+  },
+  Succeeded: {},
+  Failed: {},
+};
+
+/** The transition for an observation. @throws Error for a pair without a row, which is a bug of Mooring */
+export function decide(state: JobState, observation: Observation, context: steps.JobContext): Transition {
+  const rows: { readonly [O in ObservationKind]?: Row<O> } = JOB_TABLE[state.kind];
+  const transition = transitionOf(rows, observation, context);
+  if (transition === undefined) throw new Error(`the job table has no row for ${state.kind} and ${observation.kind}`);
+  return transition;
+}
+
+function transitionOf<O extends ObservationKind>(
+  rows: { readonly [P in ObservationKind]?: Row<P> },
+  observation: Observation<O>,
+  context: steps.JobContext,
+): Transition | undefined {
+  const row: Row<O> | undefined = rows[observation.kind];
+  if (row === undefined) return undefined;
+  const { step, settles, ...effects } = row;
+  return { ...effects, ...step(observation, context), settled: settles?.(observation) };
+}

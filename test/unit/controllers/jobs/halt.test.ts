@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { getCondition, MESSAGE_LIMIT } from "../../../../src/api/v1alpha1/conditions.ts";
+import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
+import { observeHalted, observeUnknown } from "../../../../src/controllers/jobs/observations.ts";
+import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
+import { decide, stateOf } from "../../../../src/controllers/jobs/transitions.ts";
+import { type JobStatus, resubmitTokenOf } from "../../../../src/controllers/jobs/types.ts";
+import { START } from "../../../support/fake-clock.ts";
+import { entryOf, videoJobOf } from "../../../support/jobs.ts";
+
+const account = { kind: "Account", name: "default", baseURL: "https://api.example.com" } as const;
+
+function jobWith(token: string | undefined, metadata: Partial<VideoJob["metadata"]> = {}): VideoJob {
+  const job = videoJobOf("image");
+  const annotations = token === undefined ? {} : { "mooring.dev/resubmit-token": token };
+  return { ...job, metadata: { ...job.metadata, annotations, ...metadata } };
+}
+
+/** The status after a request of the job whose outcome is unknown. */
+function halted(job: VideoJob, cause = "the connection was lost"): JobStatus {
+  const entry = entryOf();
+  const facts = { job, spec: job.spec, status: job.status, now: START };
+  const observation = observeUnknown({ entry, account }, cause, facts);
+  const { outcome, ...change } = decide(stateOf(job.status, entry, false), observation, { job, now: START });
+  if (outcome === undefined) throw new Error("a halt has an outcome");
+  return jobStatusOf(job, change, outcome, START);
+}
+
+function observedWith(token: string | undefined, status: JobStatus) {
+  const job = jobWith(token);
+  return observeHalted({ job, spec: job.spec, status, now: START }, resubmitTokenOf(job));
+}
+
+describe("given a manifest with a resubmit token, when the outcome of its request is unknown", () => {
+  it("the job stays halted: the token was there before the halt", () => {
+    const status = halted(jobWith("copied"));
+    expect(status).toMatchObject({ phase: "Halted", lastHandledResubmitToken: "copied" });
+    expect(observedWith("copied", status).kind).toBe("Unreleased");
+  });
+
+  it("a new value releases it", () => {
+    expect(observedWith("new", halted(jobWith("copied")))).toEqual({ kind: "Released", token: "new" });
+    expect(observedWith("first", halted(jobWith(undefined)))).toEqual({ kind: "Released", token: "first" });
+  });
+
+  it("a token that is longer than a status can store does not release it either", () => {
+    const long = "t".repeat(2_000);
+    const status = halted(jobWith(long));
+    expect(status.lastHandledResubmitToken).toHaveLength(1_024);
+    expect(observedWith(long, status).kind).toBe("Unreleased");
+  });
+});
+
+describe("the message of a halted job", () => {
+  const messageOf = (status: JobStatus) => getCondition(status.conditions, "Stalled")?.message ?? "";
+
+  it("says when the request was sent, what may have happened, and has a command for each option", () => {
+    const message = messageOf(halted(jobWith(undefined)));
+    expect(message).toContain("sent at 2026-03-01T00:00:00Z");
+    expect(message).toContain("(the connection was lost)");
+    expect(message).toContain("may have accepted and charged it");
+    expect(message).toContain("may pay twice");
+    expect(message).toContain(
+      'kubectl annotate videojob -n team sea mooring.dev/resubmit-token="$(date +%s)" --overwrite',
+    );
+    expect(message).toMatch(/kubectl delete videojob -n team sea$/);
+  });
+
+  it("has complete commands, however long the cause and the names are", () => {
+    const name = "n".repeat(253);
+    const namespace = "s".repeat(63);
+    const message = messageOf(halted(jobWith(undefined, { name, namespace }), "x".repeat(5_000)));
+    expect(message.length).toBeLessThanOrEqual(MESSAGE_LIMIT);
+    expect(message).toContain(`kubectl annotate videojob -n ${namespace} ${name} mooring.dev/resubmit-token=`);
+    expect(message.endsWith(`kubectl delete videojob -n ${namespace} ${name}`)).toBe(true);
+  });
+});
