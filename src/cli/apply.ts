@@ -17,7 +17,7 @@ const RETRY_MS = 1_000;
 
 type Flags = { filename: string; kubeconfig?: string; timeout: string };
 
-/** `mooring apply`: what the chart's Job runs after an install, when the kinds are there. */
+/** `mooring apply`: run by the chart's Job after an install. */
 export function registerApplyCommand(program: Command): void {
   program
     .command("apply")

@@ -135,7 +135,7 @@ function elsewhere(id: string, object: GpuEndpoint | undefined): string {
   return `endpoint ${id}: GpuEndpoint ${namespace}/${name} already has it: not written; import it with --namespace ${namespace}`;
 }
 
-/** The objects that may stand for endpoints; of the namespace alone where no more may be seen. */
+/** The objects that may own endpoints; only those of the namespace if the user may not list others. */
 async function clusterEndpoints({ kube, namespace }: OpenCluster): Promise<GpuEndpoint[]> {
   return listPatiently<GpuEndpoint>(kube, gpuEndpointResource).catch((error: unknown) => {
     if (!isForbidden(error)) throw error;

@@ -52,7 +52,7 @@ async function run(flags: Flags): Promise<number> {
     const { session } = await openAccount(flags, process.env, cluster.open);
     try {
       const records = await session.endpoints.list(flags.keyword ?? "", new AbortController().signal);
-      // After the service: an object is there before its endpoint, so what was made meanwhile is no orphan. Objects of all
+      // After the service: an object exists before its endpoint, so an endpoint created meanwhile is no orphan. Objects of all
       // namespaces, or endpoints of other teams would look like orphans.
       const objects = await listPatiently<GpuEndpoint>(kube, gpuEndpointResource);
       const { uid = "" } = (await kube.get(namespaceResource, { name: "kube-system" })).metadata;

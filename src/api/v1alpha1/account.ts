@@ -198,7 +198,7 @@ const namespacesSchema = z
   })
   .describe("Label selector of the namespaces that may use the account. Default: all.");
 
-/** Only of a ClusterAccount: whoever may open private networks to tenants administers the cluster. */
+/** Only for a ClusterAccount: only a cluster administrator may open private networks to tenants. */
 const resultsSchema = z
   .object({
     allowedPrivateNetworks: listOf(
