@@ -2,7 +2,7 @@ import { Document, Scalar } from "yaml";
 import { KINDS } from "../src/api/v1alpha1/kinds.ts";
 import { GROUP } from "../src/api/v1alpha1/meta.ts";
 
-/** The ConfigMap that makes Argo CD use `lua` for each kind. */
+/** The ConfigMap with which Argo CD uses `lua` as the health check of each kind. */
 export function healthConfigMap(lua: string): string {
   const document = new Document({
     apiVersion: "v1",

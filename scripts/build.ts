@@ -1,7 +1,7 @@
 /**
- * Bundles src/main.ts and every dependency into dist/mooring.mjs and the files beside it, which run with nothing but Node,
- * and lists the dependencies in dist/sbom.cdx.json. What is imported on demand is in files of its own: Node parses it only
- * then.
+ * Bundles src/main.ts and every dependency into dist/mooring.mjs and the files beside it, which need only Node, and lists
+ * the dependencies in dist/sbom.cdx.json. Modules that are imported on demand are in files of their own, so that Node
+ * parses them only when they are needed.
  */
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { build } from "esbuild";

@@ -1,4 +1,4 @@
-/** `npm run docs`: writes the pages that are made from the source. */
+/** `npm run docs`: writes the pages that are generated from the source. */
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { generatedPages } from "./pages.ts";

@@ -10,7 +10,7 @@ import { parseReasons, reasonsPage } from "./reasons.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string) => readFile(root + path, "utf8");
 
-/** The pages and examples that are made, wholly or in part, from the source: path from the root, and text as it should be. */
+/** Pages and examples that are generated from the source, completely or in part: path from the root, and expected text. */
 export async function generatedPages(): Promise<Map<string, string>> {
   return new Map([
     ["examples/gitops/argo-cd/argocd-cm.yaml", healthConfigMap(await read("examples/gitops/argo-cd/health.lua"))],

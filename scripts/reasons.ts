@@ -35,11 +35,11 @@ export function reasonsPage(reasons: readonly DocumentedReason[]): string {
     return [`## ${section}`, "", "| reason | meaning |", "|---|---|", ...lines, ""].join("\n");
   });
   return [
-    "<!-- Made from src/api/v1alpha1/reasons.ts by `npm run docs`; do not edit. -->",
+    "<!-- Generated from src/api/v1alpha1/reasons.ts by `npm run docs`; do not edit. -->",
     "# Reasons",
     "",
-    "Every condition of every object carries one of these words as its `reason`. The list is closed: alerts and scripts may",
-    "rely on it. The `message` beside it names the field, the value and what to do.",
+    "The `reason` of every condition is one of these words. The list is closed, so alerts and scripts may rely on it. The",
+    "`message` of the condition names the field, the value and what to do.",
     "",
     "```sh",
     "kubectl get gpuep,speech,video,acct -A -o wide",

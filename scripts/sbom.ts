@@ -3,13 +3,13 @@ import { join } from "node:path";
 
 type Package = { name: string; version: string; license?: string };
 
-/** The folder of the package that a bundled file belongs to; undefined for our own files. */
+/** The folder of the package that a bundled file belongs to; undefined for files of Mooring. */
 export function packageFolder(path: string): string | undefined {
   return /^(.*\bnode_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
 }
 
 /**
- * A CycloneDX 1.6 bill of materials of what a bundle holds, the same for the same files: no times, no serial number.
+ * A CycloneDX 1.6 bill of materials of a bundle. The same files give the same text: it has no times and no serial number.
  * @param inputs paths of the bundled files, from the project's root
  */
 export async function billOfMaterials(root: string, inputs: readonly string[]): Promise<object> {

@@ -24,10 +24,13 @@ const KEY_VARIABLE = "MOORING_API_KEY";
 
 export function addClusterOptions(
   command: Command,
-  namespaceHelp = "the namespace; default that of the kubeconfig's context",
+  namespaceHelp = "the namespace; default: the namespace of the kubeconfig's context",
 ): Command {
   return command
-    .option("--kubeconfig <path>", "the cluster; default KUBECONFIG, ~/.kube/config, or the pod's service account")
+    .option(
+      "--kubeconfig <path>",
+      "path of the kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
+    )
     .option("-n, --namespace <name>", namespaceHelp);
 }
 
@@ -37,13 +40,13 @@ export function addAccountOptions(command: Command): Command {
     .addOption(
       new Option(
         "--account <name>",
-        "Account of the namespace; default: Account default, else ClusterAccount default",
+        "Account in the namespace; default: Account default, else ClusterAccount default",
       ).conflicts(["clusterAccount", "baseUrl"]),
     )
-    .addOption(new Option("--cluster-account <name>", "ClusterAccount to use").conflicts(["baseUrl"]))
+    .addOption(new Option("--cluster-account <name>", "ClusterAccount, instead of an Account").conflicts(["baseUrl"]))
     .option(
       "--base-url <url>",
-      `the service itself instead of an account in the cluster; the key comes from $${KEY_VARIABLE} or --api-key-file`,
+      `base URL of the service, instead of an account in the cluster; the key comes from $${KEY_VARIABLE} or --api-key-file`,
     )
     .option("--api-key-file <path>", "file with the API key, for --base-url");
 }
@@ -53,7 +56,7 @@ export function addGenerationOption(command: Command): Command {
   return command.addOption(
     new Option(
       "--generation <name>",
-      "which generation of the service is read; default: what the account says",
+      "generation of the service's list and read operations; default: that of the account",
     ).choices(endpointGenerations),
   );
 }

@@ -17,14 +17,17 @@ const RETRY_MS = 1_000;
 
 type Flags = { filename: string; kubeconfig?: string; timeout: string };
 
-/** `mooring apply`: what the chart's Job runs after an install, when the kinds are there. */
+/** `mooring apply`: run by the chart's Job after an install. */
 export function registerApplyCommand(program: Command): void {
   program
     .command("apply")
-    .description("make or update objects of Mooring's kinds, as soon as the API server serves these kinds")
+    .description("create or update objects of Mooring's kinds, as soon as the API server serves these kinds")
     .requiredOption("-f, --filename <file>", "YAML file with the objects")
-    .option("--kubeconfig <path>", "path of the kubeconfig; default KUBECONFIG, ~/.kube/config, or the pod's own")
-    .option("--timeout <duration>", "how long to wait for the kinds, as 30s or 5m", "60s")
+    .option(
+      "--kubeconfig <path>",
+      "path of the kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
+    )
+    .option("--timeout <duration>", "how long to wait for the kinds, such as 30s or 5m", "60s")
     .action(async ({ filename, kubeconfig, timeout }: Flags) => {
       const objects = parseObjects(await readFile(filename, "utf8"), filename);
       const end = deadlineSignal(parseDuration(timeout));

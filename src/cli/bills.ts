@@ -27,23 +27,26 @@ type Flags = AccountFlags &
 const DEFAULT_DAYS = 30;
 const MONEY = ["AMOUNT", "VOUCHER", "PAID", "BILLS"];
 
-/** `mooring bills`: what a BillReport says, at once and in a terminal. */
+/** `mooring bills`: the content of a BillReport, printed at once. */
 export function registerBillsCommand(program: Command): void {
   const command = program.command("bills").description("show what the service bills, by product, category and API key");
   addAccountOptions(command)
     .addOption(new Option("--cycle <cycle>", "what one bill covers").choices(billCycles).default("Day"))
     .addOption(
-      new Option("--last-days <days>", `days up to the end, the last one included; default ${DEFAULT_DAYS}`)
+      new Option(
+        "--last-days <days>",
+        `number of days up to the end of the period, including the last one; default ${DEFAULT_DAYS}`,
+      )
         .argParser(days)
         .conflicts("startTime"),
     )
-    .option("--start-time <time>", "when the period begins, RFC 3339 or a day; not before 2026-01-01 00:00")
-    .option("--end-time <time>", "when the period ends, RFC 3339 or a day, itself outside; default now")
+    .option("--start-time <time>", "start of the period, RFC 3339 or a day; not before 2026-01-01 00:00")
+    .option("--end-time <time>", "end of the period (exclusive), RFC 3339 or a day; default: now")
     .option("--category <name>", "only bills of this category, such as llm, gen_api or web_search")
-    .option("--product-name <name>", "only bills whose product name matches this, as the service matches")
-    .option("--time-zone <zone>", "the clock of the bills; default: the account's billing.timeZone, else UTC")
+    .option("--product-name <name>", "only bills whose product name matches this; the service decides what matches")
+    .option("--time-zone <zone>", "time zone of the bills; default: the account's billing.timeZone, else UTC")
     .addOption(
-      new Option("-o, --output <format>", "table, csv (a line for each bill) or json (bills and tables)")
+      new Option("-o, --output <format>", "table, csv (one line per bill) or json (bills and tables)")
         .choices(["table", "csv", "json"])
         .default("table"),
     )

@@ -35,16 +35,21 @@ type Flags = {
 export function registerCleanupCommand(program: Command): void {
   program
     .command("cleanup")
-    .description("take Mooring's finalizers off, so that objects can be deleted without an operator; calls no service")
-    .option("--kubeconfig <path>", "path of the kubeconfig; default KUBECONFIG, ~/.kube/config, or the pod's own")
+    .description(
+      "remove Mooring's finalizers, so that objects can be deleted without an operator; sends nothing to the service",
+    )
+    .option(
+      "--kubeconfig <path>",
+      "path of the kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
+    )
     .option(
       "--leader-election-namespace <name>",
-      "where the operator's lease and journal live; default as the operator",
+      "namespace of the operator's lease and journal; default: as for the operator",
     )
-    .option("--watch-namespaces <list>", "only these namespaces, separated by commas; default all", "")
-    .option("--stop-deployment <name>", "scale this Deployment beside the lease to 0 first")
-    .option("--timeout <duration>", "how long a running operator may take to end, as 30s or 5m", "60s")
-    .option("--dry-run", "only print what would be done, whether or not an operator runs", false)
+    .option("--watch-namespaces <list>", "comma-separated namespaces; default: all", "")
+    .option("--stop-deployment <name>", "first scale this Deployment, in the namespace of the lease, to 0")
+    .option("--timeout <duration>", "how long to wait for a running operator to stop, such as 30s or 5m", "60s")
+    .option("--dry-run", "only print what the command would do, even while an operator runs", false)
     .action(async (flags: Flags) => {
       const kube = createKubeClient(await loadCredentials({ kubeconfig: flags.kubeconfig, env: process.env }));
       try {

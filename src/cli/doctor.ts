@@ -6,15 +6,13 @@ import { checkAccounts, checkKinds, checkRights, checkServer, type Finding } fro
 import { oneLine } from "./import/yaml.ts";
 
 const HELP = `
-One line for each check: ok, warn or bad, and what to do. Accounts are asked for their limits, which costs nothing; nothing
-is changed. Exit codes: 0 nothing is bad; 1 something is.`;
+Prints one line per check: ok, warn or bad, and what to do. Requests the limits of each account, which costs nothing.
+Changes nothing. Exit codes: 0 no check is bad; 1 a check is bad.`;
 
 /** `mooring doctor`: whether Mooring can work here. */
 export function registerDoctorCommand(program: Command): void {
-  const command = program
-    .command("doctor")
-    .description("check the cluster, the kinds, the accounts and the rights of whoever runs this");
-  addClusterOptions(command, "look at this namespace alone; default all")
+  const command = program.command("doctor").description("check the cluster, the kinds, the accounts and your rights");
+  addClusterOptions(command, "check only this namespace; default: all")
     .addHelpText("after", HELP)
     .action(async (flags: ClusterFlags) => {
       process.exitCode = await run(flags);

@@ -32,27 +32,30 @@ type Flags = AccountFlags & {
 const NOT_WRITTEN = 3;
 
 const EXIT_CODES = `
-Exit codes: 0 every endpoint is written; 1 it failed, and the last line says why; ${NOT_WRITTEN} every endpoint is written
-but those that no GpuEndpoint can stand for, each with a line that says why.`;
+Exit codes: 0 every endpoint is written; 1 the command failed, the last line says why; ${NOT_WRITTEN} every endpoint is written
+except those that no GpuEndpoint can represent, each with a line that says why.`;
 
 /** `mooring import`: writes a manifest for every endpoint that an account has. */
 export function registerImportCommand(program: Command): void {
   const command = program
     .command("import")
-    .description("write a manifest for each endpoint that exists at the service; changes nothing there");
+    .description("write a manifest for each existing endpoint of an account; changes nothing at the service");
   addGenerationOption(addAccountOptions(command))
-    .option("--keyword <text>", "only endpoints that the service finds by this")
+    .option("--keyword <text>", "only endpoints that the service finds by this keyword")
     .option("--endpoint-id <id>", "only this endpoint; may be repeated", append, [])
     .option("--out <dir>", "directory for one file per object, or - for standard output", "-")
-    .option("--force", "overwrite files that exist")
+    .option("--force", "overwrite existing files")
     .addOption(
-      new Option("--env <how>", "values of the environment: in a Secret beside, inline, or left at the service")
+      new Option(
+        "--env <how>",
+        "where environment values go: into a separate Secret, inline, or nowhere (they stay at the service)",
+      )
         .choices(envModes)
         .default("secret"),
     )
     .addOption(policy("--management-policy <policy>", ["Observe", "Full"], "Observe"))
     .addOption(policy("--deletion-policy <policy>", ["Retain", "ScaleToZero", "Delete"], "Retain"))
-    .option("--include-managed", "also endpoints that a GpuEndpoint of the cluster stands for already")
+    .option("--include-managed", "also endpoints that a GpuEndpoint of the cluster is already bound to")
     .addHelpText("after", EXIT_CODES)
     .action(async (flags: Flags) => {
       process.exitCode = await run(flags);
@@ -61,7 +64,7 @@ export function registerImportCommand(program: Command): void {
 
 function policy(flags: string, choices: string[], fallback: string): Option {
   const field = flags.startsWith("--management") ? "managementPolicy" : "deletionPolicy";
-  return new Option(flags, `spec.${field} of what is written`).choices(choices).default(fallback);
+  return new Option(flags, `spec.${field} of the manifests`).choices(choices).default(fallback);
 }
 
 async function run(flags: Flags): Promise<number> {
@@ -112,7 +115,7 @@ async function run(flags: Flags): Promise<number> {
 const BLIND =
   "no cluster is asked, so a manifest may be a second GpuEndpoint of an endpoint; the operator stalls it (AlreadyBound)";
 
-/** The object that stands for each endpoint: one that is bound to it, else one that is to adopt it. */
+/** The object of each endpoint: the one that is bound to it, else one that is to adopt it. */
 function byEndpointID(objects: readonly GpuEndpoint[]): Map<string, GpuEndpoint> {
   const found = new Map<string, GpuEndpoint>();
   for (const object of objects) {
@@ -129,10 +132,10 @@ function isElsewhere(object: GpuEndpoint | undefined, namespace: string | undefi
 
 function elsewhere(id: string, object: GpuEndpoint | undefined): string {
   const { namespace, name } = object?.metadata ?? {};
-  return `endpoint ${id}: GpuEndpoint ${namespace}/${name} stands for it: not written; import it with --namespace ${namespace}`;
+  return `endpoint ${id}: GpuEndpoint ${namespace}/${name} already has it: not written; import it with --namespace ${namespace}`;
 }
 
-/** The objects that may stand for endpoints; of the namespace alone where no more may be seen. */
+/** The objects that may own endpoints; only those of the namespace if the user may not list others. */
 async function clusterEndpoints({ kube, namespace }: OpenCluster): Promise<GpuEndpoint[]> {
   return listPatiently<GpuEndpoint>(kube, gpuEndpointResource).catch((error: unknown) => {
     if (!isForbidden(error)) throw error;

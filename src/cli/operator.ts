@@ -25,28 +25,29 @@ export const JOURNAL_NAME = "mooring-journal";
 export const LEASE_NAME = "mooring-operator";
 
 const HELP: Record<keyof OperatorConfig, string> = {
-  kubeconfig: "path of the kubeconfig; default KUBECONFIG, ~/.kube/config, or the pod's service account",
-  metricsBindAddress: "where /metrics is served, [HOST]:PORT; 0 is off (default :8080)",
+  kubeconfig: "path of the kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
+  metricsBindAddress: "address of /metrics, [HOST]:PORT; 0 turns it off (default :8080)",
   metricsAuth:
-    "who may read /metrics: none is everybody; token-review asks the API server about each bearer token (default none)",
-  healthProbeBindAddress: "where /healthz and /readyz are served, [HOST]:PORT; 0 is off (default :8081)",
-  leaderElect: "run only while holding the lease, for several replicas (default false)",
+    "who may read /metrics: none lets everyone; token-review checks each bearer token with the API server (default none)",
+  healthProbeBindAddress: "address of /healthz and /readyz, [HOST]:PORT; 0 turns them off (default :8081)",
+  leaderElect: "work only while holding the lease; needed for several replicas (default false)",
   leaderElectionNamespace:
-    "namespace of the lease and the journal; default the pod's, else the kubeconfig context's, else default",
-  watchNamespaces: "comma-separated namespaces to watch; default all",
-  maxConcurrentReconciles: "objects of a kind that are worked on at once, 1-1000 (default 64)",
+    "namespace of the lease and the journal; default: that of the pod, else of the kubeconfig's context, else default",
+  watchNamespaces: "comma-separated namespaces to watch; default: all",
+  maxConcurrentReconciles: "objects of a kind that are reconciled at once, 1-1000 (default 64)",
   logLevel: "trace, debug, info, warn, error or fatal (default info)",
   logFormat: "json or pretty (default json)",
   allowPrivateNetworks:
-    "let namespaced Accounts, ArtifactStores and copies of results use private addresses, for development or a store in the cluster (default false)",
-  artifactRoot:
-    "folder, of a mounted volume, under which ArtifactStores with spec.volume keep their files; default none",
+    "allow private addresses for namespaced Accounts, ArtifactStores and result URLs; for development or a store in the cluster (default false)",
+  artifactRoot: "folder of a mounted volume that holds the files of ArtifactStores with spec.volume; default: none",
 };
 const SWITCHES: readonly string[] = ["leaderElect", "allowPrivateNetworks"];
 
 /** `mooring operator`: controller-runtime's customary flags, each with an environment variable. */
 export function registerOperatorCommand(program: Command): void {
-  const command = program.command("operator").description("watch the cluster and keep the remote service as it says");
+  const command = program
+    .command("operator")
+    .description("run the operator: watch the cluster and reconcile the remote service");
   for (const setting of Object.keys(operatorConfigSchema.shape)) {
     const help = HELP[setting as keyof OperatorConfig];
     const argument = SWITCHES.includes(setting) ? "[boolean]" : "<value>";

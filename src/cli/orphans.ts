@@ -21,24 +21,24 @@ type Flags = AccountFlags & { keyword?: string; output: (typeof FORMATS)[number]
 
 const FOUND = 3;
 const HELP = `
-Nothing is changed or deleted. GENERATED is yes where the app name has the form that Mooring gives: an operator made the
-endpoint, of this cluster or of another one that uses the same account.
+Changes and deletes nothing. GENERATED is yes if the app name has the form that Mooring generates: an operator of this
+cluster, or of another one that uses the same account, created the endpoint.
 
-Exit codes: 0 the list is complete; 1 it failed, and the last line says why; ${FOUND} with --exit-code, there are some.`;
+Exit codes: 0 the list is complete; 1 the command failed, the last line says why; ${FOUND} with --exit-code, there are orphans.`;
 
-/** `mooring orphans`: lists what an account has and no GpuEndpoint of the cluster stands for. */
+/** `mooring orphans`: lists the endpoints of an account that no GpuEndpoint of the cluster is bound to. */
 export function registerOrphansCommand(program: Command): void {
   const command = program
     .command("orphans")
-    .description("list the endpoints of an account that no GpuEndpoint of the cluster stands for");
+    .description("list orphaned endpoints: endpoints of an account that no GpuEndpoint of the cluster is bound to");
   addGenerationOption(addAccountOptions(command))
-    .option("--keyword <text>", "only endpoints that the service finds by this")
+    .option("--keyword <text>", "only endpoints that the service finds by this keyword")
     .addOption(
-      new Option("-o, --output <format>", "table, json, yaml, or name: one id a line")
+      new Option("-o, --output <format>", "table, json, yaml, or name (one ID per line)")
         .choices(FORMATS)
         .default("table"),
     )
-    .option("--exit-code", `end with ${FOUND} when there are some`)
+    .option("--exit-code", `exit with ${FOUND} if there are orphans`)
     .addHelpText("after", HELP)
     .action(async (flags: Flags) => {
       process.exitCode = await run(flags);
@@ -52,7 +52,7 @@ async function run(flags: Flags): Promise<number> {
     const { session } = await openAccount(flags, process.env, cluster.open);
     try {
       const records = await session.endpoints.list(flags.keyword ?? "", new AbortController().signal);
-      // After the service: an object is there before its endpoint, so what was made meanwhile is no orphan. Objects of all
+      // After the service: an object exists before its endpoint, so an endpoint created meanwhile is no orphan. Objects of all
       // namespaces, or endpoints of other teams would look like orphans.
       const objects = await listPatiently<GpuEndpoint>(kube, gpuEndpointResource);
       const { uid = "" } = (await kube.get(namespaceResource, { name: "kube-system" })).metadata;

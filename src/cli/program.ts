@@ -15,7 +15,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command("mooring")
     .description("Serverless GPU endpoints, speech and video of a remote service, as Kubernetes objects")
     .version(packageJson.version)
-    .showHelpAfterError("(--help shows what there is)");
+    .showHelpAfterError("(--help lists commands and flags)");
   registerOperatorCommand(program);
   registerCrdsCommand(program);
   registerApplyCommand(program);

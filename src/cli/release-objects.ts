@@ -60,7 +60,7 @@ async function* listAll(
   } while (next !== undefined);
 }
 
-/** Other finalizers stay, and a change meanwhile is a conflict, after which the object is read anew. */
+/** Other finalizers stay. A change meanwhile is a conflict, after which the object is read again. */
 async function release(kube: KubeClient, resource: Resource, object: KubeObject, signal: AbortSignal): Promise<void> {
   const { name, namespace, resourceVersion, finalizers = [] } = object.metadata;
   const rest = finalizers.filter((one) => one !== FINALIZER);

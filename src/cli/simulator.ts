@@ -5,11 +5,11 @@ import { type Assumptions, assumptions } from "../simulator/assumptions.ts";
 
 type Flags = { port: number; host: string; apiKey?: string; seed: number; timeScale?: number; config?: string };
 
-/** `mooring simulator`: the remote service, for trying things out and for tests. */
+/** `mooring simulator`: the remote service as an HTTP server, for trials and tests. */
 export function registerSimulatorCommand(program: Command): void {
   program
     .command("simulator")
-    .description("run the remote service as a simulation")
+    .description("run a simulator of the remote service")
     .addOption(
       new Option("--port <port>", "port to listen on, 0 for any free one")
         .env("MOORING_PORT")
@@ -18,10 +18,7 @@ export function registerSimulatorCommand(program: Command): void {
     )
     .addOption(new Option("--host <address>", "address to listen on").env("MOORING_HOST").default("127.0.0.1"))
     .addOption(
-      new Option(
-        "--api-key <key>",
-        "the API key that is valid, or several separated by commas (default: simulator-key)",
-      ).env("MOORING_API_KEY"),
+      new Option("--api-key <key>", "comma-separated valid API keys (default: simulator-key)").env("MOORING_API_KEY"),
     )
     .addOption(
       new Option("--seed <number>", "seed of identifiers, durations and faults")
@@ -30,14 +27,18 @@ export function registerSimulatorCommand(program: Command): void {
         .argParser(integer(0, 0xffff_ffff)),
     )
     .addOption(
-      new Option("--time-scale <factor>", "multiplies every time of the service: 0.1 is ten times as fast (default: 1)")
+      new Option(
+        "--time-scale <factor>",
+        "factor for every duration of the service: 0.1 is ten times as fast (default: 1)",
+      )
         .env("MOORING_TIME_SCALE")
         .argParser(factor),
     )
     .addOption(
-      new Option("--config <file>", "YAML file with what the interface does not show (names as in GET /__config)").env(
-        "MOORING_CONFIG",
-      ),
+      new Option(
+        "--config <file>",
+        "YAML file with the behaviors that the interface leaves open (names as in GET /__config)",
+      ).env("MOORING_CONFIG"),
     )
     .action(async (flags: Flags, command: Command) => {
       try {

@@ -2,7 +2,7 @@ import { rfc3339 } from "../clock.ts";
 import { canRunWorkers, type KnownEndpoints, looksGenerated } from "../controllers/gpu-endpoint/orphans.ts";
 import type { EndpointRecord } from "../provider/endpoints/endpoint-record.ts";
 
-/** An endpoint of the account that no object of the cluster stands for. */
+/** An endpoint of the account that no object of the cluster is bound to. */
 export type UnclaimedEndpoint = {
   id: string;
   name: string;

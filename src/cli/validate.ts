@@ -9,13 +9,13 @@ import { oneLine } from "./import/yaml.ts";
 const MANIFEST = /\.(ya?ml|json)$/;
 
 const HELP = `
-Objects of other kinds are passed over. Exit codes: 0 all are good; 1 something is wrong, one line each on standard output.`;
+Skips objects of other kinds. Exit codes: 0 no problem; 1 there are problems, one per line on standard output.`;
 
 /** `mooring validate`: checks manifests by the rules of the CRDs, without a cluster. */
 export function registerValidateCommand(program: Command): void {
   program
     .command("validate")
-    .description("check manifests without a cluster, by the rules that the API server applies")
+    .description("check manifests by the rules that the API server applies, without a cluster")
     .argument("<file...>", "YAML or JSON files, directories of them, or - for standard input")
     .addHelpText("after", HELP)
     .action(async (files: string[]) => {

@@ -187,7 +187,7 @@ describe.sequential("an endpoint that one GpuEndpoint is bound to", () => {
     expect(applied).toMatchObject({ code: 0, stderr: "" });
     await waitForCondition(b, "GpuEndpoint", "imported", "Synced");
     const elsewhere = await tools(a).mooring("import", ...account, ...select, "--out", join(folder, "none"));
-    expect(elsewhere.stderr).toContain(`GpuEndpoint ${b.namespace}/imported stands for it: not written`);
+    expect(elsewhere.stderr).toContain(`GpuEndpoint ${b.namespace}/imported already has it: not written`);
     expect(elsewhere.stderr).toContain("0 written");
     // Without the cluster, no object of it is known.
     const blind = ["--base-url", b.simulator.url, "--api-key-file", key];

@@ -6,7 +6,7 @@ import { commonStatus, PENDING_STATUS } from "./meta.ts";
 const budgetStatusSchema = z.object({
   keyID: text(255, "API key identifier.", 0),
   keyName: text(255, "API key name.", 0).optional(),
-  type: text(64, "Unlimited, One-time or Recurring, as the service says.", 0),
+  type: text(64, "Unlimited, One-time or Recurring, as the service reports.", 0),
   limit: yuanStatus("Limit.").optional(),
   used: yuanStatus("Used.").optional(),
   remaining: yuanStatus("Remaining; negative when overdrawn.").optional(),
@@ -21,15 +21,15 @@ export const accountStatusSchema = z
     limits: accountLimitsSchema.optional(),
     endpoints: z
       .object({
-        total: int(0, "Endpoints the account shows.").optional(),
+        total: int(0, "All endpoints of the account.").optional(),
         managed: int(0, "Endpoints bound to a GpuEndpoint.").optional(),
-        orphaned: int(0, "Endpoints made by this operator whose GpuEndpoint is gone.").optional(),
+        orphaned: int(0, "Endpoints that an operator created and whose GpuEndpoint is gone.").optional(),
       })
-      .describe("How many endpoints there are.")
+      .describe("Number of endpoints.")
       .optional(),
     tasks: z
-      .object({ inFlight: int(0, "Remote tasks in flight.").optional() })
-      .describe("How many remote tasks there are.")
+      .object({ inFlight: int(0, "Remote tasks in progress.").optional() })
+      .describe("Number of remote tasks.")
       .optional(),
     budgets: listOf(budgetStatusSchema, 100, "Key budgets of the member.").optional(),
     spend: z
@@ -39,8 +39,8 @@ export const accountStatusSchema = z
         month: yuanStatus("This calendar month.").optional(),
         asOf: time("When the bills were read.").optional(),
       })
-      .describe("What was spent by all keys of the account, vouchers included, by the bills and in billing.timeZone.")
+      .describe("Cost of all keys of the account by the bills, including vouchers, in billing.timeZone.")
       .optional(),
   })
   .default(PENDING_STATUS)
-  .describe("Whether the account works and what it spends.");
+  .describe("State and spending of the account.");

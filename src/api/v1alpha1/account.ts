@@ -40,10 +40,10 @@ const requestsPerMinute = z.number().positive().describe("Requests a minute, abo
 const rateLimitSchema = z
   .object({
     requestsPerSecond: z.number().positive().default(10).describe("Requests a second, above 0. Default 10."),
-    burst: int(1, "Requests that may go at once, 1 or more. Default 20.").default(20),
+    burst: int(1, "Requests that may be sent at once, 1 or more. Default 20.").default(20),
   })
   .prefault({})
-  .describe("How fast the account may be called, by everything together.");
+  .describe("Rate limit for all requests of the account together.");
 
 /** The generations of the interface in which endpoints are listed and read. */
 export const endpointGenerations = ["Current", "Earlier"] as const;
@@ -52,7 +52,7 @@ const deleteOperationSchema = ruled(
   z.object({
     method: z.enum(["DELETE", "POST", "PUT", "PATCH"]).describe("HTTP method."),
     path: absolutePath(
-      "Path; {id} stands for the endpoint's identifier unless idField is set.",
+      "Path. {id} is replaced by the endpoint's identifier, unless idField is set.",
       "deleteOperation.path",
     ),
     idField: matching(
@@ -69,16 +69,18 @@ const deleteOperationSchema = ruled(
       holds: ({ path, idField }) => path.includes("{id}") !== (idField !== undefined),
     },
   ],
-).describe("How the service deletes an endpoint, which the interface does not document. Default: not at all.");
+).describe(
+  "How to delete an endpoint. The service documents no such operation. Default: none, so that endpoints cannot be deleted.",
+);
 
 const endpointsSchema = z
   .object({
     generation: z
       .enum(endpointGenerations)
       .default("Current")
-      .describe("Which generation of the list and read operations is used. Default Current."),
+      .describe("Generation of the list and read operations. Default Current."),
     pageSize: int(1, "Endpoints a page, 1 to 1000. Default 100.", 1000).default(100),
-    syncInterval: duration("How often all endpoints are read. Default 60s.").default("60s"),
+    syncInterval: duration("Interval between two reads of all endpoints. Default 60s.").default("60s"),
     deleteOperation: deleteOperationSchema.optional(),
   })
   .prefault({})
@@ -87,16 +89,18 @@ const endpointsSchema = z
 const budgetSchema = ruled(
   z.object({
     memberID: text(255, "The sub-user account whose key budgets are read.").optional(),
-    keyID: text(255, "The API key whose budget counts; needs memberID. Default: every key of the member.").optional(),
-    minRemaining: yuan("Budget that must be left for new paid work; needs memberID.").optional(),
+    keyID: text(255, "The API key whose budget counts; needs memberID. Default: all keys of the member.").optional(),
+    minRemaining: yuan("Remaining budget that new paid work requires; needs memberID.").optional(),
     reservePerTask: yuan(
-      "What a task is counted with while it is in flight, under action HoldNew. Default: the most that a task of its kind was seen to cost; until one was seen, tasks go one at a time.",
+      "Amount reserved for each task in progress, with action HoldNew. Default: the highest cost seen of a task of its kind. Until a cost is seen, tasks run one at a time.",
     ).optional(),
-    monthlyLimit: yuan("What a calendar month may cost, by the bills.").optional(),
+    monthlyLimit: yuan("Most that a calendar month may cost, by the bills.").optional(),
     action: z
       .enum(["Warn", "HoldNew"])
       .default("Warn")
-      .describe("When the budget is exceeded: Warn only says so, HoldNew makes new paid work wait. Default Warn."),
+      .describe(
+        "What to do when the budget is exceeded: Warn only sets the condition BudgetExceeded. HoldNew also lets new paid work wait. Default Warn.",
+      ),
   }),
   [
     {
@@ -107,31 +111,31 @@ const budgetSchema = ruled(
         budget.memberID !== undefined || (budget.keyID === undefined && budget.minRemaining === undefined),
     },
   ],
-).describe("When new paid work has to wait.");
+).describe("When new paid work must wait.");
 
 const commonAccountSpec = {
   baseURL: matching(
     "^https?://[^\\s/@?#]+(/[^\\s@?#]*)?$",
     2048,
-    "Address of the service; the paths of the operations are put after it.",
+    "Base URL of the service. The paths of the operations are appended.",
     "baseURL must be http(s)://host[:port][/path] without user, query or fragment: the key goes into apiKeySecretRef",
   ),
-  requestTimeout: duration(
-    "How long one request may take; streams have an inactivity timeout instead. Default 60s.",
-  ).default("60s"),
+  requestTimeout: duration("Timeout of one request. Streams have an inactivity timeout instead. Default 60s.").default(
+    "60s",
+  ),
   paths: pathsSchema
     .describe(
-      "Other paths for operations, by name. The service names models in its paths, so a newer model is a path. Default: those of the interface.",
+      "Paths that replace the default paths of operations, by operation name. The service names models in its paths, so a newer model is another path.",
     )
     .optional(),
   rateLimit: rateLimitSchema,
   operations: listOf(
     z.object({ operation: z.enum(operationNames).describe("Name of the operation."), requestsPerMinute }),
     operationNames.length,
-    "Limits of single operations, under the rate limit of the account.",
+    "Rate limits of single operations, in addition to rateLimit.",
     "operation",
   ).optional(),
-  maxConcurrentTasks: int(1, "Remote tasks in flight at most. Default: no limit.").optional(),
+  maxConcurrentTasks: int(1, "Most remote tasks in progress. Default: no limit.").optional(),
   endpoints: endpointsSchema,
   speech: z
     .object({
@@ -142,28 +146,28 @@ const commonAccountSpec = {
       ).default(50_000),
     })
     .prefault({})
-    .describe("What the account may synthesize."),
+    .describe("Limits of speech synthesis."),
   budget: budgetSchema.optional(),
   billing: z
     .object({
-      interval: duration("How often bills and budgets are read. Default 1h.").default("1h"),
+      interval: duration("Interval between two reads of bills and budgets. Default 1h.").default("1h"),
       timeZone: matching(
         "^(UTC|[+-](0[0-9]|1[0-4]):[0-5][0-9]|[A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2})$",
         64,
-        "The clock by which the service's days, weeks, months and its first bill (2026-01-01 00:00) begin, which the service does not tell: UTC, a name such as Asia/Shanghai, or an offset such as +08:00. Default UTC.",
+        "Time zone of the service's days, weeks and months and of its first bill (2026-01-01 00:00), which the service does not document: UTC, a name such as Asia/Shanghai, or an offset such as +08:00. Default UTC.",
         "billing.timeZone must be UTC, a name such as Asia/Shanghai, or an offset such as +08:00",
       ).default("UTC"),
       settleTime: duration(
-        "How long after its end the bills of a period may still change. What is older is asked for once. Default 24h.",
+        "How long after the end of a period its bills may still change. Older bills are read once. Default 24h.",
       ).default("24h"),
     })
     .prefault({})
-    .describe("How spending is followed."),
+    .describe("How bills are read."),
 };
 
 export const accountSpecSchema = z
   .object({ ...commonAccountSpec, apiKeySecretRef: secretKeyRefSchema.describe("The API key, in this namespace.") })
-  .describe("The service, its key and what may be spent.");
+  .describe("The service, its API key, limits and budget.");
 export type AccountSpec = z.output<typeof accountSpecSchema>;
 
 const expressionSchema = ruled(
@@ -192,18 +196,18 @@ const namespacesSchema = z
       .optional(),
     matchExpressions: listOf(expressionSchema, 32, "Conditions on the labels of a namespace.").optional(),
   })
-  .describe("Which namespaces may use the account, by label selector. Default: all.");
+  .describe("Label selector of the namespaces that may use the account. Default: all.");
 
-/** Only of a ClusterAccount: whoever may open private networks to tenants administers the cluster. */
+/** Only for a ClusterAccount: only a cluster administrator may open private networks to tenants. */
 const resultsSchema = z
   .object({
     allowedPrivateNetworks: listOf(
       cidr("A network in CIDR notation.", "results.allowedPrivateNetworks"),
       32,
-      "Private networks that results may be copied from, redirects included, such as 10.20.0.0/16. Public addresses need no entry; the host of baseURL does. Default: none.",
+      "Private networks that results may be copied from, including redirects, such as 10.20.0.0/16. Public addresses need no entry. A private host of baseURL needs one. Default: none.",
     ).optional(),
   })
-  .describe("Where results may be copied from.");
+  .describe("Sources that results may be copied from.");
 
 export const clusterAccountSpecSchema = z
   .object({
@@ -218,7 +222,7 @@ export const clusterAccountSpecSchema = z
     allowedNamespaces: namespacesSchema.optional(),
     results: resultsSchema.optional(),
   })
-  .describe("The service, its key, who may use it and what may be spent.");
+  .describe("The service, its API key, allowed namespaces, limits and budget.");
 export type ClusterAccountSpec = z.output<typeof clusterAccountSpecSchema>;
 
 export type AccountStatus = z.output<typeof accountStatusSchema>;

@@ -26,7 +26,7 @@ const s3Schema = z
     ),
     prefix: relativePrefix("Path inside the bucket that every key starts with.", "prefix").optional(),
     forcePathStyle: flag(
-      "True: the bucket is in the path (http://host/bucket/key), as most self-hosted services want it. Default false: it is in the host name.",
+      "True: the bucket is in the path (http://host/bucket/key), which most self-hosted services need. Default false: it is in the host name.",
     ).default(false),
     credentialsSecretRef: z
       .object({ name: objectName("Name of the Secret.") })
@@ -35,18 +35,18 @@ const s3Schema = z
       )
       .optional(),
   })
-  .describe("A bucket of Amazon S3 or of a service that speaks its protocol.");
+  .describe("A bucket of Amazon S3 or of a service that supports its protocol.");
 
 const volumeSchema = z
   .object({
     path: matching(
       "^[A-Za-z0-9][-A-Za-z0-9_.]*(/[A-Za-z0-9][-A-Za-z0-9_.]*)*$",
       512,
-      "Folder under the operator's --artifact-root; it is made when it is missing.",
+      "Folder under the operator's --artifact-root. The operator creates a missing folder.",
       "path must be relative without '..', each part of letters, digits, '-', '_' and '.' with a letter or digit first, for example results/2026",
     ),
   })
-  .describe("A folder of the volume that is mounted into the operator.");
+  .describe("A folder on the volume of the operator.");
 
 export const artifactStoreSpecSchema = ruled(z.object({ s3: s3Schema.optional(), volume: volumeSchema.optional() }), [
   {
@@ -54,16 +54,16 @@ export const artifactStoreSpecSchema = ruled(z.object({ s3: s3Schema.optional(),
     message: "an ArtifactStore needs exactly one of s3 and volume: set one, remove the other",
     holds: ({ s3, volume }) => (s3 === undefined) !== (volume === undefined),
   },
-]).describe("Where results are kept.");
+]).describe("Destination of result copies.");
 export type ArtifactStoreSpec = z.output<typeof artifactStoreSpecSchema>;
 
 export const artifactStoreStatusSchema = z
   .object({
     ...commonStatus,
-    location: text(4096, "Where artifacts go: s3://BUCKET/PREFIX, or file:// and the folder.", 0).optional(),
+    location: text(4096, "Location of the copies: s3://BUCKET/PREFIX, or file:// and the folder.", 0).optional(),
   })
   .default(PENDING_STATUS)
-  .describe("Whether the store works: a small object is written, read back and removed.");
+  .describe("Whether the store works. The operator writes, reads and removes a small object.");
 export type ArtifactStoreStatus = z.output<typeof artifactStoreStatusSchema>;
 
 export type ArtifactStore = NamespacedObject<ArtifactStoreSpec, ArtifactStoreStatus>;

@@ -31,34 +31,32 @@ const exportSchema = z
     configMap: z
       .object({
         name: objectName(
-          "Name of the ConfigMap, in the namespace of this object; it is made, and goes with this object.",
+          "Name of the ConfigMap, in the namespace of this object; the operator creates it, and it is deleted with this object.",
         ),
         format,
       })
       .describe("The ConfigMap to write; 1 MiB at most."),
   })
-  .describe("Where the bills are written to, within the cluster.");
+  .describe("Destination of the bills in the cluster.");
 
 export const billReportSpecSchema = ruled(
   z.object({
     accountRef: accountRefSchema.optional(),
     cycle: z.enum(billCycles).default("Day").describe("What one bill covers: a Day, a Week or a Month. Default Day."),
-    startTime: moment(
-      "When the period begins, not before 2026-01-01 00:00 by the account's billing.timeZone.",
-    ).optional(),
+    startTime: moment("Start of the period, not before 2026-01-01 00:00 in the account's billing.timeZone.").optional(),
     lastDays: int(
       1,
-      "Days that the period covers, its last day included: 1 is the last day alone. Days before 2026 are left out. 1 to 3660.",
+      "Days that the period covers, including its last day: 1 is only the last day. Days before 2026 are left out. 1 to 3660.",
       3660,
     ).optional(),
-    endTime: moment("When the period ends; what happens at this very moment is outside it. Default: now.").optional(),
+    endTime: moment("End of the period, exclusive. Default: now.").optional(),
     category: text(255, "Only bills of this category, such as llm, gen_api or web_search. Default: all.").optional(),
     productName: text(
       255,
-      "Only bills whose product name matches this, as the service matches. Default: all.",
+      "Only bills whose product name matches this. The service decides what matches. Default: all.",
     ).optional(),
     refreshInterval: duration(
-      "How often the bills are read again, until the period is over and they are final. Default 1h.",
+      "Interval between two reads of the bills, until the period is over and they are final. Default 1h.",
     ).default("1h"),
     exportTo: exportSchema.optional(),
     output: outputSchema
@@ -97,7 +95,7 @@ export const billReportSpecSchema = ruled(
       holds: (spec) => spec.exportTo === undefined || spec.output === undefined,
     },
   ],
-).describe("Which bills are reported, and where to.");
+).describe("Bills to report, and their destination.");
 export type BillReportSpec = z.output<typeof billReportSpecSchema>;
 
 const sums = {
@@ -106,7 +104,7 @@ const sums = {
   paid: yuanStatus("Paid in cash."),
 };
 const rowSums = { ...sums, records: int(0, "Bills.") };
-const top = (what: string) => `The ${TOP_ROWS} ${what} that cost most.`;
+const top = (what: string) => `The ${TOP_ROWS} most expensive ${what}.`;
 
 export const billReportStatusSchema = z
   .object({
@@ -114,7 +112,7 @@ export const billReportStatusSchema = z
     account: boundAccountSchema.optional(),
     period: z
       .object({ startTime: time("Start of the period."), endTime: time("End of the period.") })
-      .describe("The period that the bills below are of.")
+      .describe("Period of the bills below.")
       .optional(),
     totals: z.object(sums).describe("Sums over all bills of the period.").optional(),
     byProduct: listOf(
@@ -138,24 +136,22 @@ export const billReportStatusSchema = z
       top("API keys"),
     ).optional(),
     records: int(0, "Bills of the period.").optional(),
-    unreadable: int(0, "Bills among them with an amount that is no integer, which the sums lack.").optional(),
+    unreadable: int(0, "Bills whose amount is not an integer. The sums do not include them.").optional(),
     asOf: time("When the bills were read.").optional(),
-    final: flag(
-      "True when the period was over and its bills settled as they were read: they are not read again.",
-    ).optional(),
+    final: flag("True: the period is over and its bills are final. They are not read again.").optional(),
     export: z
       .object({
         configMap: text(253, "Name of the ConfigMap.", 0).optional(),
-        uri: text(4096, "Where the file is in the ArtifactStore.", 0).optional(),
+        uri: text(4096, "Location of the file in the ArtifactStore.", 0).optional(),
         sha256: text(64, "SHA-256 of the file in the ArtifactStore, in hex.", 0).optional(),
         format: z.enum(billFormats).describe("CSV or JSON."),
         bytes: z.int().min(0).describe("Size of the file."),
       })
-      .describe("What was last written.")
+      .describe("The last export.")
       .optional(),
   })
   .default(PENDING_STATUS)
-  .describe("What the period costs.");
+  .describe("Cost of the period.");
 export type BillReportStatus = z.output<typeof billReportStatusSchema>;
 
 export type BillReport = NamespacedObject<BillReportSpec, BillReportStatus>;

@@ -3,31 +3,31 @@ import type { Reason } from "./reasons.ts";
 
 /** The condition types of all kinds. */
 export const CONDITIONS = {
-  /** Every kind: the object is as its spec says (an endpoint serves, a job is complete, an account can be used). */
+  /** Every kind: the object matches its spec (an endpoint serves, a job is complete, an account can be used). */
   Ready: "Ready",
-  /** Every kind, present only while True: work is under way (kstatus: in progress). */
+  /** Every kind, present only while True: work is in progress (kstatus: InProgress). */
   Reconciling: "Reconciling",
-  /** Every kind, present only while True: a person must act (kstatus: failed). */
+  /** Every kind, present only while True: the user must act, or the job failed (kstatus: Failed). */
   Stalled: "Stalled",
-  /** GpuEndpoint: the remote equals the spec. */
+  /** GpuEndpoint: the remote endpoint matches the spec. */
   Synced: "Synced",
   /** GpuEndpoint: suspended, and no worker runs. */
   Stopped: "Stopped",
-  /** Jobs: waiting, because of `spec.suspend`. */
+  /** Jobs: waits because of `spec.suspend`. */
   Suspended: "Suspended",
-  /** Jobs: finished well. */
+  /** Jobs: succeeded. */
   Complete: "Complete",
-  /** Jobs: finished badly; comes with Stalled=True and Ready=False. */
+  /** Jobs: failed. Comes with Stalled=True and Ready=False. */
   Failed: "Failed",
   /** Jobs: the results can be fetched, from their URLs or from the store. */
   ResultsAvailable: "ResultsAvailable",
-  /** Accounts: the service takes the key. */
+  /** Accounts: the service accepts the key. */
   Authenticated: "Authenticated",
-  /** Accounts: the service answers. */
+  /** Accounts: the service responds. */
   Reachable: "Reachable",
-  /** Accounts: less is left than `spec.budget` asks for. */
+  /** Accounts: the budget of `spec.budget` is exceeded. */
   BudgetExceeded: "BudgetExceeded",
-  /** BillReport: the bills are written where the spec wants them. */
+  /** BillReport: the bills are written to the destination in the spec. */
   Exported: "Exported",
 } as const;
 export type ConditionType = keyof typeof CONDITIONS;
@@ -40,17 +40,17 @@ export type ConditionUpdate = {
   observedGeneration?: number | undefined;
 };
 
-/** Characters of a message that are kept. */
+/** Longest message, in characters. */
 export const MESSAGE_LIMIT = 1024;
 
 type Conditions = readonly Condition[] | undefined;
 
 /**
- * The conditions with one set. Pure; `now` is RFC 3339. Guarantees, whatever the order of calls:
+ * The conditions with one condition set. Pure; `now` is RFC 3339. Guarantees, in any order of calls:
  * - `lastTransitionTime` moves only when `status` moves.
  * - Reconciling and Stalled are present only while True, and never both: setting one removes the other, setting it to anything but True
  *   removes it.
- * - Stalled comes with Ready=False, of the same reason and message: setting Ready to anything but False removes Stalled.
+ * - Stalled comes with Ready=False, with the same reason and message. Setting Ready to anything but False removes Stalled.
  */
 export function setCondition(conditions: Conditions, update: ConditionUpdate, now: string): Condition[] {
   const { type, status } = update;
@@ -95,7 +95,7 @@ function put(conditions: Conditions, update: ConditionUpdate, now: string): Cond
   return present === undefined ? [...list, wanted] : list.map((one) => (one === present ? wanted : one));
 }
 
-/** At most `limit` characters, the last one an ellipsis when something was left off. */
+/** At most `limit` characters. The last one is an ellipsis when the text was longer. */
 export function cut(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const characters = Array.from(text);

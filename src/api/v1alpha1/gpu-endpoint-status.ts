@@ -4,63 +4,63 @@ import { boundAccountSchema, commonStatus, PENDING_STATUS, submissionSchema } fr
 
 export const driftSchema = z.object({
   field: text(256, "Path in the spec."),
-  desired: text(4096, "The value of the spec; of env, the names of the variables alone.", 0).optional(),
-  observed: text(4096, "The value at the remote; of env, the names of the variables alone.", 0).optional(),
+  desired: text(4096, "The value in the spec; for env, only the names of the variables.", 0).optional(),
+  observed: text(4096, "The value at the service; for env, only the names of the variables.", 0).optional(),
 });
 export const gpuEndpointStatusSchema = z
   .object({
     ...commonStatus,
-    endpointID: text(255, "Identifier at the remote.", 0).optional(),
-    appName: text(255, "Identity at the remote, as sent or to be sent.", 0).optional(),
+    endpointID: text(255, "Identifier at the service.", 0).optional(),
+    appName: text(255, "Identity at the service: the app name that was sent or is going to be sent.", 0).optional(),
     account: boundAccountSchema.optional(),
-    type: text(64, "sync or async, as the remote says.", 0).optional(),
-    url: text(4096, "Where the endpoint takes requests.", 0).optional(),
+    type: text(64, "sync or async, as the service reports.", 0).optional(),
+    url: text(4096, "URL for requests to the endpoint.", 0).optional(),
     remote: z
       .object({
-        status: text(256, "The remote's word, verbatim, such as running or serving.", 0).optional(),
-        error: text(4096, "The remote's error code or type, verbatim.", 0).optional(),
-        message: text(8192, "The remote's description, verbatim.", 0).optional(),
+        status: text(256, "Status that the service reports, verbatim, such as running or serving.", 0).optional(),
+        error: text(4096, "Error code or type that the service reports, verbatim.", 0).optional(),
+        message: text(8192, "Description that the service reports, verbatim.", 0).optional(),
       })
-      .describe("The state the remote reports, verbatim.")
+      .describe("State of the endpoint that the service reports, verbatim.")
       .optional(),
     workers: z
       .object({
-        total: int(0, "Workers there are.").optional(),
-        ready: int(0, "Workers that serve; what the scale subresource reports.").optional(),
+        total: int(0, "All workers.").optional(),
+        ready: int(0, "Workers that serve; the scale subresource reports this number.").optional(),
         healthy: int(0, "Workers whose health check passes.").optional(),
-        draining: int(0, "Workers that take no more requests.").optional(),
+        draining: int(0, "Workers that accept no more requests.").optional(),
       })
-      .describe("How many workers there are now.")
+      .describe("Current number of workers.")
       .optional(),
     selector: text(
       253,
-      "What the scale subresource shows as its selector: it matches no pod, but a HorizontalPodAutoscaler asks for one.",
+      "Selector of the scale subresource. It matches no pod; a HorizontalPodAutoscaler requires it.",
       0,
     ).optional(),
-    regionID: text(255, "Region at the remote.", 0).optional(),
-    memberID: text(255, "Member at the remote.", 0).optional(),
-    ownerID: text(255, "Owner at the remote.", 0).optional(),
-    createdAt: time("When the remote created the endpoint.").optional(),
-    drift: listOf(driftSchema, 64, "Where the remote differs from the spec.").optional(),
+    regionID: text(255, "Region at the service.", 0).optional(),
+    memberID: text(255, "Member at the service.", 0).optional(),
+    ownerID: text(255, "Owner at the service.", 0).optional(),
+    createdAt: time("When the service created the endpoint.").optional(),
+    drift: listOf(driftSchema, 64, "Fields in which the remote endpoint differs from the spec.").optional(),
     exported: z
       .object({
         configMap: text(253, "Name of the ConfigMap that holds the export.").optional(),
         secret: text(253, "Name of the Secret that holds the export.").optional(),
       })
-      .describe("The objects that exportTo led to; removed when it names them no more.")
+      .describe("Objects that exportTo wrote. They are removed when exportTo no longer names them.")
       .optional(),
     submission: submissionSchema.optional(),
     appliedGeneration: z
       .int()
       .min(0)
-      .describe("The metadata.generation that a read of the remote last confirmed.")
+      .describe("The metadata.generation that a read of the service last confirmed.")
       .optional(),
     appliedReferencesHash: text(
       64,
-      "Hash of the values from Secrets and ConfigMaps of the appliedGeneration; never a value.",
+      "Hash of the values from Secrets and ConfigMaps that were sent with appliedGeneration.",
       0,
     ).optional(),
-    lastAppliedTime: time("When the remote last took a create or update.").optional(),
+    lastAppliedTime: time("When the service last accepted a create or update.").optional(),
   })
   .default(PENDING_STATUS)
-  .describe("What the endpoint is.");
+  .describe("The observed endpoint.");

@@ -10,12 +10,18 @@ export const DEFAULT_LOCAL_VOLUME_GB = 30;
 
 const workersSchema = ruled(
   z.object({
-    min: int(0, "Workers kept running when there is no load; 0 lets the endpoint sleep. The account's limits apply."),
-    max: int(0, "Workers at most; not below min. The account's limits apply."),
-    idleTimeoutSeconds: int(1, "Seconds without a request after which a worker above min stops. Limits apply."),
-    maxConcurrency: int(1, "Requests one worker takes at the same time. The account's limits apply."),
+    min: int(0, "Fewest workers, kept running without load; 0 allows none. The account's limits apply."),
+    max: int(0, "Most workers; at least min. The account's limits apply."),
+    idleTimeoutSeconds: int(
+      1,
+      "Seconds without a request after which a worker above min stops. The account's limits apply.",
+    ),
+    maxConcurrency: int(1, "Requests that one worker handles at the same time. The account's limits apply."),
     gpus: int(1, "GPU cards per worker. The account's limits apply."),
-    requestTimeoutSeconds: int(1, "Seconds after which a request to the endpoint is given up. Limits apply."),
+    requestTimeoutSeconds: int(
+      1,
+      "Seconds after which a request to the endpoint times out. The account's limits apply.",
+    ),
   }),
   [
     {
@@ -31,22 +37,24 @@ const policySchema = z
   .object({
     type: z
       .enum(["queue", "concurrency"])
-      .describe("queue: scale by how long requests wait. concurrency: scale by how many requests wait."),
+      .describe("queue: scale by the time that requests wait. concurrency: scale by the number of waiting requests."),
     value: int(
       1,
       "queue: seconds a request may wait. concurrency: requests that may wait. The account's limits apply.",
     ),
   })
-  .describe("When workers are added.");
+  .describe("When the service adds workers.");
 
-const mountPath = text(255, "Where the volume is mounted in the container; unique among the volumes.");
+const mountPath = text(255, "Mount path in the container; unique among the volumes.");
 
 const volumeSchema = ruled(
   z.discriminatedUnion("type", [
     z.strictObject({
       type: z
         .literal("network")
-        .describe("network: an existing storage, by id. local: a disk of the worker, by size; to be retired."),
+        .describe(
+          "network: an existing network storage, by id. local: a disk of the worker, by size; the service is going to retire this type.",
+        ),
       id: text(255, "Identifier of the network storage; network only, and required there."),
       mountPath,
     }),
@@ -83,7 +91,7 @@ const envSchema = ruled(
     value: text(4095, "The value itself.", 0).optional(),
     valueFrom: valueSource(
       "valueFrom",
-      "Where the value comes from; never shown in status, events or logs.",
+      "Source of the value. The value never appears in status, events or logs.",
     ).optional(),
   }),
   [
@@ -131,7 +139,7 @@ const adoptionSchema = z
       .default("Match")
       .describe("Match refuses an endpoint that differs from the spec. Override updates it. Default Match."),
   })
-  .describe("Take over an existing endpoint instead of creating one. Immutable.");
+  .describe("Takes over an existing endpoint instead of creating one. Immutable.");
 
 const exportName = z.object({ name: objectName("Name of the object to write, in the namespace of the endpoint.") });
 
@@ -147,16 +155,16 @@ const exportSchema = ruled(
       holds: ({ configMap, secret }) => configMap !== undefined || secret !== undefined,
     },
   ],
-).describe("Write url, endpointID and appName to objects owned by the endpoint.");
+).describe("Writes the keys url, endpointID and appName to objects that the endpoint owns.");
 
 const recreate = "delete this GpuEndpoint and create a new one instead";
 
 export const gpuEndpointSpecSchema = ruled(
   z.object({
     accountRef: accountRefSchema.optional(),
-    name: text(220, "Name shown at the remote. Default: <namespace>-<name>, cut to 220 characters.").optional(),
+    name: text(220, "Name at the service. Default: <namespace>-<name>, cut to 220 characters.").optional(),
     appName: dnsLabel(
-      "Identity at the remote and part of the URL; a DNS label. Immutable. Default: made from the name and a hash of the UID.",
+      "Identity at the service and part of the URL; a DNS label. Immutable. Default: generated from the name and a hash of the UID.",
       "appName",
     ).optional(),
     products: z
@@ -166,7 +174,7 @@ export const gpuEndpointSpecSchema = ruled(
       .describe("The GPU products the workers run on, 1 to 8. Immutable."),
     image: text(511, "Image address, 1 to 511 characters."),
     command: text(2047, "Start command of the container, at most 2047 characters.").optional(),
-    registryAuthID: text(255, "Identifier of the registry credential at the remote, for a private image.").optional(),
+    registryAuthID: text(255, "Identifier of the registry credential at the service, for a private image.").optional(),
     port: ruled(int(1, "The HTTP port of the container, 1 to 65535 except 2222, 2223 and 2224.", 65_535), [
       {
         cel: "self < 2222 || self > 2224",
@@ -181,28 +189,32 @@ export const gpuEndpointSpecSchema = ruled(
     clusterID: text(255, "Cluster of the network storage; required with a network volume.").optional(),
     env: listOf(envSchema, 256, "Environment of the container, at most 256 variables.", "name").optional(),
     healthCheck: z
-      .object({ path: text(255, "HTTP path that answers when a worker is healthy, 1 to 255 characters.") })
-      .describe("How the service sees that a worker is healthy."),
-    suspend: flag("True: keep no workers (0/0) until set back. Default false.").default(false),
+      .object({ path: text(255, "HTTP path that responds when a worker is healthy, 1 to 255 characters.") })
+      .describe("How the service checks the health of a worker."),
+    suspend: flag("True: no workers (0/0) until this is false again. Default false.").default(false),
     driftPolicy: z
       .enum(["Remediate", "Report"])
       .default("Remediate")
       .describe(
-        "When the remote differs from the spec: Remediate puts it back, Report only shows it. Default Remediate.",
+        "What to do when the remote endpoint differs from the spec: Remediate updates it, Report only shows the drift. Default Remediate.",
       ),
-    ignoreDrift: listOf(z.enum(driftFields), 32, "Paths of the spec that another party owns, such as workers.min.")
+    ignoreDrift: listOf(
+      z.enum(driftFields),
+      32,
+      "Paths of the spec that another party owns, such as workers.min. They are neither reported nor changed.",
+    )
       .meta({ "x-kubernetes-list-type": "set" })
       .optional(),
     managementPolicy: z
       .enum(["Full", "Observe"])
       .default("Full")
-      .describe("Observe: read the remote, never write to it. Default Full."),
+      .describe("Full: create and update the remote endpoint. Observe: only read it. Default Full."),
     adoption: adoptionSchema.optional(),
     deletionPolicy: z
       .enum(["ScaleToZero", "Retain", "Delete"])
       .default("ScaleToZero")
       .describe(
-        "What deleting this object does at the remote: ScaleToZero sets workers 0/0, Retain nothing, Delete needs the account's endpoints.deleteOperation. Default ScaleToZero.",
+        "What deleting this object does at the service: ScaleToZero sets the workers to 0/0, Retain does nothing, Delete deletes the endpoint and needs the account's endpoints.deleteOperation. Default ScaleToZero.",
       ),
     exportTo: exportSchema.optional(),
   }),
@@ -219,7 +231,7 @@ export const gpuEndpointSpecSchema = ruled(
     "",
     recreate,
   ),
-).describe("What the endpoint is to be.");
+).describe("The desired endpoint.");
 export type GpuEndpointSpec = z.output<typeof gpuEndpointSpecSchema>;
 
 export type EndpointDrift = z.output<typeof driftSchema>;

@@ -3,7 +3,7 @@ import { flag, int, listOf, matching, objectName, relativePrefix, text, time } f
 import { accountRefSchema, boundAccountSchema, commonStatus, submissionSchema } from "./meta.ts";
 import { immutable, type TransitionRule } from "./rule.ts";
 
-/** The states of a job, in order; `Halted` waits for a person. A terminal phase (Succeeded, Failed) is never left. */
+/** The states of a job, in order; `Halted` waits for the user. A terminal phase (Succeeded, Failed) is never left. */
 export const jobPhases = [
   "Pending",
   "Submitting",
@@ -23,35 +23,38 @@ export const outputSchema = z
       .describe("The ArtifactStore, in the namespace of this object."),
     prefix: relativePrefix("Path inside the store, before the generated key.", "output.prefix").optional(),
   })
-  .describe("Copy the results to an ArtifactStore, before their URLs expire.");
+  .describe("Copies the results to an ArtifactStore before their URLs expire.");
 
 /** The spec fields that both jobs share. */
 export const commonJobSpec = {
   accountRef: accountRefSchema.optional(),
   suspend: flag(
-    "True before submission: wait. After it the remote cannot be stopped, and the Suspended condition says so. Default false.",
+    "True: the job waits before its submission. After the submission, the service cannot stop the task, and the condition Suspended says so. Default false.",
   ).default(false),
   activeDeadlineSeconds: int(
     1,
-    "Seconds from the first submission, remote queueing and further attempts included, after which the job fails with DeadlineExceeded. Default: none.",
+    "Seconds after the first submission until the job fails with DeadlineExceeded. Queueing at the service and further attempts count. Default: none.",
   ).optional(),
   backoffLimit: int(
     0,
-    "How many times a job whose remote task failed is submitted, and paid, again. 0 to 10. Default 0.",
+    "How many times the job is submitted, and paid for, again after its remote task failed. 0 to 10. Default 0.",
     10,
   ).default(0),
   onSubmissionUnknown: z
     .enum(["Halt", "Resubmit"])
     .default("Halt")
     .describe(
-      "When it cannot be known whether a request was taken: Halt waits for a new value of the annotation mooring.dev/resubmit-token, Resubmit sends it again and may pay twice. Default Halt.",
+      "What to do when it is unknown whether the service accepted the request: Halt waits for a new value of the annotation mooring.dev/resubmit-token. Resubmit sends the request again and may pay twice. Default Halt.",
     ),
-  ttlSecondsAfterFinished: int(0, "Delete the object this many seconds after it finished. Default: never.").optional(),
+  ttlSecondsAfterFinished: int(
+    0,
+    "Seconds after the end of the job until the object is deleted. Default: never.",
+  ).optional(),
   output: outputSchema.optional(),
   managedBy: matching(
     "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$",
     63,
-    "Another controller that runs this job, such as example.com/queue; this operator leaves the job alone. Default: this operator.",
+    "Controller that runs this job, such as example.com/queue. Mooring then ignores the job. Default: Mooring.",
     "managedBy must be a domain and a path, at most 63 characters, such as example.com/queue",
   ).optional(),
 };
@@ -73,13 +76,13 @@ export function jobTransitions(kind: string, own: Readonly<Record<string, "requi
 }
 
 const resultSchema = z.object({
-  kind: z.enum(["Audio", "Video", "Image"]).describe("What the result is."),
-  url: text(8192, "Where the result can be fetched until expiresAt.", 0).optional(),
+  kind: z.enum(["Audio", "Video", "Image"]).describe("Kind of the result."),
+  url: text(8192, "URL of the result, valid until expiresAt.", 0).optional(),
   type: text(64, "File type, such as mp3 or mp4.", 0).optional(),
   expiresAt: time("When the URL expires.").optional(),
   artifact: z
     .object({
-      uri: text(4096, "Where the copy is.", 0),
+      uri: text(4096, "Location of the copy.", 0),
       bytes: z.int().min(0).describe("Size of the copy in bytes.").optional(),
       sha256: text(64, "SHA-256 of the copy, in hex.", 0).optional(),
     })
@@ -91,28 +94,28 @@ export type JobResult = z.output<typeof resultSchema>;
 /** The status of both jobs. */
 export const commonJobStatus = {
   ...commonStatus,
-  phase: z.enum(jobPhases).describe("Summary for people; the conditions are the contract.").optional(),
+  phase: z.enum(jobPhases).describe("Summary of the state; the conditions are the contract.").optional(),
   taskID: text(512, "Identifier of the remote task.", 0).optional(),
   taskType: text(256, "Type of the remote task, verbatim.", 0).optional(),
   remoteStatus: text(256, "Status of the remote task, verbatim.", 0).optional(),
-  progressPercent: int(0, "Progress the remote reports, 0 to 100; never decides completion.", 100).optional(),
-  etaSeconds: int(0, "Seconds the remote expects to need still.").optional(),
-  reason: text(8192, "The remote's own reason, verbatim.", 0).optional(),
-  startTime: time("When the operator first took the job.").optional(),
-  submitTime: time("When the last attempt was accepted.").optional(),
-  firstSubmitTime: time("When the first attempt was accepted; activeDeadlineSeconds counts from here.").optional(),
+  progressPercent: int(0, "Progress that the service reports, 0 to 100. It never completes the job.", 100).optional(),
+  etaSeconds: int(0, "Seconds that the service still expects to need.").optional(),
+  reason: text(8192, "Reason that the service reports, verbatim.", 0).optional(),
+  startTime: time("When the operator first reconciled the job.").optional(),
+  submitTime: time("When the service accepted the last attempt.").optional(),
+  firstSubmitTime: time("When the service accepted the first attempt. activeDeadlineSeconds starts here.").optional(),
   nextAttemptTime: time("When the next attempt is sent, after a failed task or an unknown submission.").optional(),
-  completionTime: time("When the job finished.").optional(),
-  duration: text(64, "From startTime to completionTime as a Go duration, for kubectl get -o wide.", 0).optional(),
+  completionTime: time("When the job ended.").optional(),
+  duration: text(64, "Time from startTime to completionTime as a Go duration, for kubectl get -o wide.", 0).optional(),
   attempts: int(0, "Paid submissions so far.").optional(),
-  failedTasks: int(0, "Remote tasks of this job that failed; more than backoffLimit and the job fails.").optional(),
-  results: listOf(resultSchema, 64, "What the job made.").optional(),
-  resultsExpireAt: time("When the first of the URLs expires.").optional(),
+  failedTasks: int(0, "Remote tasks of this job that failed. The job fails when this exceeds backoffLimit.").optional(),
+  results: listOf(resultSchema, 64, "Results of the job.").optional(),
+  resultsExpireAt: time("When the first URL expires.").optional(),
   submission: submissionSchema.optional(),
   account: boundAccountSchema.optional(),
   lastHandledResubmitToken: text(
     1024,
-    "The value of the annotation mooring.dev/resubmit-token that was last acted upon.",
+    "The last handled value of the annotation mooring.dev/resubmit-token.",
     0,
   ).optional(),
 };

@@ -13,7 +13,7 @@ const ROOT_FIELDS = ["apiVersion", "kind", "metadata", "spec", "status"];
 /**
  * What the API server would refuse of an object of our kinds, as far as one manifest shows it: schema, rules, and fields
  * that do not exist (as kubectl's validation). What compares with a stored object (immutable fields) cannot be seen.
- * @returns undefined for an object of somebody else's group
+ * @returns undefined for an object of another group
  */
 export function manifestProblems(object: unknown): ManifestProblem[] | undefined {
   if (!isRecord(object)) return [{ path: [], message: "is no object: expected apiVersion, kind, metadata and spec" }];

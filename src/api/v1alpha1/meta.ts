@@ -9,7 +9,7 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 
 export const FINALIZER = "mooring.dev/finalizer";
 
-/** What a user may write on any object of ours. */
+/** Annotations that users set on any object of Mooring. */
 export const ANNOTATIONS = {
   /** Any new value: reconcile and read the remote now. Echoed in `status.lastHandledReconcileAt`. */
   reconcileRequestedAt: "mooring.dev/reconcile-requested-at",
@@ -23,7 +23,7 @@ export const ANNOTATIONS = {
   deletionPolicy: "mooring.dev/deletion-policy",
 } as const;
 
-/** The condition that stands from creation on: without any `Ready`, kstatus would call a new object Current at once. */
+/** The condition of a new object. Without `Ready`, kstatus would report a new object as Current. */
 export const PENDING_CONDITION: Condition = {
   type: "Ready",
   status: "Unknown",
@@ -36,7 +36,7 @@ const conditionSchema = z.object({
   type: text(316, "Type of the condition, in CamelCase; unique in the list."),
   status: z.enum(["True", "False", "Unknown"]).describe("True, False or Unknown."),
   reason: text(1024, "One word in CamelCase for programs: a value of the closed list of reasons."),
-  message: text(32_768, "What happened and, where a person must act, what to do.", 0),
+  message: text(32_768, "What happened and, if the user must act, what to do.", 0),
   lastTransitionTime: time("When `status` of this condition last changed."),
   observedGeneration: z
     .int()
@@ -52,12 +52,12 @@ export const conditionsSchema = listOf(
   "type",
 ).default([PENDING_CONDITION]);
 
-/** What every status carries. */
+/** Fields of every status. */
 export const commonStatus = {
-  observedGeneration: z.int().min(0).describe("The metadata.generation that was last acted upon.").optional(),
+  observedGeneration: z.int().min(0).describe("The metadata.generation that was last reconciled.").optional(),
   lastHandledReconcileAt: text(
     1024,
-    "The value of the annotation mooring.dev/reconcile-requested-at that was last acted upon.",
+    "The last handled value of the annotation mooring.dev/reconcile-requested-at.",
     0,
   ).optional(),
   conditions: conditionsSchema,
@@ -74,7 +74,7 @@ export const accountRefSchema = z
     name: objectName("Name of the account."),
   })
   .describe(
-    "The account that pays and whose key is used. Default: Account `default` of the namespace, else ClusterAccount `default`.",
+    "The account that pays and whose key Mooring uses. Default: Account `default` of the namespace, else ClusterAccount `default`.",
   );
 export type AccountRef = z.output<typeof accountRefSchema>;
 
@@ -82,7 +82,10 @@ export const boundAccountSchema = z
   .object({
     kind: z.enum(accountKinds).describe("Account or ClusterAccount."),
     name: text(253, "Name of the account."),
-    baseURL: text(2048, "Base URL of the account when it was bound; if it changes, nothing is sent."),
+    baseURL: text(
+      2048,
+      "Base URL of the account when the object was bound to it. If the account's base URL changes, nothing is sent.",
+    ),
   })
   .describe("The account this object is bound to.");
 export type BoundAccount = z.output<typeof boundAccountSchema>;
@@ -109,18 +112,20 @@ export function valueSource(name: string, description: string) {
   ).describe(description);
 }
 
-/** Where a submission stands: `Intended` is committed in the journal, the rest is what came of it. */
+/** State of a submission: `Intended` is committed in the journal, the others are outcomes. */
 export const submissionStates = ["Intended", "Accepted", "NotSent", "Refused", "Unknown"] as const;
 
 export const submissionSchema = z
   .object({
     id: text(256, "Identity of this submission in the journal."),
-    specHash: text(128, "Hash of the request as it was sent."),
-    attempt: int(0, "Which attempt this is, counted from 1."),
+    specHash: text(128, "Hash of the request that was sent."),
+    attempt: int(0, "Number of the attempt, from 1."),
     state: z
       .enum(submissionStates)
-      .describe("Intended: committed, outcome not known yet. Accepted, NotSent, Refused, Unknown: what came of it."),
-    time: time("When this state was reached."),
+      .describe(
+        "Intended: committed to the journal, without an outcome yet. Accepted, NotSent, Refused, Unknown: the outcome.",
+      ),
+    time: time("When the submission reached this state."),
   })
   .describe("The last create or paid request of this object.");
 export type Submission = z.output<typeof submissionSchema>;

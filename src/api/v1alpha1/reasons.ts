@@ -1,88 +1,88 @@
 /**
- * The closed list of reasons: of every condition and, where one is sent, of the event beside it. The documentation is made from the
- * comments here.
+ * The closed list of reasons: of every condition and of every event that comes with one. docs/reasons.md is generated from these
+ * comments.
  */
 export const REASONS = {
   // Waiting and progress
-  /** Nothing was done yet. */
+  /** No controller has reconciled the object yet. */
   Pending: "Pending",
-  /** Work is under way. */
+  /** Work is in progress. */
   Progressing: "Progressing",
   /** The remote endpoint is being created. */
   Creating: "Creating",
-  /** A change is on its way to the remote. */
+  /** An update of the remote endpoint is in progress. */
   Updating: "Updating",
-  /** The remote is being cleaned up before the object goes. */
+  /** Mooring cleans up at the service before it removes the finalizer. */
   Deleting: "Deleting",
   /** A paid request is being sent. */
   Submitting: "Submitting",
-  /** The remote task waits for its turn. */
+  /** The remote task is queued at the service. */
   Queued: "Queued",
   /** The remote task runs. */
   Running: "Running",
   /** Results are being copied to the store. */
   Storing: "Storing",
-  /** A request waits for the account's rate limit, or the service asked to wait; goes on by itself. */
+  /** A request waits for the account's rate limit, or because the service asked to wait. Continues without help. */
   RateLimited: "RateLimited",
-  /** The account has as many tasks in flight as `maxConcurrentTasks` allows; goes on by itself. */
+  /** The account has as many tasks in progress as `maxConcurrentTasks` allows. Continues without help. */
   ConcurrencyLimited: "ConcurrencyLimited",
-  /** A request failed in a way that may pass; it is repeated with growing pauses. */
+  /** A request failed for a reason that may be temporary. It is retried with backoff. */
   Retrying: "Retrying",
 
-  // All is well
+  // Success
   /** The account can be used. */
   Ready: "Ready",
   /** The remote endpoint serves. */
   Serving: "Serving",
-  /** The remote equals the spec. */
+  /** The remote endpoint matches the spec. */
   InSync: "InSync",
-  /** The job finished and its results are known. */
+  /** The job succeeded and its results are known. */
   Completed: "Completed",
   /** The results can be fetched. */
   Available: "Available",
   /** The results are copied to the store. */
   Stored: "Stored",
-  /** The service takes the key. */
+  /** The service accepts the key. */
   Authenticated: "Authenticated",
-  /** The service answers. */
+  /** The service responds. */
   Reachable: "Reachable",
   /** Enough of the budget is left. */
   WithinBudget: "WithinBudget",
   /** The job is no longer suspended. */
   Resumed: "Resumed",
 
-  // Held on purpose
+  // Held by the user
   /** `spec.suspend` is true. */
   Suspended: "Suspended",
   /** The endpoint is suspended and no worker runs. */
   Stopped: "Stopped",
   /** The annotation mooring.dev/paused is "true". */
   Paused: "Paused",
-  /** `managementPolicy` is Observe: the remote is read, never written. */
+  /** `managementPolicy` is Observe: Mooring reads the remote endpoint and never writes. */
   Observing: "Observing",
-  /** `spec.suspend` came after the submission; the remote cannot be stopped. */
+  /** `spec.suspend` was set after the submission. The service cannot stop the task. */
   AlreadySubmitted: "AlreadySubmitted",
 
   // The remote endpoint
   /** The endpoint is not in a serving state. */
   NotServing: "NotServing",
-  /** The remote reports a state that is not known here; it is shown as it is. */
+  /** The service reports a state that Mooring does not know. The status shows it verbatim. */
   RemoteStateUnknown: "RemoteStateUnknown",
-  /** The remote reports an error, in its words. */
+  /** The service reports an error of the endpoint. The message quotes it. */
   RemoteError: "RemoteError",
-  /** The service does not show the endpoint; the message says whether that proves it gone. */
+  /** The service does not show the endpoint. The message says whether that proves that the endpoint is gone. */
   RemoteMissing: "RemoteMissing",
-  /** The service refused the request for good, in its words. */
+  /** The service refused the request and a retry does not help. The message quotes the service. */
   RemoteRefused: "RemoteRefused",
-  /** The remote differs from the spec. */
+  /** The remote endpoint differs from the spec. */
   Drifted: "Drifted",
-  /** Another client keeps reverting our change at the remote: reads showed our value, and later another one. */
+  /** Another client keeps reverting Mooring's update: reads showed the updated value and later another one. */
   DriftFight: "DriftFight",
-  /** The service accepts an update and no read shows its values; the update is repeated with backoff. */
+  /** The service accepts an update, but no read shows its values. The update is repeated with backoff. */
   UpdateNotApplied: "UpdateNotApplied",
-  /** Another endpoint has this app name, and it is not ours. */
+  /** An endpoint that this object did not create has this app name. */
   AppNameTaken: "AppNameTaken",
-  /** Another GpuEndpoint in the cluster has the remote endpoint or the app name that this object is to have. */
+  /** Another GpuEndpoint in the cluster is bound to the remote endpoint, or has the app name, that this object asks for. */
   AlreadyBound: "AlreadyBound",
   /** The endpoint to adopt differs from the spec, and `adoption.mode` is Match. */
   AdoptionMismatch: "AdoptionMismatch",
@@ -90,81 +90,81 @@ export const REASONS = {
   AdoptionNotFound: "AdoptionNotFound",
   /** `deletionPolicy` is Delete, and the account has no `endpoints.deleteOperation`. */
   DeleteNotConfigured: "DeleteNotConfigured",
-  /** `exportTo` names an object that belongs to something else. */
+  /** `exportTo` names an existing object that does not belong to this one. */
   ExportConflict: "ExportConflict",
   /** The operator lacks a permission that `exportTo` needs. */
   ExportForbidden: "ExportForbidden",
 
   // The spec
-  /** The spec says something that cannot be sent; the message names field, value and what is allowed. */
+  /** The spec has a value that cannot be sent. The message names the field, the value and what is allowed. */
   InvalidSpec: "InvalidSpec",
-  /** A value lies outside the account's limits; the message lists field, value and range. */
+  /** A value is outside the account's limits. The message lists the field, the value and the range. */
   OutOfRange: "OutOfRange",
-  /** A Secret or ConfigMap that the spec refers to lacks the key. */
+  /** A Secret or ConfigMap that the spec refers to does not have the key. */
   SecretKeyMissing: "SecretKeyMissing",
-  /** A Secret that is referred to does not exist. */
+  /** A Secret that the spec refers to does not exist. */
   SecretNotFound: "SecretNotFound",
-  /** A ConfigMap that is referred to does not exist. */
+  /** A ConfigMap that the spec refers to does not exist. */
   ConfigMapNotFound: "ConfigMapNotFound",
   /** The ArtifactStore that `output` refers to does not exist or does not work. */
   StoreNotReady: "StoreNotReady",
 
   // Jobs
-  /** It cannot be known whether the service took the request; a person, or onSubmissionUnknown, decides. */
+  /** It is unknown whether the service accepted the request. You decide, or `onSubmissionUnknown` does. */
   SubmissionUnknown: "SubmissionUnknown",
-  /** The service opens this operation to verified accounts only. */
+  /** The service offers this operation to verified accounts only. */
   NotEntitled: "NotEntitled",
-  /** The account's balance or quota does not suffice. */
+  /** The account's balance or quota is too low. */
   InsufficientBalance: "InsufficientBalance",
-  /** The remote task failed, in the service's words. */
+  /** The remote task failed. The message quotes the service. */
   RemoteTaskFailed: "RemoteTaskFailed",
-  /** The remote task failed as often as `backoffLimit` allows. */
+  /** The remote task failed more often than `backoffLimit` allows. */
   BackoffLimitExceeded: "BackoffLimitExceeded",
   /** `activeDeadlineSeconds` passed. */
   DeadlineExceeded: "DeadlineExceeded",
-  /** The remote task succeeded without any result. */
+  /** The remote task succeeded without a result, or the URLs expired before a copy was complete. */
   NoResult: "NoResult",
-  /** A result cannot be copied from its URL: it is refused there, or larger than what is copied. */
+  /** A result cannot be copied from its URL: the source refuses it, or it is too large. */
   ResultUnavailable: "ResultUnavailable",
-  /** A quarter of the life of the results' URLs is left, and no copy is kept. */
+  /** A quarter of the lifetime of the result URLs is left, and no copy exists. */
   Expiring: "Expiring",
-  /** The URLs of the results ran out and no copy was kept. */
+  /** The result URLs expired, and no copy exists. */
   Expired: "Expired",
-  /** The job was deleted after its submission; the remote cannot be stopped, and charges it. */
+  /** The job was deleted after its submission. The service cannot stop the task and charges for it. */
   TaskRunsOn: "TaskRunsOn",
 
   // Artifact stores
-  /** The artifact store refuses the credentials, or they do not allow what is needed. */
+  /** The artifact store refuses the credentials, or they lack a permission. */
   StoreDenied: "StoreDenied",
   /** The bucket does not exist. */
   BucketNotFound: "BucketNotFound",
-  /** The operator has no `--artifact-root`, or the folder under it cannot be used. */
+  /** The operator has no `--artifact-root`, or cannot use the folder under it. */
   VolumeNotAvailable: "VolumeNotAvailable",
-  /** Nothing more fits into the artifact store. */
+  /** The artifact store is full. */
   StoreFull: "StoreFull",
-  /** What the artifact store gives back is not what was sent. */
+  /** The artifact store returns other bytes than were written. */
   StoreCorrupt: "StoreCorrupt",
 
   // Accounts
-  /** No account of that name, or none that is called default. */
+  /** No account has that name, or no account is named `default`. */
   AccountNotFound: "AccountNotFound",
-  /** The account cannot be used now; see its conditions. */
+  /** The account cannot be used now. See its conditions. */
   AccountNotReady: "AccountNotReady",
-  /** The account now has another base URL than the one this object is bound to. */
+  /** The account has another base URL than the one that this object is bound to. */
   AccountMismatch: "AccountMismatch",
   /** The ClusterAccount does not allow this namespace. */
   NamespaceNotAllowed: "NamespaceNotAllowed",
   /** The service refuses the key (401 or 403). */
   Unauthorized: "Unauthorized",
-  /** The service, or the artifact store, does not answer. */
+  /** The service, or the artifact store, does not respond. */
   Unreachable: "Unreachable",
-  /** A namespaced Account or ArtifactStore, or the URL of a result (its redirects included), points at a private address. */
+  /** A namespaced Account, an ArtifactStore, or a result URL (including its redirects) uses a private address. */
   AddressNotAllowed: "AddressNotAllowed",
-  /** Less is left than the budget asks for; new paid work waits. */
+  /** The budget is exceeded. New paid work waits with HoldNew. */
   BudgetExceeded: "BudgetExceeded",
-  /** A budget is set and not read yet, or cannot be read; new paid work waits with HoldNew. */
+  /** The budget is not read yet, or cannot be read. New paid work waits with HoldNew. */
   BudgetUnknown: "BudgetUnknown",
-  /** The object is to be deleted and is still in use. */
+  /** The object is being deleted and is still in use. */
   InUse: "InUse",
 
   // Bills
@@ -172,11 +172,11 @@ export const REASONS = {
   Reported: "Reported",
   /** The period has not begun. */
   NotBegun: "NotBegun",
-  /** Some bills have an amount that is no integer; the sums lack them. */
+  /** Some bills have an amount that is not an integer. The sums do not include them. */
   BillsUnreadable: "BillsUnreadable",
-  /** The bills are written where the spec wants them. */
+  /** The bills are written to the destination in the spec. */
   Exported: "Exported",
-  /** The bills are too large for a ConfigMap; the message names both sizes. */
+  /** The bills are too large for a ConfigMap. The message names both sizes. */
   ExportTooLarge: "ExportTooLarge",
 } as const;
 

@@ -15,7 +15,7 @@ const integer = (description: string) => int(-2_147_483_648, description);
 
 const voiceSettingSchema = z
   .object({
-    voiceID: text(255, "The voice. With speech-2.6-turbo exactly one of this and timbreWeights.").optional(),
+    voiceID: text(255, "The voice. speech-2.6-turbo needs exactly one of voiceID and timbreWeights.").optional(),
     speed: number("Speed of the speech, as the service defines it.").optional(),
     vol: number("Volume of the speech, as the service defines it.").optional(),
     pitch: number("Pitch of the speech, as the service defines it.").optional(),
@@ -32,7 +32,7 @@ const audioSettingSchema = z
     format: z.enum(["mp3", "pcm", "flac", "wav"]).describe("mp3, pcm, flac or wav.").optional(),
     channel: int(1, "Number of channels.").optional(),
   })
-  .describe("The audio to make.");
+  .describe("Format of the audio.");
 
 const timbreWeightSchema = z.object({
   voiceID: text(255, "A voice of the mix."),
@@ -51,7 +51,7 @@ const voiceModifySchema = z
 const streamOptionsSchema = z
   .object({
     excludeAggregatedAudio: flag(
-      "Leave the whole audio out of the last chunk; default true, as it is not used.",
+      "Leave the complete audio out of the last chunk, which Mooring does not use. Default true.",
     ).optional(),
   })
   .describe("How the stream is sent; speech-2.6-turbo with stream only.");
@@ -60,12 +60,12 @@ export const speechJobFields = z.object({
   ...commonJobSpec,
   model: z
     .enum(speechModels)
-    .describe("speech-2.6-turbo: short text, at once or as a stream. speech-2.6-hd: long text, as a remote task."),
+    .describe("speech-2.6-turbo: short text, synchronous or as a stream. speech-2.6-hd: long text, as a remote task."),
   text: text(
     SCHEMA_TEXT_LIMIT,
-    "What is spoken; exactly one of this and textFrom. speech-2.6-turbo: fewer than 10000 characters; speech-2.6-hd: up to the account's speech.maxCharacters (50000). A pause is <#x#>, x from 0.01 to 99.99 seconds.",
+    "Text to speak; exactly one of text and textFrom is required. speech-2.6-turbo: fewer than 10000 characters; speech-2.6-hd: up to the account's speech.maxCharacters (50000). A pause is <#x#>, x from 0.01 to 99.99 seconds.",
   ).optional(),
-  textFrom: valueSource("textFrom", "Where the text is taken from; exactly one of this and text.").optional(),
+  textFrom: valueSource("textFrom", "Source of the text; exactly one of text and textFrom is required.").optional(),
   voiceSetting: voiceSettingSchema.prefault({}),
   audioSetting: audioSettingSchema.optional(),
   pronunciationDict: z
@@ -77,16 +77,18 @@ export const speechJobFields = z.object({
     16,
     "A mix of voices, at most 16; speech-2.6-turbo only, instead of voiceSetting.voiceID.",
   ).optional(),
-  stream: flag("Take the audio as a stream of chunks; speech-2.6-turbo only, needs output. Default false.").optional(),
+  stream: flag(
+    "Receive the audio as a stream of chunks; speech-2.6-turbo only, needs output. Default false.",
+  ).optional(),
   streamOptions: streamOptionsSchema.optional(),
   languageBoost: z
     .enum(languages)
-    .describe("Language to do better in; auto lets the service decide. speech-2.6-hd knows fewer. Default: none.")
+    .describe("Language to improve; auto lets the service decide. speech-2.6-hd supports fewer. Default: none.")
     .optional(),
   outputFormat: z
     .enum(["url", "hex"])
     .describe(
-      "url: the result is a URL, valid for 24 hours. hex: the bytes themselves, needs output. speech-2.6-turbo without stream only. Default url.",
+      "url: the result is a URL, valid for 24 hours. hex: the result is the bytes, needs output. speech-2.6-turbo without stream only. Default url.",
     )
     .optional(),
   voiceModify: voiceModifySchema.optional(),
@@ -113,7 +115,7 @@ export const speechJobSpecSchema = ruled(
     voiceModify: "optional",
     aigcWatermark: "optional",
   }),
-).describe("The speech to synthesize. Immutable but for suspend, ttlSecondsAfterFinished and activeDeadlineSeconds.");
+).describe("The speech to synthesize. Immutable except suspend, ttlSecondsAfterFinished and activeDeadlineSeconds.");
 export type SpeechJobSpec = z.output<typeof speechJobSpecSchema>;
 
 export const speechJobStatusSchema = z
@@ -122,7 +124,7 @@ export const speechJobStatusSchema = z
     firstAudioMs: int(0, "Milliseconds from the request to the first audio of a stream.").optional(),
   })
   .default(PENDING_STATUS)
-  .describe("How far the job is.");
+  .describe("Progress and results of the job.");
 export type SpeechJobStatus = z.output<typeof speechJobStatusSchema>;
 
 export type SpeechJob = NamespacedObject<SpeechJobSpec, SpeechJobStatus>;

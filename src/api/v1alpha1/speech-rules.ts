@@ -36,7 +36,7 @@ function onlyTurbo(field: string, used: string, isUsed: (spec: SpeechFields) => 
   };
 }
 
-/** What the interface says of the speech operations, and where bytes can go (api.md: SpeechJob). */
+/** What the interface says of the speech operations, and where bytes can go (interface: Speech synthesis). */
 export const speechRules: readonly Rule<SpeechFields>[] = [
   {
     cel: "has(self.text) != has(self.textFrom)",

@@ -110,7 +110,7 @@ export const videoJobSpecSchema = ruled(
     },
   ],
   jobTransitions("VideoJob", { imageToVideo: "optional", videoToVideo: "optional" }),
-).describe("The video to generate. Immutable but for suspend, ttlSecondsAfterFinished and activeDeadlineSeconds.");
+).describe("The video to generate. Immutable except suspend, ttlSecondsAfterFinished and activeDeadlineSeconds.");
 export type VideoJobSpec = z.output<typeof videoJobSpecSchema>;
 
 export const videoJobStatusSchema = z
@@ -119,7 +119,7 @@ export const videoJobStatusSchema = z
     model: text(64, "The model that runs the job: vid-i2v or vid2.6-v2v.", 0).optional(),
   })
   .default(PENDING_STATUS)
-  .describe("How far the job is.");
+  .describe("Progress and results of the job.");
 export type VideoJobStatus = z.output<typeof videoJobStatusSchema>;
 
 export type VideoJob = NamespacedObject<VideoJobSpec, VideoJobStatus>;
