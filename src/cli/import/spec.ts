@@ -1,5 +1,6 @@
 import { type DriftField, type GpuEndpointSpec, gpuEndpointSpecSchema } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
+import { endpointFields } from "../../controllers/gpu-endpoint/fields.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { type EnvMode, envFromSecret, MAX_SECRET_BYTES } from "./env.ts";
 
@@ -26,14 +27,9 @@ export type ImportedSpec = {
 export type SpecDraft = Partial<Record<keyof GpuEndpointSpec, unknown>>;
 
 /** Fields that a spec can leave to the service: with `ignoreDrift`, Mooring neither reports nor changes them. */
-const CAN_BE_LEFT = new Set<string>([
-  "name",
-  "command",
-  "registryAuthID",
-  "volumes",
-  "clusterID",
-  "env",
-] satisfies DriftField[]);
+const CAN_BE_LEFT: ReadonlyMap<string, DriftField> = new Map(
+  endpointFields.flatMap(({ path, optional, updatable }) => (optional && updatable ? [[path, path]] : [])),
+);
 
 /**
  * The spec that equals an endpoint: taken over by its id, it plans no change. The rules are those of the API itself: what
@@ -57,12 +53,13 @@ export function importSpec(record: EndpointRecord, secretName: string, options: 
   for (let issues = check(); issues.size > 0; issues = check()) {
     let changed = false;
     for (const [field, message] of issues) {
+      const leavable = field in draft ? CAN_BE_LEFT.get(field) : undefined;
       if (field === "appName") {
         delete draft.appName;
         problems.push(`appName: ${message}: left out, the endpoint keeps it`);
         changed = true;
-      } else if (CAN_BE_LEFT.has(field) && field in draft) {
-        leave(draft, field as DriftField, left);
+      } else if (leavable !== undefined) {
+        leave(draft, leavable, left);
         problems.push(`${field}: ${message}: left to the service by ignoreDrift`);
         changed = true;
       }
@@ -82,43 +79,27 @@ export function importSpec(record: EndpointRecord, secretName: string, options: 
 }
 
 function draftOf(record: EndpointRecord, options: ImportOptions): SpecDraft {
-  const { scaling, details } = record;
-  const products = [...new Set([record.productID, ...(details?.products ?? [])])].filter((id) => id !== "");
-  const inline = options.env !== "omit" && record.envs.length > 0;
-  const draft: SpecDraft = {
-    accountRef: options.accountRef,
-    name: record.name,
-    appName: record.appName || undefined,
-    products: products.map((id) => ({ id })),
-    image: record.image,
-    command: record.command || undefined,
-    registryAuthID: record.registryAuthID || undefined,
-    port: record.ports[0],
-    workers: {
-      min: scaling.min,
-      max: scaling.max,
-      idleTimeoutSeconds: scaling.idleTimeout,
-      maxConcurrency: scaling.maxConcurrency,
-      gpus: scaling.gpus,
-      requestTimeoutSeconds: scaling.requestTimeout,
-    },
-    policy: { type: record.policy.type, value: record.policy.value },
-    rootfsSizeGB: record.rootfsSizeGB,
-    volumes: record.volumes.length > 0 ? record.volumes.map(volumeOf) : undefined,
-    clusterID: details?.clusterID || undefined,
-    env: inline ? record.envs.map(({ key, value }) => ({ name: key, value })) : undefined,
-    healthCheck: { path: record.healthCheck.path },
-    ignoreDrift: undefined,
-    managementPolicy: options.managementPolicy,
-    adoption: { endpointID: record.id, mode: "Match" },
-    deletionPolicy: options.deletionPolicy,
-  };
+  const draft: SpecDraft = { accountRef: options.accountRef };
+  for (const field of endpointFields) {
+    if (field.path === "env" && options.env === "omit") continue;
+    assignPath(draft, field.path, field.imported(record));
+  }
+  draft.ignoreDrift = undefined;
+  draft.managementPolicy = options.managementPolicy;
+  draft.adoption = { endpointID: record.id, mode: "Match" };
+  draft.deletionPolicy = options.deletionPolicy;
   return draft;
 }
 
-function volumeOf({ type, id, sizeGB, mountPath }: EndpointRecord["volumes"][number]): Record<string, unknown> {
-  if (type === "network") return { type, id, mountPath };
-  return { type, ...(sizeGB === undefined ? {} : { sizeGB }), mountPath };
+/** Sets `workers.min` in the group `workers`, and any other path by its name. */
+function assignPath(draft: Record<string, unknown>, path: string, value: unknown): void {
+  const [group = path, name] = path.split(".");
+  if (name === undefined) draft[group] = value;
+  else draft[group] = { ...(isGroup(draft[group]) ? draft[group] : {}), [name]: value };
+}
+
+function isGroup(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 /** A network volume goes with its cluster: without the one the other means nothing. */
