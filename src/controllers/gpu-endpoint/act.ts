@@ -2,11 +2,12 @@ import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import { isUnknownDelivery } from "../service-failure.ts";
 import type { Kind, Shared } from "../shared.ts";
+import type { Verdict } from "../verdict.ts";
 import { createEndpoint, updateEndpoint } from "./apply.ts";
 import type { Claimed, Claims } from "./claims.ts";
 import { type DesiredEndpoint, referencesHash } from "./desired.ts";
@@ -34,13 +35,8 @@ export type ConvergeInput = {
   context: ReconcileContext;
 };
 
-export type Converged = {
-  outcome: Outcome;
-  written: Partial<Written>;
-  requeueAfterMs?: number;
-  /** To be thrown once the status is written, for the backoff. */
-  error?: unknown;
-};
+/** How one step toward the spec ended. `written`: what the status keeps of it. */
+export type Converged = { outcome: Outcome; written: Partial<Written> };
 
 /** What was seen and what is to be done about it. `wish` tells one desired endpoint from another. */
 export type Decision = { binding: Binding; plan: Plan; applied: boolean; wish: string };
@@ -98,7 +94,8 @@ export async function act(
       Object.assign(written, { endpointID: plan.record.id });
       if (entry !== undefined) written.submission = acceptedBy(entry, now);
       // The next step compares and converges it.
-      return { ...seen(input, desired, plan.record, written), requeueAfterMs: 0 };
+      const { outcome } = seen(input, desired, plan.record, written);
+      return { outcome: { ...outcome, verdict: { kind: "Done", againMs: 0 } }, written };
     }
     case "Update": {
       const endpointID = binding.kind === "Bound" ? binding.endpointID : "";
@@ -106,7 +103,8 @@ export async function act(
       try {
         await updateEndpoint(shared, account, endpointID, plan.sent, context);
       } catch (error) {
-        if (isUnknownDelivery(error)) rounds.sent(uid, wish, { fields, accepted: false }, now);
+        if (error instanceof ServiceError && error.delivery === "Unknown")
+          rounds.sent(uid, wish, { fields, accepted: false }, now);
         throw error;
       }
       rounds.sent(uid, wish, { fields, accepted: true }, now);
@@ -121,58 +119,36 @@ export async function act(
         const note = `Sent an update of endpoint ${endpointID}: ${names}; no read shows it yet`;
         shared.recorder.event(endpoint, "Normal", "Updating", "Update", note);
       }
-      const result = seen(input, desired, after, written);
-      const { differences: left } = result.outcome;
+      const { outcome } = seen(input, desired, after, written);
+      const { differences: left } = outcome;
+      if (left.length === 0) return { outcome, written };
       const notApplied = notAppliedOf(left, { history: (field) => rounds.history(uid, wish, field, now) });
-      return left.length === 0
-        ? result
-        : { ...result, outcome: { ...result.outcome, notApplied }, requeueAfterMs: RECHECK_MS };
+      return { outcome: { ...outcome, notApplied, verdict: { kind: "Done", againMs: RECHECK_MS } }, written };
     }
-    case "LookAgain":
-      return {
-        outcome: blank({
-          waiting: {
-            reason: "Creating",
-            message: `The outcome of the create is unknown; looking for app name ${desired.appName}`,
-            lostSight: false,
-          },
-        }),
-        written,
-        requeueAfterMs: LOOK_AGAIN_MS,
-      };
-    case "AwaitProofOfAbsence":
-      return {
-        outcome: blank({
-          waiting: {
-            reason: "RemoteMissing",
-            message: `The service does not show endpoint ${endpoint.status?.endpointID}; it counts as gone when two complete lists lack it`,
-            lostSight: true,
-          },
-        }),
-        written,
-        requeueAfterMs: ABSENCE_MS,
-      };
-    case "Stall":
-      return {
-        outcome: {
-          record,
-          differences: plan.differences,
-          fighting: false,
-          stalled: { reason: plan.reason, message: plan.message },
-        },
-        written,
-        requeueAfterMs: REMOTE_REFUSAL_MS,
-      };
+    case "LookAgain": {
+      const message = `The outcome of the create is unknown; looking for app name ${desired.appName}`;
+      const verdict = { kind: "Waiting", reason: "Creating", message, againMs: LOOK_AGAIN_MS } as const;
+      return { outcome: blank(verdict), written };
+    }
+    case "AwaitProofOfAbsence": {
+      const message = `The service does not show endpoint ${endpoint.status?.endpointID}; it counts as gone when two complete lists lack it`;
+      const verdict = { kind: "Waiting", reason: "RemoteMissing", message, againMs: ABSENCE_MS } as const;
+      return { outcome: { ...blank(verdict), outdated: true }, written };
+    }
+    case "Stall": {
+      const { reason, message, differences } = plan;
+      const verdict = { kind: "Stalled", reason, message, againMs: REMOTE_REFUSAL_MS } as const;
+      return { outcome: { ...blank(verdict), record, differences }, written };
+    }
     case "None": {
       // Under Observe nothing is ever given: what is there counts as applied.
       const unwritten = record !== undefined && (applied || endpoint.spec.managementPolicy === "Observe");
       if (unwritten) recordApplied();
       else confirm(record);
-      return {
-        ...seen(input, desired, record, written),
-        outcome: { record, differences: plan.differences, fighting: plan.fighting, notApplied: plan.notApplied ?? [] },
-        ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
-      };
+      const { differences, fighting, notApplied = [], lookAgainMs } = plan;
+      const { outcome } = seen(input, desired, record, written);
+      const verdict: Verdict = lookAgainMs === undefined ? outcome.verdict : { kind: "Done", againMs: lookAgainMs };
+      return { outcome: { record, differences, fighting, notApplied, verdict }, written };
     }
   }
 }
@@ -192,12 +168,10 @@ function seen(
   const base = { conditions: [], ...status, ...(lastApplied === undefined ? {} : { lastAppliedTime: lastApplied }) };
   const settling = isSettling({ ...endpoint, status: base }, now) && (record === undefined || !isSettled(record));
   const age = lastApplied === undefined ? 0 : now - Date.parse(lastApplied);
-  const requeueAfterMs = settling ? (age < FAST_SETTLE_MS ? LOOK_AGAIN_MS : 2.5 * LOOK_AGAIN_MS) : undefined;
-  return {
-    outcome: { record, differences: differing, fighting: false },
-    written,
-    ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
-  };
+  const verdict: Verdict = settling
+    ? { kind: "Done", againMs: age < FAST_SETTLE_MS ? LOOK_AGAIN_MS : 2.5 * LOOK_AGAIN_MS }
+    : { kind: "Done" };
+  return { outcome: { record, differences: differing, fighting: false, verdict }, written };
 }
 
 /** The write stands whether or not this read succeeds: the next reconcile reads again. */
@@ -226,18 +200,18 @@ export function acceptedBy(entry: JournalEntry, now: number): Written["submissio
   return { id, specHash, attempt, state: "Accepted", time: rfc3339(now) };
 }
 
-/** The outcome for an object whose endpoint or app name another one has. */
+/** The outcome for an object whose endpoint or app name another object owns. */
 export function unclaimed(claimed: Exclude<Claimed, { kind: "Granted" }>, written: Partial<Written>): Converged {
   if (claimed.kind === "Busy") {
     const message = "Another GpuEndpoint in this cluster is being bound";
-    const waiting = { reason: "Pending", message, lostSight: false } as const;
-    return { outcome: blank({ waiting }), written, requeueAfterMs: LOOK_AGAIN_MS };
+    return { outcome: blank({ kind: "Waiting", reason: "Pending", message, againMs: LOOK_AGAIN_MS }), written };
   }
-  const stalled = { reason: "AlreadyBound", message: claimed.message } as const;
-  return { outcome: blank({ stalled, alreadyBound: true }), written, requeueAfterMs: DENIED_MS };
+  const { message } = claimed;
+  const verdict = { kind: "Stalled", reason: "AlreadyBound", message, againMs: DENIED_MS } as const;
+  return { outcome: { ...blank(verdict), alreadyBound: true }, written };
 }
 
-/** An outcome in which nothing was seen but `part`. */
-export function blank(part: Partial<Outcome>): Outcome {
-  return { record: undefined, differences: [], fighting: false, ...part };
+/** The outcome of a reconcile that did not observe the remote. */
+export function blank(verdict: Verdict): Outcome {
+  return { record: undefined, differences: [], fighting: false, verdict };
 }

@@ -5,7 +5,6 @@ import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import { isUnknownDelivery } from "../service-failure.ts";
 import type { Shared } from "../shared.ts";
 import { type Absence, judgeAbsence } from "./absence.ts";
 import { updateEndpoint } from "./apply.ts";
@@ -123,8 +122,9 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
     await endpoints.delete(endpointID, { signal: context.signal, beforeSend: async () => shared.assertLeading() });
     sent.set(uid, { at: now, session });
   } catch (error) {
-    if (isUnknownDelivery(error)) sent.set(uid, { at: Number.NEGATIVE_INFINITY, session }); // may be sent again at once
-    if (!(error instanceof ServiceError) || error.kind !== "NotFound") throw error;
+    if (!(error instanceof ServiceError)) throw error;
+    if (error.delivery === "Unknown") sent.set(uid, { at: Number.NEGATIVE_INFINITY, session }); // may be sent again at once
+    if (error.kind !== "NotFound") throw error;
     notFound = true;
   }
   const after = await account.endpoints.read(endpointID, context.signal);

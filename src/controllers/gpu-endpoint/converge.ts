@@ -2,7 +2,7 @@ import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
-import { failureOf, isUnknownDelivery } from "../service-failure.ts";
+import { concernsKey, serviceVerdict } from "../verdict.ts";
 import {
   acceptedBy,
   act,
@@ -34,7 +34,7 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
   let decision: Decision | undefined;
   try {
     const reader = createValueReader(shared.kube, context.signal);
-    const env = await resolveEnv(reader, endpoint.metadata.namespace ?? "", endpoint.spec.env ?? []);
+    const env = await resolveEnv(reader, endpoint.metadata.namespace, endpoint.spec.env ?? []);
     const desired = desiredEndpoint(endpoint, shared.clusterUID, env);
     const observe = (fresh: boolean) =>
       observeBinding({
@@ -57,10 +57,9 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
     return refused(input, decision, written) ?? (await act(input, desired, decision, written));
   } catch (error) {
     if (error instanceof MissingReferenceError) {
-      return {
-        outcome: blank({ stalled: { reason: error.reason, message: error.message } }),
-        written,
-      };
+      // The reference poller requests a reconcile when the reference changes.
+      const { reason, message } = error;
+      return { outcome: blank({ kind: "Stalled", reason, message }), written };
     }
     if (error instanceof ServiceError) return failed(input, error, decision, written);
     throw error;
@@ -81,7 +80,7 @@ async function claimCandidate(
 
 function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding): Decision {
   const { shared, endpoint, account, rounds } = input;
-  const { uid = "" } = endpoint.metadata;
+  const { uid } = endpoint.metadata;
   const now = shared.clock.now();
   const wish = desiredHash(desired);
   const history = (field: DriftField) => rounds.history(uid, wish, field, now);
@@ -121,9 +120,9 @@ function foughtOver({ status, metadata }: GpuEndpoint): DriftField[] {
 function refused(input: ConvergeInput, { plan, wish }: Decision, written: Partial<Written>): Converged | undefined {
   const { shared, endpoint, refusals, requested } = input;
   if (requested || (plan.action !== "Create" && plan.action !== "Update")) return undefined;
-  const known = refusals.find(endpoint.metadata.uid ?? "", wish, shared.clock.now());
+  const known = refusals.find(endpoint.metadata.uid, wish, shared.clock.now());
   if (known === undefined) return undefined;
-  return { outcome: blank({ stalled: known.refusal }), written, requeueAfterMs: known.againMs };
+  return { outcome: blank({ kind: "Stalled", ...known.refusal, againMs: known.againMs }), written };
 }
 
 function failed(
@@ -132,38 +131,18 @@ function failed(
   decision: Decision | undefined,
   written: Partial<Written>,
 ): Converged {
-  if (isUnknownDelivery(error) && error.operation === "createEndpoint") {
-    if (error.kind === "Unauthorized") input.shared.accounts.unauthorized(input.account.key, error.message);
+  const { accounts, clock } = input.shared;
+  if (concernsKey(error)) accounts.unauthorized(input.account.key, error.message);
+  if (error.delivery === "Unknown" && error.operation === "createEndpoint") {
     const message = `The outcome of the create is unknown (${error.message}); looking for app name ${written.appName}`;
-    return {
-      outcome: blank({ waiting: { reason: "Creating", message, lostSight: false } }),
-      written,
-      requeueAfterMs: LOOK_AGAIN_MS,
-    };
+    return { outcome: blank({ kind: "Waiting", reason: "Creating", message, againMs: LOOK_AGAIN_MS }), written };
   }
-  const failure = failureOf(error);
-  switch (failure.kind) {
-    case "AccountHeld":
-      input.shared.accounts.unauthorized(input.account.key, failure.message);
-      return {
-        outcome: blank({ waiting: { reason: "AccountNotReady", message: failure.message, lostSight: true } }),
-        written,
-      };
-    case "Stalled": {
-      const { uid = "" } = input.endpoint.metadata;
-      const { reason, message } = failure;
-      if (decision !== undefined && error.operation in WRITES) {
-        input.refusals.note(uid, decision.wish, { reason, message }, input.shared.clock.now() + REMOTE_REFUSAL_MS);
-      }
-      return { outcome: blank({ stalled: { reason, message } }), written, requeueAfterMs: REMOTE_REFUSAL_MS };
-    }
-    case "Wait":
-      return {
-        outcome: blank({ waiting: { ...failure, lostSight: true } }),
-        written,
-        requeueAfterMs: failure.retryAfterMs,
-      };
-    case "Retry":
-      return { outcome: blank({ waiting: { ...failure, lostSight: true } }), written, error };
+  const verdict = serviceVerdict(error);
+  if (verdict.kind !== "Stalled") return { outcome: { ...blank(verdict), outdated: true }, written };
+  const { reason, message } = verdict;
+  if (decision !== undefined && error.operation in WRITES) {
+    const until = clock.now() + REMOTE_REFUSAL_MS;
+    input.refusals.note(input.endpoint.metadata.uid, decision.wish, { reason, message }, until);
   }
+  return { outcome: blank({ ...verdict, againMs: REMOTE_REFUSAL_MS }), written };
 }

@@ -1,6 +1,5 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import { notAppliedMessage, type Outcome } from "./status.ts";
 
@@ -42,16 +41,4 @@ export function warnOfNotApplied(
   const message = notAppliedMessage(notApplied);
   if (getCondition(endpoint.status?.conditions, "Synced")?.message === message) return;
   recorder.event(endpoint, "Warning", "UpdateNotApplied", "Update", message);
-}
-
-/** Said when an endpoint stalls, or stalls for another reason. */
-export function warnOfStall(
-  recorder: EventRecorder,
-  endpoint: GpuEndpoint,
-  stalled: { reason: Reason; message: string } | undefined,
-): void {
-  if (stalled === undefined) return;
-  const before = getCondition(endpoint.status?.conditions, "Stalled");
-  if (before?.reason === stalled.reason && before.message === stalled.message) return;
-  recorder.event(endpoint, "Warning", stalled.reason, "Reconcile", stalled.message);
 }

@@ -1,10 +1,10 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
+import { reconcileRequestOf } from "../reconciler.ts";
 import { type Binding, LOOKUP_MS } from "./plan.ts";
 
 /** After a write the endpoint is read alone until it has settled, this long at most; then the sweep suffices. */
@@ -76,7 +76,7 @@ async function observeBound(facts: BindingFacts, endpointID: string): Promise<Bi
     const provenGone = account.endpoints.observed.gone(endpointID) && !isNew(endpoint, now);
     return { kind: "Bound", endpointID, record: undefined, fresh: true, provenGone };
   }
-  const settlingOnly = facts.fresh !== true && isApplied(endpoint) && reconcileRequest(endpoint) === undefined;
+  const settlingOnly = facts.fresh !== true && isApplied(endpoint) && reconcileRequestOf(endpoint) === undefined;
   const whole = await completed(account, endpoint, record, settlingOnly ? "Remembered" : "Now", signal);
   return { kind: "Bound", endpointID, record: whole, fresh: true, provenGone: false };
 }
@@ -90,13 +90,6 @@ export function isSettled(record: EndpointRecord): boolean {
   const { min = 0, max } = record.scaling;
   if (!isServing(record)) return false;
   return max === 0 ? record.workers.length === 0 : readyWorkers(record) >= min;
-}
-
-/** The annotation that asks for a reconcile now, when it was not acted upon yet. */
-export function reconcileRequest(endpoint: GpuEndpoint): string | undefined {
-  const { annotations } = endpoint.metadata;
-  const asked = annotations?.[ANNOTATIONS.reconcileRequestedAt] ?? annotations?.[ANNOTATIONS.fluxRequestedAt];
-  return asked === endpoint.status?.lastHandledReconcileAt ? undefined : asked;
 }
 
 export function isSettling(endpoint: GpuEndpoint, now: number): boolean {
@@ -117,7 +110,7 @@ function isNew(endpoint: GpuEndpoint, now: number): boolean {
 }
 
 function needsFreshRead(endpoint: GpuEndpoint, swept: EndpointRecord, now: number): boolean {
-  if (!isApplied(endpoint) || reconcileRequest(endpoint) !== undefined) return true;
+  if (!isApplied(endpoint) || reconcileRequestOf(endpoint) !== undefined) return true;
   const differed = getCondition(endpoint.status?.conditions, "Synced")?.status === "False";
   return isSettling(endpoint, now) && (differed || !isSettled(swept));
 }

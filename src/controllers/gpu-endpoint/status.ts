@@ -1,28 +1,28 @@
 import { type ConditionUpdate, removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { type AccountRef, ANNOTATIONS, GROUP } from "../../api/v1alpha1/meta.ts";
-import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import { withoutValues } from "../../provider/errors.ts";
+import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";
+import type { Verdict } from "../verdict.ts";
 import type { Difference } from "./drift.ts";
 import { isSettling } from "./observe.ts";
 
-/** What a reconcile came to: all that the status is computed from. */
+/** How a reconcile ended: all that the status is computed from. */
 export type Outcome = {
-  /** The remote as last seen; undefined when it was not seen this time. */
+  /** The remote endpoint; undefined when this reconcile did not observe it. */
   record: EndpointRecord | undefined;
   differences: Difference[];
   fighting: boolean;
   /** Fields whose update the service accepts and does not apply. */
   notApplied?: readonly string[];
-  /** Another object has the remote endpoint: nothing that was read of it stays in the status. */
+  /** Another object owns the remote endpoint: nothing that was read of it stays in the status. */
   alreadyBound?: boolean;
-  /** A person must act. */
-  stalled?: { reason: Reason; message: string };
-  /** Nothing can be done now; goes on by itself. `lostSight`: what is known of the remote may be old. */
-  waiting?: { reason: Reason; message: string; lostSight: boolean };
+  /** Of a verdict that waits: what the status shows of a bound endpoint may be out of date. */
+  outdated?: boolean;
+  verdict: Verdict;
 };
 
 export type Written = Pick<
@@ -30,41 +30,31 @@ export type Written = Pick<
   "endpointID" | "appName" | "submission" | "appliedGeneration" | "appliedReferencesHash" | "lastAppliedTime"
 > & { account?: GpuEndpointStatus["account"] };
 
-/** The whole status after a reconcile. Pure. */
-export function statusOf(
-  endpoint: GpuEndpoint,
-  written: Partial<Written>,
-  outcome: Outcome,
-  handledRequest: string | undefined,
-  now: number,
-): GpuEndpointStatus {
-  const { status: stored = { conditions: [] } } = endpoint;
-  const previous: GpuEndpointStatus = { ...(outcome.alreadyBound ? withoutRemote(stored) : stored), ...written };
+export type StatusUpdate = {
+  written: Partial<Written>;
+  outcome: Outcome;
+  /** The reconcile request that this reconcile handles. */
+  requested: string | undefined;
+};
+
+/** The whole status after a reconcile. Pure. `now`: ms since the epoch. */
+export function statusOf(endpoint: GpuEndpoint, { written, outcome, requested }: StatusUpdate, now: number) {
+  const { status: stored = { conditions: [] }, metadata } = endpoint;
+  const previous = outcome.alreadyBound ? withoutRemote(stored) : stored;
   const record = outcome.record && withoutEnvValues(outcome.record, endpoint);
-  const observedGeneration = endpoint.metadata.generation;
-  const status: GpuEndpointStatus = {
-    ...previous,
-    ...(observedGeneration === undefined ? {} : { observedGeneration }),
-    ...(handledRequest === undefined ? {} : { lastHandledReconcileAt: handledRequest }),
-    ...(record === undefined ? {} : remoteStatus(record, endpoint.metadata.uid ?? "")),
-  };
+  const status: GpuEndpointStatus = { ...previous, ...written, observedGeneration: metadata.generation };
+  if (requested !== undefined) status.lastHandledReconcileAt = requested;
   if (written.appliedGeneration !== undefined && written.appliedReferencesHash === undefined) {
     delete status.appliedReferencesHash;
   }
   if (record !== undefined) {
+    Object.assign(status, remoteStatus(record, metadata.uid));
     const drift = outcome.differences.map(({ field, desired, observed }) => ({ field, desired, observed }));
     if (drift.length > 0) status.drift = drift;
     else delete status.drift;
   }
-  const updates = conditions(endpoint, status, { ...outcome, record }, now).map((update) => ({
-    ...update,
-    observedGeneration,
-  }));
-  const fresh = updates.some(({ type }) => type === "Reconciling" || type === "Stalled");
-  const kept = fresh
-    ? previous.conditions
-    : removeCondition(removeCondition(previous.conditions, "Reconciling"), "Stalled");
-  status.conditions = setConditions(kept, updates, rfc3339(now));
+  const updates = conditionsOf(endpoint, status, { ...outcome, record }, now);
+  status.conditions = mergeConditions(previous.conditions, updates, metadata.generation, now);
   return status;
 }
 
@@ -111,40 +101,24 @@ function remoteStatus(record: EndpointRecord, uid: string): Partial<GpuEndpointS
   };
 }
 
-function conditions(
+function conditionsOf(
   endpoint: GpuEndpoint,
   status: GpuEndpointStatus,
   outcome: Outcome,
   now: number,
 ): ConditionUpdate[] {
-  const { record, stalled, waiting } = outcome;
-  const updates: ConditionUpdate[] = [];
-  const ready = record === undefined ? undefined : readiness(record);
-  if (ready !== undefined) updates.push(ready);
-  if (record !== undefined) updates.push(synced(outcome));
-  updates.push(...stopped(endpoint, record));
-  if (stalled !== undefined) {
-    updates.push({ type: "Stalled", status: "True", ...stalled });
-  } else if (waiting !== undefined) {
-    if (ready === undefined) {
-      const known = waiting.lostSight && status.endpointID !== undefined;
-      updates.push({
-        type: "Ready",
-        status: known ? "Unknown" : "False",
-        reason: waiting.reason,
-        message: waiting.message,
-      });
-    }
-    updates.push({ type: "Reconciling", status: "True", reason: waiting.reason, message: waiting.message });
-  } else if (ready?.status !== "True" && isSettling({ ...endpoint, status }, now)) {
-    updates.push({
-      type: "Reconciling",
-      status: "True",
-      reason: "Progressing",
-      message: "Waiting for the remote endpoint to serve",
-    });
+  const { record, verdict } = outcome;
+  const observed = record === undefined ? [] : [readiness(record), synced(outcome), ...stopped(endpoint, record)];
+  if (verdict.kind === "Stalled" || verdict.kind === "Failed") return [...observed, stalledCondition(verdict)];
+  if (verdict.kind === "Waiting" || verdict.kind === "Retry") {
+    const outdated = outcome.outdated === true && status.endpointID !== undefined;
+    const waiting = waitingConditions(verdict, outdated ? "Unknown" : "False");
+    return [...observed, ...waiting.filter(({ type }) => record === undefined || type !== "Ready")];
   }
-  return updates;
+  const serves = record !== undefined && readiness(record).status === "True";
+  if (serves || !isSettling({ ...endpoint, status }, now)) return observed;
+  const message = "Waiting for the remote endpoint to serve";
+  return [...observed, { type: "Reconciling", status: "True", reason: "Progressing", message }];
 }
 
 /**
@@ -208,15 +182,13 @@ export function notAppliedMessage(fields: readonly string[]): string {
   return `The service accepts the update of ${fields.join(", ")} but does not apply it; the update is repeated with backoff`;
 }
 
-function stopped(endpoint: GpuEndpoint, record: EndpointRecord | undefined): ConditionUpdate[] {
-  if (record === undefined) return [];
+function stopped(endpoint: GpuEndpoint, { scaling, workers }: EndpointRecord): ConditionUpdate[] {
   if (!endpoint.spec.suspend) {
-    const resumed = record.scaling.max !== 0 || endpoint.spec.workers.max === 0;
+    const resumed = scaling.max !== 0 || endpoint.spec.workers.max === 0;
     return resumed && endpoint.status?.conditions.some(({ type }) => type === "Stopped")
       ? [{ type: "Stopped", status: "False", reason: "Resumed", message: "spec.suspend is false" }]
       : [];
   }
-  const { workers, scaling } = record;
   const done = scaling.min === 0 && scaling.max === 0 && workers.length === 0;
   return [
     done
