@@ -56,11 +56,11 @@ export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoin
   /** UID of the object that goes for a target in a reconcile under way, by service and target. */
   const reserved = new Map<string, string>();
 
-  const entryOf = ({ metadata }: GpuEndpoint) => shared.journal.find(metadata.uid ?? "");
+  const entryOf = ({ metadata }: GpuEndpoint) => shared.journal.find(metadata.uid);
 
   const claimantOf = (endpoint: GpuEndpoint, target: Target): Claimant | undefined => {
     const standing = standingOf(endpoint, target, entryOf(endpoint));
-    const { uid = "", creationTimestamp = "" } = endpoint.metadata;
+    const { uid, creationTimestamp } = endpoint.metadata;
     return standing && { uid, created: creationTimestamp, standing };
   };
 
@@ -85,13 +85,13 @@ export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoin
 
   /** An object that waits counts only where it may use an account of the same service: it would keep others out for ever. */
   async function mayUse(rival: GpuEndpoint, service: string): Promise<boolean> {
-    const resolved = await shared.accounts.resolve(rival.spec.accountRef, rival.metadata.namespace ?? "");
+    const resolved = await shared.accounts.resolve(rival.spec.accountRef, rival.metadata.namespace);
     if (resolved.kind === "Usable") return serviceOf(resolved.account.baseURL) === service;
     return resolved.kind === "Checking" && rival.status?.account !== undefined && isAt(rival, service);
   }
 
   async function claimTarget(endpoint: GpuEndpoint, baseURL: string, target: Target): Promise<Claimed["kind"]> {
-    const { uid = "", creationTimestamp = "" } = endpoint.metadata;
+    const { uid, creationTimestamp } = endpoint.metadata;
     const service = serviceOf(baseURL);
     const own = claimantOf(endpoint, target) ?? { uid, created: creationTimestamp, standing: "Waiting" };
     const ahead = () => rivalsOf(endpoint, target).filter(({ claimant }) => ranksBefore(claimant, own));

@@ -7,10 +7,10 @@ import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { Shared } from "../shared.ts";
 import { type Absence, judgeAbsence } from "./absence.ts";
-import { updateEndpoint } from "./apply.ts";
 import { desiredEndpoint } from "./desired.ts";
 import { withIgnored } from "./drift.ts";
 import { completed } from "./observe.ts";
+import { updateEndpoint } from "./requests.ts";
 
 /** What came of a step of cleaning up. */
 export type CleanedUp =
@@ -42,7 +42,7 @@ const LOOK_AGAIN_MS = 2_000;
  */
 export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Promise<CleanedUp> {
   const { shared, account, endpoint, endpointID, context } = input;
-  const { uid = "" } = endpoint.metadata;
+  const { uid } = endpoint.metadata;
   const found = await account.endpoints.read(endpointID, context.signal);
   if (found === undefined) return absent(await judgeAbsence({ ...input, signal: context.signal }, false));
   const before = sent.get(uid);
@@ -50,14 +50,14 @@ export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Prom
   const now = shared.clock.monotonic();
   if (before !== undefined && now < before.lastAt + repeatMs(before.count)) return unscaled(found, before, now);
 
-  const record = await completed(account, endpoint, found, "Now", context.signal);
+  const record = await completed({ account, endpoint, signal: context.signal }, found, "Now");
   const zero = { ...record, scaling: { ...record.scaling, min: 0, max: 0 } };
   const desired = withIgnored(
     desiredEndpoint(endpoint, shared.clusterUID, []),
     zero,
     driftFields.filter(shownBy(record)),
   );
-  await updateEndpoint(shared, account, endpointID, desired, context);
+  await updateEndpoint(input, endpointID, desired);
   const accepted = { count: (before?.count ?? 0) + 1, lastAt: shared.clock.monotonic() };
   sent.set(uid, accepted);
 
@@ -105,7 +105,7 @@ const SEND_AGAIN_MS = 60_000;
 /** Deletes as the account says, and is done only when the service provably does not have the endpoint any more. */
 export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Promise<CleanedUp> {
   const { shared, account, endpoint, endpointID, context } = input;
-  const { uid = "" } = endpoint.metadata;
+  const { uid } = endpoint.metadata;
   const before = sent.get(uid);
   const { endpoints } = account;
   const session = endpoints.observed.session();

@@ -11,18 +11,16 @@ import { referencesOf } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import type { Verdict } from "../verdict.ts";
-import { blank, type Converged, unclaimed } from "./act.ts";
 import { createClaims } from "./claims.ts";
-import { converge } from "./converge.ts";
-import { needsFinalizer } from "./deletion-policy.ts";
+import { type Converged, converge, unclaimed } from "./converge.ts";
+import { createDriftFightTracker } from "./drift-fight.ts";
 import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied } from "./events.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
-import { createEndpointFinalizer } from "./finalize.ts";
+import { createEndpointFinalizer, needsFinalizer } from "./finalize.ts";
 import type { EndpointMetrics } from "./metrics.ts";
-import { createRefusals } from "./refusals.ts";
-import { createUpdateRounds } from "./rounds.ts";
-import { pausedStatus, statusOf } from "./status.ts";
-import { createUnknownCreates } from "./unknown-creates.ts";
+import { createUnknownCreates } from "./observe.ts";
+import { createRefusals } from "./requests.ts";
+import { emptyOutcome, pausedStatus, statusOf } from "./status.ts";
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
 export function createGpuEndpointReconciler(
@@ -30,7 +28,7 @@ export function createGpuEndpointReconciler(
   kind: Kind<GpuEndpoint>,
   metrics: EndpointMetrics,
 ): Reconcile {
-  const rounds = createUpdateRounds();
+  const fights = createDriftFightTracker();
   const refusals = createRefusals();
   const claims = createClaims(shared, kind);
   const unknownCreates = createUnknownCreates(shared.clock);
@@ -44,7 +42,7 @@ export function createGpuEndpointReconciler(
       return undefined;
     },
     async finalize(endpoint, context) {
-      rounds.forget(endpoint.metadata.uid);
+      fights.forget(endpoint.metadata.uid);
       refusals.forget(endpoint.metadata.uid);
       return finalize({ endpoint, ...submissionOf(endpoint), context });
     },
@@ -63,7 +61,7 @@ export function createGpuEndpointReconciler(
       const resolved = await shared.accounts.resolve(endpoint.spec.accountRef, namespace);
       if (resolved.kind === "Checking") return undefined;
       const facts = { ...submission, requested, context };
-      return report(await step(endpoint, resolved, facts), facts);
+      return report({ shared, kind, metrics }, await step(endpoint, resolved, facts), facts);
     },
   });
 
@@ -78,43 +76,16 @@ export function createGpuEndpointReconciler(
     if (resolved.kind === "Held") return { endpoint, ...held(resolved) };
     const { account, ref } = resolved;
     const mismatch = baseURLMismatch(endpoint, account.baseURL);
-    if (mismatch !== undefined) return { endpoint, outcome: blank(mismatch), written: {} };
+    if (mismatch !== undefined) return { endpoint, outcome: emptyOutcome(mismatch), written: {} };
     const claimed = await claims.claim(endpoint, account.baseURL);
     if (claimed.kind !== "Granted") return { endpoint, ...unclaimed(claimed, {}) };
     const { entry, unknownForMs, context } = facts;
     // Set before the first remote write, so that no deletion leaves an endpoint behind unseen.
     const kept = await setFinalizer(shared, kind, endpoint, FINALIZER, needsFinalizer(endpoint), context.signal);
     const requested = facts.requested !== undefined;
-    const memory = { rounds, refusals, claims };
+    const memory = { fights, refusals, claims };
     const input = { shared, kind, endpoint: kept, account, ref, entry, unknownForMs, requested, context, ...memory };
     return { endpoint: kept, ...(await converge(input)) };
-  }
-
-  /** Writes the exports, the events and the status. @throws what the queue has to back off for */
-  async function report({ endpoint, outcome, written }: Stepped, facts: Facts): Promise<Result> {
-    const { entry, requested, context } = facts;
-    const { signal } = context;
-    const now = shared.clock.now();
-    const remote = statusOf(endpoint, { written, outcome, requested }, now);
-    const exports = await syncExports({ shared, endpoint, record: outcome.record, signal }, remote);
-    const verdict = withStall(outcome.verdict, exports.stalled);
-    const status = withExports(
-      statusOf(endpoint, { written, outcome: { ...outcome, verdict }, requested }, now),
-      exports,
-    );
-
-    warnOfLocalVolumes(shared.recorder, endpoint);
-    warnOfFight(shared.recorder, endpoint, outcome);
-    warnOfNotApplied(shared.recorder, endpoint, outcome);
-    announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
-    await patchStatus(shared, kind, endpoint, status, signal);
-    metrics.moved(endpoint, status, shared.clock.now());
-    const settled = written.submission?.id ?? (written.endpointID === undefined ? undefined : entry?.id);
-    if (settled !== undefined) shared.journal.settle(settled);
-
-    const requeues = [requeueOf(outcome.verdict)?.requeueAfterMs, exports.requeueAfterMs].flatMap((ms) => ms ?? []);
-    if (exports.error !== undefined) throw exports.error;
-    return requeues.length === 0 ? undefined : { requeueAfterMs: Math.min(...requeues) };
   }
 
   return async (request, context) => {
@@ -128,12 +99,41 @@ export function createGpuEndpointReconciler(
   };
 }
 
+type Reporter = { shared: Shared; kind: Kind<GpuEndpoint>; metrics: EndpointMetrics };
 type Submission = { entry: JournalEntry | undefined; unknownForMs: number };
 type Facts = Submission & { requested: string | undefined; context: ReconcileContext };
 /** `endpoint`: as the step left it, with its finalizer. */
 type Stepped = Converged & { endpoint: GpuEndpoint };
 type Usable = Extract<Resolved, { kind: "Usable" }>;
 type Held = Extract<Resolved, { kind: "Held" }>;
+
+/** Writes the exports, the events and the status. @throws what the queue has to back off for */
+async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, facts: Facts): Promise<Result> {
+  const { endpoint, outcome, written } = stepped;
+  const { entry, requested, context } = facts;
+  const { signal } = context;
+  const now = shared.clock.now();
+  const remote = statusOf(endpoint, { written, outcome, requested }, now);
+  const exports = await syncExports({ shared, endpoint, record: outcome.record, signal }, remote);
+  const verdict = withStall(outcome.verdict, exports.stalled);
+  const status = withExports(
+    statusOf(endpoint, { written, outcome: { ...outcome, verdict }, requested }, now),
+    exports,
+  );
+
+  warnOfLocalVolumes(shared.recorder, endpoint);
+  warnOfFight(shared.recorder, endpoint, outcome);
+  warnOfNotApplied(shared.recorder, endpoint, outcome);
+  announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
+  await patchStatus(shared, kind, endpoint, status, signal);
+  metrics.moved(endpoint, status, shared.clock.now());
+  const settled = written.submission?.id ?? (written.endpointID === undefined ? undefined : entry?.id);
+  if (settled !== undefined) shared.journal.settle(settled);
+
+  const requeues = [requeueOf(outcome.verdict)?.requeueAfterMs, exports.requeueAfterMs].flatMap((ms) => ms ?? []);
+  if (exports.error !== undefined) throw exports.error;
+  return requeues.length === 0 ? undefined : { requeueAfterMs: Math.min(...requeues) };
+}
 
 const referenceKey = (key: string) => `${gpuEndpointResource.plural}:${key}`;
 
@@ -152,7 +152,7 @@ function withStall(verdict: Verdict, stalled: { reason: Reason; message: string 
 
 function held({ reason, message, againMs }: Held): Converged {
   const verdict: Verdict = { kind: "Waiting", reason, message, ...(againMs === undefined ? {} : { againMs }) };
-  return { outcome: { ...blank(verdict), outdated: true }, written: {} };
+  return { outcome: { ...emptyOutcome(verdict), outdated: true }, written: {} };
 }
 
 /** An endpoint is not looked for at another service than the one that it is bound at. */

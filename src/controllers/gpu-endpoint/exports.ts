@@ -45,7 +45,7 @@ export type ExportInput = {
 };
 
 /** What `exportTo` names: followed, so that what somebody else does to it is noticed. */
-export function exportReferences({ spec, metadata: { namespace = "" } }: GpuEndpoint): Reference[] {
+export function exportReferences({ spec, metadata: { namespace } }: GpuEndpoint): Reference[] {
   return TARGETS.flatMap(({ field, resource }) => {
     const name = spec.exportTo?.[field]?.name;
     return name === undefined ? [] : [{ resource, namespace, name }];
@@ -83,8 +83,8 @@ async function syncAll(input: ExportInput, status: GpuEndpointStatus): Promise<E
 
 /** The status with what came of the exports. */
 export function withExports(status: GpuEndpointStatus, { exported }: ExportOutcome): GpuEndpointStatus {
-  const { exported: _previous, ...rest } = status;
-  return Object.keys(exported).length === 0 ? rest : { ...rest, exported };
+  const { exported: _previous, ...others } = status;
+  return Object.keys(exported).length === 0 ? others : { ...others, exported };
 }
 
 type One = Omit<ExportOutcome, "exported" | "error"> & { name: string | undefined };
@@ -178,7 +178,7 @@ async function find({ shared, endpoint, signal }: ExportInput, { resource }: Tar
 const LABELS = { "app.kubernetes.io/managed-by": "mooring" };
 
 /** Without `blockOwnerDeletion`, which would need permission on the endpoint's finalizers. */
-function ownerOf({ metadata: { name, uid = "" } }: GpuEndpoint): OwnerReference {
+function ownerOf({ metadata: { name, uid } }: GpuEndpoint): OwnerReference {
   const { kind } = gpuEndpointResource;
   return { apiVersion: apiVersionOf(gpuEndpointResource), kind, name, uid, controller: true };
 }
@@ -189,7 +189,7 @@ function isOwned({ metadata: { uid } }: GpuEndpoint, { metadata }: Holder): bool
 
 /** On its way out: being deleted, or owned by an endpoint of this name that was deleted a moment ago. */
 function isLeaving({ shared, endpoint }: ExportInput, { metadata }: Holder): boolean {
-  const { name, creationTimestamp = "" } = endpoint.metadata;
+  const { name, creationTimestamp } = endpoint.metadata;
   if (metadata.deletionTimestamp !== undefined) return true;
   const earlier = metadata.ownerReferences?.some(({ kind, name: owner }) => kind === "GpuEndpoint" && owner === name);
   return earlier === true && shared.clock.now() - Date.parse(creationTimestamp) < COLLECTED_MS;

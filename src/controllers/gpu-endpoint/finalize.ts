@@ -10,11 +10,10 @@ import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts"
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
 import type { Claims } from "./claims.ts";
 import { type CleanedUp, deleteRemote, type SentDeletions, type SentScalings, scaleToZero } from "./clean-up.ts";
-import { deletionPolicyOf, needsFinalizer, releaseLine } from "./deletion-policy.ts";
 import { appNameOf, desiredEndpoint } from "./desired.ts";
 import { observeBinding } from "./observe.ts";
 import { isOurCreate, LOOKUP_MS } from "./plan.ts";
-import { type Outcome, statusOf } from "./status.ts";
+import { emptyOutcome, type Outcome, statusOf } from "./status.ts";
 
 const LOOK_AGAIN_MS = 2_000;
 const HELD_RETRY_MS = 60_000;
@@ -58,7 +57,7 @@ export function createEndpointFinalizer(
     async function obstructed(obstacle: Obstacle): Promise<Result> {
       const message = `${obstacle.message}. To let the object go and leave the endpoint as it is: ${releaseLine(endpoint)}`;
       const verdict = { ...obstacle, message };
-      const outcome: Outcome = { record: undefined, differences: [], fighting: false, outdated: true, verdict };
+      const outcome: Outcome = { ...emptyOutcome(verdict), outdated: true };
       announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
       const status = statusOf(endpoint, { written: {}, outcome, requested: undefined }, shared.clock.now());
       await patchStatus(shared, kind, endpoint, status, context.signal);
@@ -166,4 +165,29 @@ function heldBy(held: Extract<Resolved, { kind: "Held" }>): Obstacle {
   if (held.reason === "Unreachable") return { kind: "Waiting", reason: "AccountNotReady", message, againMs };
   const reason = held.reason === "AccountNotFound" ? held.reason : "AccountNotReady";
   return { kind: "Stalled", reason, message, againMs };
+}
+
+type DeletionPolicy = GpuEndpoint["spec"]["deletionPolicy"];
+
+/** What an annotation says that is none of the policies: nothing is done before it is put right. */
+type Unreadable = { unreadable: string };
+
+const POLICIES: readonly string[] = ["ScaleToZero", "Retain", "Delete"] satisfies DeletionPolicy[];
+const isPolicy = (value: string): value is DeletionPolicy => POLICIES.includes(value);
+
+/** The annotation wins, so that a deletion that cannot go on can be released. */
+function deletionPolicyOf(endpoint: GpuEndpoint): DeletionPolicy | Unreadable {
+  const override = endpoint.metadata.annotations?.[ANNOTATIONS.deletionPolicy];
+  if (override === undefined) return endpoint.spec.deletionPolicy;
+  return isPolicy(override) ? override : { unreadable: override };
+}
+
+/** Whether deleting the object has work to do at the remote. */
+export function needsFinalizer(endpoint: GpuEndpoint): boolean {
+  return endpoint.spec.managementPolicy === "Full" && deletionPolicyOf(endpoint) !== "Retain";
+}
+
+/** The command that lets the object go and leaves the remote endpoint as it is. */
+function releaseLine({ metadata: { namespace, name } }: GpuEndpoint): string {
+  return `kubectl -n ${namespace} annotate gpuendpoint ${name} ${ANNOTATIONS.deletionPolicy}=Retain --overwrite`;
 }

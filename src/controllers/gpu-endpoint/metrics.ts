@@ -70,9 +70,9 @@ export function createEndpointMetrics(
 
   return {
     moved({ metadata, status: before }, after, now) {
-      const { uid = "", creationTimestamp } = metadata;
+      const { uid, creationTimestamp } = metadata;
       if (before?.endpointID === undefined) unready.add(uid);
-      if (isTrue(after.conditions, "Ready") && unready.delete(uid) && creationTimestamp !== undefined) {
+      if (isTrue(after.conditions, "Ready") && unready.delete(uid)) {
         toReady.observe(Math.max(0, now - Date.parse(creationTimestamp)) / 1000);
       }
       const was = syncedOf(before);

@@ -1,5 +1,6 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { Clock } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
@@ -48,11 +49,12 @@ async function searchCreated({ account, appName, unknownForMs, signal }: Binding
   return account.endpoints.observed.byAppName(appName);
 }
 
-async function observeUnbound({ endpoint, account, appName, signal }: BindingFacts): Promise<Binding> {
+async function observeUnbound(facts: BindingFacts): Promise<Binding> {
+  const { endpoint, account, appName, signal } = facts;
   const { adoption } = endpoint.spec;
   if (adoption !== undefined) {
     const record = await account.endpoints.read(adoption.endpointID, signal);
-    const adopt = record === undefined ? "NotFound" : await completed(account, endpoint, record, "Now", signal);
+    const adopt = record === undefined ? "NotFound" : await completed(facts, record, "Now");
     return { kind: "Unbound", candidate: undefined, adopt };
   }
   // One sweep shows every app name of the account, so 2,000 new objects cost pages, not 2,000 searches. A name that a
@@ -68,7 +70,7 @@ async function observeBound(facts: BindingFacts, endpointID: string): Promise<Bi
   const { endpoint, account, now, signal } = facts;
   const swept = account.endpoints.observed.get(endpointID);
   if (swept !== undefined && facts.fresh !== true && !needsFreshRead(endpoint, swept, now)) {
-    const record = await completed(account, endpoint, swept, "Remembered", signal);
+    const record = await completed(facts, swept, "Remembered");
     return { kind: "Bound", endpointID, record, fresh: false, provenGone: false };
   }
   const record = await account.endpoints.read(endpointID, signal);
@@ -77,7 +79,7 @@ async function observeBound(facts: BindingFacts, endpointID: string): Promise<Bi
     return { kind: "Bound", endpointID, record: undefined, fresh: true, provenGone };
   }
   const settlingOnly = facts.fresh !== true && isApplied(endpoint) && reconcileRequestOf(endpoint) === undefined;
-  const whole = await completed(account, endpoint, record, settlingOnly ? "Remembered" : "Now", signal);
+  const whole = await completed(facts, record, settlingOnly ? "Remembered" : "Now");
   return { kind: "Bound", endpointID, record: whole, fresh: true, provenGone: false };
 }
 
@@ -92,8 +94,8 @@ export function isSettled(record: EndpointRecord): boolean {
   return max === 0 ? record.workers.length === 0 : readyWorkers(record) >= min;
 }
 
-export function isSettling(endpoint: GpuEndpoint, now: number): boolean {
-  const { lastAppliedTime } = endpoint.status ?? {};
+/** Whether the last write, at `lastAppliedTime` (RFC 3339), may still take effect. `now`: ms since the epoch. */
+export function isSettling(lastAppliedTime: string | undefined, now: number): boolean {
   return lastAppliedTime !== undefined && now - Date.parse(lastAppliedTime) < SETTLE_MS;
 }
 
@@ -112,17 +114,40 @@ function isNew(endpoint: GpuEndpoint, now: number): boolean {
 function needsFreshRead(endpoint: GpuEndpoint, swept: EndpointRecord, now: number): boolean {
   if (!isApplied(endpoint) || reconcileRequestOf(endpoint) !== undefined) return true;
   const differed = getCondition(endpoint.status?.conditions, "Synced")?.status === "False";
-  return isSettling(endpoint, now) && (differed || !isSettled(swept));
+  return isSettling(endpoint.status?.lastAppliedTime, now) && (differed || !isSettled(swept));
 }
 
 /** The record with all that the service can show. Only an endpoint with volumes has fields that a plain read lacks. */
 export async function completed(
-  account: AccountHandle,
-  { spec }: GpuEndpoint,
+  { account, endpoint, signal }: Pick<BindingFacts, "account" | "endpoint" | "signal">,
   record: EndpointRecord,
   when: "Now" | "Remembered",
-  signal: AbortSignal,
 ): Promise<EndpointRecord> {
-  const hasVolumes = record.volumes.length > 0 || (spec.volumes ?? []).length > 0;
+  const hasVolumes = record.volumes.length > 0 || (endpoint.spec.volumes ?? []).length > 0;
   return hasVolumes ? account.endpoints.complete(record, when, signal) : record;
+}
+
+/**
+ * Since when this process has known of creates whose outcome is unknown. Not the intent's own time: the request may
+ * have been under way for long after that, and another process may have sent it by another clock.
+ */
+export type UnknownCreates = {
+  /** Milliseconds since the first look at this entry without an outcome; 0 at the first, or when there is none. */
+  ageMs(uid: string, entry: JournalEntry | undefined): number;
+};
+
+export function createUnknownCreates(clock: Clock): UnknownCreates {
+  const firstSeen = new Map<string, { id: string; at: number }>();
+  return {
+    ageMs(uid, entry) {
+      if (entry === undefined || entry.outcome !== undefined) {
+        firstSeen.delete(uid);
+        return 0;
+      }
+      const known = firstSeen.get(uid);
+      if (known?.id === entry.id) return clock.monotonic() - known.at;
+      firstSeen.set(uid, { id: entry.id, at: clock.monotonic() });
+      return 0;
+    },
+  };
 }

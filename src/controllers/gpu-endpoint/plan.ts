@@ -3,10 +3,10 @@ import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
-import { outOfRange } from "./checks.ts";
 import type { DesiredEndpoint } from "./desired.ts";
 import { ADOPTED_KEEP, type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
-import type { FieldHistory } from "./rounds.ts";
+import type { FieldHistory } from "./drift-fight.ts";
+import { endpointFields } from "./fields.ts";
 
 /** What is known of the endpoint that this object stands for. */
 export type Binding =
@@ -215,6 +215,29 @@ function rangeStall(
   const problems = outOfRange(sent, facts.limits, facts.spec.suspend, operation);
   if (problems.length === 0) return undefined;
   return stall("OutOfRange", `outside the limits of the account: ${problems.join("; ")}: change the spec`, differing);
+}
+
+/**
+ * The fields that lie outside the account's limits (interface: Endpoint parameter limits), one sentence per field. A limit
+ * that the service does not show allows every value. A suspended endpoint may have zero workers. The limit of a field that
+ * an update does not send counts for a create only.
+ */
+export function outOfRange(
+  desired: DesiredEndpoint,
+  { ranges }: EndpointLimits,
+  suspended: boolean,
+  operation: "create" | "update",
+): string[] {
+  const sent = endpointFields.filter(({ updatable }) => operation === "create" || updatable);
+  const limited = sent.filter(({ zeroWhenSuspended }) => !suspended || !zeroWhenSuspended);
+  return limited
+    .flatMap((field) => field.limited(desired))
+    .flatMap(({ path, value, limit }) => {
+      const { min, max } = ranges[limit];
+      const below = min !== undefined && value < min;
+      const above = max !== undefined && value > max;
+      return below || above ? [`${path} is ${value}, allowed is ${min ?? "any"} to ${max ?? "any"}`] : [];
+    });
 }
 
 function appNameTaken(facts: Facts, candidate: EndpointRecord): Plan {

@@ -25,6 +25,11 @@ export type Outcome = {
   verdict: Verdict;
 };
 
+/** The outcome of a reconcile that did not observe the remote. */
+export function emptyOutcome(verdict: Verdict): Outcome {
+  return { record: undefined, differences: [], fighting: false, verdict };
+}
+
 export type Written = Pick<
   GpuEndpointStatus,
   "endpointID" | "appName" | "submission" | "appliedGeneration" | "appliedReferencesHash" | "lastAppliedTime"
@@ -116,7 +121,7 @@ function conditionsOf(
     return [...observed, ...waiting.filter(({ type }) => record === undefined || type !== "Ready")];
   }
   const serves = record !== undefined && readiness(record).status === "True";
-  if (serves || !isSettling({ ...endpoint, status }, now)) return observed;
+  if (serves || !isSettling(status.lastAppliedTime, now)) return observed;
   const message = "Waiting for the remote endpoint to serve";
   return [...observed, { type: "Reconciling", status: "True", reason: "Progressing", message }];
 }

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
-import { createRefusals, type Refusal } from "../../../../src/controllers/gpu-endpoint/refusals.ts";
+import { createRefusals } from "../../../../src/controllers/gpu-endpoint/requests.ts";
+import type { Cause } from "../../../../src/controllers/verdict.ts";
 
-const refusal: Refusal = { reason: "RemoteRefused", message: "no" };
+const refusal: Cause = { reason: "RemoteRefused", message: "no" };
 
 it("a refusal stands for its wish, its object and its time", () => {
   const refusals = createRefusals();
