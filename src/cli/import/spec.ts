@@ -17,9 +17,9 @@ export type ImportedSpec = {
   spec: SpecDraft | undefined;
   /** `data` of the Secret with the values of the environment; undefined where none is needed. */
   secretData: Record<string, string> | undefined;
-  /** Values that a GpuEndpoint cannot hold: a line each, the field first. */
+  /** Values that a GpuEndpoint cannot hold, one line each, starting with the field. */
   problems: string[];
-  /** What the service shows and neither create nor update can set: a line each. */
+  /** What the service shows and neither create nor update can set, one line each. */
   remarks: string[];
 };
 
@@ -32,8 +32,8 @@ const CAN_BE_LEFT: ReadonlyMap<string, DriftField> = new Map(
 );
 
 /**
- * The spec that equals an endpoint: taken over by its id, it plans no change. The rules are those of the API itself: what
- * its schema refuses is left to the service where that is possible, and always told.
+ * The spec that matches an endpoint: it adopts the endpoint by its ID and plans no change. The schema of the API decides
+ * what is valid. An invalid field is left to the service where that is possible, and always reported.
  * @param secretName the Secret that is to hold the environment
  */
 export function importSpec(record: EndpointRecord, secretName: string, options: ImportOptions): ImportedSpec {
@@ -48,7 +48,7 @@ export function importSpec(record: EndpointRecord, secretName: string, options: 
     );
   }
   if (options.env === "omit" && record.envs.length > 0) left.add("env");
-  // Leaving one field to the service can mend another, never break one, so this ends.
+  // Leaving a field to the service can make another one valid and never invalid, so this ends.
   const check = () => issuesOf(draft, record, options.env);
   for (let issues = check(); issues.size > 0; issues = check()) {
     let changed = false;
@@ -69,7 +69,7 @@ export function importSpec(record: EndpointRecord, secretName: string, options: 
     return { spec: undefined, secretData: undefined, problems, remarks: remarksOf(record) };
   }
 
-  const secretData = options.env === "secret" ? moveEnv(record, secretName, draft, left, problems) : undefined;
+  const secretData = options.env === "secret" ? moveEnv(draft, record, secretName, { left, problems }) : undefined;
   if (left.size > 0) {
     draft.ignoreDrift = [...left];
     // Match compares every field. Override sends no update for these: they are left to the service.
@@ -102,7 +102,7 @@ function isGroup(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** A network volume goes with its cluster: without the one the other means nothing. */
+/** A network volume needs its cluster, so both are left to the service together. */
 function leave(draft: SpecDraft, field: DriftField, left: Set<DriftField>): void {
   for (const each of field === "clusterID" ? (["volumes", "clusterID"] as const) : [field]) {
     left.add(each);
@@ -110,7 +110,7 @@ function leave(draft: SpecDraft, field: DriftField, left: Set<DriftField>): void
   }
 }
 
-/** What is wrong with a draft: the first message for each field of the spec. */
+/** The first problem of each field of a draft. */
 function issuesOf(draft: SpecDraft, record: EndpointRecord, mode: EnvMode): Map<string, string> {
   const issues = new Map<string, string>();
   for (const [field, value] of Object.entries(draft)) {
@@ -151,7 +151,7 @@ function textProblem(value: unknown, direct = true): string | undefined {
   return `holds the control character U+${code}, which the API server does not take unchanged`;
 }
 
-/** Values that go into a Secret travel encoded; the names of the variables do not. */
+/** A Secret holds the values encoded; the names of the variables stay plain text. */
 function envProblem(envs: EndpointRecord["envs"], mode: EnvMode): string | undefined {
   const values = envs.map(({ value }) => value);
   return textProblem(envs.map(({ key }) => key)) ?? textProblem(values, mode === "inline");
@@ -159,11 +159,10 @@ function envProblem(envs: EndpointRecord["envs"], mode: EnvMode): string | undef
 
 /** Replaces values by references. Returns the data of the Secret. */
 function moveEnv(
+  draft: SpecDraft,
   record: EndpointRecord,
   secretName: string,
-  draft: SpecDraft,
-  left: Set<DriftField>,
-  problems: string[],
+  { left, problems }: { left: Set<DriftField>; problems: string[] },
 ): Record<string, string> | undefined {
   if (draft.env === undefined) return undefined;
   const { env, data, bytes } = envFromSecret(record.envs, secretName);

@@ -53,7 +53,7 @@ async function outcomeOf(input: ApplyInput): Promise<Outcome> {
       return emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: LOOK_AGAIN_MS });
     }
     case "AwaitProofOfAbsence": {
-      const message = `The service does not show endpoint ${endpoint.status?.endpointID}; it counts as gone when two complete lists lack it`;
+      const message = `The service does not show endpoint ${endpoint.status?.endpointID}; it counts as deleted when two complete lists do not show it`;
       const verdict = { kind: "Waiting", reason: "RemoteMissing", message, againMs: ABSENCE_MS } as const;
       return { ...emptyOutcome(verdict), outdated: true };
     }

@@ -30,8 +30,8 @@ export type FinalizeInput = {
 type Obstacle = Extract<Verdict, { kind: "Waiting" | "Stalled" | "Retry" }>;
 
 /**
- * Carries out the deletion policy, then lets the object go. Whatever keeps it, its condition says why and ends with the
- * command that releases it.
+ * Applies the deletion policy, then removes the finalizer. The object's message names what blocks deletion and ends with the
+ * command that releases the object.
  */
 export function createEndpointFinalizer(
   shared: Shared,
@@ -69,10 +69,10 @@ export function createEndpointFinalizer(
     if (!needsFinalizer(endpoint)) return release();
     const known = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
     if (known === undefined && entry === undefined) return release(); // nothing was ever submitted
-    if (known !== undefined && claims.belongsToAnother(endpoint, known)) return release(); // that one cleans up after it
+    if (known !== undefined && claims.belongsToAnother(endpoint, known)) return release(); // the other object cleans it up
     const policy = deletionPolicyOf(endpoint);
     if (typeof policy === "object") {
-      const message = `annotation ${ANNOTATIONS.deletionPolicy} is "${policy.unreadable}", allowed are Retain, ScaleToZero and Delete: nothing is done until it is one of them`;
+      const message = `annotation ${ANNOTATIONS.deletionPolicy} is "${policy.unreadable}", allowed are Retain, ScaleToZero and Delete: set it to one of them`;
       return stalled("InvalidSpec", message);
     }
     const { status, spec, metadata } = endpoint;
@@ -107,7 +107,7 @@ export function createEndpointFinalizer(
   };
 }
 
-/** What became of a create whose answer was lost: the endpoint's id, or "None" when it never took effect. */
+/** The endpoint of a create whose response was lost; "None" when the create never took effect. */
 async function lostCreate(
   shared: Shared,
   account: AccountHandle,
@@ -132,17 +132,17 @@ async function lostCreate(
     return account.vanished() > 0 ? "NotShown" : "None";
   }
   if (claims.belongsToAnother(endpoint, binding.candidate.id)) return "None";
-  // The values of Secrets may be gone with the namespace: all else has to match.
+  // The namespace may be deleted with its Secrets, so every field but the environment has to match.
   const desired = desiredEndpoint(endpoint, shared.clusterUID, []);
   const ours =
     endpoint.spec.appName === undefined || isOurCreate({ desired }, binding.candidate, binding.sentAt, ["env"]);
   if (ours) return binding.candidate.id;
-  const note = `Endpoint ${binding.candidate.id} has app name ${appName}, but may be somebody else's: it is left as it is`;
+  const note = `Endpoint ${binding.candidate.id} has app name ${appName}, but may belong to another client: Mooring does not change it`;
   shared.recorder.event(endpoint, "Warning", "AppNameTaken", "Delete", note);
   return "None";
 }
 
-/** What a failed call means for the deletion: what waits for itself shows the reason Deleting. */
+/** What a failed call means for the deletion. A deletion that continues without help has the reason Deleting. */
 function refusalOf(error: ServiceError): Obstacle {
   const verdict = serviceVerdict(error);
   if (verdict.kind === "Retry") return { ...verdict, reason: "Deleting" };
@@ -156,7 +156,7 @@ function refusalOf(error: ServiceError): Obstacle {
 }
 
 function lostCreateNotShown({ metadata: { name } }: GpuEndpoint): string {
-  return `The answer to the create was lost, and the service shows no endpoint of this account with the current key: it is not known whether ${name} was created. Put a key that sees the account's endpoints into its Secret`;
+  return `The response to the create was lost, and the service shows no endpoint of this account with the current key, so it is unknown whether ${name} was created. Put a key that sees the account's endpoints into its Secret`;
 }
 
 function heldBy(held: Extract<Resolved, { kind: "Held" }>): Obstacle {
@@ -169,13 +169,13 @@ function heldBy(held: Extract<Resolved, { kind: "Held" }>): Obstacle {
 
 type DeletionPolicy = GpuEndpoint["spec"]["deletionPolicy"];
 
-/** What an annotation says that is none of the policies: nothing is done before it is put right. */
+/** The value of an annotation that is not a policy: nothing is done until you correct it. */
 type Unreadable = { unreadable: string };
 
 const POLICIES: readonly string[] = ["ScaleToZero", "Retain", "Delete"] satisfies DeletionPolicy[];
 const isPolicy = (value: string): value is DeletionPolicy => POLICIES.includes(value);
 
-/** The annotation wins, so that a deletion that cannot go on can be released. */
+/** The annotation overrides the spec, so that you can release a blocked deletion. */
 function deletionPolicyOf(endpoint: GpuEndpoint): DeletionPolicy | Unreadable {
   const override = endpoint.metadata.annotations?.[ANNOTATIONS.deletionPolicy];
   if (override === undefined) return endpoint.spec.deletionPolicy;
@@ -187,7 +187,7 @@ export function needsFinalizer(endpoint: GpuEndpoint): boolean {
   return endpoint.spec.managementPolicy === "Full" && deletionPolicyOf(endpoint) !== "Retain";
 }
 
-/** The command that lets the object go and leaves the remote endpoint as it is. */
+/** The command that releases the object and leaves the remote endpoint unchanged. */
 function releaseLine({ metadata: { namespace, name } }: GpuEndpoint): string {
   return `kubectl -n ${namespace} annotate gpuendpoint ${name} ${ANNOTATIONS.deletionPolicy}=Retain --overwrite`;
 }

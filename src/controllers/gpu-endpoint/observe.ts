@@ -8,7 +8,7 @@ import type { AccountHandle } from "../account/registry.ts";
 import { reconcileRequestOf } from "../reconciler.ts";
 import { type Binding, LOOKUP_MS } from "./plan.ts";
 
-/** After a write the endpoint is read alone until it has settled, this long at most; then the sweep suffices. */
+/** After a write, the endpoint is read by itself until it settles, for at most this time. Then the list suffices. */
 export const SETTLE_MS = 5 * 60_000;
 
 export type BindingFacts = {
@@ -20,12 +20,12 @@ export type BindingFacts = {
   unknownForMs: number;
   appName: string;
   now: number;
-  /** Reads a bound endpoint alone, whatever the sweep shows. */
+  /** Reads a bound endpoint, whatever the list shows. Default false. */
   fresh?: boolean;
   signal: AbortSignal;
 };
 
-/** Finds out what remote endpoint this object stands for. @throws ServiceError when the service cannot be asked */
+/** Observes the remote endpoint of an object. @throws ServiceError when a call fails */
 export async function observeBinding(facts: BindingFacts): Promise<Binding> {
   const { endpoint, entry } = facts;
   const endpointID = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
@@ -39,8 +39,8 @@ export async function observeBinding(facts: BindingFacts): Promise<Binding> {
 }
 
 /**
- * What became of a create whose answer was lost. What `keyword` matches is not shown in the interface, so before the
- * create counts as never happened, the whole list is read once more and compared name by name.
+ * The endpoint of a create whose response was lost. The interface does not show what `keyword` matches. So before the create
+ * counts as without effect, the whole list is read once more.
  */
 async function searchCreated({ account, appName, unknownForMs, signal }: BindingFacts) {
   const found = (await account.endpoints.find(appName, signal)) ?? account.endpoints.observed.byAppName(appName);
@@ -57,8 +57,8 @@ async function observeUnbound(facts: BindingFacts): Promise<Binding> {
     const adopt = record === undefined ? "NotFound" : await completed(facts, record, "Now");
     return { kind: "Unbound", candidate: undefined, adopt };
   }
-  // One sweep shows every app name of the account, so 2,000 new objects cost pages, not 2,000 searches. A name that a
-  // person chose may have been taken a moment ago by somebody else: it is searched for.
+  // One list shows every app name of the account, so 2,000 new objects cost pages, not 2,000 searches. Another client may
+  // have taken an app name from a spec since, so such a name is searched for.
   await account.endpoints.observed.first(signal);
   const known = account.endpoints.observed.byAppName(appName);
   const candidate =
@@ -87,7 +87,7 @@ export function isApplied(endpoint: GpuEndpoint): boolean {
   return endpoint.status?.appliedGeneration === endpoint.metadata.generation;
 }
 
-/** Serves with as many workers as asked for, or without any when none is: nothing more is expected to change by itself. */
+/** Whether the endpoint serves with the workers of its spec. No further change is expected without a write. */
 export function isSettled(record: EndpointRecord): boolean {
   const { min = 0, max } = record.scaling;
   if (!isServing(record)) return false;
@@ -99,13 +99,13 @@ export function isSettling(lastAppliedTime: string | undefined, now: number): bo
   return lastAppliedTime !== undefined && now - Date.parse(lastAppliedTime) < SETTLE_MS;
 }
 
-/** `suspend` was taken back, and the remote was not seen with workers since. */
+/** Whether `suspend` was set back to false and no read has shown workers since. */
 export function isResuming({ spec, status }: GpuEndpoint): boolean {
   const stopped = getCondition(status?.conditions, "Stopped");
   return !spec.suspend && stopped !== undefined && stopped.reason !== "Resumed";
 }
 
-/** What was created a moment ago may not show yet: its absence proves nothing. */
+/** The service may not show a new endpoint yet: its absence proves nothing. */
 function isNew(endpoint: GpuEndpoint, now: number): boolean {
   const { submission } = endpoint.status ?? {};
   return submission !== undefined && now - Date.parse(submission.time) < LOOKUP_MS;
@@ -128,11 +128,11 @@ export async function completed(
 }
 
 /**
- * Since when this process has known of creates whose outcome is unknown. Not the intent's own time: the request may
- * have been under way for long after that, and another process may have sent it by another clock.
+ * How long this process has known of creates whose outcome is unknown. The time of the intent does not tell: the request
+ * may have been sent much later, and by a process with another clock.
  */
 export type UnknownCreates = {
-  /** Milliseconds since the first look at this entry without an outcome; 0 at the first, or when there is none. */
+  /** Milliseconds since the first call for this entry without an outcome; 0 at that call, or without such an entry. */
   ageMs(uid: string, entry: JournalEntry | undefined): number;
 };
 

@@ -63,13 +63,13 @@ export function statusOf(endpoint: GpuEndpoint, { written, outcome, requested }:
   return status;
 }
 
-/** What an object knew of an endpoint by itself: by which ID and app name, and what it sent. */
+/** Only what the object itself contributed: the endpoint ID, the app name and what it sent. */
 function withoutRemote(status: GpuEndpointStatus): GpuEndpointStatus {
   const { type, url, remote, workers, regionID, memberID, ownerID, createdAt, drift, ...own } = status;
   return { ...own, conditions: removeCondition(removeCondition(status.conditions, "Synced"), "Stopped") };
 }
 
-/** The remote's own words may quote a variable: only values that the spec gives in plain text stay. */
+/** Status texts of the service may quote a variable: they show only values that the spec has in plain text. */
 function withoutEnvValues(record: EndpointRecord, { spec }: GpuEndpoint): EndpointRecord {
   const plain = new Set(spec.env?.map(({ value }) => value));
   const hidden = record.envs.flatMap(({ value }) => (plain.has(value) ? [] : [value]));
@@ -127,15 +127,15 @@ function conditionsOf(
 }
 
 /**
- * The status of an object that is paused: what was last seen stays, and is not vouched for any more. The generation is
- * not counted as observed, so that a change made meanwhile reads as under way.
+ * The status of a paused object. It shows the last observation, with Synced=Unknown. `observedGeneration` does not move, so
+ * a change of the spec shows as in progress.
  */
 export function pausedStatus(endpoint: GpuEndpoint, now: number): GpuEndpointStatus {
   const previous: GpuEndpointStatus = endpoint.status ?? { conditions: [] };
   const paused = {
     status: "Unknown",
     reason: "Paused",
-    message: `The annotation ${ANNOTATIONS.paused} is "true": the remote is neither read nor written; remove it to go on`,
+    message: `The annotation ${ANNOTATIONS.paused} is "true": Mooring neither reads nor changes the remote endpoint; remove the annotation to resume`,
   } as const;
   const updates: ConditionUpdate[] = [{ type: "Synced", ...paused }];
   if (previous.endpointID === undefined) updates.push({ type: "Ready", ...paused });
@@ -143,7 +143,7 @@ export function pausedStatus(endpoint: GpuEndpoint, now: number): GpuEndpointSta
   return { ...previous, conditions: setConditions(kept, updates, rfc3339(now)) };
 }
 
-/** Ready follows the remote's own word; an empty worker list is normal when no worker is asked for. */
+/** Ready follows the status that the service shows. An endpoint without workers can be ready. */
 function readiness(record: EndpointRecord): ConditionUpdate {
   const { status, error, message } = record.status;
   if (error !== "") {
@@ -167,7 +167,7 @@ function readiness(record: EndpointRecord): ConditionUpdate {
 
 function synced({ differences, fighting, notApplied = [] }: Outcome): ConditionUpdate {
   if (differences.length === 0) {
-    return { type: "Synced", status: "True", reason: "InSync", message: "The remote equals the spec" };
+    return { type: "Synced", status: "True", reason: "InSync", message: "The remote endpoint matches the spec" };
   }
   const fields = differences.map(({ field }) => field).join(", ");
   if (notApplied.length > 0) {
@@ -180,7 +180,12 @@ function synced({ differences, fighting, notApplied = [] }: Outcome): ConditionU
         reason: "DriftFight",
         message: `Another client keeps reverting ${fields}; Mooring stopped re-applying them: find that client and request a reconcile, or add the fields to ignoreDrift`,
       }
-    : { type: "Synced", status: "False", reason: "Drifted", message: `The remote differs in ${fields}` };
+    : {
+        type: "Synced",
+        status: "False",
+        reason: "Drifted",
+        message: `The remote endpoint differs from the spec in ${fields}`,
+      };
 }
 
 export function notAppliedMessage(fields: readonly string[]): string {
@@ -197,8 +202,13 @@ function stopped(endpoint: GpuEndpoint, { scaling, workers }: EndpointRecord): C
   const done = scaling.min === 0 && scaling.max === 0 && workers.length === 0;
   return [
     done
-      ? { type: "Stopped", status: "True", reason: "Stopped", message: "No worker runs" }
-      : { type: "Stopped", status: "False", reason: "Suspended", message: `${workers.length} workers still run` },
+      ? { type: "Stopped", status: "True", reason: "Stopped", message: "The endpoint has no workers" }
+      : {
+          type: "Stopped",
+          status: "False",
+          reason: "Suspended",
+          message: `Waiting until ${workers.length} workers stop`,
+        },
   ];
 }
 
