@@ -293,7 +293,7 @@ describe.each(["Current", "Earlier"] as const)("field by field, generation %s", 
       expect(object && condition(object, "Synced"), name).toMatchObject({
         status: "False",
         reason: "Drifted",
-        message: `The remote differs in ${field}`,
+        message: `The remote endpoint differs from the spec in ${field}`,
       });
       expect(await updatesOf(idOf(name), since), name).toEqual([]);
     }

@@ -102,7 +102,7 @@ describe.concurrent("exportTo", () => {
     const stalled = await waitForCondition(world, "GpuEndpoint", "three", "Stalled");
     expect(condition(stalled, "Stalled")).toMatchObject({
       reason: "ExportConflict",
-      message: `exportTo.configMap names ConfigMap ${world.namespace}/mine, which exists and does not belong to this endpoint: it is left untouched; choose another name, or delete it`,
+      message: `exportTo.configMap names ConfigMap ${world.namespace}/mine, which exists and does not belong to this endpoint: Mooring does not change it; choose another name, or delete it`,
     });
     await reconciled("three");
     expect((await configMap("mine")).metadata.resourceVersion).toBe(before.metadata.resourceVersion);

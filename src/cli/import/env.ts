@@ -3,8 +3,8 @@ import type { EndpointEnv } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 
 /**
- * What becomes of the environment's values, any of which may be a secret. `secret`: a Secret beside the manifest holds
- * them. `inline`: they stand in the manifest. `omit`: they stay at the service, and Mooring leaves them alone.
+ * Where the values of the environment go, any of which may be a secret. `secret`: into a Secret next to the manifest.
+ * `inline`: into the manifest. `omit`: they stay at the service, and Mooring does not change them.
  */
 export const envModes = ["secret", "inline", "omit"] as const;
 export type EnvMode = (typeof envModes)[number];
@@ -29,7 +29,7 @@ export function envFromSecret(
   return { env, data, bytes };
 }
 
-/** The variable's own name where it can be a key of a Secret, else what is left of it with a hash of the whole. */
+/** The name of the variable where it is a valid key of a Secret, else its valid characters with a hash of the name. */
 function freeKey(name: string, taken: Readonly<Record<string, string>>): string {
   if (/^[-_a-zA-Z0-9][-._a-zA-Z0-9]{0,252}$/.test(name) && !Object.hasOwn(taken, name)) return name;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 10);

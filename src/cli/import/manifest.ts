@@ -10,7 +10,7 @@ export type ManifestOptions = ImportOptions & {
   namespace: string | undefined;
   /** Names of other objects of that namespace. */
   reservedNames?: Iterable<string>;
-  /** GpuEndpoints that stand for endpoints already, by endpoint ID: the manifest is one of that object. */
+  /** GpuEndpoints that own endpoints already, by endpoint ID: the manifest updates that object. */
   existing?: ReadonlyMap<string, GpuEndpoint>;
 };
 
@@ -21,15 +21,15 @@ export type ImportedEndpoint = {
   name: string;
   /** Name of its file, without an extension: unique among those of an import. */
   file: string;
-  /** Values that could not be carried over: a line each, which begins with the endpoint. */
+  /** Values that could not be imported, one line each, starting with the endpoint. */
   problems: string[];
-  /** The GpuEndpoint; undefined when none can stand for this endpoint. */
+  /** The GpuEndpoint; undefined when none can represent this endpoint. */
   endpoint: string | undefined;
-  /** The Secret with the values of its environment. It has to be there first. */
+  /** The Secret with the values of its environment. Apply it first. */
   secret: string | undefined;
 };
 
-/** Manifests in YAML for each endpoint, by name. Applied, they take the endpoints over and plan no change. */
+/** Manifests in YAML for each endpoint, by name. When you apply them, they adopt the endpoints and plan no change. */
 export function importedEndpoints(records: readonly EndpointRecord[], options: ManifestOptions): ImportedEndpoint[] {
   const { existing, reservedNames = [] } = options;
   const taken = records.flatMap(({ id }) => existing?.get(id)?.metadata.name ?? []);
@@ -82,7 +82,7 @@ function importedEndpoint(record: EndpointRecord, name: string, options: Manifes
   };
 }
 
-/** The API server takes no change of how an object came to its endpoint. */
+/** The API server refuses a change of appName and adoption. */
 function withImmutable(draft: SpecDraft, { spec: { appName, adoption } }: GpuEndpoint): SpecDraft {
   return definedOnly({ ...draft, appName, adoption });
 }

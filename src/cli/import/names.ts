@@ -1,6 +1,6 @@
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 
-/** Short enough for a label, and for what is made from the name (the Secret of the environment). */
+/** Short enough for a label, and for names that derive from it (the Secret of the environment). */
 const LENGTH = 63;
 const SUFFIX = 8;
 
@@ -8,8 +8,8 @@ type Named = Pick<EndpointRecord, "id" | "name" | "appName" | "createdAt">;
 
 /**
  * A `metadata.name` for each endpoint, by id: a DNS label of at most 63 characters from its name, else its app name, else
- * its id. Of several with the same name the oldest has it alone and the others carry the beginning of their id, so an
- * import that is run again gives the same names.
+ * its id. Of several with the same name, the oldest has it unchanged and the others end with the start of their id, so a
+ * repeated import gives the same names.
  * @param reserved names that other objects have already
  */
 export function objectNames(records: readonly Named[], reserved: Iterable<string> = []): Map<string, string> {
@@ -36,7 +36,7 @@ function free({ id, name, appName }: Named, taken: ReadonlySet<string>): string 
   }
 }
 
-/** What of a text can stand in a DNS label; "" when nothing can. */
+/** The part of a text that is valid in a DNS label; "" when there is none. */
 function label(text: string): string {
   return text
     .normalize("NFKD")

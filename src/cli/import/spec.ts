@@ -1,5 +1,6 @@
 import { type DriftField, type GpuEndpointSpec, gpuEndpointSpecSchema } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
+import { endpointFields } from "../../controllers/gpu-endpoint/fields.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { type EnvMode, envFromSecret, MAX_SECRET_BYTES } from "./env.ts";
 
@@ -16,9 +17,9 @@ export type ImportedSpec = {
   spec: SpecDraft | undefined;
   /** `data` of the Secret with the values of the environment; undefined where none is needed. */
   secretData: Record<string, string> | undefined;
-  /** Values that a GpuEndpoint cannot hold: a line each, the field first. */
+  /** Values that a GpuEndpoint cannot hold, one line each, starting with the field. */
   problems: string[];
-  /** What the service shows and neither create nor update can set: a line each. */
+  /** What the service shows and neither create nor update can set, one line each. */
   remarks: string[];
 };
 
@@ -26,18 +27,13 @@ export type ImportedSpec = {
 export type SpecDraft = Partial<Record<keyof GpuEndpointSpec, unknown>>;
 
 /** Fields that a spec can leave to the service: with `ignoreDrift`, Mooring neither reports nor changes them. */
-const CAN_BE_LEFT = new Set<string>([
-  "name",
-  "command",
-  "registryAuthID",
-  "volumes",
-  "clusterID",
-  "env",
-] satisfies DriftField[]);
+const CAN_BE_LEFT: ReadonlyMap<string, DriftField> = new Map(
+  endpointFields.flatMap(({ path, optional, updatable }) => (optional && updatable ? [[path, path]] : [])),
+);
 
 /**
- * The spec that equals an endpoint: taken over by its id, it plans no change. The rules are those of the API itself: what
- * its schema refuses is left to the service where that is possible, and always told.
+ * The spec that matches an endpoint: it adopts the endpoint by its ID and plans no change. The schema of the API decides
+ * what is valid. An invalid field is left to the service where that is possible, and always reported.
  * @param secretName the Secret that is to hold the environment
  */
 export function importSpec(record: EndpointRecord, secretName: string, options: ImportOptions): ImportedSpec {
@@ -52,17 +48,18 @@ export function importSpec(record: EndpointRecord, secretName: string, options: 
     );
   }
   if (options.env === "omit" && record.envs.length > 0) left.add("env");
-  // Leaving one field to the service can mend another, never break one, so this ends.
+  // Leaving a field to the service can make another one valid and never invalid, so this ends.
   const check = () => issuesOf(draft, record, options.env);
   for (let issues = check(); issues.size > 0; issues = check()) {
     let changed = false;
     for (const [field, message] of issues) {
+      const leavable = field in draft ? CAN_BE_LEFT.get(field) : undefined;
       if (field === "appName") {
         delete draft.appName;
         problems.push(`appName: ${message}: left out, the endpoint keeps it`);
         changed = true;
-      } else if (CAN_BE_LEFT.has(field) && field in draft) {
-        leave(draft, field as DriftField, left);
+      } else if (leavable !== undefined) {
+        leave(draft, leavable, left);
         problems.push(`${field}: ${message}: left to the service by ignoreDrift`);
         changed = true;
       }
@@ -72,7 +69,7 @@ export function importSpec(record: EndpointRecord, secretName: string, options: 
     return { spec: undefined, secretData: undefined, problems, remarks: remarksOf(record) };
   }
 
-  const secretData = options.env === "secret" ? moveEnv(record, secretName, draft, left, problems) : undefined;
+  const secretData = options.env === "secret" ? moveEnv(draft, record, secretName, { left, problems }) : undefined;
   if (left.size > 0) {
     draft.ignoreDrift = [...left];
     // Match compares every field. Override sends no update for these: they are left to the service.
@@ -82,46 +79,30 @@ export function importSpec(record: EndpointRecord, secretName: string, options: 
 }
 
 function draftOf(record: EndpointRecord, options: ImportOptions): SpecDraft {
-  const { scaling, details } = record;
-  const products = [...new Set([record.productID, ...(details?.products ?? [])])].filter((id) => id !== "");
-  const inline = options.env !== "omit" && record.envs.length > 0;
-  const draft: SpecDraft = {
-    accountRef: options.accountRef,
-    name: record.name,
-    appName: record.appName || undefined,
-    products: products.map((id) => ({ id })),
-    image: record.image,
-    command: record.command || undefined,
-    registryAuthID: record.registryAuthID || undefined,
-    port: record.ports[0],
-    workers: {
-      min: scaling.min,
-      max: scaling.max,
-      idleTimeoutSeconds: scaling.idleTimeout,
-      maxConcurrency: scaling.maxConcurrency,
-      gpus: scaling.gpus,
-      requestTimeoutSeconds: scaling.requestTimeout,
-    },
-    policy: { type: record.policy.type, value: record.policy.value },
-    rootfsSizeGB: record.rootfsSizeGB,
-    volumes: record.volumes.length > 0 ? record.volumes.map(volumeOf) : undefined,
-    clusterID: details?.clusterID || undefined,
-    env: inline ? record.envs.map(({ key, value }) => ({ name: key, value })) : undefined,
-    healthCheck: { path: record.healthCheck.path },
-    ignoreDrift: undefined,
-    managementPolicy: options.managementPolicy,
-    adoption: { endpointID: record.id, mode: "Match" },
-    deletionPolicy: options.deletionPolicy,
-  };
+  const draft: SpecDraft = { accountRef: options.accountRef };
+  for (const field of endpointFields) {
+    if (field.path === "env" && options.env === "omit") continue;
+    assignPath(draft, field.path, field.imported(record));
+  }
+  draft.ignoreDrift = undefined;
+  draft.managementPolicy = options.managementPolicy;
+  draft.adoption = { endpointID: record.id, mode: "Match" };
+  draft.deletionPolicy = options.deletionPolicy;
   return draft;
 }
 
-function volumeOf({ type, id, sizeGB, mountPath }: EndpointRecord["volumes"][number]): Record<string, unknown> {
-  if (type === "network") return { type, id, mountPath };
-  return { type, ...(sizeGB === undefined ? {} : { sizeGB }), mountPath };
+/** Sets `workers.min` in the group `workers`, and any other path by its name. */
+function assignPath(draft: Record<string, unknown>, path: string, value: unknown): void {
+  const [group = path, name] = path.split(".");
+  if (name === undefined) draft[group] = value;
+  else draft[group] = { ...(isGroup(draft[group]) ? draft[group] : {}), [name]: value };
 }
 
-/** A network volume goes with its cluster: without the one the other means nothing. */
+function isGroup(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** A network volume needs its cluster, so both are left to the service together. */
 function leave(draft: SpecDraft, field: DriftField, left: Set<DriftField>): void {
   for (const each of field === "clusterID" ? (["volumes", "clusterID"] as const) : [field]) {
     left.add(each);
@@ -129,7 +110,7 @@ function leave(draft: SpecDraft, field: DriftField, left: Set<DriftField>): void
   }
 }
 
-/** What is wrong with a draft: the first message for each field of the spec. */
+/** The first problem of each field of a draft. */
 function issuesOf(draft: SpecDraft, record: EndpointRecord, mode: EnvMode): Map<string, string> {
   const issues = new Map<string, string>();
   for (const [field, value] of Object.entries(draft)) {
@@ -170,7 +151,7 @@ function textProblem(value: unknown, direct = true): string | undefined {
   return `holds the control character U+${code}, which the API server does not take unchanged`;
 }
 
-/** Values that go into a Secret travel encoded; the names of the variables do not. */
+/** A Secret holds the values encoded; the names of the variables stay plain text. */
 function envProblem(envs: EndpointRecord["envs"], mode: EnvMode): string | undefined {
   const values = envs.map(({ value }) => value);
   return textProblem(envs.map(({ key }) => key)) ?? textProblem(values, mode === "inline");
@@ -178,11 +159,10 @@ function envProblem(envs: EndpointRecord["envs"], mode: EnvMode): string | undef
 
 /** Replaces values by references. Returns the data of the Secret. */
 function moveEnv(
+  draft: SpecDraft,
   record: EndpointRecord,
   secretName: string,
-  draft: SpecDraft,
-  left: Set<DriftField>,
-  problems: string[],
+  { left, problems }: { left: Set<DriftField>; problems: string[] },
 ): Record<string, string> | undefined {
   if (draft.env === undefined) return undefined;
   const { env, data, bytes } = envFromSecret(record.envs, secretName);

@@ -2,7 +2,7 @@ import { Document, type ScalarTag } from "yaml";
 
 /**
  * Text that YAML readers disagree about when it stands unquoted or in a block: control characters, line ends of other
- * systems and of Unicode, invisible marks, and lines whose blanks are easily lost.
+ * systems and of Unicode, invisible marks, and lines whose spaces are easily lost.
  */
 const DELICATE =
   /[^\t\n\x20-\x7e\u00a1-\u00ac\u00ae-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\ud7ff\ue000-\ufdcf\ufdf0-\ufefe\uff00-\uffef\u{10000}-\u{1fffd}]/u;
@@ -40,7 +40,7 @@ function escaped(text: string): string {
 }
 
 /**
- * One YAML document with the keys in the order given, that means the same to readers of YAML 1.1 (kubectl) and 1.2: "yes",
+ * One YAML document with the keys in the given order, that means the same to readers of YAML 1.1 (kubectl) and 1.2: "yes",
  * "0123" and the like are quoted, nothing is folded.
  * @param comment lines that stand above it, without `#`
  */

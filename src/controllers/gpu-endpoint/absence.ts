@@ -4,12 +4,12 @@ import type { AccountHandle } from "../account/registry.ts";
 import type { Shared } from "../shared.ts";
 import { LOOKUP_MS, noneShown } from "./plan.ts";
 
-/** What proves that an endpoint which a read did not find does not exist. */
+/** Whether an endpoint that a read did not find is proven not to exist. */
 export type Absence =
   | { kind: "Proven" }
-  /** More lists, or more time, decide. `againMs`: when to look again, default soon. */
+  /** Another list, or more time, decides. `againMs`: when to check again, default 2 s. */
   | { kind: "Unproven"; message: string; againMs?: number }
-  /** Nothing this key shows can decide. */
+  /** The current API key cannot show a proof. */
   | { kind: "Unprovable"; message: string };
 
 export type AbsenceInput = {
@@ -26,14 +26,14 @@ const CONTRADICTION_MS = 30_000;
 /**
  * Judges an endpoint that a read just did not find. Absence is proven when two complete lists in a row do not show it
  * either, and the key evidently sees the account's endpoints.
- * @param seenByKey this process read the endpoint with the current key before it deleted it: no further evidence is needed
+ * @param seenByKey this process read the endpoint with the current key before it deleted it: that is proof enough
  */
 export async function judgeAbsence(input: AbsenceInput, seenByKey: boolean): Promise<Absence> {
   const { account, endpoint, endpointID, signal } = input;
   if (!seenByKey && isNew(input)) {
     return {
       kind: "Unproven",
-      message: `The service does not show endpoint ${endpointID} yet, which was created a moment ago`,
+      message: `The service does not show endpoint ${endpointID} yet, which was created less than a minute ago`,
     };
   }
   if (!account.endpoints.observed.gone(endpointID)) await account.endpoints.observed.next(signal);
@@ -47,7 +47,7 @@ export async function judgeAbsence(input: AbsenceInput, seenByKey: boolean): Pro
   if (!account.endpoints.observed.gone(endpointID)) {
     return {
       kind: "Unproven",
-      message: `The service does not know endpoint ${endpointID}; it counts as gone when two complete lists do not show it`,
+      message: `The service does not know endpoint ${endpointID}; it counts as deleted when two complete lists do not show it`,
     };
   }
   const vanished = seenByKey ? 0 : account.vanished({ endpointID, memberID: endpoint.status?.memberID });

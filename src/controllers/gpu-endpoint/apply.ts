@@ -1,60 +1,210 @@
-import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { Submission } from "../../api/v1alpha1/meta.ts";
+import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339 } from "../../clock.ts";
-import type { ReconcileContext } from "../../runtime/controller.ts";
-import { submitOnce } from "../../submission/submit-once.ts";
-import type { AccountHandle } from "../account/registry.ts";
-import { assertPresent, type Kind, type Shared } from "../shared.ts";
-import { type DesiredEndpoint, requestHash } from "./desired.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import { ServiceError } from "../../provider/errors.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
+import type { Verdict } from "../verdict.ts";
+import type { Converged, ConvergeInput, Decision } from "./converge.ts";
+import { type DesiredEndpoint, referencesHash } from "./desired.ts";
+import { differences, ignoredFields } from "./drift.ts";
+import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
+import { notAppliedOf, type Plan } from "./plan.ts";
+import { createEndpoint, updateEndpoint } from "./requests.ts";
+import { emptyOutcome, type Outcome, type Written } from "./status.ts";
 
-export type Created = { endpointID: string; submission: Submission };
+/** A create may show, or a settling endpoint may serve, at any moment. */
+export const LOOK_AGAIN_MS = 2_000;
+/** After a refusal that only you can end. */
+export const REFUSAL_RETRY_MS = 10 * 60_000;
+/** After an update that no read shows yet. */
+const RECHECK_MS = 5_000;
+const ABSENCE_MS = 15_000;
+const FAST_SETTLE_MS = 30_000;
+const SLOW_SETTLE_MS = 5_000;
 
-/** After a longer commit nothing is sent: the lookup of a lost create relies on the intent's time. */
-const COMMIT_MS = 30_000;
-
-/** What a create needs. */
-export type CreateInput = {
-  shared: Shared;
-  account: AccountHandle;
-  kind: Kind<GpuEndpoint>;
-  endpoint: GpuEndpoint;
-  context: Pick<ReconcileContext, "signal">;
+export type ApplyInput = ConvergeInput & {
+  desired: DesiredEndpoint;
+  decision: Decision;
+  /** Collects what the status keeps of this step. */
+  written: Partial<Written>;
 };
 
-/**
- * Creates the endpoint at most once (submitOnce). The journal entry stays until the caller has the endpoint ID in the
- * status.
- * @throws the error of a create that was not accepted; when its outcome is unknown, the intent stays in the journal
- */
-export async function createEndpoint(input: CreateInput, desired: DesiredEndpoint): Promise<Created> {
-  const { shared, account, kind, endpoint, context } = input;
-  const { name, namespace, uid = "" } = endpoint.metadata;
-  const specHash = requestHash(desired);
-  const attempt = (endpoint.status?.submission?.attempt ?? 0) + 1;
-  const result = await submitOnce(shared, {
-    intent: { kind: "GpuEndpoint", key: `${namespace}/${name}`, uid, operation: "createEndpoint", attempt, specHash },
-    assertWanted: () => assertPresent(kind, endpoint),
-    send: (options) => account.endpoints.create(desired, options),
-    outcomeOf: ({ id }) => ({ endpointID: id }),
-    maxCommitMs: COMMIT_MS,
-    signal: context.signal,
-  });
-  if (result.kind !== "Accepted") throw result.error;
-  const { id } = result.entry;
-  const time = rfc3339(shared.clock.now());
-  return { endpointID: result.value.id, submission: { id, specHash, attempt, state: "Accepted", time } };
+type PlanOf<Action extends Plan["action"]> = Extract<Plan, { action: Action }>;
+
+/** Carries out a plan: at most one write. @throws ServiceError when the service does not take the write */
+export async function apply(input: ApplyInput): Promise<Converged> {
+  return { outcome: await outcomeOf(input), written: input.written };
 }
 
-/** Idempotent; sent only while this process surely leads. */
-export async function updateEndpoint(
-  shared: Shared,
-  account: AccountHandle,
+async function outcomeOf(input: ApplyInput): Promise<Outcome> {
+  const { decision, desired, endpoint } = input;
+  const { plan } = decision;
+  switch (plan.action) {
+    case "Create":
+      return create(input);
+    case "Bind":
+      return bind(input, plan);
+    case "Update":
+      return update(input, plan);
+    case "None":
+      return leaveUnchanged(input, plan);
+    case "LookAgain": {
+      const message = `The outcome of the create is unknown; looking for app name ${desired.appName}`;
+      return emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: LOOK_AGAIN_MS });
+    }
+    case "AwaitProofOfAbsence": {
+      const message = `The service does not show endpoint ${endpoint.status?.endpointID}; it counts as deleted when two complete lists do not show it`;
+      const verdict = { kind: "Waiting", reason: "RemoteMissing", message, againMs: ABSENCE_MS } as const;
+      return { ...emptyOutcome(verdict), outdated: true };
+    }
+    case "Stall": {
+      const { reason, message, differences } = plan;
+      const verdict = { kind: "Stalled", reason, message, againMs: REFUSAL_RETRY_MS } as const;
+      return { ...emptyOutcome(verdict), record: recordOf(decision), differences };
+    }
+  }
+}
+
+async function create(input: ApplyInput): Promise<Outcome> {
+  const { shared, endpoint, desired, entry, written } = input;
+  const now = shared.clock.now();
+  if (entry !== undefined) shared.journal.settle(entry.id); // the lookup took long enough: the create never took effect
+  const created = await createEndpoint(input, desired);
+  Object.assign(written, created, { lastAppliedTime: rfc3339(now) });
+  const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
+  shared.recorder.event(endpoint, "Normal", "Created", "Create", note);
+
+  const record = await readAfterWrite(input, created.endpointID);
+  confirm(input, record);
+  return observedOutcome(input, record);
+}
+
+/** The next reconcile compares the endpoint with the spec. */
+function bind(input: ApplyInput, { record }: PlanOf<"Bind">): Outcome {
+  const { shared, entry, written } = input;
+  written.endpointID = record.id;
+  if (entry !== undefined) written.submission = acceptedBy(entry, shared.clock.now());
+  return { ...observedOutcome(input, record), verdict: { kind: "Done", againMs: 0 } };
+}
+
+async function update(input: ApplyInput, plan: PlanOf<"Update">): Promise<Outcome> {
+  const { shared, endpoint, written, fights, decision } = input;
+  const { uid } = endpoint.metadata;
+  const { desiredHash, binding } = decision;
+  if (binding.kind !== "Bound") throw new Error("an update needs a bound endpoint");
+  const { endpointID } = binding;
+  const now = shared.clock.now();
+  const fields = plan.differences.flatMap(({ field, remediable }) => (remediable ? [field] : []));
+  try {
+    await updateEndpoint(input, endpointID, plan.sent);
+  } catch (error) {
+    const isUnknown = error instanceof ServiceError && error.delivery === "Unknown";
+    if (isUnknown) fights.sent(uid, desiredHash, { fields, accepted: false }, now);
+    throw error;
+  }
+  fights.sent(uid, desiredHash, { fields, accepted: true }, now);
+  written.lastAppliedTime = rfc3339(now);
+
+  const record = await readAfterWrite(input, endpointID);
+  announceUpdate(input, plan, endpointID, confirm(input, record));
+  const outcome = observedOutcome(input, record);
+  if (outcome.differences.length === 0) return outcome;
+  const history = (field: DriftField) => fights.history(uid, desiredHash, field, now);
+  const notApplied = notAppliedOf(outcome.differences, { history });
+  return { ...outcome, notApplied, verdict: { kind: "Done", againMs: RECHECK_MS } };
+}
+
+function announceUpdate(
+  { shared, endpoint, decision }: ApplyInput,
+  plan: PlanOf<"Update">,
   endpointID: string,
+  confirmed: boolean,
+): void {
+  const fields = plan.differences.map(({ field }) => field).join(", ");
+  if (confirmed) {
+    const reason = decision.applied ? "DriftRemedied" : "Updated";
+    shared.recorder.event(endpoint, "Normal", reason, "Update", `Updated endpoint ${endpointID}: ${fields}`);
+  } else {
+    const note = `Sent an update of endpoint ${endpointID}: ${fields}; no read shows it yet`;
+    shared.recorder.event(endpoint, "Normal", "Updating", "Update", note);
+  }
+}
+
+function leaveUnchanged(input: ApplyInput, plan: PlanOf<"None">): Outcome {
+  const { endpoint, decision } = input;
+  const { differences, fighting, notApplied = [], lookAgainMs } = plan;
+  const record = recordOf(decision);
+  // Under Observe nothing is written, so every observed endpoint counts as applied.
+  const appliedBefore = decision.applied || endpoint.spec.managementPolicy === "Observe";
+  if (record !== undefined && appliedBefore) recordApplied(input);
+  else confirm(input, record);
+  const { verdict } = observedOutcome(input, record);
+  const due: Verdict = lookAgainMs === undefined ? verdict : { kind: "Done", againMs: lookAgainMs };
+  return { record, differences, fighting, notApplied, verdict: due };
+}
+
+function recordOf({ binding }: Decision): EndpointRecord | undefined {
+  return binding.kind === "Bound" ? binding.record : undefined;
+}
+
+/** Once a read shows the spec, this generation is applied. The response to a write confirms nothing. */
+function confirm(input: ApplyInput, record: EndpointRecord | undefined): boolean {
+  if (record === undefined) return false;
+  const { shared, endpoint, desired, fights, decision } = input;
+  const differing = updatableDifferences(endpoint, desired, record);
+  fights.observed(endpoint.metadata.uid, decision.desiredHash, differing, shared.clock.now());
+  if (differing.length > 0) return false;
+  recordApplied(input);
+  return true;
+}
+
+function recordApplied({ endpoint, desired, fights, decision, written }: ApplyInput): void {
+  const { uid, generation } = endpoint.metadata;
+  fights.recordApplied(uid, decision.desiredHash);
+  written.appliedGeneration = generation;
+  const references = referencesHash(endpoint, desired.env);
+  if (references !== undefined) written.appliedReferencesHash = references;
+}
+
+/** What a read shows, and when to read a settling endpoint again. */
+function observedOutcome(input: ApplyInput, record: EndpointRecord | undefined): Outcome {
+  const { shared, endpoint, desired, written } = input;
+  const now = shared.clock.now();
+  const ignored = ignoredFields(endpoint.spec, isResuming(endpoint));
+  const differing = record === undefined ? [] : differences(desired, record, ignored);
+  const outcome = { record, differences: differing, fighting: false };
+
+  const lastAppliedTime = written.lastAppliedTime ?? endpoint.status?.lastAppliedTime;
+  const settled = record !== undefined && isSettled(record);
+  if (settled || !isSettling(lastAppliedTime, now)) return { ...outcome, verdict: { kind: "Done" } };
+  const ageMs = lastAppliedTime === undefined ? 0 : now - Date.parse(lastAppliedTime);
+  return { ...outcome, verdict: { kind: "Done", againMs: ageMs < FAST_SETTLE_MS ? LOOK_AGAIN_MS : SLOW_SETTLE_MS } };
+}
+
+/** The write stands whether or not this read succeeds: the next reconcile reads again. */
+async function readAfterWrite(input: ApplyInput, endpointID: string): Promise<EndpointRecord | undefined> {
+  const { account, endpoint, context } = input;
+  const { signal, log } = context;
+  try {
+    const record = await account.endpoints.read(endpointID, signal);
+    return record && (await completed({ account, endpoint, signal }, record, "Now"));
+  } catch (error) {
+    log.info({ endpointID, reason: String(error) }, "cannot read the endpoint directly after the write");
+    return undefined;
+  }
+}
+
+/** The fields that an update has to change. */
+export function updatableDifferences(
+  endpoint: GpuEndpoint,
   desired: DesiredEndpoint,
-  { signal }: ReconcileContext,
-): Promise<void> {
-  await account.endpoints.update(endpointID, desired, {
-    signal,
-    beforeSend: () => shared.assertLeading(),
-  });
+  record: EndpointRecord,
+): DriftField[] {
+  const differing = differences(desired, record, ignoredFields(endpoint.spec, isResuming(endpoint)));
+  return differing.flatMap(({ field, remediable }) => (remediable ? [field] : []));
+}
+
+/** The submission of a journal entry whose endpoint is known. */
+export function acceptedBy({ id, specHash, attempt }: JournalEntry, now: number): Written["submission"] {
+  return { id, specHash, attempt, state: "Accepted", time: rfc3339(now) };
 }

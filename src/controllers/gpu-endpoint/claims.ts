@@ -6,7 +6,7 @@ import type { Kind, Shared } from "../shared.ts";
 import { appNameOf } from "./desired.ts";
 import { endpointIDsOf } from "./orphans.ts";
 
-/** What an object claims at the service: an endpoint by its ID, or an app name to create or find one by. */
+/** What an object claims at the service: an endpoint ID, or the app name by which it creates or finds an endpoint. */
 export type Target = { kind: "EndpointID" | "AppName"; value: string };
 
 /** Why an object may claim a target, best first. */
@@ -18,9 +18,9 @@ export type Claimant = { uid: string; created: string; standing: Standing };
 
 export type Claimed =
   | { kind: "Granted" }
-  /** Another reconcile that is under way holds the target: claim again soon. */
+  /** Another reconcile holds the target now: claim again soon. */
   | { kind: "Busy" }
-  /** Another object has the target. `message` tells nothing else of it. */
+  /** Another object owns the target. `message` does not name it. */
   | { kind: "Denied"; message: string };
 
 /**
@@ -28,10 +28,10 @@ export type Claimed =
  *
  * Guarantees: of two objects with the same target at the same base URL one is granted at most; what an object is granted
  * while it is unbound stays reserved until `release`. Assumes that this process leads and that its store holds every
- * GpuEndpoint: objects in namespaces that are not watched are not seen.
+ * GpuEndpoint: objects in namespaces that are not watched are unknown.
  */
 export type Claims = {
-  /** Claims what the object is bound to, or goes for. Call it before anything of the endpoint is read. */
+  /** Claims what the object is bound to, or is to be bound to. Call it before the endpoint is read. */
   claim(endpoint: GpuEndpoint, baseURL: string): Promise<Claimed>;
   /** Claims an endpoint that the service shows under the object's app name. */
   claimFound(endpoint: GpuEndpoint, baseURL: string, endpointID: string): Promise<Claimed>;
@@ -56,11 +56,11 @@ export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoin
   /** UID of the object that goes for a target in a reconcile under way, by service and target. */
   const reserved = new Map<string, string>();
 
-  const entryOf = ({ metadata }: GpuEndpoint) => shared.journal.find(metadata.uid ?? "");
+  const entryOf = ({ metadata }: GpuEndpoint) => shared.journal.find(metadata.uid);
 
   const claimantOf = (endpoint: GpuEndpoint, target: Target): Claimant | undefined => {
     const standing = standingOf(endpoint, target, entryOf(endpoint));
-    const { uid = "", creationTimestamp = "" } = endpoint.metadata;
+    const { uid, creationTimestamp } = endpoint.metadata;
     return standing && { uid, created: creationTimestamp, standing };
   };
 
@@ -83,15 +83,15 @@ export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoin
     });
   }
 
-  /** An object that waits counts only where it may use an account of the same service: it would keep others out for ever. */
+  /** A waiting object counts only when it may use an account of the same service; else it would block others forever. */
   async function mayUse(rival: GpuEndpoint, service: string): Promise<boolean> {
-    const resolved = await shared.accounts.resolve(rival.spec.accountRef, rival.metadata.namespace ?? "");
+    const resolved = await shared.accounts.resolve(rival.spec.accountRef, rival.metadata.namespace);
     if (resolved.kind === "Usable") return serviceOf(resolved.account.baseURL) === service;
     return resolved.kind === "Checking" && rival.status?.account !== undefined && isAt(rival, service);
   }
 
   async function claimTarget(endpoint: GpuEndpoint, baseURL: string, target: Target): Promise<Claimed["kind"]> {
-    const { uid = "", creationTimestamp = "" } = endpoint.metadata;
+    const { uid, creationTimestamp } = endpoint.metadata;
     const service = serviceOf(baseURL);
     const own = claimantOf(endpoint, target) ?? { uid, created: creationTimestamp, standing: "Waiting" };
     const ahead = () => rivalsOf(endpoint, target).filter(({ claimant }) => ranksBefore(claimant, own));
@@ -152,7 +152,7 @@ export function ranksBefore(a: Claimant, b: Claimant): boolean {
   return a.created === b.created ? a.uid < b.uid : a.created < b.created;
 }
 
-/** What an object's claim to a target rests on; undefined when it has none. */
+/** Why an object may claim a target; undefined: it may not. */
 export function standingOf(
   endpoint: GpuEndpoint,
   target: Target,
@@ -173,7 +173,7 @@ export function standingOf(
   return paused || metadata.deletionTimestamp !== undefined ? undefined : "Waiting";
 }
 
-/** Whether a change of an object can let another one have its targets. */
+/** Whether a change of an object can free its targets for another object. */
 export function freesTargets(previous: GpuEndpoint, next: GpuEndpoint): boolean {
   const facts = ({ metadata, status }: GpuEndpoint) => [
     metadata.uid,
@@ -188,19 +188,19 @@ function boundID({ status }: GpuEndpoint, entry: JournalEntry | undefined): stri
   return entry?.outcome?.["endpointID"] || status?.endpointID || undefined;
 }
 
-/** One spelling for each service, so that a slash at the end makes no other one of it. */
+/** A base URL without its trailing slashes. */
 function serviceOf(baseURL: string): string {
   const url = URL.parse(baseURL);
   return url === null ? baseURL : `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
-/** Whether an object was last used with this service; one that has never said counts as if. */
+/** Whether the status names this service. An object without an account in its status counts as well. */
 function isAt({ status }: GpuEndpoint, service: string): boolean {
   return status?.account === undefined || serviceOf(status.account.baseURL) === service;
 }
 
 function denial({ kind, value }: Target): string {
   return kind === "EndpointID"
-    ? `endpoint ID ${value} is already bound to another GpuEndpoint in this cluster: nothing of it is read or changed; delete this object, or delete the other one first with deletionPolicy Retain`
-    : `appName ${value} is already used by another GpuEndpoint in this cluster: nothing is read or sent; delete this object and create it with another appName`;
+    ? `endpoint ID ${value} is already bound to another GpuEndpoint in this cluster: Mooring neither reads nor changes it; delete this object, or delete the other one first with deletionPolicy Retain`
+    : `appName ${value} is already used by another GpuEndpoint in this cluster: Mooring neither reads nor sends anything; delete this object and create it with another appName`;
 }

@@ -5,21 +5,20 @@ import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import { isUnknownDelivery } from "../service-failure.ts";
 import type { Shared } from "../shared.ts";
 import { type Absence, judgeAbsence } from "./absence.ts";
-import { updateEndpoint } from "./apply.ts";
 import { desiredEndpoint } from "./desired.ts";
 import { withIgnored } from "./drift.ts";
 import { completed } from "./observe.ts";
+import { updateEndpoint } from "./requests.ts";
 
-/** What came of a step of cleaning up. */
+/** How a step of the clean-up ended. */
 export type CleanedUp =
-  /** Nothing is left to do, and the service shows it; `note` says what was done, for the event. */
+  /** A read confirms that nothing is left to do. `note`: the event that says what was done. */
   | { kind: "Done"; note?: { reason: "ScaledToZero" | "Deleted"; text: string } }
-  /** Goes on by itself. `againMs`: when to look again, default soon. */
+  /** Continues without help. `againMs`: when to check again, default 2 s. */
   | { kind: "Wait"; message: string; againMs?: number }
-  /** A person must act. */
+  /** A user must act. */
   | { kind: "Blocked"; reason: "DeleteNotConfigured" | "RemoteRefused" | "RemoteMissing"; message: string };
 
 export type CleanUpInput = {
@@ -31,19 +30,19 @@ export type CleanUpInput = {
   context: ReconcileContext;
 };
 
-/** Updates to 0/0 that the service accepted, by UID of the object. `lastAt`: monotonic ms. What is forgotten is sent again. */
+/** Updates to 0/0 that the service accepted, by UID of the object. `lastAt`: monotonic ms. A forgotten update is sent again. */
 export type SentScalings = Map<string, { count: number; lastAt: number }>;
 const FIRST_REPEAT_MS = 10_000;
 const LONGEST_REPEAT_MS = 10 * 60_000;
 const LOOK_AGAIN_MS = 2_000;
 
 /**
- * Sets workers to 0/0 and leaves all else as the remote has it: the spec may never have been applied, its Secrets may be
- * gone. Done only when a read after the update shows 0/0; an update without effect is repeated with backoff.
+ * Sets workers to 0/0 and leaves every other field as the remote has it: the spec may never have been applied, and its
+ * Secrets may be deleted. Done only when a read after the update shows 0/0; an update without effect is repeated with backoff.
  */
 export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Promise<CleanedUp> {
   const { shared, account, endpoint, endpointID, context } = input;
-  const { uid = "" } = endpoint.metadata;
+  const { uid } = endpoint.metadata;
   const found = await account.endpoints.read(endpointID, context.signal);
   if (found === undefined) return absent(await judgeAbsence({ ...input, signal: context.signal }, false));
   const before = sent.get(uid);
@@ -51,14 +50,14 @@ export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Prom
   const now = shared.clock.monotonic();
   if (before !== undefined && now < before.lastAt + repeatMs(before.count)) return unscaled(found, before, now);
 
-  const record = await completed(account, endpoint, found, "Now", context.signal);
+  const record = await completed({ account, endpoint, signal: context.signal }, found, "Now");
   const zero = { ...record, scaling: { ...record.scaling, min: 0, max: 0 } };
   const desired = withIgnored(
     desiredEndpoint(endpoint, shared.clusterUID, []),
     zero,
     driftFields.filter(shownBy(record)),
   );
-  await updateEndpoint(shared, account, endpointID, desired, context);
+  await updateEndpoint(input, endpointID, desired);
   const accepted = { count: (before?.count ?? 0) + 1, lastAt: shared.clock.monotonic() };
   sent.set(uid, accepted);
 
@@ -90,7 +89,7 @@ function unscaled(
   return { kind: "Wait", message, againMs: Math.min(repeatInMs, Math.max(LOOK_AGAIN_MS, now - lastAt)) };
 }
 
-/** What an update has to carry and the service did not show comes from the spec. */
+/** A field that an update requires comes from the spec when the service does not show it. */
 const shownBy =
   ({ image, healthCheck }: EndpointRecord) =>
   (field: DriftField): boolean =>
@@ -98,15 +97,15 @@ const shownBy =
 
 /**
  * Deletions that were sent, by UID of the object. `at`: monotonic ms. `session`: the key that showed the endpoint right
- * before. What is forgotten is sent again, which does no harm.
+ * before. A forgotten deletion is sent again, which is harmless.
  */
 export type SentDeletions = Map<string, { at: number; session: KeySession }>;
 const SEND_AGAIN_MS = 60_000;
 
-/** Deletes as the account says, and is done only when the service provably does not have the endpoint any more. */
+/** Deletes with the account's delete operation. Done only when it is proven that the endpoint does not exist any more. */
 export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Promise<CleanedUp> {
   const { shared, account, endpoint, endpointID, context } = input;
-  const { uid = "" } = endpoint.metadata;
+  const { uid } = endpoint.metadata;
   const before = sent.get(uid);
   const { endpoints } = account;
   const session = endpoints.observed.session();
@@ -123,18 +122,19 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
     await endpoints.delete(endpointID, { signal: context.signal, beforeSend: () => shared.assertLeading() });
     sent.set(uid, { at: now, session });
   } catch (error) {
-    if (isUnknownDelivery(error)) sent.set(uid, { at: Number.NEGATIVE_INFINITY, session }); // may be sent again at once
-    if (!(error instanceof ServiceError) || error.kind !== "NotFound") throw error;
+    if (!(error instanceof ServiceError)) throw error;
+    if (error.delivery === "Unknown") sent.set(uid, { at: Number.NEGATIVE_INFINITY, session }); // may be sent again at once
+    if (error.kind !== "NotFound") throw error;
     notFound = true;
   }
   const after = await account.endpoints.read(endpointID, context.signal);
   if (after === undefined) return deleted(input, sent.get(uid));
   if (!notFound) return beingDeleted(after);
-  const message = `the account's endpoints.deleteOperation was answered with "not found", but endpoint ${endpointID} is there: correct it`;
+  const message = `the service answered the account's endpoints.deleteOperation with "not found", but still shows endpoint ${endpointID}: correct the operation`;
   return { kind: "Blocked", reason: "RemoteRefused", message };
 }
 
-/** The key that showed the endpoint before its deletion was sent evidently sees it: then its absence is the deletion. */
+/** The key showed the endpoint before the deletion was sent, so its absence proves the deletion. */
 async function deleted(input: CleanUpInput, by: { session: KeySession } | undefined): Promise<CleanedUp> {
   const seenByKey = by !== undefined && by.session === input.account.endpoints.observed.session();
   const absence = await judgeAbsence({ ...input, signal: input.context.signal }, seenByKey);
@@ -149,5 +149,8 @@ function absent(absence: Absence): CleanedUp {
 }
 
 function beingDeleted({ id, status }: EndpointRecord): CleanedUp {
-  return { kind: "Wait", message: `The service took the delete and still shows endpoint ${id} as "${status.status}"` };
+  return {
+    kind: "Wait",
+    message: `The service accepted the deletion and still shows endpoint ${id} with status "${status.status}"`,
+  };
 }

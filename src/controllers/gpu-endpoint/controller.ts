@@ -1,25 +1,26 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
-import { ANNOTATIONS, FINALIZER } from "../../api/v1alpha1/meta.ts";
-import type { Reconcile } from "../../runtime/controller.ts";
+import { FINALIZER } from "../../api/v1alpha1/meta.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
+import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { settleGone } from "../../submission/settle.ts";
 import type { Resolved } from "../account/registry.ts";
+import { createReconciler } from "../reconciler.ts";
 import { referencesOf } from "../references.ts";
+import { announceStall, requeueOf } from "../report.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
-import { type Converged, unclaimed } from "./act.ts";
+import type { Verdict } from "../verdict.ts";
 import { createClaims } from "./claims.ts";
-import { converge } from "./converge.ts";
-import { needsFinalizer } from "./deletion-policy.ts";
-import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied, warnOfStall } from "./events.ts";
+import { type Converged, converge, unclaimed } from "./converge.ts";
+import { createDriftFightTracker } from "./drift-fight.ts";
+import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied } from "./events.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
-import { createEndpointFinalizer } from "./finalize.ts";
+import { createEndpointFinalizer, needsFinalizer } from "./finalize.ts";
 import type { EndpointMetrics } from "./metrics.ts";
-import { reconcileRequest } from "./observe.ts";
-import { createRefusals } from "./refusals.ts";
-import { createUpdateRounds } from "./rounds.ts";
-import { type Outcome, pausedStatus, statusOf } from "./status.ts";
-import { createUnknownCreates } from "./unknown-creates.ts";
+import { createUnknownCreates } from "./observe.ts";
+import { createRefusals } from "./requests.ts";
+import { emptyOutcome, pausedStatus, statusOf } from "./status.ts";
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
 export function createGpuEndpointReconciler(
@@ -27,126 +28,137 @@ export function createGpuEndpointReconciler(
   kind: Kind<GpuEndpoint>,
   metrics: EndpointMetrics,
 ): Reconcile {
-  const rounds = createUpdateRounds();
+  const fights = createDriftFightTracker();
   const refusals = createRefusals();
   const claims = createClaims(shared, kind);
-  const finalize = createEndpointFinalizer(shared, kind, claims);
   const unknownCreates = createUnknownCreates(shared.clock);
+  const finalize = createEndpointFinalizer(shared, kind, claims);
 
-  const reconcile: Reconcile = async ({ key }, context) => {
-    let endpoint = kind.store.get(key);
-    settleGone(shared, { kind: kind.resource.kind, key }, endpoint?.metadata.uid);
-    if (endpoint === undefined) {
+  const reconcile = createReconciler<GpuEndpoint>({
+    kind,
+    async forgetDeleted({ key }) {
       shared.references.forget(referenceKey(key));
       shared.exports.forget(referenceKey(key));
       return undefined;
-    }
-    const { uid = "", namespace = "", annotations, deletionTimestamp } = endpoint.metadata;
-    const entry = unsettled(shared, endpoint);
-    const unknownForMs = unknownCreates.ageMs(uid, entry);
-    if (deletionTimestamp !== undefined) {
-      rounds.forget(uid);
-      refusals.forget(uid);
-      return finalize({ endpoint, entry, unknownForMs, context });
-    }
-    if (annotations?.[ANNOTATIONS.paused] === "true") {
-      await patchStatus(shared, kind, endpoint, pausedStatus(endpoint, shared.clock.now()), context.signal);
+    },
+    async finalize(endpoint, context) {
+      fights.forget(endpoint.metadata.uid);
+      refusals.forget(endpoint.metadata.uid);
+      return finalize({ endpoint, ...submissionOf(endpoint), context });
+    },
+    async pause(endpoint, { signal }) {
+      submissionOf(endpoint); // time passes for a create whose outcome is unknown
+      await patchStatus(shared, kind, endpoint, pausedStatus(endpoint, shared.clock.now()), signal);
       return undefined;
-    }
+    },
+    async reconcile(endpoint, requested, context) {
+      const { namespace, name } = endpoint.metadata;
+      const submission = submissionOf(endpoint);
+      const key = referenceKey(`${namespace}/${name}`);
+      shared.references.track(key, referencesOf(namespace, endpoint.spec.env ?? []));
+      shared.exports.track(key, exportReferences(endpoint));
 
-    shared.references.track(referenceKey(key), referencesOf(namespace, endpoint.spec.env ?? []));
-    shared.exports.track(referenceKey(key), exportReferences(endpoint));
-    const request = reconcileRequest(endpoint);
-    const resolved = await shared.accounts.resolve(endpoint.spec.accountRef, namespace);
-    if (resolved.kind === "Checking") return undefined;
-    let converged: Converged;
-    if (resolved.kind === "Held") converged = held(resolved);
-    else if (boundElsewhere(endpoint, resolved.account.baseURL))
-      converged = mismatch(endpoint, resolved.account.baseURL);
-    else {
-      const { account, ref } = resolved;
-      const claimed = await claims.claim(endpoint, account.baseURL);
-      if (claimed.kind === "Granted") {
-        // Before the first remote write, so that nothing is left behind unseen.
-        endpoint = await setFinalizer(shared, kind, endpoint, FINALIZER, needsFinalizer(endpoint), context.signal);
-        const known = { entry, unknownForMs, rounds, refusals, claims, requested: request !== undefined };
-        converged = await converge({ shared, kind, endpoint, account, ref, ...known, context });
-      } else converged = unclaimed(claimed, {});
-    }
+      const resolved = await shared.accounts.resolve(endpoint.spec.accountRef, namespace);
+      if (resolved.kind === "Checking") return undefined;
+      const facts = { ...submission, requested, context };
+      return report({ shared, kind, metrics }, await step(endpoint, resolved, facts), facts);
+    },
+  });
 
-    const { written } = converged;
-    const { record } = converged.outcome;
-    const now = shared.clock.now();
-    const seen = statusOf(endpoint, written, converged.outcome, request, now);
-    const exports = await syncExports({ shared, endpoint, record, signal: context.signal }, seen);
-    const outcome = withStall(converged.outcome, exports.stalled);
-    const status = withExports(statusOf(endpoint, written, outcome, request, now), exports);
-    warnOfLocalVolumes(shared.recorder, endpoint);
-    warnOfFight(shared.recorder, endpoint, outcome);
-    warnOfNotApplied(shared.recorder, endpoint, outcome);
-    warnOfStall(shared.recorder, endpoint, outcome.stalled);
-    await patchStatus(shared, kind, endpoint, status, context.signal);
-    metrics.moved(endpoint, status, shared.clock.now());
-    const settled = written.submission?.id ?? (written.endpointID === undefined ? undefined : entry?.id);
-    if (settled !== undefined) shared.journal.settle(settled);
-    const error = converged.error ?? exports.error;
-    if (error !== undefined) throw error;
-    const again = [converged.requeueAfterMs, exports.requeueAfterMs].flatMap((ms) => ms ?? []);
-    return again.length === 0 ? undefined : { requeueAfterMs: Math.min(...again) };
-  };
+  /** What the journal knows of the object's create, and for how long its outcome has been unknown here. */
+  function submissionOf(endpoint: GpuEndpoint): Submission {
+    const entry = unsettled(shared, endpoint);
+    return { entry, unknownForMs: unknownCreates.ageMs(endpoint.metadata.uid, entry) };
+  }
+
+  /** One step toward the spec, where the account and the claims of other objects allow it. */
+  async function step(endpoint: GpuEndpoint, resolved: Usable | Held, facts: Facts): Promise<Stepped> {
+    if (resolved.kind === "Held") return { endpoint, ...held(resolved) };
+    const { account, ref } = resolved;
+    const mismatch = baseURLMismatch(endpoint, account.baseURL);
+    if (mismatch !== undefined) return { endpoint, outcome: emptyOutcome(mismatch), written: {} };
+    const claimed = await claims.claim(endpoint, account.baseURL);
+    if (claimed.kind !== "Granted") return { endpoint, ...unclaimed(claimed, {}) };
+    const { entry, unknownForMs, context } = facts;
+    // Set before the first remote write, so that no deletion leaves an endpoint behind unseen.
+    const kept = await setFinalizer(shared, kind, endpoint, FINALIZER, needsFinalizer(endpoint), context.signal);
+    const requested = facts.requested !== undefined;
+    const memory = { fights, refusals, claims };
+    const input = { shared, kind, endpoint: kept, account, ref, entry, unknownForMs, requested, context, ...memory };
+    return { endpoint: kept, ...(await converge(input)) };
+  }
 
   return async (request, context) => {
-    const { uid = "" } = kind.store.get(request.key)?.metadata ?? {};
+    const uid = kind.store.get(request.key)?.metadata.uid;
+    settleGone(shared, { kind: kind.resource.kind, key: request.key }, uid);
     try {
       return await reconcile(request, context);
     } finally {
-      claims.release(uid); // by now the status shows what the object is bound to
+      if (uid !== undefined) claims.release(uid); // by now the status shows what the object is bound to
     }
   };
+}
+
+type Reporter = { shared: Shared; kind: Kind<GpuEndpoint>; metrics: EndpointMetrics };
+type Submission = { entry: JournalEntry | undefined; unknownForMs: number };
+type Facts = Submission & { requested: string | undefined; context: ReconcileContext };
+/** `endpoint`: as the step left it, with its finalizer. */
+type Stepped = Converged & { endpoint: GpuEndpoint };
+type Usable = Extract<Resolved, { kind: "Usable" }>;
+type Held = Extract<Resolved, { kind: "Held" }>;
+
+/** Writes the exports, the events and the status. @throws what the queue has to back off for */
+async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, facts: Facts): Promise<Result> {
+  const { endpoint, outcome, written } = stepped;
+  const { entry, requested, context } = facts;
+  const { signal } = context;
+  const now = shared.clock.now();
+  const remote = statusOf(endpoint, { written, outcome, requested }, now);
+  const exports = await syncExports({ shared, endpoint, record: outcome.record, signal }, remote);
+  const verdict = withStall(outcome.verdict, exports.stalled);
+  const status = withExports(
+    statusOf(endpoint, { written, outcome: { ...outcome, verdict }, requested }, now),
+    exports,
+  );
+
+  warnOfLocalVolumes(shared.recorder, endpoint);
+  warnOfFight(shared.recorder, endpoint, outcome);
+  warnOfNotApplied(shared.recorder, endpoint, outcome);
+  announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
+  await patchStatus(shared, kind, endpoint, status, signal);
+  metrics.moved(endpoint, status, shared.clock.now());
+  const settled = written.submission?.id ?? (written.endpointID === undefined ? undefined : entry?.id);
+  if (settled !== undefined) shared.journal.settle(settled);
+
+  const requeues = [requeueOf(outcome.verdict)?.requeueAfterMs, exports.requeueAfterMs].flatMap((ms) => ms ?? []);
+  if (exports.error !== undefined) throw exports.error;
+  return requeues.length === 0 ? undefined : { requeueAfterMs: Math.min(...requeues) };
 }
 
 const referenceKey = (key: string) => `${gpuEndpointResource.plural}:${key}`;
 
 /** The journal's entry, unless the status shows its outcome already (the operator ended in between). */
 function unsettled(shared: Shared, endpoint: GpuEndpoint): JournalEntry | undefined {
-  const entry = shared.journal.find(endpoint.metadata.uid ?? "");
+  const entry = shared.journal.find(endpoint.metadata.uid);
   if (entry === undefined || entry.id !== endpoint.status?.submission?.id) return entry;
   shared.journal.settle(entry.id);
   return undefined;
 }
 
-/** What is wrong with the endpoint itself is told first. */
-function withStall(outcome: Outcome, stalled: Outcome["stalled"]): Outcome {
-  return stalled === undefined || outcome.stalled !== undefined ? outcome : { ...outcome, stalled };
+/** What is wrong with the endpoint itself is reported first. */
+function withStall(verdict: Verdict, stalled: { reason: Reason; message: string } | undefined): Verdict {
+  return stalled === undefined || verdict.kind === "Stalled" ? verdict : { kind: "Stalled", ...stalled };
 }
 
-function held({ reason, message, againMs }: Extract<Resolved, { kind: "Held" }>): Converged {
-  return {
-    outcome: {
-      record: undefined,
-      differences: [],
-      fighting: false,
-      waiting: { reason, message, lostSight: true },
-    },
-    written: {},
-    ...(againMs === undefined ? {} : { requeueAfterMs: againMs }),
-  };
+function held({ reason, message, againMs }: Held): Converged {
+  const verdict: Verdict = { kind: "Waiting", reason, message, ...(againMs === undefined ? {} : { againMs }) };
+  return { outcome: { ...emptyOutcome(verdict), outdated: true }, written: {} };
 }
 
-function boundElsewhere(endpoint: GpuEndpoint, baseURL: string): boolean {
-  const { account, endpointID } = endpoint.status ?? {};
-  return endpointID !== undefined && account !== undefined && account.baseURL !== baseURL;
-}
-
-function mismatch(endpoint: GpuEndpoint, baseURL: string): Converged {
-  const message = `bound to ${endpoint.status?.account?.baseURL}, but the account now has base URL ${baseURL}: nothing is sent; restore the account's baseURL, or recreate this object`;
-  return {
-    outcome: {
-      record: undefined,
-      differences: [],
-      fighting: false,
-      stalled: { reason: "AccountMismatch", message },
-    },
-    written: {},
-  };
+/** An endpoint is not looked for at another service than the one that it is bound at. */
+function baseURLMismatch({ status }: GpuEndpoint, baseURL: string): Verdict | undefined {
+  const bound = status?.account?.baseURL;
+  if (status?.endpointID === undefined || bound === undefined || bound === baseURL) return undefined;
+  const message = `bound to ${bound}, but the account now has base URL ${baseURL}: nothing is sent; restore the account's baseURL, or recreate this object`;
+  return { kind: "Stalled", reason: "AccountMismatch", message };
 }

@@ -1,100 +1,125 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import { ServiceError } from "../../provider/errors.ts";
+import type { ReconcileContext } from "../../runtime/controller.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
+import type { AccountHandle } from "../account/registry.ts";
 import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
-import { failureOf, isUnknownDelivery } from "../service-failure.ts";
-import {
-  acceptedBy,
-  act,
-  blank,
-  type Converged,
-  type ConvergeInput,
-  type Decision,
-  differingFields,
-  LOOK_AGAIN_MS,
-  REMOTE_REFUSAL_MS,
-  unclaimed,
-} from "./act.ts";
+import type { Kind, Shared } from "../shared.ts";
+import { concernsKey, serviceVerdict } from "../verdict.ts";
+import { acceptedBy, apply, LOOK_AGAIN_MS, REFUSAL_RETRY_MS, updatableDifferences } from "./apply.ts";
+import type { Claimed, Claims } from "./claims.ts";
 import { appNameOf, type DesiredEndpoint, desiredEndpoint, desiredHash, referencesHash } from "./desired.ts";
+import type { DriftFightTracker } from "./drift-fight.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
-import { type Binding, MAX_ROUNDS, planEndpoint } from "./plan.ts";
-import { boundAccount, type Written } from "./status.ts";
+import { type Binding, MAX_ROUNDS, type Plan, planEndpoint } from "./plan.ts";
+import type { Refusals } from "./requests.ts";
+import { boundAccount, emptyOutcome, type Outcome, type Written } from "./status.ts";
+
+export type ConvergeInput = {
+  shared: Shared;
+  kind: Kind<GpuEndpoint>;
+  endpoint: GpuEndpoint;
+  account: AccountHandle;
+  ref: AccountRef;
+  entry: JournalEntry | undefined;
+  /** How long this process has known that the entry's outcome is unknown. */
+  unknownForMs: number;
+  fights: DriftFightTracker;
+  refusals: Refusals;
+  claims: Pick<Claims, "claimFound">;
+  /** A user requests a reconcile: read the remote and try again now. */
+  requested: boolean;
+  context: ReconcileContext;
+};
+
+/** How one step toward the spec ended. `written`: what the status keeps of it. */
+export type Converged = { outcome: Outcome; written: Partial<Written> };
+
+/** The remote as observed, and what to do. `desiredHash` tells one desired endpoint from another. */
+export type Decision = { binding: Binding; plan: Plan; applied: boolean; desiredHash: string };
 
 const WRITES = { createEndpoint: true, updateEndpoint: true };
+/** The object is reconciled when the other one goes; this delay covers what else frees the endpoint. */
+const DENIED_RETRY_MS = 60_000;
 
-/** Observe, plan, apply: one step closer to the spec. Failures of the service come back as outcomes, not as throws. */
+/** Observes, plans and applies one step toward the spec. Errors of the service come back as verdicts. */
 export async function converge(input: ConvergeInput): Promise<Converged> {
-  const { shared, endpoint, account, ref, context } = input;
-  const appName = appNameOf(endpoint, shared.clusterUID);
-  const written: Partial<Written> = { appName, account: boundAccount(ref, account.baseURL) };
-  const accepted = input.entry?.outcome?.endpointID;
-  if (input.entry !== undefined && accepted !== undefined) {
-    Object.assign(written, { endpointID: accepted, submission: acceptedBy(input.entry, shared.clock.now()) });
-  }
+  const written = writtenBefore(input);
   let decision: Decision | undefined;
   try {
-    const reader = createValueReader(shared.kube, context.signal);
-    const env = await resolveEnv(reader, endpoint.metadata.namespace ?? "", endpoint.spec.env ?? []);
-    const desired = desiredEndpoint(endpoint, shared.clusterUID, env);
-    const observe = (fresh: boolean) =>
-      observeBinding({
-        endpoint,
-        account,
-        entry: input.entry,
-        unknownForMs: input.unknownForMs,
-        appName,
-        now: shared.clock.now(),
-        fresh,
-        signal: context.signal,
-      });
-    const binding = await observe(false);
-    const another = await claimCandidate(input, binding, written);
-    if (another !== undefined) return another;
+    const desired = await resolveDesired(input);
+    const binding = await observe(input, false);
+    const claimed = await claimCandidate(input, binding);
+    if (claimed.kind !== "Granted") return unclaimed(claimed, written);
+
     decision = decide(input, desired, binding);
-    // An update names every parameter, so it is made from a fresh read: the sweep's may be a minute old.
-    const stale = decision.plan.action === "Update" && decision.binding.kind === "Bound" && !decision.binding.fresh;
-    if (stale) decision = decide(input, desired, await observe(true));
-    return refused(input, decision, written) ?? (await act(input, desired, decision, written));
+    // An update sends every parameter, so it is made from a fresh read: the list may be a minute old.
+    const outdated = decision.plan.action === "Update" && binding.kind === "Bound" && !binding.fresh;
+    if (outdated) decision = decide(input, desired, await observe(input, true));
+
+    const refused = refusedBefore(input, decision);
+    if (refused !== undefined) return { outcome: refused, written };
+    return await apply({ ...input, desired, decision, written });
   } catch (error) {
-    if (error instanceof MissingReferenceError) {
-      return {
-        outcome: blank({ stalled: { reason: error.reason, message: error.message } }),
-        written,
-      };
-    }
-    if (error instanceof ServiceError) return failed(input, error, decision, written);
-    throw error;
+    return { outcome: failureOutcome(input, error, decision), written };
   }
 }
 
-/** An endpoint with our app name may be one that another object adopted: then it is not ours, and nothing is told of it. */
-async function claimCandidate(
-  input: ConvergeInput,
-  binding: Binding,
-  written: Partial<Written>,
-): Promise<Converged | undefined> {
-  if (binding.kind === "Bound" || binding.candidate === undefined) return undefined;
-  const claimed = await input.claims.claimFound(input.endpoint, input.account.baseURL, binding.candidate.id);
-  if (claimed.kind === "Granted") return undefined;
-  return unclaimed(claimed, written);
+/** What the status keeps whatever this step does: also an endpoint that only the journal knows so far. */
+function writtenBefore({ shared, endpoint, account, ref, entry }: ConvergeInput): Partial<Written> {
+  const appName = appNameOf(endpoint, shared.clusterUID);
+  const written: Partial<Written> = { appName, account: boundAccount(ref, account.baseURL) };
+  const endpointID = entry?.outcome?.endpointID;
+  if (entry === undefined || endpointID === undefined) return written;
+  return { ...written, endpointID, submission: acceptedBy(entry, shared.clock.now()) };
+}
+
+async function resolveDesired({ shared, endpoint, context }: ConvergeInput): Promise<DesiredEndpoint> {
+  const reader = createValueReader(shared.kube, context.signal);
+  const env = await resolveEnv(reader, endpoint.metadata.namespace, endpoint.spec.env ?? []);
+  return desiredEndpoint(endpoint, shared.clusterUID, env);
+}
+
+function observe(input: ConvergeInput, fresh: boolean): Promise<Binding> {
+  const { shared, endpoint, account, entry, unknownForMs, context } = input;
+  const appName = appNameOf(endpoint, shared.clusterUID);
+  const facts = { endpoint, account, entry, unknownForMs, appName, fresh };
+  return observeBinding({ ...facts, now: shared.clock.now(), signal: context.signal });
+}
+
+/** An endpoint with our app name may be one that another object adopted. */
+async function claimCandidate({ claims, endpoint, account }: ConvergeInput, binding: Binding): Promise<Claimed> {
+  if (binding.kind === "Bound" || binding.candidate === undefined) return { kind: "Granted" };
+  return claims.claimFound(endpoint, account.baseURL, binding.candidate.id);
+}
+
+/** The outcome for an object whose endpoint or app name another object owns. */
+export function unclaimed(claimed: Exclude<Claimed, { kind: "Granted" }>, written: Partial<Written>): Converged {
+  if (claimed.kind === "Busy") {
+    const message = "Another GpuEndpoint in this cluster is being bound";
+    return { outcome: emptyOutcome({ kind: "Waiting", reason: "Pending", message, againMs: LOOK_AGAIN_MS }), written };
+  }
+  const { message } = claimed;
+  const verdict = { kind: "Stalled", reason: "AlreadyBound", message, againMs: DENIED_RETRY_MS } as const;
+  return { outcome: { ...emptyOutcome(verdict), alreadyBound: true }, written };
 }
 
 function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding): Decision {
-  const { shared, endpoint, account, rounds } = input;
-  const { uid = "" } = endpoint.metadata;
+  const { shared, endpoint, account, fights, requested } = input;
+  const { uid } = endpoint.metadata;
+  const { endpointID, memberID } = endpoint.status ?? {};
   const now = shared.clock.now();
-  const wish = desiredHash(desired);
-  const history = (field: DriftField) => rounds.history(uid, wish, field, now);
-  // A new generation that asks for nothing else at the remote (a policy was changed) has been applied already.
-  const referencesNow = referencesHash(endpoint, desired.env);
-  const { appliedReferencesHash = referencesNow } = endpoint.status ?? {};
-  const unchanged = isApplied(endpoint) && appliedReferencesHash === referencesNow;
-  const applied = unchanged || rounds.applied(uid) === wish;
-  if (input.requested) rounds.forget(uid);
-  else rounds.resume(uid, wish, foughtOver(endpoint), now, MAX_ROUNDS);
+  const hash = desiredHash(desired);
+
+  const applied = hasApplied(endpoint, desired) || fights.applied(uid) === hash;
+  if (requested) fights.forget(uid);
+  else fights.resume(uid, hash, { fields: stoppedFields(endpoint), confirmed: MAX_ROUNDS }, now);
   if (binding.kind === "Bound" && binding.record !== undefined) {
-    rounds.observed(uid, wish, differingFields(endpoint, desired, binding.record), now);
+    fights.observed(uid, hash, updatableDifferences(endpoint, desired, binding.record), now);
   }
+
   const plan = planEndpoint({
     spec: endpoint.spec,
     desired,
@@ -102,68 +127,56 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     limits: account.endpoints.limits(),
     applied,
     resuming: isResuming(endpoint),
-    history,
-    vanished: () => account.vanished({ endpointID: endpoint.status?.endpointID, memberID: endpoint.status?.memberID }),
-    requested: input.requested,
+    history: (field) => fights.history(uid, hash, field, now),
+    vanished: () => account.vanished({ endpointID, memberID }),
+    requested,
     now,
   });
-  return { binding, plan, applied, wish };
+  return { binding, plan, applied, desiredHash: hash };
 }
 
-/** The fields that were given up for this generation, by the word of the status: another process may have done so. */
-function foughtOver({ status, metadata }: GpuEndpoint): DriftField[] {
+/** A new generation that changes nothing at the remote (such as a policy) has been applied already. */
+function hasApplied(endpoint: GpuEndpoint, desired: DesiredEndpoint): boolean {
+  const references = referencesHash(endpoint, desired.env);
+  const { appliedReferencesHash = references } = endpoint.status ?? {};
+  return isApplied(endpoint) && appliedReferencesHash === references;
+}
+
+/** The fields that Mooring stopped re-applying in this generation, as the status shows: another process may have done so. */
+function stoppedFields({ status, metadata }: GpuEndpoint): DriftField[] {
   const synced = getCondition(status?.conditions, "Synced");
   if (synced?.reason !== "DriftFight" || synced.observedGeneration !== metadata.generation) return [];
   return driftFields.filter((path) => status?.drift?.some(({ field }) => field === path));
 }
 
-/** The service refused the same a moment ago, and nobody asks to try again: it is not sent. */
-function refused(input: ConvergeInput, { plan, wish }: Decision, written: Partial<Written>): Converged | undefined {
+/** The service refused the same write a moment ago, and no user requests a new attempt. */
+function refusedBefore(input: ConvergeInput, { plan, desiredHash }: Decision): Outcome | undefined {
   const { shared, endpoint, refusals, requested } = input;
   if (requested || (plan.action !== "Create" && plan.action !== "Update")) return undefined;
-  const known = refusals.find(endpoint.metadata.uid ?? "", wish, shared.clock.now());
-  if (known === undefined) return undefined;
-  return { outcome: blank({ stalled: known.refusal }), written, requeueAfterMs: known.againMs };
+  const known = refusals.find(endpoint.metadata.uid, desiredHash, shared.clock.now());
+  return known && emptyOutcome({ kind: "Stalled", ...known.refusal, againMs: known.againMs });
 }
 
-function failed(
-  input: ConvergeInput,
-  error: ServiceError,
-  decision: Decision | undefined,
-  written: Partial<Written>,
-): Converged {
-  if (isUnknownDelivery(error) && error.operation === "createEndpoint") {
-    if (error.kind === "Unauthorized") input.shared.accounts.unauthorized(input.account.key, error.message);
-    const message = `The outcome of the create is unknown (${error.message}); looking for app name ${written.appName}`;
-    return {
-      outcome: blank({ waiting: { reason: "Creating", message, lostSight: false } }),
-      written,
-      requeueAfterMs: LOOK_AGAIN_MS,
-    };
+/** @throws every error that is neither of the service nor of a reference */
+function failureOutcome(input: ConvergeInput, error: unknown, decision: Decision | undefined): Outcome {
+  if (error instanceof MissingReferenceError) {
+    // No requeue: the reference poller reconciles the object when the reference changes.
+    return emptyOutcome({ kind: "Stalled", reason: error.reason, message: error.message });
   }
-  const failure = failureOf(error);
-  switch (failure.kind) {
-    case "AccountHeld":
-      input.shared.accounts.unauthorized(input.account.key, failure.message);
-      return {
-        outcome: blank({ waiting: { reason: "AccountNotReady", message: failure.message, lostSight: true } }),
-        written,
-      };
-    case "Stalled": {
-      const { uid = "" } = input.endpoint.metadata;
-      const { reason, message } = failure;
-      if (decision !== undefined && error.operation in WRITES) {
-        input.refusals.note(uid, decision.wish, { reason, message }, input.shared.clock.now() + REMOTE_REFUSAL_MS);
-      }
-      return { outcome: blank({ stalled: { reason, message } }), written, requeueAfterMs: REMOTE_REFUSAL_MS };
-    }
-    case "Wait":
-      return {
-        outcome: blank({ waiting: { ...failure, lostSight: true } }),
-        written,
-        requeueAfterMs: failure.retryAfterMs,
-      };
-    case "Retry":
-      return { outcome: blank({ waiting: { ...failure, lostSight: true } }), written, error };
+  if (!(error instanceof ServiceError)) throw error;
+  const { shared, endpoint, account, refusals } = input;
+  if (concernsKey(error)) shared.accounts.unauthorized(account.key, error.message);
+  if (error.delivery === "Unknown" && error.operation === "createEndpoint") {
+    const appName = appNameOf(endpoint, shared.clusterUID);
+    const message = `The outcome of the create is unknown (${error.message}); looking for app name ${appName}`;
+    return emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: LOOK_AGAIN_MS });
   }
+  const verdict = serviceVerdict(error);
+  if (verdict.kind !== "Stalled") return { ...emptyOutcome(verdict), outdated: true };
+  if (decision !== undefined && error.operation in WRITES) {
+    const { reason, message } = verdict;
+    const until = shared.clock.now() + REFUSAL_RETRY_MS;
+    refusals.note(endpoint.metadata.uid, decision.desiredHash, { reason, message }, until);
+  }
+  return emptyOutcome({ ...verdict, againMs: REFUSAL_RETRY_MS });
 }

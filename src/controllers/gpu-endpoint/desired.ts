@@ -6,7 +6,7 @@ import { hashOf } from "../hash.ts";
 /** A variable with its value. `secret`: the value comes from a Secret or a ConfigMap and is never shown. */
 export type ResolvedEnv = EndpointVariable;
 
-/** The spec with its references resolved and its defaults filled in: what the remote is to be. */
+/** The spec with its references resolved and its defaults set. */
 export type DesiredEndpoint = EndpointSpec;
 
 const NAME_LENGTH = 220;
@@ -14,8 +14,8 @@ const APP_NAME_LENGTH = 63;
 const HASH_LENGTH = 10;
 
 /**
- * The endpoint's identity at the remote: a function of the object alone, so that an operator that has forgotten
- * everything finds its endpoint again. At most 63 characters, a DNS label.
+ * The endpoint's identity at the remote. It depends on the object alone, so an operator without any state finds its endpoint
+ * again. A DNS label of at most 63 characters.
  * @param clusterUID the UID of the namespace kube-system
  */
 export function appNameOf(endpoint: GpuEndpoint, clusterUID: string): string {
@@ -52,8 +52,8 @@ export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: 
 }
 
 /**
- * Tells whether a value from a Secret or a ConfigMap changed since it was sent, without keeping it: with the UID in it, equal
- * values of two objects do not look equal. undefined when there is no such value.
+ * A hash of the values from Secrets and ConfigMaps: shows whether one changed since it was sent. It includes the UID, so that
+ * equal values of two objects have different hashes. undefined: there is no such value.
  */
 export function referencesHash(endpoint: GpuEndpoint, env: readonly ResolvedEnv[]): string | undefined {
   const values = env.filter(({ secret }) => secret).map(({ name, value }) => [name, value]);
@@ -61,19 +61,19 @@ export function referencesHash(endpoint: GpuEndpoint, env: readonly ResolvedEnv[
 }
 
 /**
- * Tells one desired endpoint from another: a hash of all that an update sends. appName, products and rootfsSizeGB are not
- * part of it.
+ * A hash of everything that an update sends: tells one desired endpoint from another. appName, products and rootfsSizeGB are
+ * not part of it.
  */
 export function desiredHash({ appName: _a, products: _p, rootfsSizeGB: _r, ...updatable }: DesiredEndpoint): string {
   return hashOf({ ...updatable, env: variables(updatable.env) });
 }
 
-/** A hash of all that a create sends. */
+/** A hash of everything that a create sends. */
 export function requestHash({ env, ...sent }: DesiredEndpoint): string {
   return hashOf({ ...sent, env: variables(env) });
 }
 
-/** Where a value comes from is not sent. */
+/** The variables as they are sent: without the origin of their values. */
 function variables(env: readonly ResolvedEnv[]) {
   return env.map(({ name, value }) => ({ name, value }));
 }

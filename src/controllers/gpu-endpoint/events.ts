@@ -1,10 +1,9 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import { notAppliedMessage, type Outcome } from "./status.ts";
 
-/** Said once for each generation (interface: "The local type is to be retired"). */
+/** Emitted once per generation (interface: "The local type is to be retired"). */
 export function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoint): void {
   if (endpoint.status?.observedGeneration === endpoint.metadata.generation) return;
   const local = endpoint.spec.volumes?.filter((volume) => volume.type === "local") ?? [];
@@ -19,7 +18,7 @@ export function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoin
   );
 }
 
-/** Said when we stop putting back what something else keeps changing. */
+/** Emitted when Mooring stops re-applying fields that another client keeps reverting. */
 export function warnOfFight(recorder: EventRecorder, endpoint: GpuEndpoint, outcome: Outcome): void {
   if (!outcome.fighting || getCondition(endpoint.status?.conditions, "Synced")?.reason === "DriftFight") return;
   const fields = outcome.differences.map(({ field }) => field).join(", ");
@@ -32,7 +31,7 @@ export function warnOfFight(recorder: EventRecorder, endpoint: GpuEndpoint, outc
   );
 }
 
-/** Said when the service turns out to accept updates that it does not apply. */
+/** Emitted when the service accepts updates that it does not apply. */
 export function warnOfNotApplied(
   recorder: EventRecorder,
   endpoint: GpuEndpoint,
@@ -42,16 +41,4 @@ export function warnOfNotApplied(
   const message = notAppliedMessage(notApplied);
   if (getCondition(endpoint.status?.conditions, "Synced")?.message === message) return;
   recorder.event(endpoint, "Warning", "UpdateNotApplied", "Update", message);
-}
-
-/** Said when an endpoint stalls, or stalls for another reason. */
-export function warnOfStall(
-  recorder: EventRecorder,
-  endpoint: GpuEndpoint,
-  stalled: { reason: Reason; message: string } | undefined,
-): void {
-  if (stalled === undefined) return;
-  const before = getCondition(endpoint.status?.conditions, "Stalled");
-  if (before?.reason === stalled.reason && before.message === stalled.message) return;
-  recorder.event(endpoint, "Warning", stalled.reason, "Reconcile", stalled.message);
 }

@@ -17,10 +17,10 @@ type Holder = KubeObject & { data?: Record<string, string>; immutable?: boolean 
 export type ExportOutcome = {
   /** For the status: the objects that hold the export, or are about to. */
   exported: Exported;
-  /** A person must act. */
+  /** A user must act. */
   stalled?: { reason: Reason; message: string };
   requeueAfterMs?: number;
-  /** The API server could not be asked, or somebody else wrote at the same time: to be thrown once the status is written. */
+  /** A failed call to the API server, or a conflict: to be thrown when the status is written. */
   error?: unknown;
 };
 
@@ -31,7 +31,7 @@ const TARGETS: readonly Target[] = [
   { field: "secret", resource: secretResource, spell: (value) => Buffer.from(value).toString("base64") },
 ];
 
-/** What an earlier endpoint of the same name owned is collected within this time. */
+/** The garbage collector removes the exports of an earlier endpoint of the same name within this time. */
 const COLLECTED_MS = 60_000;
 const LOOK_AGAIN_MS = 2_000;
 const FORBIDDEN_RETRY_MS = 60_000;
@@ -39,13 +39,13 @@ const FORBIDDEN_RETRY_MS = 60_000;
 export type ExportInput = {
   shared: Pick<Shared, "kube" | "clock">;
   endpoint: GpuEndpoint;
-  /** The remote as it was just seen: an adopted endpoint has an app name of its own. */
+  /** The remote endpoint as observed: an adopted endpoint keeps its own app name. */
   record: EndpointRecord | undefined;
   signal: AbortSignal;
 };
 
-/** What `exportTo` names: followed, so that what somebody else does to it is noticed. */
-export function exportReferences({ spec, metadata: { namespace = "" } }: GpuEndpoint): Reference[] {
+/** The objects that `exportTo` names: followed, so that changes by other clients are noticed. */
+export function exportReferences({ spec, metadata: { namespace } }: GpuEndpoint): Reference[] {
   return TARGETS.flatMap(({ field, resource }) => {
     const name = spec.exportTo?.[field]?.name;
     return name === undefined ? [] : [{ resource, namespace, name }];
@@ -53,11 +53,11 @@ export function exportReferences({ spec, metadata: { namespace = "" } }: GpuEndp
 }
 
 /**
- * Keeps the objects of `exportTo` equal to the endpoint, and removes those that it names no more.
+ * Writes the objects that `exportTo` names, and deletes those that it does not name any more.
  *
  * Guarantees: an object that is not owned by this endpoint is never touched; of one that is, only our keys are written,
- * and only when a value differs; its name stands in the status before it is made, so that it is found again when
- * `exportTo` goes. The garbage collector removes it with the endpoint.
+ * and only when a value differs; the status shows its name before it is created, so that it is found again when
+ * `exportTo` is removed. The garbage collector removes it with the endpoint.
  * @param status as it is about to be written
  */
 export async function syncExports(input: ExportInput, status: GpuEndpointStatus): Promise<ExportOutcome> {
@@ -81,10 +81,10 @@ async function syncAll(input: ExportInput, status: GpuEndpointStatus): Promise<E
   return outcome;
 }
 
-/** The status with what came of the exports. */
+/** The status with the exports. */
 export function withExports(status: GpuEndpointStatus, { exported }: ExportOutcome): GpuEndpointStatus {
-  const { exported: _previous, ...rest } = status;
-  return Object.keys(exported).length === 0 ? rest : { ...rest, exported };
+  const { exported: _previous, ...others } = status;
+  return Object.keys(exported).length === 0 ? others : { ...others, exported };
 }
 
 type One = Omit<ExportOutcome, "exported" | "error"> & { name: string | undefined };
@@ -133,14 +133,15 @@ async function writeExport(input: ExportInput, target: Target, name: string, val
   }
   const place = `${resource.kind} ${namespace}/${name}`;
   if (!isOwned(endpoint, present)) {
-    if (isLeaving(input, present)) return { name: endpoint.status?.exported?.[field], requeueAfterMs: LOOK_AGAIN_MS };
-    const message = `exportTo.${field} names ${place}, which exists and does not belong to this endpoint: it is left untouched; choose another name, or delete it`;
+    if (isBeingDeleted(input, present))
+      return { name: endpoint.status?.exported?.[field], requeueAfterMs: LOOK_AGAIN_MS };
+    const message = `exportTo.${field} names ${place}, which exists and does not belong to this endpoint: Mooring does not change it; choose another name, or delete it`;
     return { name: endpoint.status?.exported?.[field], stalled: { reason: "ExportConflict", message } };
   }
   const differing = Object.entries(data).filter(([key, value]) => present.data?.[key] !== value);
   if (differing.length === 0) return { name };
   if (present.immutable === true) {
-    const message = `exportTo.${field} names ${place}, which somebody made immutable, with other values: delete it, and it is made anew`;
+    const message = `exportTo.${field} names ${place}, which is immutable and has other values: delete it, and Mooring creates it again`;
     return { name, stalled: { reason: "ExportConflict", message } };
   }
   const { resourceVersion } = present.metadata;
@@ -178,7 +179,7 @@ async function find({ shared, endpoint, signal }: ExportInput, { resource }: Tar
 const LABELS = { "app.kubernetes.io/managed-by": "mooring" };
 
 /** Without `blockOwnerDeletion`, which would need permission on the endpoint's finalizers. */
-function ownerOf({ metadata: { name, uid = "" } }: GpuEndpoint): OwnerReference {
+function ownerOf({ metadata: { name, uid } }: GpuEndpoint): OwnerReference {
   const { kind } = gpuEndpointResource;
   return { apiVersion: apiVersionOf(gpuEndpointResource), kind, name, uid, controller: true };
 }
@@ -187,9 +188,9 @@ function isOwned({ metadata: { uid } }: GpuEndpoint, { metadata }: Holder): bool
   return metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
 }
 
-/** On its way out: being deleted, or owned by an endpoint of this name that was deleted a moment ago. */
-function isLeaving({ shared, endpoint }: ExportInput, { metadata }: Holder): boolean {
-  const { name, creationTimestamp = "" } = endpoint.metadata;
+/** Being deleted, or owned by an earlier endpoint of this name that was just deleted. */
+function isBeingDeleted({ shared, endpoint }: ExportInput, { metadata }: Holder): boolean {
+  const { name, creationTimestamp } = endpoint.metadata;
   if (metadata.deletionTimestamp !== undefined) return true;
   const earlier = metadata.ownerReferences?.some(({ kind, name: owner }) => kind === "GpuEndpoint" && owner === name);
   return earlier === true && shared.clock.now() - Date.parse(creationTimestamp) < COLLECTED_MS;

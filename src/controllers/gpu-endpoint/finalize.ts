@@ -4,17 +4,16 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import type { AccountHandle } from "../account/registry.ts";
-import { failureOf } from "../service-failure.ts";
+import type { AccountHandle, Resolved } from "../account/registry.ts";
+import { announceStall, requeueOf } from "../report.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
+import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
 import type { Claims } from "./claims.ts";
 import { type CleanedUp, deleteRemote, type SentDeletions, type SentScalings, scaleToZero } from "./clean-up.ts";
-import { deletionPolicyOf, needsFinalizer, releaseLine } from "./deletion-policy.ts";
 import { appNameOf, desiredEndpoint } from "./desired.ts";
-import { warnOfStall } from "./events.ts";
 import { observeBinding } from "./observe.ts";
 import { isOurCreate, LOOKUP_MS } from "./plan.ts";
-import { type Outcome, statusOf } from "./status.ts";
+import { emptyOutcome, type Outcome, statusOf } from "./status.ts";
 
 const LOOK_AGAIN_MS = 2_000;
 const HELD_RETRY_MS = 60_000;
@@ -27,12 +26,12 @@ export type FinalizeInput = {
   context: ReconcileContext;
 };
 
-/** What keeps the object: shown as its condition. */
-type Obstacle = { stalled: { reason: Reason; message: string } } | { waiting: { reason: Reason; message: string } };
+/** What blocks the deletion, as the conditions show it. */
+type Obstacle = Extract<Verdict, { kind: "Waiting" | "Stalled" | "Retry" }>;
 
 /**
- * Carries out the deletion policy, then lets the object go. Whatever keeps it, its condition says why and ends with the
- * command that releases it.
+ * Applies the deletion policy, then removes the finalizer. The object's message names what blocks deletion and ends with the
+ * command that releases the object.
  */
 export function createEndpointFinalizer(
   shared: Shared,
@@ -49,70 +48,66 @@ export function createEndpointFinalizer(
     async function release(): Promise<Result> {
       await setFinalizer(shared, kind, endpoint, FINALIZER, false, context.signal);
       if (entry !== undefined) shared.journal.settle(entry.id);
-      sentDeletions.delete(endpoint.metadata.uid ?? "");
-      sentScalings.delete(endpoint.metadata.uid ?? "");
+      sentDeletions.delete(endpoint.metadata.uid);
+      sentScalings.delete(endpoint.metadata.uid);
       return undefined;
     }
 
-    async function obstructed(obstacle: Obstacle, requeueAfterMs: number): Promise<Result> {
-      const outcome = outcomeOf(endpoint, obstacle);
-      warnOfStall(shared.recorder, endpoint, outcome.stalled);
-      const status = statusOf(endpoint, {}, outcome, undefined, shared.clock.now());
+    /** Shows what blocks the deletion, with the command that ends it. */
+    async function obstructed(obstacle: Obstacle): Promise<Result> {
+      const message = `${obstacle.message}. To let the object go and leave the endpoint as it is: ${releaseLine(endpoint)}`;
+      const verdict = { ...obstacle, message };
+      const outcome: Outcome = { ...emptyOutcome(verdict), outdated: true };
+      announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
+      const status = statusOf(endpoint, { written: {}, outcome, requested: undefined }, shared.clock.now());
       await patchStatus(shared, kind, endpoint, status, context.signal);
-      return { requeueAfterMs };
+      return requeueOf(verdict);
     }
+    const stalled = (reason: Reason, message: string) =>
+      obstructed({ kind: "Stalled", reason, message, againMs: HELD_RETRY_MS });
 
     if (!needsFinalizer(endpoint)) return release();
     const known = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
     if (known === undefined && entry === undefined) return release(); // nothing was ever submitted
-    if (known !== undefined && claims.belongsToAnother(endpoint, known)) return release(); // that one cleans up after it
+    if (known !== undefined && claims.belongsToAnother(endpoint, known)) return release(); // the other object cleans it up
     const policy = deletionPolicyOf(endpoint);
     if (typeof policy === "object") {
-      const message = `annotation ${ANNOTATIONS.deletionPolicy} is "${policy.unreadable}", allowed are Retain, ScaleToZero and Delete: nothing is done until it is one of them`;
-      return obstructed({ stalled: { reason: "InvalidSpec", message } }, HELD_RETRY_MS);
+      const message = `annotation ${ANNOTATIONS.deletionPolicy} is "${policy.unreadable}", allowed are Retain, ScaleToZero and Delete: set it to one of them`;
+      return stalled("InvalidSpec", message);
     }
     const { status, spec, metadata } = endpoint;
-    const resolved = shared.accounts.resolveCleanup(status?.account, spec.accountRef, metadata.namespace ?? "");
+    const resolved = shared.accounts.resolveCleanup(status?.account, spec.accountRef, metadata.namespace);
     if (resolved.kind === "Checking") return undefined;
-    if (resolved.kind === "Held") return obstructed(heldBy(resolved), HELD_RETRY_MS);
+    if (resolved.kind === "Held") return obstructed(heldBy(resolved));
     const { account } = resolved;
     if (status?.account !== undefined && status.account.baseURL !== account.baseURL) {
       const message = `bound to ${status.account.baseURL}, but the account now has base URL ${account.baseURL}: restore the account's baseURL`;
-      return obstructed({ stalled: { reason: "AccountMismatch", message } }, HELD_RETRY_MS);
+      return stalled("AccountMismatch", message);
     }
     let done: CleanedUp;
     try {
       const bound = known ?? (await lostCreate(shared, account, claims, input));
       if (bound === "LookAgain") return { requeueAfterMs: LOOK_AGAIN_MS };
       if (bound === "None") return await release();
-      if (bound === "NotShown") return await obstructed({ stalled: lostCreateNotShown(endpoint) }, HELD_RETRY_MS);
+      if (bound === "NotShown") return await stalled("RemoteMissing", lostCreateNotShown(endpoint));
       const work = { shared, account, endpoint, endpointID: bound, entry, context };
       done = await (policy === "Delete" ? deleteRemote(work, sentDeletions) : scaleToZero(work, sentScalings));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      const failure = failureOf(error);
-      if (failure.kind === "AccountHeld") shared.accounts.unauthorized(account.key, failure.message);
-      // The spec has no part in it any more: what is sent is what the remote shows.
-      const refused = failure.kind === "Stalled" && failure.reason === "RemoteRefused";
-      const message = refused ? `The service refuses the clean-up: ${error.message}` : failure.message;
-      if (failure.kind === "Stalled")
-        return obstructed({ stalled: { reason: failure.reason, message } }, HELD_RETRY_MS);
-      const result = await obstructed(
-        { waiting: { reason: "Deleting", message } },
-        failure.kind === "Wait" ? failure.retryAfterMs : HELD_RETRY_MS,
-      );
-      if (failure.kind === "Retry") throw error;
-      return result;
+      if (concernsKey(error)) shared.accounts.unauthorized(account.key, error.message);
+      return obstructed(refusalOf(error));
     }
-    if (done.kind === "Blocked") return obstructed({ stalled: done }, HELD_RETRY_MS);
-    if (done.kind === "Wait")
-      return obstructed({ waiting: { reason: "Deleting", message: done.message } }, done.againMs ?? LOOK_AGAIN_MS);
+    if (done.kind === "Blocked") return stalled(done.reason, done.message);
+    if (done.kind === "Wait") {
+      const { message, againMs = LOOK_AGAIN_MS } = done;
+      return obstructed({ kind: "Waiting", reason: "Deleting", message, againMs });
+    }
     if (done.note !== undefined) shared.recorder.event(endpoint, "Normal", done.note.reason, "Delete", done.note.text);
     return release();
   };
 }
 
-/** What became of a create whose answer was lost: the endpoint's id, or "None" when it never took effect. */
+/** The endpoint of a create whose response was lost; "None" when the create never took effect. */
 async function lostCreate(
   shared: Shared,
   account: AccountHandle,
@@ -137,34 +132,62 @@ async function lostCreate(
     return account.vanished() > 0 ? "NotShown" : "None";
   }
   if (claims.belongsToAnother(endpoint, binding.candidate.id)) return "None";
-  // The values of Secrets may be gone with the namespace: all else has to match.
+  // The namespace may be deleted with its Secrets, so every field but the environment has to match.
   const desired = desiredEndpoint(endpoint, shared.clusterUID, []);
   const ours =
     endpoint.spec.appName === undefined || isOurCreate({ desired }, binding.candidate, binding.sentAt, ["env"]);
   if (ours) return binding.candidate.id;
-  const note = `Endpoint ${binding.candidate.id} has app name ${appName}, but may be somebody else's: it is left as it is`;
+  const note = `Endpoint ${binding.candidate.id} has app name ${appName}, but may belong to another client: Mooring does not change it`;
   shared.recorder.event(endpoint, "Warning", "AppNameTaken", "Delete", note);
   return "None";
 }
 
-function lostCreateNotShown(endpoint: GpuEndpoint): { reason: Reason; message: string } {
-  const message = `The answer to the create was lost, and the service shows no endpoint of this account with the current key: it is not known whether ${endpoint.metadata.name} was created. Put a key that sees the account's endpoints into its Secret`;
-  return { reason: "RemoteMissing", message };
+/** What a failed call means for the deletion. A deletion that continues without help has the reason Deleting. */
+function refusalOf(error: ServiceError): Obstacle {
+  const verdict = serviceVerdict(error);
+  if (verdict.kind === "Retry") return { ...verdict, reason: "Deleting" };
+  if (verdict.kind === "Waiting") return { againMs: HELD_RETRY_MS, ...verdict, reason: "Deleting" };
+  // What is sent is what the remote shows, so a change of the spec does not help.
+  const refused = verdict.kind === "Done" || verdict.reason === "RemoteRefused";
+  const { reason, message } = refused
+    ? { reason: "RemoteRefused" as const, message: `The service refuses the clean-up: ${error.message}` }
+    : verdict;
+  return { kind: "Stalled", reason, message, againMs: HELD_RETRY_MS };
 }
 
-function heldBy({ reason, message }: { reason: Reason; message: string }): Obstacle {
-  const told = `Deletion waits for the account: ${message}`;
-  if (reason === "Unreachable") return { waiting: { reason: "AccountNotReady", message: told } };
-  return { stalled: { reason: reason === "AccountNotFound" ? reason : "AccountNotReady", message: told } };
+function lostCreateNotShown({ metadata: { name } }: GpuEndpoint): string {
+  return `The response to the create was lost, and the service shows no endpoint of this account with the current key, so it is unknown whether ${name} was created. Put a key that sees the account's endpoints into its Secret`;
 }
 
-function outcomeOf(endpoint: GpuEndpoint, obstacle: Obstacle): Outcome {
-  const withRelease = ({ reason, message }: { reason: Reason; message: string }) => ({
-    reason,
-    message: `${message}. To let the object go and leave the endpoint as it is: ${releaseLine(endpoint)}`,
-  });
-  const nothingSeen: Outcome = { record: undefined, differences: [], fighting: false };
-  return "stalled" in obstacle
-    ? { ...nothingSeen, stalled: withRelease(obstacle.stalled) }
-    : { ...nothingSeen, waiting: { ...withRelease(obstacle.waiting), lostSight: true } };
+function heldBy(held: Extract<Resolved, { kind: "Held" }>): Obstacle {
+  const message = `Deletion waits for the account: ${held.message}`;
+  const againMs = HELD_RETRY_MS;
+  if (held.reason === "Unreachable") return { kind: "Waiting", reason: "AccountNotReady", message, againMs };
+  const reason = held.reason === "AccountNotFound" ? held.reason : "AccountNotReady";
+  return { kind: "Stalled", reason, message, againMs };
+}
+
+type DeletionPolicy = GpuEndpoint["spec"]["deletionPolicy"];
+
+/** The value of an annotation that is not a policy: nothing is done until you correct it. */
+type Unreadable = { unreadable: string };
+
+const POLICIES: readonly string[] = ["ScaleToZero", "Retain", "Delete"] satisfies DeletionPolicy[];
+const isPolicy = (value: string): value is DeletionPolicy => POLICIES.includes(value);
+
+/** The annotation overrides the spec, so that you can release a blocked deletion. */
+function deletionPolicyOf(endpoint: GpuEndpoint): DeletionPolicy | Unreadable {
+  const override = endpoint.metadata.annotations?.[ANNOTATIONS.deletionPolicy];
+  if (override === undefined) return endpoint.spec.deletionPolicy;
+  return isPolicy(override) ? override : { unreadable: override };
+}
+
+/** Whether deleting the object has work to do at the remote. */
+export function needsFinalizer(endpoint: GpuEndpoint): boolean {
+  return endpoint.spec.managementPolicy === "Full" && deletionPolicyOf(endpoint) !== "Retain";
+}
+
+/** The command that releases the object and leaves the remote endpoint unchanged. */
+function releaseLine({ metadata: { namespace, name } }: GpuEndpoint): string {
+  return `kubectl -n ${namespace} annotate gpuendpoint ${name} ${ANNOTATIONS.deletionPolicy}=Retain --overwrite`;
 }

@@ -12,7 +12,7 @@ export type EndpointMetrics = {
   moved(endpoint: GpuEndpoint, status: GpuEndpointStatus, now: number): void;
 };
 
-/** In seconds: up to half an hour for a large image, up to a day for a drift that nobody puts right. */
+/** In seconds: up to half an hour for a large image, up to a day for drift that nobody corrects. */
 const TO_READY = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800];
 const DRIFTED = [1, 5, 15, 30, 60, 120, 300, 900, 3600, 21_600, 86_400];
 
@@ -65,14 +65,14 @@ export function createEndpointMetrics(
     buckets: DRIFTED,
     registers,
   });
-  /** Objects that were seen before they were bound: only of those the first Ready is known to be the first. */
+  /** Objects that this process knew before they were bound: only for these it knows the first Ready. */
   const unready = new Set<string>();
 
   return {
     moved({ metadata, status: before }, after, now) {
-      const { uid = "", creationTimestamp } = metadata;
+      const { uid, creationTimestamp } = metadata;
       if (before?.endpointID === undefined) unready.add(uid);
-      if (isTrue(after.conditions, "Ready") && unready.delete(uid) && creationTimestamp !== undefined) {
+      if (isTrue(after.conditions, "Ready") && unready.delete(uid)) {
         toReady.observe(Math.max(0, now - Date.parse(creationTimestamp)) / 1000);
       }
       const was = syncedOf(before);
@@ -85,7 +85,7 @@ export function createEndpointMetrics(
 
 const syncedOf = (status: GpuEndpointStatus | undefined) => getCondition(status?.conditions, "Synced");
 
-/** The one state that says most of an endpoint. */
+/** The state of an endpoint for the metric: the first that applies. */
 export function stateOf({ metadata, status }: GpuEndpoint): EndpointState {
   const conditions = status?.conditions;
   if (metadata.deletionTimestamp !== undefined) return "Deleting";

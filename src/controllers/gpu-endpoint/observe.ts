@@ -1,13 +1,14 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
+import type { Clock } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
+import { reconcileRequestOf } from "../reconciler.ts";
 import { type Binding, LOOKUP_MS } from "./plan.ts";
 
-/** After a write the endpoint is read alone until it has settled, this long at most; then the sweep suffices. */
+/** After a write, the endpoint is read by itself until it settles, for at most this time. Then the list suffices. */
 export const SETTLE_MS = 5 * 60_000;
 
 export type BindingFacts = {
@@ -19,12 +20,12 @@ export type BindingFacts = {
   unknownForMs: number;
   appName: string;
   now: number;
-  /** Reads a bound endpoint alone, whatever the sweep shows. */
+  /** Reads a bound endpoint, whatever the list shows. Default false. */
   fresh?: boolean;
   signal: AbortSignal;
 };
 
-/** Finds out what remote endpoint this object stands for. @throws ServiceError when the service cannot be asked */
+/** Observes the remote endpoint of an object. @throws ServiceError when a call fails */
 export async function observeBinding(facts: BindingFacts): Promise<Binding> {
   const { endpoint, entry } = facts;
   const endpointID = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
@@ -38,8 +39,8 @@ export async function observeBinding(facts: BindingFacts): Promise<Binding> {
 }
 
 /**
- * What became of a create whose answer was lost. What `keyword` matches is not shown in the interface, so before the
- * create counts as never happened, the whole list is read once more and compared name by name.
+ * The endpoint of a create whose response was lost. The interface does not show what `keyword` matches. So before the create
+ * counts as without effect, the whole list is read once more.
  */
 async function searchCreated({ account, appName, unknownForMs, signal }: BindingFacts) {
   const found = (await account.endpoints.find(appName, signal)) ?? account.endpoints.observed.byAppName(appName);
@@ -48,15 +49,16 @@ async function searchCreated({ account, appName, unknownForMs, signal }: Binding
   return account.endpoints.observed.byAppName(appName);
 }
 
-async function observeUnbound({ endpoint, account, appName, signal }: BindingFacts): Promise<Binding> {
+async function observeUnbound(facts: BindingFacts): Promise<Binding> {
+  const { endpoint, account, appName, signal } = facts;
   const { adoption } = endpoint.spec;
   if (adoption !== undefined) {
     const record = await account.endpoints.read(adoption.endpointID, signal);
-    const adopt = record === undefined ? "NotFound" : await completed(account, endpoint, record, "Now", signal);
+    const adopt = record === undefined ? "NotFound" : await completed(facts, record, "Now");
     return { kind: "Unbound", candidate: undefined, adopt };
   }
-  // One sweep shows every app name of the account, so 2,000 new objects cost pages, not 2,000 searches. A name that a
-  // person chose may have been taken a moment ago by somebody else: it is searched for.
+  // One list shows every app name of the account, so 2,000 new objects cost pages, not 2,000 searches. Another client may
+  // have taken an app name from a spec since, so such a name is searched for.
   await account.endpoints.observed.first(signal);
   const known = account.endpoints.observed.byAppName(appName);
   const candidate =
@@ -68,7 +70,7 @@ async function observeBound(facts: BindingFacts, endpointID: string): Promise<Bi
   const { endpoint, account, now, signal } = facts;
   const swept = account.endpoints.observed.get(endpointID);
   if (swept !== undefined && facts.fresh !== true && !needsFreshRead(endpoint, swept, now)) {
-    const record = await completed(account, endpoint, swept, "Remembered", signal);
+    const record = await completed(facts, swept, "Remembered");
     return { kind: "Bound", endpointID, record, fresh: false, provenGone: false };
   }
   const record = await account.endpoints.read(endpointID, signal);
@@ -76,8 +78,8 @@ async function observeBound(facts: BindingFacts, endpointID: string): Promise<Bi
     const provenGone = account.endpoints.observed.gone(endpointID) && !isNew(endpoint, now);
     return { kind: "Bound", endpointID, record: undefined, fresh: true, provenGone };
   }
-  const settlingOnly = facts.fresh !== true && isApplied(endpoint) && reconcileRequest(endpoint) === undefined;
-  const whole = await completed(account, endpoint, record, settlingOnly ? "Remembered" : "Now", signal);
+  const settlingOnly = facts.fresh !== true && isApplied(endpoint) && reconcileRequestOf(endpoint) === undefined;
+  const whole = await completed(facts, record, settlingOnly ? "Remembered" : "Now");
   return { kind: "Bound", endpointID, record: whole, fresh: true, provenGone: false };
 }
 
@@ -85,51 +87,67 @@ export function isApplied(endpoint: GpuEndpoint): boolean {
   return endpoint.status?.appliedGeneration === endpoint.metadata.generation;
 }
 
-/** Serves with as many workers as asked for, or without any when none is: nothing more is expected to change by itself. */
+/** Whether the endpoint serves with the workers of its spec. No further change is expected without a write. */
 export function isSettled(record: EndpointRecord): boolean {
   const { min = 0, max } = record.scaling;
   if (!isServing(record)) return false;
   return max === 0 ? record.workers.length === 0 : readyWorkers(record) >= min;
 }
 
-/** The annotation that asks for a reconcile now, when it was not acted upon yet. */
-export function reconcileRequest(endpoint: GpuEndpoint): string | undefined {
-  const { annotations } = endpoint.metadata;
-  const asked = annotations?.[ANNOTATIONS.reconcileRequestedAt] ?? annotations?.[ANNOTATIONS.fluxRequestedAt];
-  return asked === endpoint.status?.lastHandledReconcileAt ? undefined : asked;
-}
-
-export function isSettling(endpoint: GpuEndpoint, now: number): boolean {
-  const { lastAppliedTime } = endpoint.status ?? {};
+/** Whether the last write, at `lastAppliedTime` (RFC 3339), may still take effect. `now`: ms since the epoch. */
+export function isSettling(lastAppliedTime: string | undefined, now: number): boolean {
   return lastAppliedTime !== undefined && now - Date.parse(lastAppliedTime) < SETTLE_MS;
 }
 
-/** `suspend` was taken back, and the remote was not seen with workers since. */
+/** Whether `suspend` was set back to false and no read has shown workers since. */
 export function isResuming({ spec, status }: GpuEndpoint): boolean {
   const stopped = getCondition(status?.conditions, "Stopped");
   return !spec.suspend && stopped !== undefined && stopped.reason !== "Resumed";
 }
 
-/** What was created a moment ago may not show yet: its absence proves nothing. */
+/** The service may not show a new endpoint yet: its absence proves nothing. */
 function isNew(endpoint: GpuEndpoint, now: number): boolean {
   const { submission } = endpoint.status ?? {};
   return submission !== undefined && now - Date.parse(submission.time) < LOOKUP_MS;
 }
 
 function needsFreshRead(endpoint: GpuEndpoint, swept: EndpointRecord, now: number): boolean {
-  if (!isApplied(endpoint) || reconcileRequest(endpoint) !== undefined) return true;
+  if (!isApplied(endpoint) || reconcileRequestOf(endpoint) !== undefined) return true;
   const differed = getCondition(endpoint.status?.conditions, "Synced")?.status === "False";
-  return isSettling(endpoint, now) && (differed || !isSettled(swept));
+  return isSettling(endpoint.status?.lastAppliedTime, now) && (differed || !isSettled(swept));
 }
 
 /** The record with all that the service can show. Only an endpoint with volumes has fields that a plain read lacks. */
 export async function completed(
-  account: AccountHandle,
-  { spec }: GpuEndpoint,
+  { account, endpoint, signal }: Pick<BindingFacts, "account" | "endpoint" | "signal">,
   record: EndpointRecord,
   when: "Now" | "Remembered",
-  signal: AbortSignal,
 ): Promise<EndpointRecord> {
-  const hasVolumes = record.volumes.length > 0 || (spec.volumes ?? []).length > 0;
+  const hasVolumes = record.volumes.length > 0 || (endpoint.spec.volumes ?? []).length > 0;
   return hasVolumes ? account.endpoints.complete(record, when, signal) : record;
+}
+
+/**
+ * How long this process has known of creates whose outcome is unknown. The time of the intent does not tell: the request
+ * may have been sent much later, and by a process with another clock.
+ */
+export type UnknownCreates = {
+  /** Milliseconds since the first call for this entry without an outcome; 0 at that call, or without such an entry. */
+  ageMs(uid: string, entry: JournalEntry | undefined): number;
+};
+
+export function createUnknownCreates(clock: Clock): UnknownCreates {
+  const firstSeen = new Map<string, { id: string; at: number }>();
+  return {
+    ageMs(uid, entry) {
+      if (entry === undefined || entry.outcome !== undefined) {
+        firstSeen.delete(uid);
+        return 0;
+      }
+      const known = firstSeen.get(uid);
+      if (known?.id === entry.id) return clock.monotonic() - known.at;
+      firstSeen.set(uid, { id: entry.id, at: clock.monotonic() });
+      return 0;
+    },
+  };
 }

@@ -2,15 +2,15 @@ import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { appNameOf } from "./desired.ts";
 
-/** What the GpuEndpoints of a cluster stand for at the remote. */
+/** The remote endpoints that the GpuEndpoints of a cluster own or may own. */
 export type KnownEndpoints = { appNames: ReadonlySet<string>; endpointIDs: ReadonlySet<string> };
 
 /** `NAME-HASH`, the form of `appNameOf`: at most 52 characters of a name, then 10 hex digits. */
 const GENERATED = /^([a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?)-([0-9a-f]{10})$/;
 
 /**
- * Everything that objects of this cluster may stand for: the ids they are bound to or are to take over, and the app
- * names that they have or would be given. Objects of every account, since several accounts may show the same endpoints.
+ * The remote endpoints that objects of this cluster may own: by the IDs that they are bound to or adopt, and by the app names
+ * that they have or would generate. Objects of every account, since several accounts may show the same endpoints.
  */
 export function knownEndpoints(endpoints: Iterable<GpuEndpoint>, clusterUID: string): KnownEndpoints {
   const appNames = new Set<string>();
@@ -24,7 +24,7 @@ export function knownEndpoints(endpoints: Iterable<GpuEndpoint>, clusterUID: str
   return { appNames, endpointIDs };
 }
 
-/** The remote endpoint that an object is bound to, or is to take over. */
+/** The remote endpoints that an object is bound to or adopts. */
 export function endpointIDsOf({ spec, status }: GpuEndpoint): string[] {
   const ids = [status?.endpointID, spec.adoption?.endpointID];
   return ids.filter((id): id is string => id !== undefined && id !== "");
@@ -42,7 +42,7 @@ export function looksGenerated({ appName, name }: Pick<EndpointRecord, "appName"
 }
 
 /**
- * Endpoints whose app name an operator generated and that no object of this cluster stands for: what a deletion with
+ * Endpoints whose app name an operator generated and that no object of this cluster owns: what a deletion with
  * Retain or ScaleToZero leaves behind, and what a lost cluster forgot. It may also be the endpoint of another cluster
  * (or of a namespace that this operator does not watch) that uses the same account: the service shows nothing that
  * would tell them apart, so an orphan is a report, never a reason to act. Those that can run workers come first.

@@ -3,21 +3,21 @@ import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
-import { outOfRange } from "./checks.ts";
 import type { DesiredEndpoint } from "./desired.ts";
 import { ADOPTED_KEEP, type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
-import type { FieldHistory } from "./rounds.ts";
+import type { FieldHistory } from "./drift-fight.ts";
+import { outOfRange } from "./fields.ts";
 
-/** What is known of the endpoint that this object stands for. */
+/** What is known of the remote endpoint of an object. */
 export type Binding =
   /** Never created, as far as the status and the journal know. `candidate`: a remote endpoint with our app name. */
   | { kind: "Unbound"; candidate: EndpointRecord | undefined; adopt: EndpointRecord | "NotFound" | undefined }
   /**
-   * A create was sent and nobody knows whether it took effect. `sentAt`: ms since the epoch. `unknownForMs`: how long
+   * A create was sent and its outcome is unknown. `sentAt`: ms since the epoch. `unknownForMs`: how long
    * this process has known of it, and so surely not less than what has passed since it was sent.
    */
   | { kind: "CreateUnknown"; candidate: EndpointRecord | undefined; sentAt: number; unknownForMs: number }
-  /** Ours. `record` undefined: the remote did not show it this time. `fresh`: read just now, not by the sweep. */
+  /** The object owns it. `record` undefined: the service does not show it. `fresh`: from a read, not from the list. */
   | { kind: "Bound"; endpointID: string; record: EndpointRecord | undefined; fresh: boolean; provenGone: boolean };
 
 export type Facts = {
@@ -27,13 +27,13 @@ export type Facts = {
   limits: EndpointLimits | undefined;
   /** A read has shown the remote with this generation, with these values from Secrets and ConfigMaps. */
   applied: boolean;
-  /** `suspend` was taken back, and the remote has not been given its workers again yet. */
+  /** `suspend` was set back to false, and no read has shown the workers of the spec since. */
   resuming: boolean;
-  /** What became of the updates with the same desired endpoint because of this field. */
+  /** The outcomes of earlier updates of this field with the same desired endpoint. */
   history: (field: DriftField) => FieldHistory;
   /** How many endpoints are bound to the account when nothing shows that the key sees them; else 0 (countVanished). */
   vanished: () => number;
-  /** A person asked for a reconcile now. */
+  /** A user requests a reconcile. */
   requested: boolean;
   /** Milliseconds since the epoch. */
   now: number;
@@ -53,14 +53,14 @@ export type Plan =
   | { action: "None"; differences: Difference[]; fighting: boolean; notApplied?: DriftField[]; lookAgainMs?: number }
   /** The remote does not show the endpoint, which proves nothing yet. */
   | { action: "AwaitProofOfAbsence" }
-  /** A person must act. */
+  /** A user must act. */
   | { action: "Stall"; reason: Reason; message: string; differences: Difference[] };
 
 /** A create shows in the list within this time after the request surely ended, or never happened. */
 export const LOOKUP_MS = 60_000;
 /** Updates of a field that a read confirmed and another client reverted, before we stop. */
 export const MAX_ROUNDS = 3;
-/** Pause after an update of a field: longer by this with each that was reverted, and doubled with each without effect. */
+/** Pause after an update of a field: grows by this with each reverted update and doubles with each update without effect. */
 const ROUND_MS = 10_000;
 const LONGEST_PAUSE_MS = 10 * 60_000;
 /** A service may show the first update late. */
@@ -68,7 +68,7 @@ const IGNORED_UPDATES = 2;
 /** The remote's clock may be behind ours by this much when an endpoint's age is judged. */
 const CLOCK_SKEW_MS = 5_000;
 
-/** What to do next. Pure: every fact comes in, nothing is asked. */
+/** Decides the next step. Pure. */
 export function planEndpoint(facts: Facts): Plan {
   const { binding } = facts;
   if (binding.kind === "CreateUnknown") return planUnknown(facts, binding);
@@ -88,7 +88,7 @@ function planUnknown(facts: Facts, binding: Extract<Binding, { kind: "CreateUnkn
   return vanishedStall(facts) ?? planCreate(facts);
 }
 
-/** An app name chosen by a person proves nothing: name and spec must match too, and it must be younger than our request. */
+/** An app name from the spec proves nothing: name and fields must match too, and it must be younger than our request. */
 export function isOurCreate(
   facts: Pick<Facts, "desired">,
   candidate: EndpointRecord,
@@ -105,7 +105,7 @@ function planUnbound(facts: Facts, binding: Extract<Binding, { kind: "Unbound" }
   if (spec.adoption !== undefined) return planAdoption(facts, binding.adopt);
   const { candidate } = binding;
   if (candidate !== undefined) {
-    // A generated app name holds a hash of our UID; under Observe nothing is written, so nothing can be seized.
+    // A generated app name holds a hash of our UID; under Observe nothing is written, so binding is harmless.
     if (spec.appName === undefined || spec.managementPolicy === "Observe") return { action: "Bind", record: candidate };
     return appNameTaken(facts, candidate);
   }
@@ -126,7 +126,7 @@ function planAdoption(facts: Facts, adopt: EndpointRecord | "NotFound" | undefin
       `adoption.endpointID ${adoption?.endpointID} does not exist in this account: adoption is immutable, so delete this object and create it with the right id`,
     );
   }
-  // All fields count, ignoreDrift or not. The endpoint is not ours: what it holds is not told.
+  // ignoreDrift does not apply. The message shows no values, because the endpoint is not ours.
   const differing = differences(facts.desired, adopt, ADOPTED_KEEP);
   if (adoption?.mode === "Match" && managementPolicy === "Full" && differing.length > 0) {
     const fields = differing.map(({ field }) => field).join(", ");
@@ -153,7 +153,7 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
     }
     return stall(
       "RemoteMissing",
-      `endpoint ${binding.endpointID} is gone from the service: delete this object, or set driftPolicy Remediate and managementPolicy Full to have it created again`,
+      `endpoint ${binding.endpointID} does not exist at the service any more: delete this object, or set driftPolicy Remediate and managementPolicy Full to have it created again`,
     );
   }
   const differing = differences(desired, binding.record, ignoredFields(spec, facts.resuming));
@@ -161,7 +161,7 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
   if (remediable.length === 0 || spec.managementPolicy === "Observe") {
     return { action: "None", differences: differing, fighting: false };
   }
-  // A change of the spec is the user's wish; drift is only remedied where the policy says so.
+  // A change of the spec is always applied. The policy decides only about drift.
   if (facts.applied && spec.driftPolicy === "Report")
     return { action: "None", differences: differing, fighting: false };
   const histories = remediable.map(({ field }) => facts.history(field));
@@ -195,7 +195,7 @@ function vanishedStall({ requested, vanished }: Facts): Plan | undefined {
   if (count === 0) return undefined;
   return stall(
     "RemoteMissing",
-    `${noneShown(count)}, as with the key of another member: correct the key, or, if they are gone indeed, have this one created again with a new value of the annotation ${ANNOTATIONS.reconcileRequestedAt}`,
+    `${noneShown(count)}, as with the key of another member: correct the key, or, if they are really deleted, create this one again with a new value of the annotation ${ANNOTATIONS.reconcileRequestedAt}`,
   );
 }
 

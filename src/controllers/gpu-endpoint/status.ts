@@ -1,80 +1,75 @@
 import { type ConditionUpdate, removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { type AccountRef, ANNOTATIONS, GROUP } from "../../api/v1alpha1/meta.ts";
-import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import { withoutValues } from "../../provider/errors.ts";
+import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";
+import type { Verdict } from "../verdict.ts";
 import type { Difference } from "./drift.ts";
 import { isSettling } from "./observe.ts";
 
-/** What a reconcile came to: all that the status is computed from. */
+/** How a reconcile ended: all that the status is computed from. */
 export type Outcome = {
-  /** The remote as last seen; undefined when it was not seen this time. */
+  /** The remote endpoint; undefined when this reconcile did not observe it. */
   record: EndpointRecord | undefined;
   differences: Difference[];
   fighting: boolean;
   /** Fields whose update the service accepts and does not apply. */
   notApplied?: readonly string[];
-  /** Another object has the remote endpoint: nothing that was read of it stays in the status. */
+  /** Another object owns the remote endpoint: nothing that was read of it stays in the status. */
   alreadyBound?: boolean;
-  /** A person must act. */
-  stalled?: { reason: Reason; message: string };
-  /** Nothing can be done now; goes on by itself. `lostSight`: what is known of the remote may be old. */
-  waiting?: { reason: Reason; message: string; lostSight: boolean };
+  /** Of a verdict that waits: what the status shows of a bound endpoint may be out of date. */
+  outdated?: boolean;
+  verdict: Verdict;
 };
+
+/** The outcome of a reconcile that did not observe the remote. */
+export function emptyOutcome(verdict: Verdict): Outcome {
+  return { record: undefined, differences: [], fighting: false, verdict };
+}
 
 export type Written = Pick<
   GpuEndpointStatus,
   "endpointID" | "appName" | "submission" | "appliedGeneration" | "appliedReferencesHash" | "lastAppliedTime"
 > & { account?: GpuEndpointStatus["account"] };
 
-/** The whole status after a reconcile. Pure. */
-export function statusOf(
-  endpoint: GpuEndpoint,
-  written: Partial<Written>,
-  outcome: Outcome,
-  handledRequest: string | undefined,
-  now: number,
-): GpuEndpointStatus {
-  const { status: stored = { conditions: [] } } = endpoint;
-  const previous: GpuEndpointStatus = { ...(outcome.alreadyBound ? withoutRemote(stored) : stored), ...written };
+export type StatusUpdate = {
+  written: Partial<Written>;
+  outcome: Outcome;
+  /** The reconcile request that this reconcile handles. */
+  requested: string | undefined;
+};
+
+/** The whole status after a reconcile. Pure. `now`: ms since the epoch. */
+export function statusOf(endpoint: GpuEndpoint, { written, outcome, requested }: StatusUpdate, now: number) {
+  const { status: stored = { conditions: [] }, metadata } = endpoint;
+  const previous = outcome.alreadyBound ? withoutRemote(stored) : stored;
   const record = outcome.record && withoutEnvValues(outcome.record, endpoint);
-  const observedGeneration = endpoint.metadata.generation;
-  const status: GpuEndpointStatus = {
-    ...previous,
-    ...(observedGeneration === undefined ? {} : { observedGeneration }),
-    ...(handledRequest === undefined ? {} : { lastHandledReconcileAt: handledRequest }),
-    ...(record === undefined ? {} : remoteStatus(record, endpoint.metadata.uid ?? "")),
-  };
+  const status: GpuEndpointStatus = { ...previous, ...written, observedGeneration: metadata.generation };
+  if (requested !== undefined) status.lastHandledReconcileAt = requested;
   if (written.appliedGeneration !== undefined && written.appliedReferencesHash === undefined) {
     delete status.appliedReferencesHash;
   }
   if (record !== undefined) {
+    Object.assign(status, remoteStatus(record, metadata.uid));
     const drift = outcome.differences.map(({ field, desired, observed }) => ({ field, desired, observed }));
     if (drift.length > 0) status.drift = drift;
     else delete status.drift;
   }
-  const updates = conditions(endpoint, status, { ...outcome, record }, now).map((update) => ({
-    ...update,
-    observedGeneration,
-  }));
-  const fresh = updates.some(({ type }) => type === "Reconciling" || type === "Stalled");
-  const kept = fresh
-    ? previous.conditions
-    : removeCondition(removeCondition(previous.conditions, "Reconciling"), "Stalled");
-  status.conditions = setConditions(kept, updates, rfc3339(now));
+  const updates = conditionsOf(endpoint, status, { ...outcome, record }, now);
+  status.conditions = mergeConditions(previous.conditions, updates, metadata.generation, now);
   return status;
 }
 
-/** What an object knew of an endpoint by itself: by which ID and app name, and what it sent. */
+/** Only what the object itself contributed: the endpoint ID, the app name and what it sent. */
 function withoutRemote(status: GpuEndpointStatus): GpuEndpointStatus {
   const { type, url, remote, workers, regionID, memberID, ownerID, createdAt, drift, ...own } = status;
   return { ...own, conditions: removeCondition(removeCondition(status.conditions, "Synced"), "Stopped") };
 }
 
-/** The remote's own words may quote a variable: only values that the spec gives in plain text stay. */
+/** Status texts of the service may quote a variable: they show only values that the spec has in plain text. */
 function withoutEnvValues(record: EndpointRecord, { spec }: GpuEndpoint): EndpointRecord {
   const plain = new Set(spec.env?.map(({ value }) => value));
   const hidden = record.envs.flatMap(({ value }) => (plain.has(value) ? [] : [value]));
@@ -111,52 +106,36 @@ function remoteStatus(record: EndpointRecord, uid: string): Partial<GpuEndpointS
   };
 }
 
-function conditions(
+function conditionsOf(
   endpoint: GpuEndpoint,
   status: GpuEndpointStatus,
   outcome: Outcome,
   now: number,
 ): ConditionUpdate[] {
-  const { record, stalled, waiting } = outcome;
-  const updates: ConditionUpdate[] = [];
-  const ready = record === undefined ? undefined : readiness(record);
-  if (ready !== undefined) updates.push(ready);
-  if (record !== undefined) updates.push(synced(outcome));
-  updates.push(...stopped(endpoint, record));
-  if (stalled !== undefined) {
-    updates.push({ type: "Stalled", status: "True", ...stalled });
-  } else if (waiting !== undefined) {
-    if (ready === undefined) {
-      const known = waiting.lostSight && status.endpointID !== undefined;
-      updates.push({
-        type: "Ready",
-        status: known ? "Unknown" : "False",
-        reason: waiting.reason,
-        message: waiting.message,
-      });
-    }
-    updates.push({ type: "Reconciling", status: "True", reason: waiting.reason, message: waiting.message });
-  } else if (ready?.status !== "True" && isSettling({ ...endpoint, status }, now)) {
-    updates.push({
-      type: "Reconciling",
-      status: "True",
-      reason: "Progressing",
-      message: "Waiting for the remote endpoint to serve",
-    });
+  const { record, verdict } = outcome;
+  const observed = record === undefined ? [] : [readiness(record), synced(outcome), ...stopped(endpoint, record)];
+  if (verdict.kind === "Stalled" || verdict.kind === "Failed") return [...observed, stalledCondition(verdict)];
+  if (verdict.kind === "Waiting" || verdict.kind === "Retry") {
+    const outdated = outcome.outdated === true && status.endpointID !== undefined;
+    const waiting = waitingConditions(verdict, outdated ? "Unknown" : "False");
+    return [...observed, ...waiting.filter(({ type }) => record === undefined || type !== "Ready")];
   }
-  return updates;
+  const serves = record !== undefined && readiness(record).status === "True";
+  if (serves || !isSettling(status.lastAppliedTime, now)) return observed;
+  const message = "Waiting for the remote endpoint to serve";
+  return [...observed, { type: "Reconciling", status: "True", reason: "Progressing", message }];
 }
 
 /**
- * The status of an object that is paused: what was last seen stays, and is not vouched for any more. The generation is
- * not counted as observed, so that a change made meanwhile reads as under way.
+ * The status of a paused object. It shows the last observation, with Synced=Unknown. `observedGeneration` does not move, so
+ * a change of the spec shows as in progress.
  */
 export function pausedStatus(endpoint: GpuEndpoint, now: number): GpuEndpointStatus {
   const previous: GpuEndpointStatus = endpoint.status ?? { conditions: [] };
   const paused = {
     status: "Unknown",
     reason: "Paused",
-    message: `The annotation ${ANNOTATIONS.paused} is "true": the remote is neither read nor written; remove it to go on`,
+    message: `The annotation ${ANNOTATIONS.paused} is "true": Mooring neither reads nor changes the remote endpoint; remove the annotation to resume`,
   } as const;
   const updates: ConditionUpdate[] = [{ type: "Synced", ...paused }];
   if (previous.endpointID === undefined) updates.push({ type: "Ready", ...paused });
@@ -164,7 +143,7 @@ export function pausedStatus(endpoint: GpuEndpoint, now: number): GpuEndpointSta
   return { ...previous, conditions: setConditions(kept, updates, rfc3339(now)) };
 }
 
-/** Ready follows the remote's own word; an empty worker list is normal when no worker is asked for. */
+/** Ready follows the status that the service shows. An endpoint without workers can be ready. */
 function readiness(record: EndpointRecord): ConditionUpdate {
   const { status, error, message } = record.status;
   if (error !== "") {
@@ -188,7 +167,7 @@ function readiness(record: EndpointRecord): ConditionUpdate {
 
 function synced({ differences, fighting, notApplied = [] }: Outcome): ConditionUpdate {
   if (differences.length === 0) {
-    return { type: "Synced", status: "True", reason: "InSync", message: "The remote equals the spec" };
+    return { type: "Synced", status: "True", reason: "InSync", message: "The remote endpoint matches the spec" };
   }
   const fields = differences.map(({ field }) => field).join(", ");
   if (notApplied.length > 0) {
@@ -201,27 +180,35 @@ function synced({ differences, fighting, notApplied = [] }: Outcome): ConditionU
         reason: "DriftFight",
         message: `Another client keeps reverting ${fields}; Mooring stopped re-applying them: find that client and request a reconcile, or add the fields to ignoreDrift`,
       }
-    : { type: "Synced", status: "False", reason: "Drifted", message: `The remote differs in ${fields}` };
+    : {
+        type: "Synced",
+        status: "False",
+        reason: "Drifted",
+        message: `The remote endpoint differs from the spec in ${fields}`,
+      };
 }
 
 export function notAppliedMessage(fields: readonly string[]): string {
   return `The service accepts the update of ${fields.join(", ")} but does not apply it; the update is repeated with backoff`;
 }
 
-function stopped(endpoint: GpuEndpoint, record: EndpointRecord | undefined): ConditionUpdate[] {
-  if (record === undefined) return [];
+function stopped(endpoint: GpuEndpoint, { scaling, workers }: EndpointRecord): ConditionUpdate[] {
   if (!endpoint.spec.suspend) {
-    const resumed = record.scaling.max !== 0 || endpoint.spec.workers.max === 0;
+    const resumed = scaling.max !== 0 || endpoint.spec.workers.max === 0;
     return resumed && endpoint.status?.conditions.some(({ type }) => type === "Stopped")
       ? [{ type: "Stopped", status: "False", reason: "Resumed", message: "spec.suspend is false" }]
       : [];
   }
-  const { workers, scaling } = record;
   const done = scaling.min === 0 && scaling.max === 0 && workers.length === 0;
   return [
     done
-      ? { type: "Stopped", status: "True", reason: "Stopped", message: "No worker runs" }
-      : { type: "Stopped", status: "False", reason: "Suspended", message: `${workers.length} workers still run` },
+      ? { type: "Stopped", status: "True", reason: "Stopped", message: "The endpoint has no workers" }
+      : {
+          type: "Stopped",
+          status: "False",
+          reason: "Suspended",
+          message: `Waiting until ${workers.length} workers stop`,
+        },
   ];
 }
 

@@ -22,6 +22,7 @@ export const outcome = (part: Partial<Outcome>): Outcome => ({
   record: undefined,
   differences: [],
   fighting: false,
+  verdict: { kind: "Done" },
   ...part,
 });
 
@@ -53,7 +54,10 @@ export function endpointAfter(
   spec: Change = {},
 ): GpuEndpoint & { status: GpuEndpointStatus } {
   const endpoint = endpointOf(spec, before === undefined ? {} : { status: before });
-  return { ...endpoint, status: statusOf(endpoint, {}, outcome(part), undefined, START) };
+  return {
+    ...endpoint,
+    status: statusOf(endpoint, { written: {}, outcome: outcome(part), requested: undefined }, START),
+  };
 }
 
 export type EndpointRow = [
@@ -64,8 +68,8 @@ export type EndpointRow = [
   verdict: Verdict,
 ];
 
-const stalled = { reason: "AppNameTaken", message: "choose another" } as const;
-const waiting = { reason: "RateLimited", message: "429", lostSight: true } as const;
+const stalled = { verdict: { kind: "Stalled", reason: "AppNameTaken", message: "choose another" } } as const;
+const waiting = { verdict: { kind: "Waiting", reason: "RateLimited", message: "429" }, outdated: true } as const;
 
 /** Every state of an endpoint, with its conditions, and how kstatus reads it. */
 export const ENDPOINT_STATES: EndpointRow[] = [
@@ -142,21 +146,21 @@ export const ENDPOINT_STATES: EndpointRow[] = [
   [
     "a new object that a person must mend",
     PENDING_STATUS,
-    { stalled },
+    stalled,
     ["Ready=False/AppNameTaken", "Stalled=True/AppNameTaken"],
     "Failed",
   ],
   [
     "a serving endpoint whose new spec is refused",
     serving,
-    { record: recordFor({}), stalled },
+    { record: recordFor({}), ...stalled },
     ["Ready=False/AppNameTaken", "Stalled=True/AppNameTaken", "Synced=True/InSync"],
     "Failed",
   ],
   [
     "one that another object is bound to",
     serving,
-    { stalled: { reason: "AlreadyBound", message: "bound to another" }, alreadyBound: true },
+    { verdict: { kind: "Stalled", reason: "AlreadyBound", message: "bound to another" }, alreadyBound: true },
     ["Ready=False/AlreadyBound", "Stalled=True/AlreadyBound"],
     "Failed",
   ],
@@ -170,35 +174,35 @@ export const ENDPOINT_STATES: EndpointRow[] = [
   [
     "what was stalled and waits now",
     stalledBefore,
-    { waiting },
+    waiting,
     ["Ready=Unknown/RateLimited", "Reconciling=True/RateLimited", "Synced=True/InSync"],
     "InProgress",
   ],
   [
     "a new object that waits",
     PENDING_STATUS,
-    { waiting },
+    waiting,
     ["Ready=False/RateLimited", "Reconciling=True/RateLimited"],
     "InProgress",
   ],
   [
     "an endpoint out of sight",
     serving,
-    { waiting },
+    waiting,
     ["Ready=Unknown/RateLimited", "Reconciling=True/RateLimited", "Synced=True/InSync"],
     "InProgress",
   ],
   [
     "a create whose answer was lost",
     PENDING_STATUS,
-    { waiting: { reason: "Creating", message: "", lostSight: false } },
+    { verdict: { kind: "Waiting", reason: "Creating", message: "" } },
     ["Ready=False/Creating", "Reconciling=True/Creating"],
     "InProgress",
   ],
   [
     "an object without a status",
     undefined,
-    { waiting },
+    waiting,
     ["Ready=False/RateLimited", "Reconciling=True/RateLimited"],
     "InProgress",
   ],

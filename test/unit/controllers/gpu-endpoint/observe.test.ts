@@ -57,7 +57,7 @@ async function observed(handle: AccountHandle, change: Change, status: object = 
   });
 }
 
-describe.each(["Current", "Earlier"] as const)("what an object stands for, generation %s", (generation) => {
+describe.each(["Current", "Earlier"] as const)("what an object is bound to, generation %s", (generation) => {
   const list = generation === "Current" ? "listEndpoints" : "listEndpointsEarlier";
   const get = generation === "Current" ? "getEndpoint" : "getEndpointEarlier";
 

@@ -30,7 +30,7 @@ it("every generated app name has the form, whatever the object is called", () =>
   }
 });
 
-it("orphans are generated endpoints that no object stands for, those with workers first", () => {
+it("orphans are generated endpoints that no object owns, those with workers first", () => {
   const bound = endpointOf({}, { status: { conditions: [], endpointID: "ep-bound" } });
   const creating = endpointOf({}, { name: "new", uid: "aaaaaaaa-0000-0000-0000-000000000002" });
   const adopted = endpointOf(

@@ -1,22 +1,23 @@
 import { expect, it } from "vitest";
-import { createRefusals, type Refusal } from "../../../../src/controllers/gpu-endpoint/refusals.ts";
+import { createRefusals } from "../../../../src/controllers/gpu-endpoint/requests.ts";
+import type { Cause } from "../../../../src/controllers/verdict.ts";
 
-const refusal: Refusal = { reason: "RemoteRefused", message: "no" };
+const refusal: Cause = { reason: "RemoteRefused", message: "no" };
 
-it("a refusal stands for its wish, its object and its time", () => {
+it("a refusal belongs to one desired endpoint of one object, for a time", () => {
   const refusals = createRefusals();
-  refusals.note("uid", "wish", refusal, 1_000);
-  expect(refusals.find("uid", "wish", 400)).toEqual({ refusal, againMs: 600 });
-  expect(refusals.find("uid", "wish", 1_000)).toBeUndefined();
+  refusals.note("uid", "desired", refusal, 1_000);
+  expect(refusals.find("uid", "desired", 400)).toEqual({ refusal, againMs: 600 });
+  expect(refusals.find("uid", "desired", 1_000)).toBeUndefined();
   expect(refusals.find("uid", "another", 400)).toBeUndefined();
-  expect(refusals.find("other", "wish", 400)).toBeUndefined();
+  expect(refusals.find("other", "desired", 400)).toBeUndefined();
 });
 
 it("only the last refusal stands, and none of an object that went", () => {
   const refusals = createRefusals();
-  refusals.note("uid", "wish", refusal, 1_000);
+  refusals.note("uid", "desired", refusal, 1_000);
   refusals.note("uid", "another", refusal, 2_000);
-  expect(refusals.find("uid", "wish", 400)).toBeUndefined();
+  expect(refusals.find("uid", "desired", 400)).toBeUndefined();
   refusals.forget("uid");
   expect(refusals.find("uid", "another", 400)).toBeUndefined();
 });

@@ -44,8 +44,8 @@ describe("conditions", () => {
       record: recordFor({ ownerID: "owner", regionID: "region", memberID: "member", createdAt: 1, workers: [] }),
       differences: [drifted],
     });
-    const stalled = { reason: "AlreadyBound", message: "bound to another" } as const;
-    const { conditions, ...rest } = endpointAfter(seen, { stalled, alreadyBound: true }).status;
+    const verdict = { kind: "Stalled", reason: "AlreadyBound", message: "bound to another" } as const;
+    const { conditions, ...rest } = endpointAfter(seen, { verdict, alreadyBound: true }).status;
     expect(rest).toEqual({ endpointID: "ep-1", observedGeneration: 2, selector: expect.any(String) });
     expect(shown(conditions)).toEqual(["Ready=False/AlreadyBound", "Stalled=True/AlreadyBound"]);
   });
@@ -81,8 +81,12 @@ describe("conditions", () => {
         record: fc.constantFrom(recordFor({}), recordFor(remote("x")), recordFor(remote("running", "E"))),
         differences: fc.boolean().map((differs) => (differs ? [drifted] : [])),
         fighting: fc.boolean(),
-        stalled: reasons.map((reason) => ({ reason, message: "m" })),
-        waiting: fc.record({ reason: reasons, message: fc.constant("m"), lostSight: fc.boolean() }),
+        verdict: fc.oneof(
+          reasons.map((reason) => ({ kind: "Stalled" as const, reason, message: "m" })),
+          reasons.map((reason) => ({ kind: "Waiting" as const, reason, message: "m" })),
+          reasons.map((reason) => ({ kind: "Retry" as const, reason, message: "m", error: new Error("m") })),
+        ),
+        outdated: fc.boolean(),
       },
       { requiredKeys: [] },
     );
@@ -173,7 +177,8 @@ describe("the rest of the status", () => {
 
   it("keeps what was known when the remote was not seen", () => {
     const before = endpointAfter(serving, { record: recordFor({}), differences: [drifted] }).status;
-    const after = endpointAfter(before, { waiting: { reason: "Unreachable", message: "", lostSight: true } }).status;
+    const verdict = { kind: "Retry", reason: "Unreachable", message: "", error: new Error("unreachable") } as const;
+    const after = endpointAfter(before, { verdict, outdated: true }).status;
     expect(after).toMatchObject({
       drift: before.drift,
       url: before.url,
@@ -188,9 +193,11 @@ describe("the rest of the status", () => {
   });
 
   it("echoes a request to reconcile", () => {
-    expect(statusOf(endpointOf(), {}, outcome({}), "2026-03-01", START)).toMatchObject({
+    const update = { written: {}, outcome: outcome({}) };
+    expect(statusOf(endpointOf(), { ...update, requested: "2026-03-01" }, START)).toMatchObject({
       lastHandledReconcileAt: "2026-03-01",
     });
-    expect(statusOf(endpointOf(), {}, outcome({}), undefined, START)).not.toHaveProperty("lastHandledReconcileAt");
+    const unrequested = statusOf(endpointOf(), { ...update, requested: undefined }, START);
+    expect(unrequested).not.toHaveProperty("lastHandledReconcileAt");
   });
 });

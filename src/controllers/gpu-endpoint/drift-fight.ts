@@ -1,6 +1,6 @@
 import type { DriftField } from "../../api/v1alpha1/gpu-endpoint.ts";
 
-/** What became of the updates that were sent because of one field, with the same desired endpoint. */
+/** The outcomes of the updates that were sent because of one field, with the same desired endpoint. */
 export type FieldHistory = {
   /** Updates that a read confirmed. Another difference after that is the work of another client. */
   confirmed: number;
@@ -13,11 +13,11 @@ export type FieldHistory = {
 /**
  * Follows the updates of each object, field by field, to tell three cases apart: an update that takes effect, one that the
  * service accepts without effect, and one that another client reverts. `desiredHash` tells one desired endpoint from
- * another; what is counted belongs to one and begins anew with the next.
+ * another; the counts belong to one and start over with the next.
  */
-export type UpdateRounds = {
+export type DriftFightTracker = {
   history(uid: string, desiredHash: string, field: DriftField, now: number): FieldHistory;
-  /** An update was sent because of these fields. `accepted` false: nobody knows whether the service took it. */
+  /** An update was sent because of these fields. `accepted` false: the outcome is unknown. */
   sent(
     uid: string,
     desiredHash: string,
@@ -26,12 +26,17 @@ export type UpdateRounds = {
   ): void;
   /** A read shows the endpoint: fields that do not differ any more confirm their update. Rounds count for half an hour. */
   observed(uid: string, desiredHash: string, differing: readonly DriftField[], now: number): void;
-  /** A status says that these fields were given up: goes on where another process left off. None: nothing to take over. */
-  resume(uid: string, desiredHash: string, fields: readonly DriftField[], now: number, confirmed: number): void;
+  /** The status shows that another process stopped re-applying these fields: continues from there. No effect without fields. */
+  resume(
+    uid: string,
+    desiredHash: string,
+    stopped: { fields: readonly DriftField[]; confirmed: number },
+    now: number,
+  ): void;
   /** The desired endpoint that a read last showed in full, as far as this process knows. */
   applied(uid: string): string | undefined;
   recordApplied(uid: string, desiredHash: string): void;
-  /** Begins anew: the object goes, or a person asks to try again. */
+  /** Starts over: the object is deleted, or a user requests a reconcile. */
   forget(uid: string): void;
 };
 
@@ -42,7 +47,7 @@ type Rounds = { desiredHash: string; fields: Map<DriftField, Field> };
 const WINDOW_MS = 30 * 60_000;
 const NEVER: FieldHistory = { confirmed: 0, unconfirmed: 0, sinceMs: Number.POSITIVE_INFINITY };
 
-export function createUpdateRounds(): UpdateRounds {
+export function createDriftFightTracker(): DriftFightTracker {
   const rounds = new Map<string, Rounds>();
   const applied = new Map<string, string>();
   const fieldsOf = (uid: string, desiredHash: string) => {
@@ -77,7 +82,7 @@ export function createUpdateRounds(): UpdateRounds {
         field.confirmedAt = [...field.confirmedAt.filter((time) => now - time < WINDOW_MS), now];
       }
     },
-    resume(uid, desiredHash, names, now, confirmed) {
+    resume(uid, desiredHash, { fields: names, confirmed }, now) {
       if (rounds.has(uid) || names.length === 0) return;
       const confirmedAt = Array.from({ length: confirmed }, () => now);
       const field = { confirmedAt, unconfirmed: 0, sentAt: now, awaitsRead: false };

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { DriftField } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
-import { createUpdateRounds, type UpdateRounds } from "../../../../src/controllers/gpu-endpoint/rounds.ts";
+import {
+  createDriftFightTracker,
+  type DriftFightTracker,
+} from "../../../../src/controllers/gpu-endpoint/drift-fight.ts";
 
 const minute = 60_000;
 
@@ -13,17 +16,17 @@ type Step =
   | { read: DriftField[] };
 
 /** One step each minute. */
-function play(rounds: UpdateRounds, steps: Step[], desiredHash = "hash"): void {
+function play(fights: DriftFightTracker, steps: Step[], desiredHash = "hash"): void {
   for (const [index, step] of steps.entries()) {
     const now = index * minute;
-    if ("accepted" in step) rounds.sent("uid", desiredHash, { fields: step.accepted, accepted: true }, now);
-    if ("lost" in step) rounds.sent("uid", desiredHash, { fields: step.lost, accepted: false }, now);
-    if ("read" in step) rounds.observed("uid", desiredHash, step.read, now);
+    if ("accepted" in step) fights.sent("uid", desiredHash, { fields: step.accepted, accepted: true }, now);
+    if ("lost" in step) fights.sent("uid", desiredHash, { fields: step.lost, accepted: false }, now);
+    if ("read" in step) fights.observed("uid", desiredHash, step.read, now);
   }
 }
 
-const counts = (rounds: UpdateRounds, field: DriftField, desiredHash = "hash") => {
-  const { confirmed, unconfirmed } = rounds.history("uid", desiredHash, field, 0);
+const counts = (fights: DriftFightTracker, field: DriftField, desiredHash = "hash") => {
+  const { confirmed, unconfirmed } = fights.history("uid", desiredHash, field, 0);
   return { confirmed, unconfirmed };
 };
 
@@ -75,38 +78,38 @@ describe("updates of a field", () => {
       unconfirmed: 1,
     },
   ])("$name", ({ steps, confirmed, unconfirmed }) => {
-    const rounds = createUpdateRounds();
-    play(rounds, steps);
-    expect(counts(rounds, "image")).toEqual({ confirmed, unconfirmed });
+    const fights = createDriftFightTracker();
+    play(fights, steps);
+    expect(counts(fights, "image")).toEqual({ confirmed, unconfirmed });
   });
 
   it("are counted for each object and each field by itself", () => {
-    const rounds = createUpdateRounds();
-    play(rounds, [{ accepted: ["image"] }, { read: [] }]);
-    rounds.sent("other", "hash", { fields: ["image"], accepted: true }, 0);
-    expect([counts(rounds, "image"), counts(rounds, "port")]).toEqual([
+    const fights = createDriftFightTracker();
+    play(fights, [{ accepted: ["image"] }, { read: [] }]);
+    fights.sent("other", "hash", { fields: ["image"], accepted: true }, 0);
+    expect([counts(fights, "image"), counts(fights, "port")]).toEqual([
       { confirmed: 1, unconfirmed: 0 },
       { confirmed: 0, unconfirmed: 0 },
     ]);
-    expect(rounds.history("other", "hash", "image", 5)).toEqual({ confirmed: 0, unconfirmed: 1, sinceMs: 5 });
+    expect(fights.history("other", "hash", "image", 5)).toEqual({ confirmed: 0, unconfirmed: 1, sinceMs: 5 });
   });
 
   it("do not add up when they are more than half an hour apart", () => {
-    const rounds = createUpdateRounds();
+    const fights = createDriftFightTracker();
     for (const at of [0, 31, 62]) {
-      rounds.sent("uid", "hash", { fields: ["image"], accepted: true }, at * minute);
-      rounds.observed("uid", "hash", [], at * minute);
+      fights.sent("uid", "hash", { fields: ["image"], accepted: true }, at * minute);
+      fights.observed("uid", "hash", [], at * minute);
     }
-    expect(counts(rounds, "image")).toEqual({ confirmed: 1, unconfirmed: 0 });
+    expect(counts(fights, "image")).toEqual({ confirmed: 1, unconfirmed: 0 });
   });
 
   it("stay what they are while nothing is sent: a fight that was given up is not taken up by time", () => {
-    const rounds = createUpdateRounds();
+    const fights = createDriftFightTracker();
     play(
-      rounds,
+      fights,
       [1, 2, 3].flatMap(() => [{ accepted: ["image"] }, { read: [] }] satisfies Step[]),
     );
-    expect(rounds.history("uid", "hash", "image", 1_000 * minute)).toEqual({
+    expect(fights.history("uid", "hash", "image", 1_000 * minute)).toEqual({
       confirmed: 3,
       unconfirmed: 0,
       sinceMs: 996 * minute,
@@ -114,42 +117,42 @@ describe("updates of a field", () => {
   });
 
   it("begin anew with another desired endpoint, and when they are forgotten", () => {
-    const rounds = createUpdateRounds();
-    play(rounds, [{ accepted: ["image"] }, { read: [] }]);
-    expect(rounds.history("uid", "other", "image", 5)).toEqual({ confirmed: 0, unconfirmed: 0, sinceMs: Infinity });
-    play(rounds, [{ accepted: ["image"] }, { read: [] }], "other");
-    expect([counts(rounds, "image", "other").confirmed, counts(rounds, "image").confirmed]).toEqual([1, 0]);
-    rounds.forget("uid");
-    expect(counts(rounds, "image", "other").confirmed).toBe(0);
+    const fights = createDriftFightTracker();
+    play(fights, [{ accepted: ["image"] }, { read: [] }]);
+    expect(fights.history("uid", "other", "image", 5)).toEqual({ confirmed: 0, unconfirmed: 0, sinceMs: Infinity });
+    play(fights, [{ accepted: ["image"] }, { read: [] }], "other");
+    expect([counts(fights, "image", "other").confirmed, counts(fights, "image").confirmed]).toEqual([1, 0]);
+    fights.forget("uid");
+    expect(counts(fights, "image", "other").confirmed).toBe(0);
   });
 
   it("go on where another process gave up, and never over what is known here", () => {
-    const rounds = createUpdateRounds();
-    rounds.resume("uid", "hash", [], 0, 3);
-    expect(counts(rounds, "image").confirmed).toBe(0);
-    rounds.resume("uid", "hash", ["image"], 0, 3);
-    expect([counts(rounds, "image").confirmed, counts(rounds, "port").confirmed]).toEqual([3, 0]);
-    rounds.forget("uid");
-    play(rounds, [{ accepted: ["image"] }, { read: [] }]);
-    rounds.resume("uid", "hash", ["image"], 0, 3);
-    expect(counts(rounds, "image").confirmed).toBe(1);
+    const fights = createDriftFightTracker();
+    fights.resume("uid", "hash", { fields: [], confirmed: 3 }, 0);
+    expect(counts(fights, "image").confirmed).toBe(0);
+    fights.resume("uid", "hash", { fields: ["image"], confirmed: 3 }, 0);
+    expect([counts(fights, "image").confirmed, counts(fights, "port").confirmed]).toEqual([3, 0]);
+    fights.forget("uid");
+    play(fights, [{ accepted: ["image"] }, { read: [] }]);
+    fights.resume("uid", "hash", { fields: ["image"], confirmed: 3 }, 0);
+    expect(counts(fights, "image").confirmed).toBe(1);
   });
 });
 
 it("what a read last showed in full is remembered until it is forgotten", () => {
-  const rounds = createUpdateRounds();
-  expect(rounds.applied("uid")).toBeUndefined();
-  rounds.recordApplied("uid", "hash");
-  expect(rounds.applied("uid")).toBe("hash");
-  rounds.sent("uid", "hash", { fields: ["image"], accepted: true }, 0);
-  expect(rounds.applied("uid")).toBe("hash");
-  rounds.forget("uid");
-  expect(rounds.applied("uid")).toBeUndefined();
+  const fights = createDriftFightTracker();
+  expect(fights.applied("uid")).toBeUndefined();
+  fights.recordApplied("uid", "hash");
+  expect(fights.applied("uid")).toBe("hash");
+  fights.sent("uid", "hash", { fields: ["image"], accepted: true }, 0);
+  expect(fights.applied("uid")).toBe("hash");
+  fights.forget("uid");
+  expect(fights.applied("uid")).toBeUndefined();
 });
 
 it("what a read last showed is not taken for granted once another desired endpoint was sent", () => {
-  const rounds = createUpdateRounds();
-  rounds.recordApplied("uid", "first");
-  rounds.sent("uid", "second", { fields: ["image"], accepted: false }, 0);
-  expect(rounds.applied("uid")).toBeUndefined();
+  const fights = createDriftFightTracker();
+  fights.recordApplied("uid", "first");
+  fights.sent("uid", "second", { fields: ["image"], accepted: false }, 0);
+  expect(fights.applied("uid")).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
-import { createEndpoint } from "../../../../src/controllers/gpu-endpoint/apply.ts";
+import { createEndpoint } from "../../../../src/controllers/gpu-endpoint/requests.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { desiredOf, endpointOf } from "../../../support/endpoints.ts";
 import { createObjectStore } from "../../../support/object-store.ts";
