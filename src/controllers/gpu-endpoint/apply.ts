@@ -4,13 +4,13 @@ import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts
 import { ServiceError } from "../../provider/errors.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { Verdict } from "../verdict.ts";
-import type { Converged, ConvergeInput, Decision } from "./converge.ts";
 import { type DesiredEndpoint, referencesHash } from "./desired.ts";
 import { differences, ignoredFields } from "./drift.ts";
 import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
 import { notAppliedOf, type Plan } from "./plan.ts";
 import { createEndpoint, updateEndpoint } from "./requests.ts";
 import { emptyOutcome, type Outcome, type Written } from "./status.ts";
+import type { Converged, ConvergeInput, Decision } from "./step.ts";
 
 /** A create may show, or a settling endpoint may serve, at any moment. */
 export const LOOK_AGAIN_MS = 2_000;

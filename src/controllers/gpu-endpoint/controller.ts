@@ -12,7 +12,7 @@ import { announceStall, requeueOf } from "../report.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import type { Verdict } from "../verdict.ts";
 import { createClaims } from "./claims.ts";
-import { type Converged, converge, unclaimed } from "./converge.ts";
+import { converge, unclaimed } from "./converge.ts";
 import { createDriftFightTracker } from "./drift-fight.ts";
 import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied } from "./events.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
@@ -21,6 +21,7 @@ import type { EndpointMetrics } from "./metrics.ts";
 import { createUnknownCreates } from "./observe.ts";
 import { createRefusals } from "./requests.ts";
 import { emptyOutcome, pausedStatus, statusOf } from "./status.ts";
+import type { Converged } from "./step.ts";
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
 export function createGpuEndpointReconciler(

@@ -1,44 +1,15 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import { ServiceError } from "../../provider/errors.ts";
-import type { ReconcileContext } from "../../runtime/controller.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
-import type { AccountHandle } from "../account/registry.ts";
 import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
-import type { Kind, Shared } from "../shared.ts";
 import { concernsKey, serviceVerdict } from "../verdict.ts";
 import { acceptedBy, apply, LOOK_AGAIN_MS, REFUSAL_RETRY_MS, updatableDifferences } from "./apply.ts";
-import type { Claimed, Claims } from "./claims.ts";
+import type { Claimed } from "./claims.ts";
 import { appNameOf, type DesiredEndpoint, desiredEndpoint, desiredHash, referencesHash } from "./desired.ts";
-import type { DriftFightTracker } from "./drift-fight.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
-import { type Binding, MAX_ROUNDS, type Plan, planEndpoint } from "./plan.ts";
-import type { Refusals } from "./requests.ts";
+import { type Binding, MAX_ROUNDS, planEndpoint } from "./plan.ts";
 import { boundAccount, emptyOutcome, type Outcome, type Written } from "./status.ts";
-
-export type ConvergeInput = {
-  shared: Shared;
-  kind: Kind<GpuEndpoint>;
-  endpoint: GpuEndpoint;
-  account: AccountHandle;
-  ref: AccountRef;
-  entry: JournalEntry | undefined;
-  /** How long this process has known that the entry's outcome is unknown. */
-  unknownForMs: number;
-  fights: DriftFightTracker;
-  refusals: Refusals;
-  claims: Pick<Claims, "claimFound">;
-  /** A user requests a reconcile: read the remote and try again now. */
-  requested: boolean;
-  context: ReconcileContext;
-};
-
-/** How one step toward the spec ended. `written`: what the status keeps of it. */
-export type Converged = { outcome: Outcome; written: Partial<Written> };
-
-/** The remote as observed, and what to do. `desiredHash` tells one desired endpoint from another. */
-export type Decision = { binding: Binding; plan: Plan; applied: boolean; desiredHash: string };
+import type { Converged, ConvergeInput, Decision } from "./step.ts";
 
 const WRITES = { createEndpoint: true, updateEndpoint: true };
 /** The object is reconciled when the other one goes; this delay covers what else frees the endpoint. */

@@ -1,7 +1,7 @@
 import { DEFAULT_LOCAL_VOLUME_GB } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointVolume } from "../../provider/types.ts";
-import type { EndpointField, LimitedValue } from "./fields.ts";
+import type { EndpointField, LimitedValue } from "./field.ts";
 
 /** The service may show one product, or all of them. */
 function productsOf({ productID, details }: EndpointRecord): string[] {

@@ -3,10 +3,12 @@ import type { ReconcileContext } from "../../runtime/controller.ts";
 import { setFinalizer } from "../shared.ts";
 import { releaseSlot, withdrawUnlessAsking } from "./admission.ts";
 import { copyResults, keyOfResult } from "./copies.ts";
+import type { JobDeps } from "./deps.ts";
 import type { Observed } from "./observe.ts";
+import type { JobState } from "./states.ts";
 import { submit } from "./submit.ts";
-import type { JobState, Transition } from "./transitions.ts";
-import type { Job, JobDeps, PaidRequest } from "./types.ts";
+import type { Transition } from "./transitions.ts";
+import type { Job, PaidRequest } from "./types.ts";
 
 /** Does what a transition asks for: starts the paid request or the copy, which run beside the reconciles, or polls the task. */
 export async function apply<T extends Job>(

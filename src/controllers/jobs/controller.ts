@@ -4,15 +4,17 @@ import type { JournalEntry } from "../../submission/journal.ts";
 import { createReconciler } from "../reconciler.ts";
 import { patchStatus, type Shared } from "../shared.ts";
 import { apply, settle } from "./apply.ts";
+import type { JobDeps, JobWiring } from "./deps.ts";
 import { announce } from "./events.ts";
 import { createLiveJobs } from "./finalize.ts";
 import { reconcileFinished } from "./finish.ts";
 import { deadlineOf } from "./observations.ts";
 import { observe } from "./observe.ts";
+import { type JobState, stateOf } from "./states.ts";
 import { jobStatusOf } from "./status.ts";
 import { createTaskFollower } from "./tasks.ts";
-import { decide, type JobState, stateOf, type Transition } from "./transitions.ts";
-import type { Job, JobAdapter, JobDeps, JobWiring } from "./types.ts";
+import { decide, type Transition } from "./transitions.ts";
+import type { Job, JobAdapter } from "./types.ts";
 
 /** Reconciles the jobs of one kind: observe, decide, apply, report. `transitions.ts` has the table of states. */
 export function createJobReconciler<T extends Job>(

@@ -4,8 +4,9 @@ import { keyOf } from "../../runtime/store.ts";
 import { settleGone } from "../../submission/settle.ts";
 import { setFinalizer } from "../shared.ts";
 import { abandonCopies } from "./copies.ts";
+import type { JobDeps } from "./deps.ts";
 import { announceDeleted } from "./events.ts";
-import type { Job, JobDeps } from "./types.ts";
+import type { Job } from "./types.ts";
 
 /** The unfinished jobs of one kind. Releases what this process holds for a job when the job finishes or is deleted. */
 export type LiveJobs<T extends Job> = {

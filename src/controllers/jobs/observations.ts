@@ -5,7 +5,7 @@ import type { TaskObservation } from "../../provider/types.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { Cause } from "../verdict.ts";
 import { resultsFrom } from "./results.ts";
-import type { StateKind } from "./transitions.ts";
+import type { StateKind } from "./states.ts";
 import type { Accepted, Job, JobSpec, JobStatus, PaidRequest } from "./types.ts";
 
 /**

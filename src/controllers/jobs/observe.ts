@@ -3,6 +3,7 @@ import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { verdictOf } from "../verdict.ts";
 import { requestSlot, workOf } from "./admission.ts";
+import type { JobDeps } from "./deps.ts";
 import {
   type Block,
   type Facts,
@@ -14,10 +15,10 @@ import {
   observeUnknown,
   pastDeadline,
 } from "./observations.ts";
+import type { JobState } from "./states.ts";
 import { type Answer, acceptedFrom } from "./submit.ts";
 import { accountOfTask } from "./tasks.ts";
-import type { JobState } from "./transitions.ts";
-import { InvalidJobError, type Job, type JobDeps, resubmitTokenOf } from "./types.ts";
+import { InvalidJobError, type Job, resubmitTokenOf } from "./types.ts";
 
 /** An observation, with the account and the store that its step uses. */
 export type Observed = { observation: Observation; account?: AccountHandle; store?: ResolvedStore | undefined };

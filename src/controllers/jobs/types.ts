@@ -8,14 +8,9 @@ import type { Clock } from "../../clock.ts";
 import type { SendOptions } from "../../provider/call-options.ts";
 import type { Operation } from "../../provider/operations.ts";
 import type { AccountSession } from "../../provider/types.ts";
-import type { RunningRequests } from "../../submission/running.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import type { StoreRegistry } from "../artifact-store/registry.ts";
 import type { ValueReader } from "../references.ts";
-import type { Kind, Shared } from "../shared.ts";
-import type { Copies } from "./copies.ts";
-import type { Answer } from "./submit.ts";
-import type { TaskFollower } from "./tasks.ts";
+import type { Kind } from "../shared.ts";
 
 export type Job = SpeechJob | VideoJob;
 
@@ -83,16 +78,4 @@ export type JobAdapter<T extends Job> = {
   typeOfBytes(job: T): string | undefined;
   /** Status fields that only this kind has. */
   extraStatus(job: T): Partial<T["status"] & object>;
-};
-
-/** What runs for the jobs of both kinds beside their reconciles. */
-export type JobWiring = { running: RunningRequests<Answer>; copies: Copies; stores: StoreRegistry };
-
-/** What every step of a reconcile of one kind works with. */
-export type JobDeps<T extends Job> = JobWiring & {
-  shared: Shared;
-  adapter: JobAdapter<T>;
-  tasks: TaskFollower;
-  /** Reconciles the job again. */
-  wake(job: T): void;
 };

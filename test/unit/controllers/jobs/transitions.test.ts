@@ -11,14 +11,9 @@ import {
   observeTask,
   observeUnknown,
 } from "../../../../src/controllers/jobs/observations.ts";
+import { type JobState, type StateKind, stateOf } from "../../../../src/controllers/jobs/states.ts";
 import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
-import {
-  decide,
-  JOB_TABLE,
-  type JobState,
-  type StateKind,
-  stateOf,
-} from "../../../../src/controllers/jobs/transitions.ts";
+import { decide, JOB_TABLE } from "../../../../src/controllers/jobs/transitions.ts";
 import type { Job, JobStatus } from "../../../../src/controllers/jobs/types.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import { START } from "../../../support/fake-clock.ts";

@@ -1,0 +1,34 @@
+import type { DriftField } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import type { LimitName } from "../../provider/endpoints/limits.ts";
+import type { DesiredEndpoint } from "./desired.ts";
+
+/** A path that has a value of its own: `workers` and `policy` only group others. */
+export type FieldPath = Exclude<DriftField, "workers" | "policy">;
+
+/** Two values that differ, as `status.drift` shows them. */
+export type ValueTexts = { desired: string; observed: string };
+
+/** A number of the spec that has to lie within a limit of the account. */
+export type LimitedValue = { path: string; value: number; limit: LimitName };
+
+/**
+ * One field of a GpuEndpoint. Drift detection, ignored fields, range checks and import derive from it; the table in the
+ * API's documentation has the same rows.
+ */
+export type EndpointField = {
+  path: FieldPath;
+  /** Whether a spec may leave it out. */
+  optional: boolean;
+  /** Whether `spec.suspend` sets it to 0, whoever owns it otherwise. */
+  zeroWhenSuspended: boolean;
+  /** Whether the update operation sends it; a create sends every field. */
+  updatable: boolean;
+  /** undefined: the values are equal, or the service does not show the field. */
+  compare(desired: DesiredEndpoint, record: EndpointRecord): ValueTexts | undefined;
+  /** The desired endpoint with the value of the remote; unchanged when the service does not show one that can be sent. */
+  takeOver(desired: DesiredEndpoint, record: EndpointRecord): DesiredEndpoint;
+  limited(desired: DesiredEndpoint): LimitedValue[];
+  /** The value of the remote as a spec spells it, not validated; undefined: the spec leaves the field out. */
+  imported(record: EndpointRecord): unknown;
+};

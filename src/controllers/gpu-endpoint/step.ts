@@ -1,0 +1,35 @@
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { AccountRef } from "../../api/v1alpha1/meta.ts";
+import type { ReconcileContext } from "../../runtime/controller.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
+import type { AccountHandle } from "../account/registry.ts";
+import type { Kind, Shared } from "../shared.ts";
+import type { Claims } from "./claims.ts";
+import type { DriftFightTracker } from "./drift-fight.ts";
+import type { Binding, Plan } from "./plan.ts";
+import type { Refusals } from "./requests.ts";
+import type { Outcome, Written } from "./status.ts";
+
+/** What one step toward the spec works with. */
+export type ConvergeInput = {
+  shared: Shared;
+  kind: Kind<GpuEndpoint>;
+  endpoint: GpuEndpoint;
+  account: AccountHandle;
+  ref: AccountRef;
+  entry: JournalEntry | undefined;
+  /** How long this process has known that the entry's outcome is unknown. */
+  unknownForMs: number;
+  fights: DriftFightTracker;
+  refusals: Refusals;
+  claims: Pick<Claims, "claimFound">;
+  /** A user requests a reconcile: read the remote and try again now. */
+  requested: boolean;
+  context: ReconcileContext;
+};
+
+/** How one step toward the spec ended. `written`: what the status keeps of it. */
+export type Converged = { outcome: Outcome; written: Partial<Written> };
+
+/** The remote as observed, and what to do. `desiredHash` tells one desired endpoint from another. */
+export type Decision = { binding: Binding; plan: Plan; applied: boolean; desiredHash: string };

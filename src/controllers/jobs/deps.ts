@@ -1,0 +1,19 @@
+import type { RunningRequests } from "../../submission/running.ts";
+import type { StoreRegistry } from "../artifact-store/registry.ts";
+import type { Shared } from "../shared.ts";
+import type { Copies } from "./copies.ts";
+import type { Answer } from "./submit.ts";
+import type { TaskFollower } from "./tasks.ts";
+import type { Job, JobAdapter } from "./types.ts";
+
+/** What runs for the jobs of both kinds beside their reconciles. */
+export type JobWiring = { running: RunningRequests<Answer>; copies: Copies; stores: StoreRegistry };
+
+/** What every step of a reconcile of one kind works with. */
+export type JobDeps<T extends Job> = JobWiring & {
+  shared: Shared;
+  adapter: JobAdapter<T>;
+  tasks: TaskFollower;
+  /** Reconciles the job again. */
+  wake(job: T): void;
+};
