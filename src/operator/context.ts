@@ -22,7 +22,7 @@ import { keyOf } from "../runtime/store.ts";
 import { createSpendingAdmission } from "../submission/admission.ts";
 import { NO_ALLOWANCE } from "../submission/allowance.ts";
 import { createRunningRequests } from "../submission/running.ts";
-import type { Informers } from "./informers.ts";
+import { type Informers, jobInformersOf } from "./informers.ts";
 import type { OperatorContext } from "./kinds.ts";
 import type { AssembleOptions } from "./options.ts";
 import { createServiceMetrics } from "./provider-metrics.ts";
@@ -75,10 +75,8 @@ export function createContext(
         return object === undefined ? [] : [[key, object]];
       }),
   });
-  registerJobMetrics(metrics.registry, {
-    SpeechJob: () => informers.speechJobs.store.list(),
-    VideoJob: () => informers.videoJobs.store.list(),
-  });
+  const jobLists = jobInformersOf(informers).map(({ resource, store }) => [resource.kind, () => store.list()] as const);
+  registerJobMetrics(metrics.registry, Object.fromEntries(jobLists));
   return {
     deps,
     account: createAccountWiring(options, informers, deps, { ...access, enqueue }),
@@ -145,7 +143,7 @@ function createAccountWiring(
   { accounts, admission }: Shared,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
 ): Omit<AccountWiring, "accountKind" | "lookup"> {
-  const { endpoints, speechJobs, videoJobs } = informers;
+  const { endpoints } = informers;
   const { onCall } = createServiceMetrics(
     metrics.registry,
     () => accounts,
@@ -160,7 +158,7 @@ function createAccountWiring(
       for (const endpoint of found) enqueue(gpuEndpointResource, keyOf(endpoint));
     },
     onTask: (_account, taskID) => {
-      for (const { store, resource } of [speechJobs, videoJobs]) {
+      for (const { store, resource } of jobInformersOf(informers)) {
         for (const job of store.byIndex("task", taskID)) enqueue(resource, keyOf(job));
       }
     },
@@ -170,6 +168,6 @@ function createAccountWiring(
   };
 }
 
-function jobsAndEndpoints({ endpoints, speechJobs, videoJobs }: Informers) {
-  return { endpoints, jobs: [speechJobs, videoJobs] };
+function jobsAndEndpoints(informers: Informers) {
+  return { endpoints: informers.endpoints, jobs: jobInformersOf(informers) };
 }

@@ -1,3 +1,4 @@
+import type { Job } from "../controllers/jobs/types.ts";
 import type { Kind } from "../controllers/shared.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reconcile } from "../runtime/controller.ts";
@@ -35,6 +36,13 @@ export type AnyKind = {
   /** The keys of an object in an index of its kind; none when the kind has no such index. */
   keysIn(index: string, object: KubeObject): string[];
 };
+
+/** The informers of paid jobs. */
+export function jobInformersOf(informers: Informers): Informer<Job>[] {
+  return kindsOf(informers, "").flatMap(({ row, informer }) =>
+    row.isJob ? [informer as unknown as Informer<Job>] : [],
+  );
+}
 
 export function kindsOf(informers: Informers, clusterUID: string): AnyKind[] {
   const rows: [string, KindRow<never>][] = Object.entries(KIND_ROWS satisfies KindRows);

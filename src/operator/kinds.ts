@@ -27,6 +27,7 @@ import { createJobReconciler } from "../controllers/jobs/controller.ts";
 import type { JobWiring } from "../controllers/jobs/deps.ts";
 import { speechJobAdapter } from "../controllers/jobs/requests/speech.ts";
 import { videoJobAdapter } from "../controllers/jobs/requests/video.ts";
+import type { Job, JobAdapter } from "../controllers/jobs/types.ts";
 import type { Kind, Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject, NamespacedObject } from "../kube/types.ts";
@@ -65,6 +66,8 @@ export type KindRow<T extends KubeObject> = {
   writesToStore?: boolean;
   /** It submits requests under the journal. */
   submits?: boolean;
+  /** It is a paid job: counted in `mooring_jobs`, and reconciled when its task changes (index `task`). */
+  isJob?: boolean;
   /** Reconciles at once; default `--max-concurrent-reconciles`. */
   workers?: number;
   reconciler(context: OperatorContext, kind: Kind<T>): Reconcile;
@@ -75,13 +78,26 @@ const FEW_WORKERS = 4;
 
 const row = <T extends KubeObject>(one: KindRow<T>): KindRow<T> => one;
 
-const byTask: Indexer<SpeechJob | VideoJob> = ({ status }) => (status?.taskID === undefined ? [] : [status.taskID]);
+const byTask: Indexer<Job> = ({ status }) => (status?.taskID === undefined ? [] : [status.taskID]);
 
 /** The ArtifactStore that an object writes to. */
 const byStore: Indexer<NamespacedObject<{ output?: { storeRef: { name: string } } | undefined }>> = ({
   metadata,
   spec,
 }) => (spec.output === undefined ? [] : [storeKey(metadata.namespace, spec.output.storeRef.name)]);
+
+/** All that jobs of different kinds have in common. */
+const jobRow = <T extends Job>(resource: Resource, adapter: (kind: Kind<T>) => JobAdapter<T>): KindRow<T> => ({
+  resource,
+  verbs: ["patch", "delete"],
+  indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore }),
+  account: "Needs",
+  writesToStore: true,
+  submits: true,
+  isJob: true,
+  reconciler: ({ deps, jobs, enqueue }, kind) =>
+    createJobReconciler(deps, adapter(kind), jobs, (key) => enqueue(resource, key)),
+});
 
 const storeLookup = publicOnly(
   "an ArtifactStore may use public addresses only: use a public address or a volume, or start the operator with --allow-private-networks",
@@ -129,26 +145,8 @@ export const KIND_ROWS = {
     submits: true,
     reconciler: ({ deps, endpointMetrics }, kind) => createGpuEndpointReconciler(deps, kind, endpointMetrics),
   }),
-  speechJobs: row<SpeechJob>({
-    resource: speechJobResource,
-    verbs: ["patch", "delete"],
-    indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore }),
-    account: "Needs",
-    writesToStore: true,
-    submits: true,
-    reconciler: ({ deps, jobs, enqueue }, kind) =>
-      createJobReconciler(deps, speechJobAdapter(kind), jobs, (key) => enqueue(kind.resource, key)),
-  }),
-  videoJobs: row<VideoJob>({
-    resource: videoJobResource,
-    verbs: ["patch", "delete"],
-    indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore }),
-    account: "Needs",
-    writesToStore: true,
-    submits: true,
-    reconciler: ({ deps, jobs, enqueue }, kind) =>
-      createJobReconciler(deps, videoJobAdapter(kind), jobs, (key) => enqueue(kind.resource, key)),
-  }),
+  speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter),
+  videoJobs: jobRow<VideoJob>(videoJobResource, videoJobAdapter),
   billReports: row<BillReport>({
     resource: billReportResource,
     verbs: [],

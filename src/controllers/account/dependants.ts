@@ -1,17 +1,16 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { JobPhase } from "../../api/v1alpha1/job.ts";
-import type { SpeechJob } from "../../api/v1alpha1/speech-job.ts";
-import type { VideoJob } from "../../api/v1alpha1/video-job.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { type Indexer, keyOf, type Store } from "../../runtime/store.ts";
 import type { Work } from "../../submission/account-line.ts";
 import { workOf } from "../jobs/admission.ts";
+import type { Job } from "../jobs/types.ts";
 import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } from "./registry.ts";
 
 type Kinds = {
   endpoints: { resource: Resource; store: Store<GpuEndpoint> };
-  jobs: readonly { resource: Resource; store: Store<SpeechJob> | Store<VideoJob> }[];
+  jobs: readonly { resource: Resource; store: Store<Job> }[];
 };
 
 /** The objects of an account, by the index `byAccount`. */
@@ -39,7 +38,7 @@ export const byAccount: Indexer<Dependant> = (object) =>
 
 export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegistry, "keyOf">): Dependants {
   /** What an object is bound to, or else means now. */
-  function belongs(object: GpuEndpoint | SpeechJob | VideoJob, key: AccountKey): boolean {
+  function belongs(object: GpuEndpoint | Job, key: AccountKey): boolean {
     const { namespace } = object.metadata;
     const bound = object.status?.account;
     return bound === undefined
