@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { gpuEndpointResource } from "../../src/api/v1alpha1/kinds.ts";
+import { isConflict } from "../../src/kube/errors.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { runProgram } from "../../tools/cluster/run-program.ts";
 import { manifest } from "../support/manifests.ts";
@@ -274,13 +275,20 @@ describe.concurrent("whose endpoint it is, and who has the last word on it", () 
     });
     expect(scale.spec.replicas).toBe(2);
     expect(scale.status.selector).toMatch(/^mooring\.dev\/endpoint=[0-9a-f-]{36}$/);
-    await world.kube.update(gpuEndpointResource, place, { ...scale, spec: { replicas: 0 } });
+    // The operator can write the status between the read and the update. The client then reads again, as a HorizontalPodAutoscaler does.
+    const scaleTo = async (replicas: number): Promise<void> => {
+      const read = await world.kube.get<Scale>(gpuEndpointResource, place);
+      try {
+        await world.kube.update(gpuEndpointResource, place, { ...read, spec: { replicas } });
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        await scaleTo(replicas);
+      }
+    };
+    await scaleTo(0);
     await eventually("none at the remote", async () => (await workers())?.minNum === 0);
     expect(await workers()).toMatchObject({ minNum: 0, maxNum: 2 });
-    const beyond = { ...(await world.kube.get<Scale>(gpuEndpointResource, place)), spec: { replicas: 3 } };
-    await expect(world.kube.update(gpuEndpointResource, place, beyond)).rejects.toThrow(
-      "workers.min must not be above",
-    );
+    await expect(scaleTo(3)).rejects.toThrow("workers.min must not be above");
   });
 
   it("what a deletion leaves behind is counted and named by an event, and not touched", async () => {
