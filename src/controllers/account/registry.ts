@@ -47,7 +47,7 @@ export type Resolved =
 
 /** What accounts exist, which may be used, and who wants to hear when that changes. */
 export type AccountRegistry = {
-  /** The account that an object in `namespace` means (api.md: accountRef). */
+  /** The account that an object in `namespace` means (docs/api.md: accountRef). */
   resolve(ref: AccountRef | undefined, namespace: string): Promise<Resolved>;
   /** The same, without asking whether it may be used; undefined when there is no such account. */
   keyOf(ref: AccountRef | undefined, namespace: string): AccountKey | undefined;
