@@ -46,7 +46,7 @@ const FAILURES: readonly ServiceErrorKind[] = [
   "UnreadableResponse",
 ];
 /** Kinds that say nothing about the service: the call was given up, or could not be made. */
-const SILENT: readonly ServiceErrorKind[] = ["Aborted", "Misconfigured"];
+const SILENT: readonly ServiceErrorKind[] = ["Aborted", "BreakerOpen", "Misconfigured"];
 
 type Circuit = {
   /** Failures in a row, and those of a paid request with an unknown outcome among them. */

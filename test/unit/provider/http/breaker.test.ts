@@ -104,6 +104,22 @@ describe("unknown outcomes", () => {
 });
 
 describe("the breaker", () => {
+  it("stays open when it refuses a call that waited for a connection", () => {
+    const { breaker, fail, refusal } = setUp();
+    breaker.enter("getEndpoint");
+    fail(5);
+    const refused = (() => {
+      try {
+        breaker.recheck("getEndpoint");
+      } catch (cause) {
+        return cause;
+      }
+    })();
+    if (!(refused instanceof ServiceError)) throw new Error("the call was not refused");
+    breaker.ended("getEndpoint", refused);
+    expect(refusal()).toMatchObject({ kind: "BreakerOpen" });
+  });
+
   it.each(["ServerError", "GatewayError", "Unreachable", "Timeout", "ConnectionLost", "UnreadableResponse"] as const)(
     "opens after five %s in a row, and for this operation only",
     (kind) => {
