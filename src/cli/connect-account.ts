@@ -8,7 +8,7 @@ import { createValueReader } from "../controllers/references.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isNotFound } from "../kube/errors.ts";
 import { createLogger } from "../log.ts";
-import { openSession } from "../provider/session.ts";
+import { openPassiveSession } from "../provider/session.ts";
 import type { AccountSession } from "../provider/types.ts";
 
 /** An account as a command uses it, once and with the rights of the user who runs it: any address may be called. */
@@ -72,28 +72,11 @@ async function findAccount(kube: KubeClient, namespace: string, ref: AccountRef 
 
 function sessionOf(spec: Settings, apiKey: string, generation = spec.endpoints.generation): AccountSession {
   const { connection, rate, endpoints } = sessionSettings(spec, () => apiKey, undefined);
-  const never = () => false;
-  const ignore = () => undefined;
-  return openSession({
+  return openPassiveSession({
     connection,
     rate,
-    endpoints: { ...endpoints, generation, wanted: never, detailsWanted: never },
-    money: {
-      billing: () => billingSettings(spec.billing),
-      wanted: never,
-      memberID: () => undefined,
-      billsUrgency: () => "None",
-      budgetsUrgency: () => "None",
-    },
-    observers: {
-      onEndpoint: ignore,
-      onTask: ignore,
-      onMoneyRead: ignore,
-      onMoneyFailed: ignore,
-      onCall: ignore,
-      onObserverError: ignore,
-    },
-    held: () => undefined,
+    endpoints: { ...endpoints, generation },
+    billing: () => billingSettings(spec.billing),
     clock: systemClock,
     random: Math.random,
     log: createLogger({ logLevel: "warn", logFormat: "json" }),

@@ -112,3 +112,35 @@ export function openSession(options: SessionOptions): AccountSession {
     },
   };
 }
+
+/** A session that only sends what its caller asks for. */
+export type PassiveSessionOptions = Omit<SessionOptions, "endpoints" | "money" | "observers" | "held"> & {
+  endpoints: Omit<EndpointSettings, "wanted" | "detailsWanted">;
+  billing: MoneySettings["billing"];
+};
+
+/** Opens a session that is never started: it polls nothing, so nothing observes it. */
+export function openPassiveSession({ endpoints, billing, ...options }: PassiveSessionOptions): AccountSession {
+  const never = () => false;
+  const ignore = () => {};
+  return openSession({
+    ...options,
+    endpoints: { ...endpoints, wanted: never, detailsWanted: never },
+    money: {
+      billing,
+      wanted: never,
+      memberID: () => undefined,
+      billsUrgency: () => "None",
+      budgetsUrgency: () => "None",
+    },
+    observers: {
+      onEndpoint: ignore,
+      onTask: ignore,
+      onMoneyRead: ignore,
+      onMoneyFailed: ignore,
+      onCall: ignore,
+      onObserverError: ignore,
+    },
+    held: () => undefined,
+  });
+}

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import type { AccountHandle } from "../../src/controllers/account/registry.ts";
 import { anyAddress } from "../../src/net/address-guard.ts";
 import type { DeleteOperation } from "../../src/provider/operations.ts";
-import { openSession } from "../../src/provider/session.ts";
+import { openPassiveSession } from "../../src/provider/session.ts";
 import type { AccountSession } from "../../src/provider/types.ts";
 import { NO_ALLOWANCE } from "../../src/submission/allowance.ts";
 import { silentLog } from "./scripted-api-server.ts";
@@ -78,9 +78,7 @@ export function sessionAt(
   baseURL: string,
   { apiKey = "sk-test", generation = "Current", deleteOperation, clock = systemClock }: SessionChange = {},
 ): AccountSession {
-  const never = () => false;
-  const ignore = () => {};
-  const session = openSession({
+  const session = openPassiveSession({
     connection: {
       baseURL,
       apiKey: () => (typeof apiKey === "string" ? apiKey : apiKey()),
@@ -91,23 +89,8 @@ export function sessionAt(
       deleteOperation,
     },
     rate: { requestsPerSecond: 1e6, burst: 1e6 },
-    endpoints: { generation, pageSize: 100, intervalMs: 3_600_000, wanted: never, detailsWanted: never },
-    money: {
-      billing: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: 86_400_000 }),
-      wanted: never,
-      memberID: () => undefined,
-      billsUrgency: () => "None",
-      budgetsUrgency: () => "None",
-    },
-    observers: {
-      onEndpoint: ignore,
-      onTask: ignore,
-      onMoneyRead: ignore,
-      onMoneyFailed: ignore,
-      onCall: ignore,
-      onObserverError: ignore,
-    },
-    held: () => undefined,
+    endpoints: { generation, pageSize: 100, intervalMs: 3_600_000 },
+    billing: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: 86_400_000 }),
     clock,
     random: () => 0.5,
     log: silentLog,
