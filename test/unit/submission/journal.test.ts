@@ -1,52 +1,19 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
+import type { Journal } from "../../../src/submission/journal.ts";
+import { settle, until } from "../../support/fake-clock.ts";
 import {
-  createJournal,
-  type FencedError,
-  type Intent,
-  type Journal,
-  type JournalEntry,
-} from "../../../src/submission/journal.ts";
-import { createFakeClock, type FakeClock, settle, until } from "../../support/fake-clock.ts";
-import { createObjectStore, type ObjectStore } from "../../support/object-store.ts";
-import { type ScriptedApi, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
+  intent,
+  JOURNAL_PATH,
+  type JournalWorld,
+  journalOf,
+  journalWorld,
+  storedEntries,
+} from "../../support/journal.ts";
+import type { ObjectStore } from "../../support/object-store.ts";
 
-const PATH = "/api/v1/namespaces/mooring/configmaps/mooring-journal";
 const forever = new AbortController().signal;
 
-type World = { api: ScriptedApi; store: ObjectStore; clock: FakeClock; fenced: FencedError[] };
-
-async function world(): Promise<World> {
-  const store = createObjectStore();
-  return { store, api: await scriptedApi(store.script), clock: createFakeClock(), fenced: [] };
-}
-
-function journalOf({ api, clock, fenced }: World, identity = "one"): Journal {
-  return createJournal({
-    client: api.client,
-    namespace: "mooring",
-    name: "mooring-journal",
-    identity,
-    clock,
-    random: () => 0.5,
-    log: silentLog,
-    onFenced: (error) => fenced.push(error),
-  });
-}
-
-const intent = (id: string): Intent => ({
-  id,
-  kind: "SpeechJob",
-  key: `team/${id}`,
-  uid: `uid-${id}`,
-  operation: "submitSpeech",
-  attempt: 1,
-  specHash: "0123456789abcdef",
-  time: "2026-03-01T00:00:00Z",
-});
-
-const storedEntries = (store: ObjectStore): JournalEntry[] =>
-  JSON.parse(store.objects.get(PATH)?.data?.["intents"] ?? "[]");
 const storedIDs = (store: ObjectStore) => storedEntries(store).map(({ id }) => id);
 
 /** How a promise ended, looked at without waiting for it. */
@@ -64,14 +31,14 @@ function watched<T>(promise: Promise<T>): { state: "pending" | "kept" | "broken"
   return seen;
 }
 
-async function committed(w: World, journal: Journal, ...ids: string[]): Promise<void> {
+async function committed(w: JournalWorld, journal: Journal, ...ids: string[]): Promise<void> {
   const all = watched(Promise.all(ids.map((id) => journal.commit(intent(id), forever))));
   await until(() => all.state !== "pending", w);
   if (all.state === "broken") throw all.error;
 }
 
 /** Holds every PUT back until `open` is called. */
-function gate({ api, store }: World): { arrived: () => number; open: () => void } {
+function gate({ api, store }: JournalWorld): { arrived: () => number; open: () => void } {
   let release = () => {};
   const opened = new Promise<void>((resolve) => {
     release = resolve;
@@ -89,7 +56,7 @@ function gate({ api, store }: World): { arrived: () => number; open: () => void 
 
 describe("group commit", () => {
   it("writes 500 commits of one moment with one write", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
     const before = w.store.writes.length;
@@ -99,7 +66,7 @@ describe("group commit", () => {
   });
 
   it("resolves a commit only when it is stored, and takes all that arrived meanwhile with the next write", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
     const writes = gate(w);
@@ -115,7 +82,7 @@ describe("group commit", () => {
   });
 
   it("lets settled entries leave with the next commit", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
     await committed(w, journal, "a", "b");
@@ -129,7 +96,7 @@ describe("group commit", () => {
   });
 
   it("writes a settled entry away by itself after 2 s without a commit", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
     await committed(w, journal, "a");
@@ -142,7 +109,7 @@ describe("group commit", () => {
   });
 
   it("leaves no listener on the signal of a commit, however the commit ends", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
     const { signal } = new AbortController();
@@ -154,7 +121,7 @@ describe("group commit", () => {
   });
 
   it("refuses what does not fit into a ConfigMap, says what to do, and goes on with the next", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
     const huge = watched(journal.commit({ ...intent("huge"), key: "x".repeat(950_000) }, forever));
@@ -167,19 +134,19 @@ describe("group commit", () => {
 
 describe("a commit that cannot be written at once", () => {
   it("is written again after a person changed the ConfigMap: same epoch, same holder", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
-    const object = w.store.objects.get(PATH);
+    const object = w.store.objects.get(JOURNAL_PATH);
     if (object === undefined) throw new Error("no journal");
-    w.store.put(PATH, { ...object, metadata: { ...object.metadata, annotations: { note: "looked at" } } });
+    w.store.put(JOURNAL_PATH, { ...object, metadata: { ...object.metadata, annotations: { note: "looked at" } } });
     await committed(w, journal, "a");
     expect(storedIDs(w.store)).toEqual(["a"]);
     expect(w.fenced).toEqual([]);
   });
 
   it("stands although the answer to the write was lost", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
     let lost = 0;
@@ -193,7 +160,7 @@ describe("a commit that cannot be written at once", () => {
   });
 
   it("waits out an API server that fails", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
     let failures = 0;
@@ -207,7 +174,7 @@ describe("a commit that cannot be written at once", () => {
   });
 
   it("is given up when its caller gives up, and is not an intent any more", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
     const writes = gate(w);
@@ -226,7 +193,7 @@ describe("a commit that cannot be written at once", () => {
   });
 
   it("is not even begun for a caller that has given up", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
     await expect(journal.commit(intent("a"), AbortSignal.abort(new Error("too late")))).rejects.toThrow("too late");
@@ -236,7 +203,7 @@ describe("a commit that cannot be written at once", () => {
 
 describe("close", () => {
   it("writes outcomes and settled entries that still wait, before the process ends", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
     await committed(w, journal, "a", "b");
@@ -247,7 +214,7 @@ describe("close", () => {
   });
 
   it("ends with its signal while the API server is away", async () => {
-    const w = await world();
+    const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
     await committed(w, journal, "a");
@@ -265,7 +232,7 @@ describe("close", () => {
   });
 
   it("writes nothing for a journal that was never opened", async () => {
-    const w = await world();
+    const w = await journalWorld();
     await journalOf(w).close(forever);
     expect(w.api.requests).toEqual([]);
   });

@@ -3,10 +3,10 @@ import { systemClock } from "../../../src/clock.ts";
 import { type Delivery, ServiceError } from "../../../src/provider/errors.ts";
 import { createJournal, type JournalEntry } from "../../../src/submission/journal.ts";
 import { type SubmitOnceRequest, submitOnce } from "../../../src/submission/submit-once.ts";
+import { storedEntries } from "../../support/journal.ts";
 import { createObjectStore } from "../../support/object-store.ts";
 import { scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
 
-const PATH = "/api/v1/namespaces/mooring/configmaps/mooring-journal";
 const forever = new AbortController().signal;
 const NO_ENTRY: JournalEntry[] = [];
 const UNKNOWN = [expect.not.objectContaining({ outcome: expect.anything() })];
@@ -39,7 +39,6 @@ async function run(trouble: Trouble = {}) {
   await journal.open(forever);
   if (trouble.fenced === true) await journalOf("two").open(forever);
 
-  const stored = (): JournalEntry[] => JSON.parse(objects.objects.get(PATH)?.data?.["intents"] ?? "[]");
   const throwsAfter = (calls: number | undefined, message: string) => () => {
     if (calls !== undefined && calls-- <= 0) throw new Error(message);
   };
@@ -55,7 +54,7 @@ async function run(trouble: Trouble = {}) {
       now += trouble.commitMs ?? 0;
       if (trouble.abortedAfterCommit === true) ending.abort(new Error("stopping"));
       beforeSend();
-      requests.push(stored());
+      requests.push(storedEntries(objects));
       if (trouble.response !== undefined) throw trouble.response;
       return { id: "ep-1" };
     },

@@ -8,6 +8,7 @@ import type { Kind, Shared } from "../../../../src/controllers/shared.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createJournal, type JournalEntry } from "../../../../src/submission/journal.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
+import { storedEntries } from "../../../support/journal.ts";
 import { createObjectStore, type ObjectStore } from "../../../support/object-store.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import {
@@ -18,9 +19,7 @@ import {
 } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
 
-const PATH = "/api/v1/namespaces/mooring/configmaps/mooring-journal";
 const forever = new AbortController().signal;
-const stored = (store: ObjectStore): JournalEntry[] => JSON.parse(store.objects.get(PATH)?.data?.["intents"] ?? "[]");
 
 async function world(answer: (request: ServiceRequest, store: ObjectStore) => ServiceAnswer) {
   const store = createObjectStore();
@@ -68,7 +67,7 @@ describe("a paid request", () => {
   it("leaves only after its intent is in etcd", async () => {
     let before: JournalEntry[] = [];
     const w = await world((_request, store) => {
-      before = stored(store);
+      before = storedEntries(store);
       return { body: { task_id: "task-1" } };
     });
     const submitted = await w.send();
