@@ -8,6 +8,7 @@ import {
   shownPeriod,
   shownSums,
   shownTables,
+  shownTotals,
   tallied,
 } from "../controllers/bill-report/file.ts";
 import { type ReportPeriod, reportPeriod } from "../controllers/bill-report/period.ts";
@@ -86,12 +87,7 @@ async function run(flags: Flags): Promise<void> {
         for await (const _ of bills);
         await write(tables(session.baseURL, shown, tally, flags.rows));
       } else {
-        const summary = () => ({
-          period: shown,
-          totals: shownSums(tally.totals()),
-          unreadable: tally.unreadable(),
-          ...shownTables(tally),
-        });
+        const summary = () => ({ period: shown, ...shownTotals(tally) });
         for await (const part of fileOf(flags.output === "csv" ? "CSV" : "JSON", bills, summary)) await write(part);
       }
       warnOfUnreadable(tally);

@@ -15,7 +15,7 @@ import { announceStall, requeueOf } from "../report.ts";
 import { type Kind, patchStatus, type Shared } from "../shared.ts";
 import { verdictOf } from "../verdict.ts";
 import { exportToConfigMap, exportToStore } from "./export.ts";
-import { fileOf, shownPeriod, shownSums, shownTables, tallied } from "./file.ts";
+import { fileOf, shownPeriod, shownTotals, tallied } from "./file.ts";
 import { reportPeriod } from "./period.ts";
 import { type Exported, type Outcome, problemOf, statusOf } from "./status.ts";
 
@@ -143,12 +143,7 @@ export function createBillReportReconciler(
       }),
       tally,
     );
-    const summary = () => ({
-      period: shownPeriod(range),
-      totals: shownSums(tally.totals()),
-      unreadable: tally.unreadable(),
-      ...shownTables(tally),
-    });
+    const summary = () => ({ period: shownPeriod(range), ...shownTotals(tally) });
     let exported: Exported = { kind: "NotWanted" };
     if (exportTo !== undefined) {
       const { configMap } = exportTo;

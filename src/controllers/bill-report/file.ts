@@ -30,6 +30,11 @@ export function shownTables(tally: Tally) {
   };
 }
 
+/** What a report says besides its period. */
+export function shownTotals(tally: Tally) {
+  return { totals: shownSums(tally.totals()), unreadable: tally.unreadable(), ...shownTables(tally) };
+}
+
 export function shownPeriod({ startTime, endTime }: Range): { startTime: string; endTime: string } {
   return { startTime: rfc3339(startTime * 1000), endTime: rfc3339(endTime * 1000) };
 }
