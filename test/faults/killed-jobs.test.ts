@@ -14,6 +14,7 @@ import {
   eventually,
   type World,
 } from "../support/world.ts";
+import { PAID, paidCalls } from "./paid-calls.ts";
 
 closeWorldsAfterAll();
 
@@ -24,7 +25,6 @@ const SEED = Number(process.env.MOORING_KILL_SEED ?? 1);
 /** An operator lives this long, from when its controllers have started. */
 const [SHORTEST_MS, LONGEST_MS] = [50, 2_500];
 
-const PAID = ["submitSpeech", "synthesizeSpeech", "streamSpeech", "submitImageToVideo", "submitVideoToVideo"];
 const FAULTS = [
   ...PAID.flatMap((operation) => [
     { operation, kind: "resetAfter", probability: 0.05 },
@@ -59,17 +59,6 @@ async function intents(world: World): Promise<number> {
     data?: { intents: string };
   };
   return JSON.parse(data?.intents ?? "[]").length;
-}
-
-/** Paid calls of each job, by the text that is its name. */
-async function paidCalls(world: World): Promise<Map<string, AuditEntry[]>> {
-  const calls = new Map<string, AuditEntry[]>();
-  for (const entry of await world.audit()) {
-    if (!PAID.includes(entry.operation)) continue;
-    const [name = ""] = /job-\d+-end/.exec(JSON.stringify(entry.body)) ?? [];
-    calls.set(name, [...(calls.get(name) ?? []), entry]);
-  }
-  return calls;
 }
 
 it(`${JOBS} jobs while the operator is killed ${KILLS} times: paid once an attempt, none lost and reported well`, {

@@ -6,7 +6,6 @@ import type { FaultInput } from "../../src/simulator/faults.ts";
 import { manifest, type Variant } from "../support/manifests.ts";
 import {
   type AnyObject,
-  type AuditEntry,
   closeWorldsAfterAll,
   condition,
   disposableWorld,
@@ -14,11 +13,11 @@ import {
   type World,
   waitForCondition,
 } from "../support/world.ts";
+import { PAID, paidCalls } from "./paid-calls.ts";
 
 closeWorldsAfterAll();
 
 const JOBS = 50;
-const PAID = ["submitSpeech", "synthesizeSpeech", "streamSpeech", "submitImageToVideo", "submitVideoToVideo"];
 /** Statuses in the service's own format, after the effect; together they hit 40 % of the calls. */
 const STATUSES = [500, 503, 408, 499];
 const EACH = 1 - 0.6 ** (1 / STATUSES.length);
@@ -30,16 +29,6 @@ const VARIANTS: readonly [Variant, (text: string) => Record<string, unknown>][] 
   ["image", (text) => ({ imageToVideo: { prompt: text } })],
   ["reference", (text) => ({ videoToVideo: { input: { prompt: text } } })],
 ];
-
-async function paidCalls(world: World): Promise<Map<string, AuditEntry[]>> {
-  const calls = new Map<string, AuditEntry[]>();
-  for (const entry of await world.audit()) {
-    if (!PAID.includes(entry.operation)) continue;
-    const [name = ""] = /job-\d+-end/.exec(JSON.stringify(entry.body)) ?? [];
-    calls.set(name, [...(calls.get(name) ?? []), entry]);
-  }
-  return calls;
-}
 
 const jobsOf = async (world: World): Promise<AnyObject[]> => [
   ...(await world.list("SpeechJob")),
