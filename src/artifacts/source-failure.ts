@@ -50,7 +50,7 @@ export function words(error: unknown): string {
 
 function partWords(part: unknown): string {
   if (!(part instanceof Error)) return String(part);
-  // A failed connection names the address. Whoever reads this may not know what a name resolves to.
+  // The error of a failed connection contains the address. The message must not show which address a name resolves to.
   if ("address" in part && "syscall" in part) return `${String(part.syscall)} ${codeOf(part)}`;
   return part.message || codeOf(part) || part.name;
 }

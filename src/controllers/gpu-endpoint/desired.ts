@@ -73,7 +73,7 @@ export function requestHash({ env, ...sent }: DesiredEndpoint): string {
   return hashOf({ ...sent, env: variables(env) });
 }
 
-/** The variables as they are sent: without the origin of their values. */
+/** The variables of the request, without the origin of their values. */
 function variables(env: readonly ResolvedEnv[]) {
   return env.map(({ name, value }) => ({ name, value }));
 }

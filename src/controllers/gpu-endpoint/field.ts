@@ -20,7 +20,7 @@ export type EndpointField = {
   path: FieldPath;
   /** Whether a spec may leave it out. */
   optional: boolean;
-  /** Whether `spec.suspend` sets it to 0, whoever owns it otherwise. */
+  /** Whether `spec.suspend` sets it to 0, even when `ignoreDrift` names it. */
   zeroWhenSuspended: boolean;
   /** Whether the update operation sends it; a create sends every field. */
   updatable: boolean;
