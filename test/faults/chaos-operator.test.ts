@@ -77,7 +77,10 @@ it(`${OBJECTS} endpoints through chaos: each ends as its spec says, and none is 
       return last.length === 0;
     },
     300_000,
-  ).catch(() => expect(last).toEqual([]));
+  ).catch(async () => {
+    const traces = await Promise.all(last.map((wrong) => traceOf(world, operator.log(), wrong)));
+    expect(last, `${traces.join("\n")}\noperator running: ${running}`).toEqual([]);
+  });
   expect(running).toBe(true);
   const created = (await world.audit("createEndpoint")).filter(({ effect }) => effect === "EndpointCreated");
   const names = created.map(({ body }) => String((body?.endpoint as { appName?: string })?.appName ?? body?.appName));
@@ -89,6 +92,18 @@ it(`${OBJECTS} endpoints through chaos: each ends as its spec says, and none is 
       `${requests} requests, faults ${JSON.stringify(faults)}; MiB ${memory.map(Math.round).join(" ")}`,
   );
 });
+
+/** What the operator logged and sent of the first object or endpoint that a finding names. */
+async function traceOf(world: World, log: string, wrong: string): Promise<string> {
+  const name = /chaos-\d+/.exec(wrong)?.[0] ?? wrong;
+  const concerns = (line: string) => new RegExp(`${name}\\b`).test(line);
+  const calls = (await world.audit()).map((entry) => JSON.stringify(entry));
+  const id = /^endpoint (\S+)/.exec(wrong)?.[1];
+  const sent = calls.filter((line) => concerns(line) || (id !== undefined && line.includes(id)));
+  return [wrong, ...log.split("\n").filter(concerns), ...sent.filter((line) => !line.includes('"listEndpoints"'))].join(
+    "\n",
+  );
+}
 
 async function residentMiB(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");

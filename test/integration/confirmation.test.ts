@@ -99,6 +99,25 @@ describe.concurrent("a deletion ends when the service shows that it took effect"
     },
   );
 
+  it("an endpoint that neither the status nor the journal knows is scaled to zero", TIMEOUT, async () => {
+    const world = await disposableWorld("unknown");
+    await world.control("POST", "/__faults", {
+      kind: "latency",
+      operation: "createEndpoint",
+      latencyMs: 60_000,
+      after: true,
+    });
+    const operator = await world.startOperator();
+    await world.apply(manifest("endpoint", {}, "unknown"));
+    await eventually("the create took effect", async () => (await remotes(world)).length === 1);
+    await operator.kill();
+    await world.remove("ConfigMap", "mooring-journal");
+    await world.remove("GpuEndpoint", "unknown");
+    await world.startOperator();
+    await eventually("it is gone", () => isGone(world, "unknown"));
+    expect(await scales(world)).toEqual(["0/0"]);
+  });
+
   it("the account's last endpoint is deleted at the service, and its object goes", TIMEOUT, async () => {
     const world = await memberWorld("last");
     await world.startOperator();

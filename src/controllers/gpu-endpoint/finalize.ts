@@ -68,7 +68,8 @@ export function createEndpointFinalizer(
 
     if (!needsFinalizer(endpoint)) return release();
     const known = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
-    if (known === undefined && entry === undefined) return release(); // nothing was ever submitted
+    const unknown = known === undefined && entry === undefined;
+    if (unknown && !hasGeneratedAppName(endpoint)) return release(); // nothing would prove whose endpoint it is
     if (known !== undefined && claims.belongsToAnother(endpoint, known)) return release(); // the other object cleans it up
     const policy = deletionPolicyOf(endpoint);
     if (typeof policy === "object") {
@@ -78,7 +79,9 @@ export function createEndpointFinalizer(
     const { status, spec, metadata } = endpoint;
     const resolved = shared.accounts.resolveCleanup(status?.account, spec.accountRef, metadata.namespace);
     if (resolved.kind === "Checking") return undefined;
-    if (resolved.kind === "Held") return obstructed(heldBy(resolved));
+    if (resolved.kind === "Held") {
+      return unknown && resolved.reason !== "Unreachable" ? release() : obstructed(heldBy(resolved));
+    }
     const { account } = resolved;
     if (status?.account !== undefined && status.account.baseURL !== account.baseURL) {
       const message = `bound to ${status.account.baseURL}, but the account now has base URL ${account.baseURL}: restore the account's baseURL`;
@@ -107,7 +110,15 @@ export function createEndpointFinalizer(
   };
 }
 
-/** The endpoint of a create whose response was lost; "None" when the create never took effect. */
+/** The name has a hash of the object's UID, so an endpoint with it belongs to this object. */
+function hasGeneratedAppName({ spec }: GpuEndpoint): boolean {
+  return spec.appName === undefined && spec.adoption === undefined;
+}
+
+/**
+ * The endpoint of a create whose response was lost; "None" when the create never took effect. An object without an entry is
+ * searched for as well: the finalizer is set before the create is sent, and the journal can be lost.
+ */
 async function lostCreate(
   shared: Shared,
   account: AccountHandle,
@@ -116,6 +127,7 @@ async function lostCreate(
 ): Promise<string> {
   const now = shared.clock.now();
   const appName = appNameOf(endpoint, shared.clusterUID);
+  if (entry === undefined) return (await account.endpoints.find(appName, context.signal))?.id ?? "None";
   const binding = await observeBinding({
     endpoint,
     account,
