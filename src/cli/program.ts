@@ -5,10 +5,12 @@ import { registerBillsCommand } from "./bills.ts";
 import { registerCleanupCommand } from "./cleanup.ts";
 import { registerCrdsCommand } from "./crds.ts";
 import { registerDoctorCommand } from "./doctor.ts";
+import { registerExplainCommand } from "./explain.ts";
 import { registerImportCommand } from "./import.ts";
 import { registerOperatorCommand } from "./operator.ts";
 import { registerOrphansCommand } from "./orphans.ts";
 import { registerSimulatorCommand } from "./simulator.ts";
+import { registerStatusCommand } from "./status.ts";
 import { registerValidateCommand } from "./validate.ts";
 
 export async function run(argv: readonly string[]): Promise<void> {
@@ -21,6 +23,8 @@ export async function run(argv: readonly string[]): Promise<void> {
   registerApplyCommand(program);
   registerCleanupCommand(program);
   registerSimulatorCommand(program);
+  registerStatusCommand(program);
+  registerExplainCommand(program);
   registerImportCommand(program);
   registerOrphansCommand(program);
   registerValidateCommand(program);

@@ -1,0 +1,154 @@
+import { type Command, Option } from "commander";
+import { systemClock } from "../clock.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeObject } from "../kube/types.ts";
+import { eventResource } from "../runtime/recorder.ts";
+import { addClusterOptions, type ClusterFlags, lazyCluster } from "./account-source.ts";
+import { oneLine } from "./import/yaml.ts";
+import { namedObject } from "./kind-argument.ts";
+import { type AnyObject, commandsIn, type ObjectState, objectState } from "./object-state.ts";
+import { age, tableOf } from "./table.ts";
+
+const FORMATS = ["text", "json"] as const;
+type Flags = ClusterFlags & { output: (typeof FORMATS)[number] };
+
+/** An event of events.k8s.io/v1. `series`: it was repeated. */
+export type KubeEvent = KubeObject & {
+  type: string;
+  reason: string;
+  note: string;
+  eventTime: string;
+  series?: { count: number; lastObservedTime: string };
+};
+
+/** Width of the text, in characters. */
+const WIDTH = 100;
+const HELP = `
+Shows what the object waits for, the commands that its messages offer, where an endpoint differs from its spec, and its
+history: conditions, the last request and events. Events expire, after one hour by default.
+
+Examples:
+  mooring explain speechjob/greeting -n team-a
+  mooring explain gpuendpoint/echo -o json
+
+Exit codes: 0 the object was found; 1 the command failed, the last line says why.`;
+
+/** `mooring explain`: what one object waits for, why, and what a user can do. */
+export function registerExplainCommand(program: Command): void {
+  const command = program
+    .command("explain")
+    .description("explain one object: what it waits for, what you can do, and its history")
+    .argument("<kind/name>", "the object, such as speechjob/greeting");
+  addClusterOptions(command)
+    .addOption(new Option("-o, --output <format>", "text or json").choices(FORMATS).default("text"))
+    .addHelpText("after", HELP)
+    .action(async (argument: string, flags: Flags) => run(argument, flags));
+}
+
+async function run(argument: string, flags: Flags): Promise<void> {
+  const { resource, name } = namedObject(argument);
+  const cluster = lazyCluster(flags, process.env);
+  try {
+    const { kube, namespace } = await cluster.open();
+    const place = { name, ...(resource.namespaced ? { namespace } : {}) };
+    const object = await kube.get<AnyObject>(resource, place);
+    const explanation = explain(resource, object, await eventsOf(kube, object));
+    const shown =
+      flags.output === "json" ? `${JSON.stringify(explanation, null, 4)}\n` : text(explanation, systemClock.now());
+    process.stdout.write(shown);
+  } finally {
+    await cluster.close();
+  }
+}
+
+/** Events of a cluster-scoped object are in namespace default. */
+async function eventsOf(kube: KubeClient, { metadata }: KubeObject): Promise<KubeEvent[]> {
+  const place = { namespace: metadata.namespace ?? "default" };
+  const query = { fieldSelector: `regarding.uid=${metadata.uid}` };
+  return (await kube.list<KubeEvent>(eventResource, place, { query })).items;
+}
+
+export type Explanation = ObjectState & {
+  object: string;
+  /** Commands that the messages offer, as they can be pasted. */
+  commands: string[];
+  /** Fields in which the remote endpoint differs from the spec. */
+  drift: { field: string; desired?: string; observed?: string }[];
+  /** Oldest first. */
+  history: Moment[];
+};
+
+export type Moment = {
+  /** RFC 3339. */
+  time: string;
+  what: string;
+  text: string;
+};
+
+export function explain(resource: Resource, object: AnyObject, events: readonly KubeEvent[]): Explanation {
+  const { namespace, name } = object.metadata;
+  const { conditions = [], drift = [] } = object.status ?? {};
+  const state = objectState(object);
+  const messages = [state.message, ...conditions.map(({ message }) => message)];
+  return {
+    object: `${resource.kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`,
+    ...state,
+    commands: [...new Set(messages.flatMap(commandsIn))],
+    drift: [...drift],
+    history: historyOf(object, events),
+  };
+}
+
+function historyOf({ metadata, status }: AnyObject, events: readonly KubeEvent[]): Moment[] {
+  const moments: Moment[] = [{ time: metadata.creationTimestamp, what: "Object", text: "created" }];
+  const { submission, conditions = [] } = status ?? {};
+  if (submission !== undefined) {
+    const { attempt, state, time } = submission;
+    moments.push({ time, what: "Request", text: `attempt ${attempt}: ${state}` });
+  }
+  for (const { type, status: value, reason, lastTransitionTime } of conditions) {
+    moments.push({ time: lastTransitionTime, what: "Condition", text: `${type}=${value} (${reason})` });
+  }
+  for (const { type, reason, note, eventTime, series } of events) {
+    const times = series === undefined ? "" : ` (${series.count} times)`;
+    const text = `${type === "Warning" ? "Warning " : ""}${reason}${times}: ${note}`;
+    moments.push({ time: series?.lastObservedTime ?? eventTime, what: "Event", text });
+  }
+  if (metadata.deletionTimestamp !== undefined) {
+    moments.push({ time: metadata.deletionTimestamp, what: "Object", text: "deletion requested" });
+  }
+  // The condition of a new object has the epoch as its time.
+  return moments.filter(({ time }) => Date.parse(time) > 0).sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
+}
+
+function text(explanation: Explanation, now: number): string {
+  const { object, state, reason, message, since, commands, drift, history } = explanation;
+  const ago = (time: string) => age(now - Date.parse(time));
+  const sections = [
+    `${object}: ${state} (${reason}), for ${ago(since)}\n${wrapped(message)}`,
+    commands.length === 0 ? "" : `What you can do\n${commands.map((command) => `  ${command}\n`).join("")}`,
+    drift.length === 0
+      ? ""
+      : `Spec and remote endpoint\n${tableOf(
+          ["FIELD", "SPEC", "REMOTE"],
+          drift.map(({ field, desired = "-", observed = "-" }) => [field, oneLine(desired), oneLine(observed)]),
+        )}`,
+    `History\n${tableOf(
+      ["AGE", "WHAT", ""],
+      history.map(({ time, what, text: line }) => [ago(time), what, oneLine(line)]),
+    )}`,
+  ];
+  return sections.filter((section) => section !== "").join("\n");
+}
+
+/** Lines of at most `WIDTH` characters, indented. A longer word has a line of its own. */
+function wrapped(message: string): string {
+  const lines: string[] = [];
+  for (const word of oneLine(message).split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < WIDTH) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(`  ${word}`);
+  }
+  return lines.map((line) => `${line}\n`).join("");
+}

@@ -1,0 +1,57 @@
+import { getCondition, isTrue } from "../api/v1alpha1/conditions.ts";
+import { ANNOTATIONS } from "../api/v1alpha1/meta.ts";
+import type { Condition, KubeObject, StoredMeta } from "../kube/types.ts";
+
+/** An object of any of our kinds, with the parts of the status that all of them share and those of jobs and endpoints. */
+export type AnyObject = KubeObject<unknown, AnyStatus> & { metadata: StoredMeta };
+export type AnyStatus = {
+  conditions?: Condition[];
+  observedGeneration?: number;
+  /** Jobs. */
+  phase?: string;
+  /** Jobs and endpoints: the last paid request or create. */
+  submission?: { attempt: number; state: string; time: string };
+  /** Endpoints. */
+  drift?: { field: string; desired?: string; observed?: string }[];
+};
+
+export type ObjectState = {
+  /** A job's phase, or Deleting, Paused, Stalled, Reconciling, Ready, NotReady. */
+  state: string;
+  reason: string;
+  message: string;
+  /** RFC 3339: when the condition that is shown last changed its status. */
+  since: string;
+  /** Nothing continues before a user acts. A job that failed is over and needs nobody. */
+  needsUser: boolean;
+};
+
+/** What an object does and what it waits for, in one line. */
+export function objectState({ metadata, status }: AnyObject): ObjectState {
+  const conditions = status?.conditions;
+  const shown =
+    getCondition(conditions, "Stalled") ?? getCondition(conditions, "Reconciling") ?? getCondition(conditions, "Ready");
+  const stalled = isTrue(conditions, "Stalled");
+  return {
+    state: stateOf(metadata, status, stalled),
+    reason: shown?.reason ?? "Pending",
+    message: shown?.message ?? "Waiting for controller",
+    since: shown?.lastTransitionTime ?? metadata.creationTimestamp,
+    needsUser: stalled && status?.phase !== "Failed",
+  };
+}
+
+function stateOf(metadata: StoredMeta, status: AnyStatus | undefined, stalled: boolean): string {
+  if (metadata.deletionTimestamp !== undefined) return "Deleting";
+  if (metadata.annotations?.[ANNOTATIONS.paused] === "true") return "Paused";
+  if (status?.phase !== undefined) return status.phase;
+  if (stalled) return "Stalled";
+  const outdated = (status?.observedGeneration ?? 0) < metadata.generation;
+  if (outdated || isTrue(status?.conditions, "Reconciling")) return "Reconciling";
+  return isTrue(status?.conditions, "Ready") ? "Ready" : "NotReady";
+}
+
+/** The kubectl commands that a message offers, each as it can be pasted. */
+export function commandsIn(message: string): string[] {
+  return [...message.matchAll(/kubectl [^\n]+?(?=[.;,](?: |$)|$)/gm)].map(([command]) => command.trim());
+}
