@@ -17,6 +17,9 @@ type Recipe = {
 const MODULE = ["go.mod", "go.sum"];
 /** Programs that tests use besides the control plane. */
 const RECIPES = {
+  "bench-driver": { package: "bench/driver", files: [...MODULE, "main.go"], pinned: true },
+  "bench-peer": { package: "bench/peer-controller-runtime", files: [...MODULE, "main.go"], pinned: true },
+  "bench-remote": { package: "bench/mock", files: ["go.mod", "main.go"], pinned: true },
   glua: { package: "github.com/yuin/gopher-lua/cmd/glua", files: MODULE, pinned: false },
   helm: { package: "helm.sh/helm/v4/cmd/helm", files: MODULE, pinned: false },
   kstatus: { package: "mooring/tools/kstatus", files: [...MODULE, "main.go"], pinned: true },
@@ -25,7 +28,10 @@ const RECIPES = {
 } as const satisfies Record<string, Recipe>;
 
 export type Tool = keyof typeof RECIPES;
+/** What the tests use. */
 export const ALL_TOOLS: readonly Tool[] = ["glua", "helm", "kstatus", "promtool", "versitygw"];
+/** What `npm run bench` uses: the measuring program, a minimal remote service, and the same controller in Go. */
+export const BENCH_TOOLS: readonly Tool[] = ["bench-driver", "bench-remote", "bench-peer"];
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -1,0 +1,256 @@
+// Drives an operator benchmark: create objects, wait until all are done, measure the operator's CPU and memory,
+// and measure the API server's own limit for status writes.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+)
+
+func die(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+type usage struct {
+	cpu  float64
+	rss  int64
+	peak int64
+}
+
+// sums user+system seconds and resident memory over a process group
+func groupUsage(pgid int) (u usage) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, d := range dirs {
+		b, err := os.ReadFile(d)
+		if err != nil {
+			continue
+		}
+		s := string(b)
+		f := strings.Fields(s[strings.LastIndex(s, ")")+2:])
+		if g, _ := strconv.Atoi(f[2]); g != pgid {
+			continue
+		}
+		ut, _ := strconv.ParseFloat(f[11], 64)
+		st, _ := strconv.ParseFloat(f[12], 64)
+		u.cpu += (ut + st) / 100
+		r, _ := strconv.ParseInt(f[21], 10, 64)
+		u.rss += r * 4096
+	}
+	return
+}
+
+func done(o *unstructured.Unstructured) bool {
+	cs, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range cs {
+		if m, ok := c.(map[string]any); ok && m["status"] == "True" && (m["type"] == "Ready" || m["type"] == "Complete" || m["type"] == "Succeeded") {
+			return true
+		}
+	}
+	return false
+}
+
+func main() {
+	kc := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "")
+	n := flag.Int("n", 1000, "objects")
+	c := flag.Int("c", 32, "create concurrency")
+	tmpl := flag.String("template", "template-peer.yaml", "")
+	ns := flag.String("ns", "bench", "")
+	resource := flag.String("resource", "", "group/version/plural (default from the template: kind lowercased + s)")
+	mode := flag.String("mode", "drain", "drain | raw | delete")
+	idle := flag.Duration("idle", 0, "after draining, keep the operator running and report its CPU over this time")
+	timeout := flag.Duration("timeout", 300*time.Second, "")
+	label := flag.String("label", "", "")
+	logPath := flag.String("log", os.DevNull, "file for the output of the operator")
+	flag.Parse()
+	cfg, err := clientcmd.BuildConfigFromFlags("", *kc)
+	die(err)
+	cfg.QPS, cfg.Burst = 1e6, 1e6
+	dc, err := dynamic.NewForConfig(cfg)
+	die(err)
+	raw, err := os.ReadFile(*tmpl)
+	die(err)
+	mk := func(i int) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{}
+		die(yaml.Unmarshal([]byte(strings.ReplaceAll(string(raw), "NAME", fmt.Sprintf("b-%06d", i))), &o.Object))
+		return o
+	}
+	first := mk(0)
+	gv, _ := schema.ParseGroupVersion(first.GetAPIVersion())
+	gvr := gv.WithResource(strings.ToLower(first.GetKind()) + "s")
+	if *resource != "" {
+		p := strings.Split(*resource, "/")
+		gvr = schema.GroupVersionResource{Group: p[0], Version: p[1], Resource: p[2]}
+	}
+	_ = meta.Accessor
+	ri := dc.Resource(gvr).Namespace(*ns)
+	ctx, cancel := context.WithTimeout(context.Background(), *timeout+60*time.Second)
+	defer cancel()
+	parallel := func(f func(i int)) time.Duration {
+		t := time.Now()
+		ch := make(chan int)
+		var wg sync.WaitGroup
+		for w := 0; w < *c; w++ {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				for i := range ch {
+					f(i)
+				}
+			}()
+		}
+		for i := 0; i < *n; i++ {
+			ch <- i
+		}
+		close(ch)
+		wg.Wait()
+		return time.Since(t)
+	}
+	switch *mode {
+	case "delete":
+		l, err := ri.List(ctx, metav1.ListOptions{})
+		die(err)
+		*n = len(l.Items)
+		parallel(func(i int) {
+			if len(l.Items[i].GetFinalizers()) > 0 {
+				_, err := ri.Patch(ctx, l.Items[i].GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+				die(err)
+			}
+		})
+		die(ri.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+		return
+	case "raw":
+		objs := make([]*unstructured.Unstructured, *n)
+		parallel(func(i int) {
+			o, err := ri.Create(ctx, mk(i), metav1.CreateOptions{})
+			die(err)
+			objs[i] = o
+		})
+		d := parallel(func(i int) {
+			o := objs[i]
+			_ = unstructured.SetNestedField(o.Object, map[string]any{"endpointId": "x", "url": "https://x", "observedGeneration": int64(1), "conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Raw", "message": "", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)}}}, "status")
+			_, err := ri.UpdateStatus(ctx, o, metav1.UpdateOptions{})
+			die(err)
+		})
+		fmt.Printf("raw status writes: %d in %.2fs = %.0f/s (c=%d)\n", *n, d.Seconds(), float64(*n)/d.Seconds(), *c)
+		return
+	}
+	ct := parallel(func(i int) { _, err := ri.Create(ctx, mk(i), metav1.CreateOptions{}); die(err) })
+	// watch from the current list
+	l, err := ri.List(ctx, metav1.ListOptions{Limit: 1})
+	die(err)
+	w, err := ri.Watch(ctx, metav1.ListOptions{ResourceVersion: l.GetResourceVersion()})
+	die(err)
+	args := flag.Args()
+	cmd := exec.Command(args[0], args[1:]...)
+	lf, _ := os.Create(*logPath)
+	cmd.Stdout, cmd.Stderr = lf, lf
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	start := time.Now()
+	die(cmd.Start())
+	exited := make(chan struct{})
+	go func() { cmd.Wait(); close(exited) }()
+	var peak int64
+	stop := make(chan struct{})
+	var cpuLast float64
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(50 * time.Millisecond):
+				u := groupUsage(cmd.Process.Pid)
+				if u.rss > peak {
+					peak = u.rss
+				}
+				if u.cpu > 0 {
+					cpuLast = u.cpu
+				}
+			}
+		}
+	}()
+	fin := map[string]time.Duration{}
+	to := time.After(*timeout)
+	var firstDone time.Duration
+	writes := 0
+loop:
+	for len(fin) < *n {
+		select {
+		case ev, ok := <-w.ResultChan():
+			if !ok {
+				l, _ := ri.List(ctx, metav1.ListOptions{})
+				for i := range l.Items {
+					if done(&l.Items[i]) {
+						if _, k := fin[l.Items[i].GetName()]; !k {
+							fin[l.Items[i].GetName()] = time.Since(start)
+						}
+					}
+				}
+				w, err = ri.Watch(ctx, metav1.ListOptions{ResourceVersion: l.GetResourceVersion()})
+				die(err)
+				continue
+			}
+			o, k := ev.Object.(*unstructured.Unstructured)
+			if !k {
+				continue
+			}
+			writes++
+			if done(o) {
+				if _, k := fin[o.GetName()]; !k {
+					fin[o.GetName()] = time.Since(start)
+					if firstDone == 0 {
+						firstDone = time.Since(start)
+					}
+				}
+			}
+		case <-exited:
+			fmt.Fprintln(os.Stderr, "the operator exited early; its output is in", *logPath)
+			break loop
+		case <-to:
+			fmt.Fprintln(os.Stderr, "timed out")
+			break loop
+		}
+	}
+	el := time.Since(start)
+	cpu := cpuLast
+	var ds []float64
+	for _, d := range fin {
+		ds = append(ds, d.Seconds())
+	}
+	sort.Float64s(ds)
+	out := map[string]any{"label": *label, "n": *n, "done": len(fin), "create_s": ct.Seconds(), "first_s": firstDone.Seconds(), "drain_s": el.Seconds(), "per_s_after_first": float64(len(fin)-1) / (el - firstDone).Seconds(), "cpu_s": cpu, "cpu_ms_per_object": cpu * 1000 / float64(*n), "peak_rss_mib": float64(peak) / 1048576, "watch_events": writes}
+	if *idle > 0 {
+		time.Sleep(3 * time.Second)
+		a := groupUsage(cmd.Process.Pid)
+		time.Sleep(*idle)
+		b := groupUsage(cmd.Process.Pid)
+		out["idle_cpu_pct"] = 100 * (b.cpu - a.cpu) / idle.Seconds()
+		out["idle_rss_mib"] = float64(b.rss) / 1048576
+	}
+	close(stop)
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	j, _ := json.Marshal(out)
+	fmt.Println(string(j))
+}
