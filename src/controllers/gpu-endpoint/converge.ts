@@ -144,10 +144,9 @@ function failureOutcome(input: ConvergeInput, error: unknown, decision: Decision
   }
   const verdict = serviceVerdict(error);
   if (verdict.kind !== "Stalled") return { ...emptyOutcome(verdict), outdated: true };
+  const { reason, message, againMs = REFUSAL_RETRY_MS } = verdict;
   if (decision !== undefined && error.operation in WRITES) {
-    const { reason, message } = verdict;
-    const until = shared.clock.now() + REFUSAL_RETRY_MS;
-    refusals.note(endpoint.metadata.uid, decision.desiredHash, { reason, message }, until);
+    refusals.note(endpoint.metadata.uid, decision.desiredHash, { reason, message }, shared.clock.now() + againMs);
   }
-  return emptyOutcome({ ...verdict, againMs: REFUSAL_RETRY_MS });
+  return emptyOutcome({ ...verdict, againMs });
 }

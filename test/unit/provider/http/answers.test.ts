@@ -23,9 +23,10 @@ const TABLE: [name: string, answer: string, kind: ServiceErrorKind, delivery: De
   ["401", answer(401, body(401, "INVALID_API_KEY")), "Unauthorized", "Refused"],
   ["401 without a body", answer(401, ""), "Unauthorized", "Refused"],
   ["401 as a page", answer(401, HTML, html), "Unauthorized", "Refused"],
-  ["403 about the key", answer(403, body(403, "ACCESS_DENIED", "api key disabled")), "Unauthorized", "Refused"],
-  ["403 without words", answer(403, "{}"), "Unauthorized", "Refused"],
-  ["403 in plain text", answer(403, "Forbidden", { "content-type": "text/plain" }), "Unauthorized", "Unknown"],
+  ["403 about the key", answer(403, body(403, "ACCESS_DENIED", "api key disabled")), "Forbidden", "Refused"],
+  ["403 with a reason about the key", answer(403, body(403, "API_KEY_NOT_ALLOWED")), "Forbidden", "Refused"],
+  ["403 without words", answer(403, "{}"), "Forbidden", "Refused"],
+  ["403 in plain text", answer(403, "Forbidden", { "content-type": "text/plain" }), "Forbidden", "Unknown"],
   ["403 as a firewall's page", answer(403, HTML, html), "GatewayError", "Unknown"],
   [
     "403 about something else",
