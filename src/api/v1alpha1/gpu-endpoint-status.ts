@@ -50,6 +50,14 @@ export const gpuEndpointStatusSchema = z
       .describe("Objects that exportTo wrote. They are removed when exportTo no longer names them.")
       .optional(),
     submission: submissionSchema.optional(),
+    unconfirmedCreates: listOf(
+      z.object({
+        endpointID: text(255, "Identifier that the service returned. Absent: the response was lost.", 0).optional(),
+        time: time("When the create was sent or accepted."),
+      }),
+      8,
+      "Creates since a read last showed the endpoint. They limit how often it is created again; a read clears them.",
+    ).optional(),
     appliedGeneration: z
       .int()
       .min(0)

@@ -8,6 +8,7 @@ import { type DesiredEndpoint, referencesHash } from "./desired.ts";
 import { differences, ignoredFields } from "./drift.ts";
 import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
 import { notAppliedOf, type Plan } from "./plan.ts";
+import { unconfirmedCreates, withCreate } from "./recreation.ts";
 import { createEndpoint, updateEndpoint } from "./requests.ts";
 import { emptyOutcome, type Outcome, type Written } from "./status.ts";
 import type { Converged, ConvergeInput, Decision } from "./step.ts";
@@ -57,6 +58,10 @@ async function outcomeOf(input: ApplyInput): Promise<Outcome> {
       const verdict = { kind: "Waiting", reason: "RemoteMissing", message, againMs: ABSENCE_MS } as const;
       return { ...emptyOutcome(verdict), outdated: true };
     }
+    case "DelayCreate": {
+      const { message, againMs } = plan;
+      return { ...emptyOutcome({ kind: "Waiting", reason: "RemoteMissing", message, againMs }), outdated: true };
+    }
     case "Stall": {
       const { reason, message, differences } = plan;
       const verdict = { kind: "Stalled", reason, message, againMs: REFUSAL_RETRY_MS } as const;
@@ -69,8 +74,12 @@ async function create(input: ApplyInput): Promise<Outcome> {
   const { shared, endpoint, desired, entry, written } = input;
   const now = shared.clock.now();
   if (entry !== undefined) shared.journal.settle(entry.id); // the lookup took long enough: the create never took effect
+  const before = unconfirmedCreates(input);
+  written.unconfirmedCreates = before;
   const created = await createEndpoint(input, desired);
-  Object.assign(written, created, { lastAppliedTime: rfc3339(now) });
+  const time = rfc3339(now);
+  const creates = withCreate(before, { endpointID: created.endpointID, time });
+  Object.assign(written, created, { lastAppliedTime: time, unconfirmedCreates: creates });
   const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
   shared.recorder.event(endpoint, "Normal", "Created", "Create", note);
 

@@ -8,6 +8,7 @@ import type { Claimed } from "./claims.ts";
 import { appNameOf, type DesiredEndpoint, desiredEndpoint, desiredHash, referencesHash } from "./desired.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
 import { type Binding, MAX_ROUNDS, planEndpoint } from "./plan.ts";
+import { requestCommand, unconfirmedCreates } from "./recreation.ts";
 import { boundAccount, emptyOutcome, type Outcome, type Written } from "./status.ts";
 import type { Converged, ConvergeInput, Decision } from "./step.ts";
 
@@ -39,12 +40,14 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
 }
 
 /** What the status keeps whatever this step does: also an endpoint that only the journal knows so far. */
-function writtenBefore({ shared, endpoint, account, ref, entry }: ConvergeInput): Partial<Written> {
+function writtenBefore({ shared, endpoint, account, ref, entry, requested }: ConvergeInput): Partial<Written> {
   const appName = appNameOf(endpoint, shared.clusterUID);
   const written: Partial<Written> = { appName, account: boundAccount(ref, account.baseURL) };
+  if (requested) written.unconfirmedCreates = [];
   const endpointID = entry?.outcome?.endpointID;
   if (entry === undefined || endpointID === undefined) return written;
-  return { ...written, endpointID, submission: acceptedBy(entry, shared.clock.now()) };
+  const creates = unconfirmedCreates({ endpoint, entry, requested });
+  return { ...written, endpointID, unconfirmedCreates: creates, submission: acceptedBy(entry, shared.clock.now()) };
 }
 
 async function resolveDesired({ shared, endpoint, context }: ConvergeInput): Promise<DesiredEndpoint> {
@@ -100,6 +103,8 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     resuming: isResuming(endpoint),
     history: (field) => fights.history(uid, hash, field, now),
     vanished: () => account.vanished({ endpointID, memberID }),
+    creates: unconfirmedCreates(input),
+    requestCommand: requestCommand(endpoint),
     requested,
     now,
   });

@@ -32,7 +32,13 @@ export function emptyOutcome(verdict: Verdict): Outcome {
 
 export type Written = Pick<
   GpuEndpointStatus,
-  "endpointID" | "appName" | "submission" | "appliedGeneration" | "appliedReferencesHash" | "lastAppliedTime"
+  | "endpointID"
+  | "appName"
+  | "submission"
+  | "unconfirmedCreates"
+  | "appliedGeneration"
+  | "appliedReferencesHash"
+  | "lastAppliedTime"
 > & { account?: GpuEndpointStatus["account"] };
 
 export type StatusUpdate = {
@@ -52,6 +58,8 @@ export function statusOf(endpoint: GpuEndpoint, { written, outcome, requested }:
   if (written.appliedGeneration !== undefined && written.appliedReferencesHash === undefined) {
     delete status.appliedReferencesHash;
   }
+  // A read confirms that the endpoint exists.
+  if (record !== undefined || status.unconfirmedCreates?.length === 0) delete status.unconfirmedCreates;
   if (record !== undefined) {
     Object.assign(status, remoteStatus(record, metadata.uid));
     const drift = outcome.differences.map(({ field, desired, observed }) => ({ field, desired, observed }));
