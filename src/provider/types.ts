@@ -88,7 +88,8 @@ export type EndpointObserver = {
 export type Endpoints = {
   readonly observed: EndpointObserver;
   /**
-   * Reads one endpoint and updates `observed`. undefined: the service does not know the id. Rejects when the response shows
+   * Reads one endpoint and updates `observed`. undefined: the service does not know the id; `observed` shows the endpoint
+   * again when a later list does. Rejects when the response shows
    * another endpoint, which says nothing about this one.
    */
   read(id: string, signal: AbortSignal): Promise<EndpointRecord | undefined>;

@@ -27,6 +27,8 @@ export type EndpointIndex = {
   wrote(id: string): void;
   /** As `wrote`; and the record is not returned until it is observed again. */
   forget(id: string): void;
+  /** A read does not find the endpoint: as `forget`. Lists decide whether it is gone. */
+  notFound(id: string): void;
   beginList(): Listing;
 };
 
@@ -115,6 +117,11 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
     forget(id) {
       alone.set(id, clock.monotonic());
       records.delete(id);
+    },
+    notFound(id) {
+      alone.set(id, clock.monotonic());
+      if (!missed.has(id)) missed.set(id, 0);
+      remove(id);
     },
     beginList,
   };

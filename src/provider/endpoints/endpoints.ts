@@ -154,8 +154,9 @@ async function readOne(
     observed.observe(record, session);
     return record;
   } catch (error) {
-    if (error instanceof ServiceError && error.kind === "NotFound") return undefined;
-    throw error;
+    if (!(error instanceof ServiceError) || error.kind !== "NotFound") throw error;
+    if (observed.session() === session) observed.notFound(id);
+    return undefined;
   }
 }
 

@@ -20,6 +20,8 @@ export type EndpointSweep = EndpointObserver & {
   wrote(id: string): void;
   /** As `wrote`; and the record is not returned until it is observed again. */
   forget(id: string): void;
+  /** A read does not find the endpoint: as `forget`. Lists decide whether it is gone. */
+  notFound(id: string): void;
   start(): void;
   stop(): Promise<void>;
 };
@@ -128,6 +130,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     observe: index.observe,
     wrote: index.wrote,
     forget: index.forget,
+    notFound: index.notFound,
     first: async (signal) => (completed > 0 ? undefined : next(signal)),
     next,
     start: loop.start,

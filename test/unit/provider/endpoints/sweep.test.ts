@@ -112,6 +112,24 @@ describe("a sweep", () => {
     expect(w.sweep.gone("lost")).toBe(false);
   });
 
+  it("does not return an endpoint that a read does not find, until a later list shows it", async () => {
+    const remote = [record("a"), record("b")];
+    const w = world(remote);
+    w.sweep.start();
+    await w.clock.advance(0);
+    w.sweep.notFound("b");
+    expect([w.sweep.get("b"), w.sweep.byAppName("app-b"), w.sweep.gone("b")]).toEqual([undefined, undefined, false]);
+    expect(w.sweep.shown().map(({ id }) => id)).toEqual(["a"]);
+    await w.clock.advance(60_000);
+    expect([w.sweep.get("b")?.id, w.sweep.byAppName("app-b")?.id, w.told]).toEqual(["b", "b", ["a", "b", "b"]]);
+    w.sweep.notFound("b");
+    remote.pop();
+    await w.clock.advance(60_000);
+    expect(w.sweep.gone("b")).toBe(false);
+    await w.clock.advance(60_000);
+    expect([w.sweep.gone("b"), w.told.at(-1)]).toEqual([true, "b"]);
+  });
+
   it("counts anew when it was seen in between", async () => {
     const remote = [record("a"), record("b")];
     const w = world(remote);
