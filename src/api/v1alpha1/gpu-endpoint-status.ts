@@ -15,6 +15,12 @@ export const gpuEndpointStatusSchema = z
     account: boundAccountSchema.optional(),
     type: text(64, "sync or async, as the service reports.", 0).optional(),
     url: text(4096, "URL for requests to the endpoint.", 0).optional(),
+    state: text(
+      256,
+      "What the STATUS column shows: Suspended, NotFound, or the status that the service reports, verbatim.",
+      0,
+    ).optional(),
+    image: text(511, "Image that the endpoint runs, as the service reports.", 0).optional(),
     remote: z
       .object({
         status: text(256, "Status that the service reports, verbatim, such as running or serving.", 0).optional(),

@@ -52,7 +52,7 @@ export const REASONS = {
   Resumed: "Resumed",
 
   // Held by the user
-  /** `spec.suspend` is true. */
+  /** `spec.suspend` is true. An endpoint with `Ready=True` and this reason serves no requests. */
   Suspended: "Suspended",
   /** The endpoint is suspended and no worker runs. */
   Stopped: "Stopped",

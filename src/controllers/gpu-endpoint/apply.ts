@@ -11,6 +11,7 @@ import { notAppliedOf, type Plan } from "./plan.ts";
 import { unconfirmedCreates, withCreate } from "./recreation.ts";
 import { createEndpoint, updateEndpoint } from "./requests.ts";
 import { emptyOutcome, type Outcome, type Written } from "./status.ts";
+
 import type { Converged, ConvergeInput, Decision } from "./step.ts";
 
 /** A create may show, or a settling endpoint may serve, at any moment. */
@@ -34,7 +35,15 @@ type PlanOf<Action extends Plan["action"]> = Extract<Plan, { action: Action }>;
 
 /** Carries out a plan: at most one write. @throws ServiceError when the service does not take the write */
 export async function apply(input: ApplyInput): Promise<Converged> {
-  return { outcome: await outcomeOf(input), written: input.written };
+  const outcome = await outcomeOf(input);
+  return { outcome: { ...outcome, missing: missingOf(input.decision, outcome) }, written: input.written };
+}
+
+/** Whether the service lacks the endpoint that the object is bound to, unless the plan created another one. */
+function missingOf({ binding, plan }: Decision, { record }: Outcome): Outcome["missing"] {
+  if (binding.kind !== "Bound" || binding.record !== undefined) return undefined;
+  if (record !== undefined || plan.action === "Create") return undefined;
+  return binding.provenGone ? "Proven" : "Unproven";
 }
 
 async function outcomeOf(input: ApplyInput): Promise<Outcome> {
@@ -92,7 +101,7 @@ async function create(input: ApplyInput): Promise<Outcome> {
 function bind(input: ApplyInput, { record }: PlanOf<"Bind">): Outcome {
   const { shared, entry, written } = input;
   written.endpointID = record.id;
-  if (entry !== undefined) written.submission = acceptedBy(entry, shared.clock.now());
+  if (entry !== undefined) Object.assign(written, acceptedBy(entry, shared.clock.now()));
   return { ...observedOutcome(input, record), verdict: { kind: "Done", againMs: 0 } };
 }
 
@@ -152,7 +161,7 @@ function leaveUnchanged(input: ApplyInput, plan: PlanOf<"None">): Outcome {
   return { record, differences, fighting, notApplied, verdict: due };
 }
 
-function recordOf({ binding }: Decision): EndpointRecord | undefined {
+export function recordOf({ binding }: Decision): EndpointRecord | undefined {
   return binding.kind === "Bound" ? binding.record : undefined;
 }
 
@@ -213,7 +222,8 @@ export function updatableDifferences(
   return differing.flatMap(({ field, remediable }) => (remediable ? [field] : []));
 }
 
-/** The submission of a journal entry whose endpoint is known. */
-export function acceptedBy({ id, specHash, attempt }: JournalEntry, now: number): Written["submission"] {
-  return { id, specHash, attempt, state: "Accepted", time: rfc3339(now) };
+/** What the status shows of a create that is found to be accepted. From now on, the endpoint settles. */
+export function acceptedBy({ id, specHash, attempt }: JournalEntry, now: number): Partial<Written> {
+  const time = rfc3339(now);
+  return { submission: { id, specHash, attempt, state: "Accepted", time }, lastAppliedTime: time };
 }

@@ -31,7 +31,7 @@ export type ReconciledEndpoint = {
   events: string[];
   /** One reconcile. Returns when the next one is due, ms; undefined: not by itself. An error of the reconcile is "Error". */
   reconcile(): Promise<number | "Error" | undefined>;
-  /** Reconciles whenever one is due, for `ms`. */
+  /** Reconciles whenever one is due, for `ms`. Time passes at the service too. */
   reconcileFor(ms: number): Promise<void>;
   /** Reads the whole list of endpoints, as the operator does once a minute. */
   list(): Promise<void>;
@@ -122,6 +122,7 @@ export async function reconciledEndpoint(
         const due = await world.reconcile();
         const pauseMs = Math.min(left, due === "Error" ? 1_000 : Math.max(due ?? left, 1));
         await clock.advance(pauseMs);
+        bench.pass(pauseMs);
         left -= pauseMs;
       }
     },
