@@ -65,7 +65,7 @@ export function createEndpoints(options: EndpointsOptions): EndpointsService {
     read: (id, signal) => readOne(options, observed, id, signal),
     async complete(record, when, signal) {
       if (details === undefined) return record;
-      if (when === "Now") details.observe(await client.getEndpointEarlier({ id: record.id }, { signal }));
+      if (when === "Now") details.observe(await readDetails(client, record.id, signal));
       // A failed list is reported by the list itself. A field that it does not show cannot differ.
       else await details.first(signal).catch(() => undefined);
       const detailed = details.get(record.id);
@@ -160,9 +160,24 @@ async function readOne(
   }
 }
 
+/** The endpoint was just read: when the other generation does not know it, the service contradicts itself. */
+async function readDetails(client: ServiceClient, id: string, signal: AbortSignal): Promise<EndpointRecord> {
+  try {
+    return await client.getEndpointEarlier({ id }, { signal });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.kind !== "NotFound") throw error;
+    throw new ServiceError({
+      operation: "getEndpointEarlier",
+      kind: "UnreadableResponse",
+      delivery: "Unknown",
+      message: `a read and the list show endpoint ${id}, and this operation does not know it`,
+    });
+  }
+}
+
 /** `keyword` only narrows the list: the interface does not show what it matches. */
 async function findByAppName(
-  { client, settings }: EndpointsOptions,
+  { client, settings, clock }: EndpointsOptions,
   observed: EndpointSweep,
   appName: string,
   signal: AbortSignal,
@@ -173,17 +188,12 @@ async function findByAppName(
     return observed.byAppName(appName);
   }
   const session = observed.session();
-  let cursor: string | undefined;
-  do {
-    const query = { keyword: appName, limit: SEARCH_PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) };
-    const page = await client.listEndpoints(query, { signal });
-    const found = page.data.find((record) => record.appName === appName);
-    if (found !== undefined) {
-      observed.observe(found, session);
-      return found;
-    }
-    cursor = page.hasMore && page.nextCursor !== "" && page.nextCursor !== cursor ? page.nextCursor : undefined;
-  } while (cursor !== undefined);
+  const query = { client, generation: "Current", pageSize: SEARCH_PAGE_SIZE, clock, keyword: appName } as const;
+  for await (const { record } of endpointPages(query, signal)) {
+    if (record.appName !== appName) continue;
+    observed.observe(record, session);
+    return record;
+  }
   return undefined;
 }
 
