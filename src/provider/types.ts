@@ -65,6 +65,8 @@ export type EndpointSpec = {
 export type EndpointObserver = {
   get(id: string): EndpointRecord | undefined;
   byAppName(appName: string): EndpointRecord | undefined;
+  /** Whether the last complete list lacks the endpoint, which proves nothing. `get` returns it as it was. */
+  missing(id: string): boolean;
   /**
    * Whether two complete lists in a row lack the endpoint. For an endpoint that no list has shown since the start: two
    * lists that began after the first call for it. Lists that were read with another key do not count.

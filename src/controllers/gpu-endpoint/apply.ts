@@ -20,7 +20,8 @@ export const LOOK_AGAIN_MS = 2_000;
 export const REFUSAL_RETRY_MS = 10 * 60_000;
 /** After an update that no read shows yet. */
 const RECHECK_MS = 5_000;
-const ABSENCE_MS = 15_000;
+/** The list wakes the object when it proves the absence. */
+const ABSENCE_MS = 60_000;
 const FAST_SETTLE_MS = 30_000;
 const SLOW_SETTLE_MS = 5_000;
 

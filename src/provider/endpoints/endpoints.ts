@@ -8,7 +8,7 @@ import { createBody, hiddenValues, updateBody } from "./body.ts";
 import { type EndpointRecord, withDetails } from "./endpoint-record.ts";
 import { type EndpointLimits, limitsFrom } from "./limits.ts";
 import { endpointPages, type Generation } from "./pages.ts";
-import { createEndpointSweep, type EndpointSweep } from "./sweep.ts";
+import { createEndpointSweep, type EndpointSweep, type EndpointSweepOptions } from "./sweep.ts";
 
 export type EndpointSettings = {
   /** Which generation of the list and read operations is used. Create and update exist in one generation only. */
@@ -26,7 +26,7 @@ export type EndpointSettings = {
 export type EndpointsOptions = {
   client: ServiceClient;
   settings: EndpointSettings;
-  /** An endpoint is new, changed or gone. */
+  /** An endpoint is new, changed, gone, or missing in a list for the first time. */
   onChange: (id: string, appName: string) => void;
   /** The list failed. */
   onError: (error: unknown) => void;
@@ -52,7 +52,7 @@ const PROBE_PRIORITY = 1;
 export function createEndpoints(options: EndpointsOptions): EndpointsService {
   const { client, settings } = options;
   const { generation, intervalMs } = settings;
-  const observed = sweepOf(options, generation, intervalMs, settings.wanted);
+  const observed = sweepOf({ ...options, onMissing: options.onChange }, generation, intervalMs, settings.wanted);
   const details =
     generation === "Earlier"
       ? undefined // its list and its reads show everything
@@ -122,13 +122,32 @@ export function createEndpoints(options: EndpointsOptions): EndpointsService {
 }
 
 function sweepOf(
-  { client, settings, onChange, onError, clock, log }: EndpointsOptions,
+  {
+    client,
+    settings,
+    onChange,
+    onMissing,
+    onError,
+    clock,
+    log,
+  }: EndpointsOptions & Pick<EndpointSweepOptions, "onMissing">,
   generation: Generation,
   intervalMs: number,
   wanted: () => boolean,
 ): EndpointSweep {
   const { pageSize } = settings;
-  return createEndpointSweep({ client, generation, pageSize, intervalMs, wanted, onChange, onError, clock, log });
+  return createEndpointSweep({
+    client,
+    generation,
+    pageSize,
+    intervalMs,
+    wanted,
+    onChange,
+    onMissing,
+    onError,
+    clock,
+    log,
+  });
 }
 
 async function readOne(

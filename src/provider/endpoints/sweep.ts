@@ -37,6 +37,8 @@ export type EndpointSweepOptions = {
   wanted: () => boolean;
   /** An endpoint is new, changed or gone. */
   onChange: (id: string, appName: string) => void;
+  /** A list is the first to lack an endpoint, which proves nothing: a read tells more. Default: nothing. */
+  onMissing?: ((id: string, appName: string) => void) | undefined;
   onError: (error: unknown) => void;
 };
 
@@ -69,7 +71,9 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       if (listing.take(record, askedAt)) options.onChange(record.id, record.appName);
     }
     if (index.session() !== session) return false;
-    for (const { id, appName } of listing.end()) options.onChange(id, appName);
+    const { gone, missing } = listing.end();
+    for (const { id, appName } of missing) options.onMissing?.(id, appName);
+    for (const { id, appName } of gone) options.onChange(id, appName);
     return true;
   }
 
@@ -121,6 +125,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   return {
     get: index.get,
     byAppName: index.byAppName,
+    missing: index.missing,
     gone: index.gone,
     shown: index.shown,
     session: index.session,

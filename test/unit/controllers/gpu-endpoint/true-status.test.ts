@@ -165,6 +165,14 @@ describe("an endpoint that was removed at the service", () => {
     expect(world.conditions()).toEqual(SERVING);
   });
 
+  it("is read when the list lacks it, so that no status is older than one list", async () => {
+    const world = await servingEndpoint();
+    await changeRemote(world, { delete: true });
+    await world.list();
+    await world.reconcile();
+    expect(world.conditions()).toContain("Ready=Unknown/RemoteMissing");
+  });
+
   it("that may not be created again is not in sync", async () => {
     const world = await servingEndpoint({ driftPolicy: "Report" });
     await changeRemote(world, { delete: true });
