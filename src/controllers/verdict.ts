@@ -42,6 +42,8 @@ export function serviceVerdict(error: ServiceError): Verdict {
       return { kind: "Waiting", reason: "RateLimited", message, againMs };
     case "BreakerOpen":
       return { kind: "Waiting", reason: "Retrying", message, againMs };
+    case "Forbidden":
+      return forbidden(error);
     case "NotEntitled":
       return stalled("NotEntitled", `${message}: complete the enterprise verification of the account at the service`);
     case "InsufficientBalance":
@@ -57,6 +59,15 @@ export function serviceVerdict(error: ServiceError): Verdict {
     default:
       return { kind: "Retry", reason: "Retrying", message, error };
   }
+}
+
+/** The account's probe finds out whether the key itself is refused. */
+function forbidden({ message, retryAfterMs }: ServiceError): Verdict {
+  const cause = {
+    reason: "OperationForbidden",
+    message: `${message}: allow it at the service, or use another key`,
+  } as const;
+  return { kind: "Stalled", ...cause, ...(retryAfterMs === undefined ? {} : { againMs: retryAfterMs }) };
 }
 
 /** Whether the error is about the API key: every object of the account waits until the key is replaced. */

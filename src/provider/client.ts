@@ -125,7 +125,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         keyword: keyword || undefined,
         member_ids: memberIDs?.join(",") || undefined,
       };
-      const page = await call("listEndpoints", { query, rules: listEndpointsQuery, answer: endpointPage }, callOptions);
+      const request = { query, rules: listEndpointsQuery, answer: endpointPage };
+      const isEmpty = ({ data }: { data: unknown[] }) => data.length === 0;
+      const page = await call("listEndpoints", { ...request, isEmpty }, callOptions);
       const nextCursor = page.next_cursor;
       return { data: page.data, nextCursor, hasMore: page.has_more ?? nextCursor !== "" };
     },
@@ -135,12 +137,14 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     },
     listEndpointsEarlier: async (query, callOptions) => {
       const request = { query, rules: listEndpointsEarlierQuery, answer: earlierPage };
-      const page = await call("listEndpointsEarlier", request, callOptions);
+      const isEmpty = ({ endpoints }: { endpoints: unknown[] }) => endpoints.length === 0;
+      const page = await call("listEndpointsEarlier", { ...request, isEmpty }, callOptions);
       return { data: page.endpoints, total: page.total };
     },
     getEndpointEarlier: async (query, callOptions) => {
       const request = { query, rules: endpointEarlierQuery, answer: endpointDetailV1 };
-      const { endpoint } = await call("getEndpointEarlier", request, callOptions);
+      const isEmpty = ({ endpoint }: { endpoint: unknown }) => endpoint === null;
+      const { endpoint } = await call("getEndpointEarlier", { ...request, isEmpty }, callOptions);
       if (endpoint !== null) return fromEarlier(endpoint);
       const message = `the response has no endpoint for id ${query.id}`;
       throw new ServiceError({ operation: "getEndpointEarlier", kind: "NotFound", delivery: "Refused", message });
@@ -186,12 +190,14 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       return { taskID: (await call("submitVideoToVideo", request, callOptions)).task_id };
     },
     listBills: async (query, callOptions) => {
-      const answer = await call("listBills", { query, rules: listBillsQuery, answer: billList }, callOptions);
+      const isEmpty = ({ bills }: { bills: unknown[] }) => bills.length === 0;
+      const answer = await call("listBills", { query, rules: listBillsQuery, answer: billList, isEmpty }, callOptions);
       return answer.bills.map(billFrom);
     },
     listKeyBudgets: async ({ memberID }, callOptions) => {
       const request = { query: { member_id: memberID }, rules: keyBudgetsQuery, answer: keyBudgetList };
-      return (await call("listKeyBudgets", request, callOptions)).key_budgets.map(keyBudgetFrom);
+      const isEmpty = ({ key_budgets }: { key_budgets: unknown[] }) => key_budgets.length === 0;
+      return (await call("listKeyBudgets", { ...request, isEmpty }, callOptions)).key_budgets.map(keyBudgetFrom);
     },
   };
 }

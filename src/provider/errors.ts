@@ -2,8 +2,13 @@ import type { Operation } from "./operations.ts";
 
 /** What is wrong. Callers decide by it. */
 export type ServiceErrorKind =
-  /** 401, or 403 about the key: no call of the account works until a user corrects the key. */
+  /** 401: no call of the account works until a user corrects the key. */
   | "Unauthorized"
+  /**
+   * 403 about access: the key is not allowed to use this operation, or this object. The key itself is refused only if the
+   * account's probe fails too. Without a status, nothing was sent: the operation met this several times in a row.
+   */
+  | "Forbidden"
   /** The operation needs a real-name or enterprise verification that the account lacks. */
   | "NotEntitled"
   /** 404, or 400 with a reason that says the same: the named object does not exist. */

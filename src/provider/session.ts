@@ -32,7 +32,7 @@ export type RateSettings = Pick<LimiterOptions, "requestsPerSecond" | "burst" | 
 
 /** Callbacks; none of them may throw. */
 export type SessionObservers = {
-  /** An endpoint is new, changed or gone. */
+  /** An endpoint is new, changed, gone, or missing in a list for the first time. */
   onEndpoint: (id: string, appName: string) => void;
   /** A poll shows a change that a user would notice. */
   onTask: (taskID: string) => void;

@@ -65,6 +65,8 @@ export type EndpointSpec = {
 export type EndpointObserver = {
   get(id: string): EndpointRecord | undefined;
   byAppName(appName: string): EndpointRecord | undefined;
+  /** Whether the last complete list lacks the endpoint, which proves nothing. `get` returns it as it was. */
+  missing(id: string): boolean;
   /**
    * Whether two complete lists in a row lack the endpoint. For an endpoint that no list has shown since the start: two
    * lists that began after the first call for it. Lists that were read with another key do not count.
@@ -88,7 +90,8 @@ export type EndpointObserver = {
 export type Endpoints = {
   readonly observed: EndpointObserver;
   /**
-   * Reads one endpoint and updates `observed`. undefined: the service does not know the id. Rejects when the response shows
+   * Reads one endpoint and updates `observed`. undefined: the service does not know the id; `observed` shows the endpoint
+   * again when a later list does. Rejects when the response shows
    * another endpoint, which says nothing about this one.
    */
   read(id: string, signal: AbortSignal): Promise<EndpointRecord | undefined>;

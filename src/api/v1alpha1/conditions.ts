@@ -3,7 +3,7 @@ import type { Reason } from "./reasons.ts";
 
 /** The condition types of all kinds. */
 export const CONDITIONS = {
-  /** Every kind: the object matches its spec (an endpoint serves, a job is complete, an account can be used). */
+  /** Every kind: the object does what its spec asks for (an endpoint serves or is suspended, a job is complete, an account can be used). */
   Ready: "Ready",
   /** Every kind, present only while True: work is in progress (kstatus: InProgress). */
   Reconciling: "Reconciling",

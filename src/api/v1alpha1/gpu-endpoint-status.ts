@@ -15,6 +15,12 @@ export const gpuEndpointStatusSchema = z
     account: boundAccountSchema.optional(),
     type: text(64, "sync or async, as the service reports.", 0).optional(),
     url: text(4096, "URL for requests to the endpoint.", 0).optional(),
+    state: text(
+      256,
+      "What the STATUS column shows: Suspended, NotFound, or the status that the service reports, verbatim.",
+      0,
+    ).optional(),
+    image: text(511, "Image that the endpoint runs, as the service reports.", 0).optional(),
     remote: z
       .object({
         status: text(256, "Status that the service reports, verbatim, such as running or serving.", 0).optional(),
@@ -50,6 +56,14 @@ export const gpuEndpointStatusSchema = z
       .describe("Objects that exportTo wrote. They are removed when exportTo no longer names them.")
       .optional(),
     submission: submissionSchema.optional(),
+    unconfirmedCreates: listOf(
+      z.object({
+        endpointID: text(255, "Identifier that the service returned. Absent: the response was lost.", 0).optional(),
+        time: time("When the create was sent or accepted."),
+      }),
+      8,
+      "Creates since a read last showed the endpoint. They limit how often it is created again; a read clears them.",
+    ).optional(),
     appliedGeneration: z
       .int()
       .min(0)

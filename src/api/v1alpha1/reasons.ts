@@ -52,7 +52,7 @@ export const REASONS = {
   Resumed: "Resumed",
 
   // Held by the user
-  /** `spec.suspend` is true. */
+  /** `spec.suspend` is true. An endpoint with `Ready=True` and this reason serves no requests. */
   Suspended: "Suspended",
   /** The endpoint is suspended and no worker runs. */
   Stopped: "Stopped",
@@ -114,6 +114,8 @@ export const REASONS = {
   SubmissionUnknown: "SubmissionUnknown",
   /** The service offers this operation to verified accounts only. */
   NotEntitled: "NotEntitled",
+  /** The service does not allow the account's key to use this operation (403). It is tried again with backoff. */
+  OperationForbidden: "OperationForbidden",
   /** The account's balance or quota is too low. */
   InsufficientBalance: "InsufficientBalance",
   /** The remote task failed. The message quotes the service. */
@@ -154,7 +156,7 @@ export const REASONS = {
   AccountMismatch: "AccountMismatch",
   /** The ClusterAccount does not allow this namespace. */
   NamespaceNotAllowed: "NamespaceNotAllowed",
-  /** The service refuses the key (401 or 403). */
+  /** The service refuses the key: 401, or a 403 that the account's probe meets too. */
   Unauthorized: "Unauthorized",
   /** The service, or the artifact store, does not respond. */
   Unreachable: "Unreachable",

@@ -14,6 +14,8 @@ import { type AccountCounts, type AccountOutcome, accountStatus } from "./status
 
 /** A changed Secret is seen within this time: Secrets are read by `get` only, never watched. */
 const SECRET_POLL_MS = 15_000;
+/** A 403 has the account probed, at most once in this time. */
+const DOUBT_MS = 30_000;
 /** How many orphans an event names. */
 const NAMED = 5;
 
@@ -91,15 +93,19 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       const remembered = await memories.remember(key, object, await readKey(object, signal));
       memory = remembered.memory;
       const { facts } = memory;
-      const due = facts.probe === undefined || clock.monotonic() >= facts.probe.at + facts.probe.result.againMs;
-      const doubted = accounts.get(key)?.state.kind === "Held" && facts.probe?.result.state.kind === "Ready";
-      if (due || doubted || remembered.changed || requested) {
+      const entry = accounts.get(key);
+      const agoMs = facts.probe === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - facts.probe.at;
+      const due = facts.probe === undefined || agoMs >= facts.probe.result.againMs;
+      const held = entry?.state.kind === "Held" && facts.probe?.result.state.kind === "Ready";
+      let doubted = entry?.doubted === true;
+      if (due || held || (doubted && agoMs >= DOUBT_MS) || remembered.changed || requested) {
         facts.probe = { at: clock.monotonic(), result: await probeAccount(memory.handle, signal) };
+        doubted = false;
       }
       const last = facts.probe?.result;
       if (last === undefined) throw new Error(`${key}: not probed`);
       const { handle } = memory;
-      accounts.set(key, { state: last.state, handle, limits: handle.endpoints.limits() });
+      accounts.set(key, { state: last.state, handle, limits: handle.endpoints.limits(), doubted });
       const outcome: AccountOutcome = { kind: "Probed", probe: last };
       return { outcome, memory };
     } catch (error) {

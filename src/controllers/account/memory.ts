@@ -151,6 +151,7 @@ export function createAccountMemory(
         onMoneyFailed: () => wiring.onMoney(key),
         onCall: (event) => {
           silence.heard(event);
+          if (event.errorKind === "Forbidden" && event.status !== undefined) accounts.doubt(key);
           wiring.onCall(key, event);
         },
         onObserverError: (error) => {

@@ -45,6 +45,7 @@ function probeFailure(error: ServiceError): Probe {
   const { message } = error;
   switch (error.kind) {
     case "Unauthorized":
+    case "Forbidden":
       return {
         state: { kind: "Held", reason: "Unauthorized", message: `the service refuses the key: ${message}` },
         authenticated: "False",

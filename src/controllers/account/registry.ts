@@ -57,9 +57,11 @@ export type AccountRegistry = {
    * to be cleaned up.
    */
   resolveCleanup(bound: AccountRef | undefined, ref: AccountRef | undefined, namespace: string): Resolved;
-  /** A call met 401 or 403: holds the account at once and has it checked. */
+  /** A call met 401: holds the account at once and has it checked. */
   unauthorized(key: AccountKey, message: string): void;
-  /** Call after call went without an answer: the same. */
+  /** A call met 403, which concerns the operation unless the probe fails too: has the account probed and holds nothing. */
+  doubt(key: AccountKey): void;
+  /** Call after call went without an answer: holds the account at once and has it checked. */
   unreachable(key: AccountKey, message: string): void;
   set(key: AccountKey, entry: AccountEntry): void;
   get(key: AccountKey): AccountEntry | undefined;
@@ -77,6 +79,8 @@ export type AccountEntry = {
   handle: AccountHandle | undefined;
   /** The endpoint parameter limits that the probe read last. */
   limits?: EndpointLimits | undefined;
+  /** A 403 since the last probe. */
+  doubted?: boolean;
 };
 
 export function accountKey(kind: AccountRef["kind"], name: string, namespace: string | undefined): AccountKey {
@@ -115,6 +119,14 @@ export function createAccountRegistry(
     requestCheck(key);
   }
 
+  /** Asks for one check, however many calls meet a 403 before the next probe. */
+  function doubt(key: AccountKey): void {
+    const entry = entries.get(key);
+    if (entry?.state.kind !== "Ready" || entry.doubted === true) return;
+    entries.set(key, { ...entry, doubted: true });
+    requestCheck(key);
+  }
+
   const keyOf = (ref: AccountRef | undefined, namespace: string) => possibleAccounts(ref, namespace).find(exists);
 
   return {
@@ -128,6 +140,7 @@ export function createAccountRegistry(
       if (entries.delete(key)) for (const listener of listeners) listener(key);
       return entry;
     },
+    doubt,
     unauthorized: (key, message) => hold(key, "Unauthorized", message),
     unreachable: (key, message) => hold(key, "Unreachable", message),
     resolveCleanup(bound, ref, namespace) {

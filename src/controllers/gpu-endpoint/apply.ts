@@ -8,8 +8,10 @@ import { type DesiredEndpoint, referencesHash } from "./desired.ts";
 import { differences, ignoredFields } from "./drift.ts";
 import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
 import { notAppliedOf, type Plan } from "./plan.ts";
+import { unconfirmedCreates, withCreate } from "./recreation.ts";
 import { createEndpoint, updateEndpoint } from "./requests.ts";
 import { emptyOutcome, type Outcome, type Written } from "./status.ts";
+
 import type { Converged, ConvergeInput, Decision } from "./step.ts";
 
 /** A create may show, or a settling endpoint may serve, at any moment. */
@@ -18,7 +20,8 @@ export const LOOK_AGAIN_MS = 2_000;
 export const REFUSAL_RETRY_MS = 10 * 60_000;
 /** After an update that no read shows yet. */
 const RECHECK_MS = 5_000;
-const ABSENCE_MS = 15_000;
+/** The list wakes the object when it proves the absence. */
+const ABSENCE_MS = 60_000;
 const FAST_SETTLE_MS = 30_000;
 const SLOW_SETTLE_MS = 5_000;
 
@@ -33,7 +36,15 @@ type PlanOf<Action extends Plan["action"]> = Extract<Plan, { action: Action }>;
 
 /** Carries out a plan: at most one write. @throws ServiceError when the service does not take the write */
 export async function apply(input: ApplyInput): Promise<Converged> {
-  return { outcome: await outcomeOf(input), written: input.written };
+  const outcome = await outcomeOf(input);
+  return { outcome: { ...outcome, missing: missingOf(input.decision, outcome) }, written: input.written };
+}
+
+/** Whether the service lacks the endpoint that the object is bound to, unless the plan created another one. */
+function missingOf({ binding, plan }: Decision, { record }: Outcome): Outcome["missing"] {
+  if (binding.kind !== "Bound" || binding.record !== undefined) return undefined;
+  if (record !== undefined || plan.action === "Create") return undefined;
+  return binding.provenGone ? "Proven" : "Unproven";
 }
 
 async function outcomeOf(input: ApplyInput): Promise<Outcome> {
@@ -57,6 +68,10 @@ async function outcomeOf(input: ApplyInput): Promise<Outcome> {
       const verdict = { kind: "Waiting", reason: "RemoteMissing", message, againMs: ABSENCE_MS } as const;
       return { ...emptyOutcome(verdict), outdated: true };
     }
+    case "DelayCreate": {
+      const { message, againMs } = plan;
+      return { ...emptyOutcome({ kind: "Waiting", reason: "RemoteMissing", message, againMs }), outdated: true };
+    }
     case "Stall": {
       const { reason, message, differences } = plan;
       const verdict = { kind: "Stalled", reason, message, againMs: REFUSAL_RETRY_MS } as const;
@@ -69,8 +84,12 @@ async function create(input: ApplyInput): Promise<Outcome> {
   const { shared, endpoint, desired, entry, written } = input;
   const now = shared.clock.now();
   if (entry !== undefined) shared.journal.settle(entry.id); // the lookup took long enough: the create never took effect
+  const before = unconfirmedCreates(input);
+  written.unconfirmedCreates = before;
   const created = await createEndpoint(input, desired);
-  Object.assign(written, created, { lastAppliedTime: rfc3339(now) });
+  const time = rfc3339(now);
+  const creates = withCreate(before, { endpointID: created.endpointID, time });
+  Object.assign(written, created, { lastAppliedTime: time, unconfirmedCreates: creates });
   const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
   shared.recorder.event(endpoint, "Normal", "Created", "Create", note);
 
@@ -83,7 +102,7 @@ async function create(input: ApplyInput): Promise<Outcome> {
 function bind(input: ApplyInput, { record }: PlanOf<"Bind">): Outcome {
   const { shared, entry, written } = input;
   written.endpointID = record.id;
-  if (entry !== undefined) written.submission = acceptedBy(entry, shared.clock.now());
+  if (entry !== undefined) Object.assign(written, acceptedBy(entry, shared.clock.now()));
   return { ...observedOutcome(input, record), verdict: { kind: "Done", againMs: 0 } };
 }
 
@@ -143,7 +162,7 @@ function leaveUnchanged(input: ApplyInput, plan: PlanOf<"None">): Outcome {
   return { record, differences, fighting, notApplied, verdict: due };
 }
 
-function recordOf({ binding }: Decision): EndpointRecord | undefined {
+export function recordOf({ binding }: Decision): EndpointRecord | undefined {
   return binding.kind === "Bound" ? binding.record : undefined;
 }
 
@@ -204,7 +223,8 @@ export function updatableDifferences(
   return differing.flatMap(({ field, remediable }) => (remediable ? [field] : []));
 }
 
-/** The submission of a journal entry whose endpoint is known. */
-export function acceptedBy({ id, specHash, attempt }: JournalEntry, now: number): Written["submission"] {
-  return { id, specHash, attempt, state: "Accepted", time: rfc3339(now) };
+/** What the status shows of a create that is found to be accepted. From now on, the endpoint settles. */
+export function acceptedBy({ id, specHash, attempt }: JournalEntry, now: number): Partial<Written> {
+  const time = rfc3339(now);
+  return { submission: { id, specHash, attempt, state: "Accepted", time }, lastAppliedTime: time };
 }

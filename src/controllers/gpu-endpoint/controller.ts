@@ -14,7 +14,7 @@ import type { Verdict } from "../verdict.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
 import { createDriftFightTracker } from "./drift-fight.ts";
-import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied } from "./events.ts";
+import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied, warnOfReportedDrift } from "./events.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
 import { createEndpointFinalizer, needsFinalizer } from "./finalize.ts";
 import type { EndpointMetrics } from "./metrics.ts";
@@ -125,6 +125,7 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
   warnOfLocalVolumes(shared.recorder, endpoint);
   warnOfFight(shared.recorder, endpoint, outcome);
   warnOfNotApplied(shared.recorder, endpoint, outcome);
+  warnOfReportedDrift(shared.recorder, endpoint, outcome);
   announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
   await patchStatus(shared, kind, endpoint, status, signal);
   metrics.moved(endpoint, status, shared.clock.now());

@@ -2,12 +2,13 @@ import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
-import { concernsKey, serviceVerdict } from "../verdict.ts";
-import { acceptedBy, apply, LOOK_AGAIN_MS, REFUSAL_RETRY_MS, updatableDifferences } from "./apply.ts";
+import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
+import { acceptedBy, apply, LOOK_AGAIN_MS, REFUSAL_RETRY_MS, recordOf, updatableDifferences } from "./apply.ts";
 import type { Claimed } from "./claims.ts";
 import { appNameOf, type DesiredEndpoint, desiredEndpoint, desiredHash, referencesHash } from "./desired.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
 import { type Binding, MAX_ROUNDS, planEndpoint } from "./plan.ts";
+import { requestCommand, unconfirmedCreates } from "./recreation.ts";
 import { boundAccount, emptyOutcome, type Outcome, type Written } from "./status.ts";
 import type { Converged, ConvergeInput, Decision } from "./step.ts";
 
@@ -39,12 +40,14 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
 }
 
 /** What the status keeps whatever this step does: also an endpoint that only the journal knows so far. */
-function writtenBefore({ shared, endpoint, account, ref, entry }: ConvergeInput): Partial<Written> {
+function writtenBefore({ shared, endpoint, account, ref, entry, requested }: ConvergeInput): Partial<Written> {
   const appName = appNameOf(endpoint, shared.clusterUID);
   const written: Partial<Written> = { appName, account: boundAccount(ref, account.baseURL) };
+  if (requested) written.unconfirmedCreates = [];
   const endpointID = entry?.outcome?.endpointID;
   if (entry === undefined || endpointID === undefined) return written;
-  return { ...written, endpointID, submission: acceptedBy(entry, shared.clock.now()) };
+  const creates = unconfirmedCreates({ endpoint, entry, requested });
+  return { ...written, endpointID, unconfirmedCreates: creates, ...acceptedBy(entry, shared.clock.now()) };
 }
 
 async function resolveDesired({ shared, endpoint, context }: ConvergeInput): Promise<DesiredEndpoint> {
@@ -100,6 +103,8 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     resuming: isResuming(endpoint),
     history: (field) => fights.history(uid, hash, field, now),
     vanished: () => account.vanished({ endpointID, memberID }),
+    creates: unconfirmedCreates(input),
+    requestCommand: requestCommand(endpoint),
     requested,
     now,
   });
@@ -121,11 +126,18 @@ function stoppedFields({ status, metadata }: GpuEndpoint): DriftField[] {
 }
 
 /** The service refused the same write a moment ago, and no user requests a new attempt. */
-function refusedBefore(input: ConvergeInput, { plan, desiredHash }: Decision): Outcome | undefined {
+function refusedBefore(input: ConvergeInput, decision: Decision): Outcome | undefined {
   const { shared, endpoint, refusals, requested } = input;
+  const { plan, desiredHash } = decision;
   if (requested || (plan.action !== "Create" && plan.action !== "Update")) return undefined;
   const known = refusals.find(endpoint.metadata.uid, desiredHash, shared.clock.now());
-  return known && emptyOutcome({ kind: "Stalled", ...known.refusal, againMs: known.againMs });
+  return known && refusedOutcome({ kind: "Stalled", ...known.refusal, againMs: known.againMs }, decision);
+}
+
+/** The remote endpoint is as it was read before the write. */
+function refusedOutcome(verdict: Verdict, decision: Decision): Outcome {
+  const differences = decision.plan.action === "Update" ? decision.plan.differences : [];
+  return { ...emptyOutcome(verdict), record: recordOf(decision), differences };
 }
 
 /** @throws every error that is neither of the service nor of a reference */
@@ -144,10 +156,9 @@ function failureOutcome(input: ConvergeInput, error: unknown, decision: Decision
   }
   const verdict = serviceVerdict(error);
   if (verdict.kind !== "Stalled") return { ...emptyOutcome(verdict), outdated: true };
-  if (decision !== undefined && error.operation in WRITES) {
-    const { reason, message } = verdict;
-    const until = shared.clock.now() + REFUSAL_RETRY_MS;
-    refusals.note(endpoint.metadata.uid, decision.desiredHash, { reason, message }, until);
-  }
-  return emptyOutcome({ ...verdict, againMs: REFUSAL_RETRY_MS });
+  const { reason, message, againMs = REFUSAL_RETRY_MS } = verdict;
+  const stalled = { ...verdict, againMs };
+  if (decision === undefined || !(error.operation in WRITES)) return emptyOutcome(stalled);
+  refusals.note(endpoint.metadata.uid, decision.desiredHash, { reason, message }, shared.clock.now() + againMs);
+  return refusedOutcome(stalled, decision);
 }

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { DEFAULT_LOCAL_VOLUME_GB, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointSpec, EndpointVariable } from "../../provider/types.ts";
 import { hashOf } from "../hash.ts";
+import { endpointFields } from "./fields.ts";
 
 /** A variable with its value. `secret`: the value comes from a Secret or a ConfigMap and is never shown. */
 export type ResolvedEnv = EndpointVariable;
@@ -29,26 +30,29 @@ export function appNameOf(endpoint: GpuEndpoint, clusterUID: string): string {
   return `${name}-${hash}`;
 }
 
+/** Each row of `fields.ts` replaces its value. */
+const EMPTY: DesiredEndpoint = {
+  name: "",
+  appName: "",
+  products: [],
+  image: "",
+  command: "",
+  registryAuthID: "",
+  port: 0,
+  workers: { min: 0, max: 0, idleTimeoutSeconds: 0, maxConcurrency: 0, gpus: 0, requestTimeoutSeconds: 0 },
+  policy: { type: "queue", value: 0 },
+  rootfsSizeGB: 0,
+  volumes: [],
+  clusterID: "",
+  env: [],
+  healthPath: "",
+};
+
 export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: ResolvedEnv[]): DesiredEndpoint {
   const { spec, metadata } = endpoint;
-  return {
-    name: spec.name ?? `${metadata.namespace}-${metadata.name}`.slice(0, NAME_LENGTH),
-    appName: appNameOf(endpoint, clusterUID),
-    products: spec.products.map((product) => product.id),
-    image: spec.image,
-    command: spec.command ?? "",
-    registryAuthID: spec.registryAuthID ?? "",
-    port: spec.port,
-    workers: spec.suspend ? { ...spec.workers, min: 0, max: 0 } : spec.workers,
-    policy: spec.policy,
-    rootfsSizeGB: spec.rootfsSizeGB,
-    volumes: (spec.volumes ?? []).map((volume) =>
-      volume.type === "local" ? { ...volume, sizeGB: volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB } : volume,
-    ),
-    clusterID: spec.clusterID ?? "",
-    env,
-    healthPath: spec.healthCheck.path,
-  };
+  const name = `${metadata.namespace}-${metadata.name}`.slice(0, NAME_LENGTH);
+  const source = { spec, name, appName: appNameOf(endpoint, clusterUID), env };
+  return endpointFields.reduce((desired, field) => field.build(desired, source), EMPTY);
 }
 
 /**
@@ -61,19 +65,15 @@ export function referencesHash(endpoint: GpuEndpoint, env: readonly ResolvedEnv[
 }
 
 /**
- * A hash of everything that an update sends: tells one desired endpoint from another. appName, products and rootfsSizeGB are
- * not part of it.
+ * A hash of everything that an update sends: tells one desired endpoint from another. Fields that only a create sends are not
+ * part of it.
  */
-export function desiredHash({ appName: _a, products: _p, rootfsSizeGB: _r, ...updatable }: DesiredEndpoint): string {
-  return hashOf({ ...updatable, env: variables(updatable.env) });
+export function desiredHash(desired: DesiredEndpoint): string {
+  const updatable = endpointFields.filter((field) => field.updatable);
+  return hashOf(updatable.map((field) => [field.path, field.sent(desired)]));
 }
 
 /** A hash of everything that a create sends. */
-export function requestHash({ env, ...sent }: DesiredEndpoint): string {
-  return hashOf({ ...sent, env: variables(env) });
-}
-
-/** The variables of the request, without the origin of their values. */
-function variables(env: readonly ResolvedEnv[]) {
-  return env.map(({ name, value }) => ({ name, value }));
+export function requestHash(desired: DesiredEndpoint): string {
+  return hashOf(endpointFields.map((field) => [field.path, field.sent(desired)]));
 }

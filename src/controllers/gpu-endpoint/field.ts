@@ -1,7 +1,16 @@
-import type { DriftField } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { DriftField, GpuEndpointSpec } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { LimitName } from "../../provider/endpoints/limits.ts";
-import type { DesiredEndpoint } from "./desired.ts";
+import type { EndpointSpec as DesiredEndpoint, EndpointVariable } from "../../provider/types.ts";
+
+/** What a desired endpoint is built from. `name` and `appName`: those of an object whose spec has none. */
+export type DesiredSource = {
+  spec: GpuEndpointSpec;
+  name: string;
+  appName: string;
+  /** `spec.env` with its references resolved. */
+  env: EndpointVariable[];
+};
 
 /** A path that has a value of its own: `workers` and `policy` only group others. */
 export type FieldPath = Exclude<DriftField, "workers" | "policy">;
@@ -13,8 +22,8 @@ export type ValueTexts = { desired: string; observed: string };
 export type LimitedValue = { path: string; value: number; limit: LimitName };
 
 /**
- * One field of a GpuEndpoint. Drift detection, ignored fields, range checks and import derive from it; the table in the
- * API's documentation has the same rows.
+ * One field of a GpuEndpoint. The desired endpoint, drift detection, ignored fields, range checks and import derive from it;
+ * the table in the API's documentation has the same rows.
  */
 export type EndpointField = {
   path: FieldPath;
@@ -24,6 +33,10 @@ export type EndpointField = {
   zeroWhenSuspended: boolean;
   /** Whether the update operation sends it; a create sends every field. */
   updatable: boolean;
+  /** The desired endpoint with the value of the spec, or its default. */
+  build(desired: DesiredEndpoint, source: DesiredSource): DesiredEndpoint;
+  /** What is sent. Equal values are sent alike. */
+  sent(desired: DesiredEndpoint): unknown;
   /** undefined: the values are equal, or the service does not show the field. */
   compare(desired: DesiredEndpoint, record: EndpointRecord): ValueTexts | undefined;
   /** The desired endpoint with the value of the remote; unchanged when the service does not show one that can be sent. */

@@ -1,59 +1,83 @@
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits, LimitName } from "../../provider/endpoints/limits.ts";
-import type { DesiredEndpoint } from "./desired.ts";
-import type { EndpointField, FieldPath } from "./field.ts";
+import type { EndpointSpec as DesiredEndpoint } from "../../provider/types.ts";
+import type { DesiredSource, EndpointField, FieldPath } from "./field.ts";
 import { env, port, products, volumes } from "./list-fields.ts";
+
+/** Where a desired endpoint holds a value. */
+type Place<Value> = {
+  read(desired: DesiredEndpoint): Value;
+  /** The desired endpoint with this value; unchanged when the value cannot be sent. */
+  write(desired: DesiredEndpoint, value: Value): DesiredEndpoint;
+};
 
 type ScalarField<Value extends string | number> = {
   path: FieldPath;
-  desired(desired: DesiredEndpoint): Value;
+  /** The value of the spec, or its default. */
+  wanted(source: DesiredSource): Value;
+  place: Place<Value>;
   /** undefined: the service does not show it, so it cannot differ. */
   observed(record: EndpointRecord): Value | undefined;
-  /** The desired endpoint with this value. Without it, no update sends the field. */
-  assign?(desired: DesiredEndpoint, value: Value): DesiredEndpoint;
   limit?(desired: DesiredEndpoint): LimitName;
   /** Default: the observed value. */
   imported?(record: EndpointRecord): unknown;
+  /** Default false. */
   optional?: boolean;
+  /** Default true. */
+  updatable?: boolean;
+  /** Default false. */
   zeroWhenSuspended?: boolean;
 };
 
 function scalar<Value extends string | number>(field: ScalarField<Value>): EndpointField {
-  const { path, optional = false, zeroWhenSuspended = false, imported = field.observed } = field;
+  const { path, place, wanted, observed, limit } = field;
+  const { optional = false, updatable = true, zeroWhenSuspended = false, imported = observed } = field;
   return {
     path,
     optional,
     zeroWhenSuspended,
-    updatable: field.assign !== undefined,
+    updatable,
+    build: (desired, source) => place.write(desired, wanted(source)),
+    sent: place.read,
     compare(desired, record) {
-      const [wanted, observed] = [field.desired(desired), field.observed(record)];
-      if (observed === undefined || wanted === observed) return undefined;
-      return { desired: String(wanted), observed: String(observed) };
+      const [value, shown] = [place.read(desired), observed(record)];
+      if (shown === undefined || value === shown) return undefined;
+      return { desired: String(value), observed: String(shown) };
     },
     takeOver(desired, record) {
-      const observed = field.observed(record);
-      return observed === undefined || field.assign === undefined ? desired : field.assign(desired, observed);
+      const shown = observed(record);
+      return shown === undefined || !updatable ? desired : place.write(desired, shown);
     },
     limited(desired) {
-      const value = field.desired(desired);
-      if (field.limit === undefined || typeof value !== "number") return [];
-      return [{ path, value, limit: field.limit(desired) }];
+      const value = place.read(desired);
+      if (limit === undefined || typeof value !== "number") return [];
+      return [{ path, value, limit: limit(desired) }];
     },
     imported,
   };
 }
+
+type TextKey = "name" | "appName" | "image" | "command" | "registryAuthID" | "clusterID" | "healthPath";
+const text = (key: TextKey): Place<string> => ({
+  read: (desired) => desired[key],
+  write: (desired, value) => ({ ...desired, [key]: value }),
+});
 
 type WorkerSetting = keyof DesiredEndpoint["workers"];
 type ShownSetting = Exclude<keyof EndpointRecord["scaling"], "minCudaVersion">;
 
 /** A number of `workers`. `shown`: its name in a record. */
 function workers(setting: WorkerSetting, shown: ShownSetting, limit: LimitName): EndpointField {
+  const zeroWhenSuspended = setting === "min" || setting === "max";
   return scalar({
     path: `workers.${setting}`,
-    zeroWhenSuspended: setting === "min" || setting === "max",
-    desired: (d) => d.workers[setting],
+    zeroWhenSuspended,
+    wanted: ({ spec }) => (spec.suspend && zeroWhenSuspended ? 0 : spec.workers[setting]),
+    place: {
+      read: (d) => d.workers[setting],
+      write: (d, value) => ({ ...d, workers: { ...d.workers, [setting]: value } }),
+    },
     observed: (r) => r.scaling[shown],
-    assign: (d, value) => ({ ...d, workers: { ...d.workers, [setting]: value } }),
     limit: () => limit,
   });
 }
@@ -63,18 +87,21 @@ function optionalText(path: "command" | "registryAuthID"): EndpointField {
   return scalar({
     path,
     optional: true,
-    desired: (d) => d[path],
+    wanted: ({ spec }) => spec[path] ?? "",
+    place: text(path),
     observed: (r) => r[path],
-    assign: (d, value) => ({ ...d, [path]: value }),
     imported: (r) => r[path] || undefined,
   });
 }
 
 const policyType = scalar<string>({
   path: "policy.type",
-  desired: (d) => d.policy.type,
+  wanted: ({ spec }) => spec.policy.type,
+  place: {
+    read: (d) => d.policy.type,
+    write: (d, type) => (type === "queue" || type === "concurrency" ? { ...d, policy: { ...d.policy, type } } : d),
+  },
   observed: (r) => r.policy.type,
-  assign: (d, type) => (type === "queue" || type === "concurrency" ? { ...d, policy: { ...d.policy, type } } : d),
 });
 
 /** The service shows the cluster only where network storage is mounted (interface: clusterID). */
@@ -87,18 +114,20 @@ export const endpointFields: readonly EndpointField[] = [
   scalar({
     path: "name",
     optional: true,
-    desired: (d) => d.name,
+    wanted: ({ spec, name }) => spec.name ?? name,
+    place: text("name"),
     observed: (r) => r.name,
-    assign: (d, name) => ({ ...d, name }),
   }),
-  scalar({ path: "appName", optional: true, desired: (d) => d.appName, observed: (r) => r.appName || undefined }),
-  products,
   scalar({
-    path: "image",
-    desired: (d) => d.image,
-    observed: (r) => r.image,
-    assign: (d, image) => ({ ...d, image }),
+    path: "appName",
+    optional: true,
+    updatable: false,
+    wanted: ({ appName }) => appName,
+    place: text("appName"),
+    observed: (r) => r.appName || undefined,
   }),
+  products,
+  scalar({ path: "image", wanted: ({ spec }) => spec.image, place: text("image"), observed: (r) => r.image }),
   optionalText("command"),
   optionalText("registryAuthID"),
   port,
@@ -111,15 +140,20 @@ export const endpointFields: readonly EndpointField[] = [
   policyType,
   scalar({
     path: "policy.value",
-    desired: (d) => d.policy.value,
+    wanted: ({ spec }) => spec.policy.value,
+    place: {
+      read: (d) => d.policy.value,
+      write: (d, value) => ({ ...d, policy: { ...d.policy, value } }),
+    },
     observed: (r) => r.policy.value,
-    assign: (d, value) => ({ ...d, policy: { ...d.policy, value } }),
     limit: (d) => `policy.${d.policy.type}` as const,
   }),
   scalar({
     path: "rootfsSizeGB",
     optional: true,
-    desired: (d) => d.rootfsSizeGB,
+    updatable: false,
+    wanted: ({ spec }) => spec.rootfsSizeGB,
+    place: { read: (d) => d.rootfsSizeGB, write: (d, rootfsSizeGB) => ({ ...d, rootfsSizeGB }) },
     observed: (r) => r.rootfsSizeGB,
     limit: () => "rootfsSizeGB",
   }),
@@ -127,17 +161,17 @@ export const endpointFields: readonly EndpointField[] = [
   scalar({
     path: "clusterID",
     optional: true,
-    desired: (d) => d.clusterID,
+    wanted: ({ spec }) => spec.clusterID ?? "",
+    place: text("clusterID"),
     observed: clusterOf,
-    assign: (d, clusterID) => ({ ...d, clusterID }),
     imported: (r) => r.details?.clusterID || undefined,
   }),
   env,
   scalar({
     path: "healthCheck.path",
-    desired: (d) => d.healthPath,
+    wanted: ({ spec }) => spec.healthCheck.path,
+    place: text("healthPath"),
     observed: (r) => r.healthCheck.path,
-    assign: (d, healthPath) => ({ ...d, healthPath }),
   }),
 ];
 

@@ -1,4 +1,4 @@
-import { DEFAULT_LOCAL_VOLUME_GB } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { DEFAULT_LOCAL_VOLUME_GB, type GpuEndpointSpec } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointVolume } from "../../provider/types.ts";
 import type { EndpointField, LimitedValue } from "./field.ts";
@@ -13,6 +13,8 @@ export const products: EndpointField = {
   optional: false,
   zeroWhenSuspended: false,
   updatable: false,
+  build: (desired, { spec }) => ({ ...desired, products: spec.products.map(({ id }) => id) }),
+  sent: ({ products }) => products,
   compare(desired, record) {
     const observed = productsOf(record);
     if (observed.every((id) => desired.products.includes(id))) return undefined;
@@ -29,6 +31,8 @@ export const port: EndpointField = {
   optional: false,
   zeroWhenSuspended: false,
   updatable: true,
+  build: (desired, { spec }) => ({ ...desired, port: spec.port }),
+  sent: ({ port }) => port,
   compare({ port }, { ports }) {
     if (ports.length === 0 || (ports.length === 1 && ports[0] === port)) return undefined;
     return { desired: String(port), observed: ports.join(", ") };
@@ -46,6 +50,8 @@ export const volumes: EndpointField = {
   optional: true,
   zeroWhenSuspended: false,
   updatable: true,
+  build: (desired, { spec }) => ({ ...desired, volumes: (spec.volumes ?? []).map(desiredVolume) }),
+  sent: ({ volumes }) => volumes,
   compare(desired, record) {
     const unsized = new Set(record.volumes.flatMap((one) => (one.sizeGB === undefined ? [one.mountPath] : [])));
     const wanted = desired.volumes.map((volume) =>
@@ -65,6 +71,11 @@ export const volumes: EndpointField = {
 };
 
 type ShownVolume = EndpointRecord["volumes"][number];
+type SpecVolume = NonNullable<GpuEndpointSpec["volumes"]>[number];
+
+function desiredVolume(volume: SpecVolume): EndpointVolume {
+  return volume.type === "local" ? { ...volume, sizeGB: volume.sizeGB ?? DEFAULT_LOCAL_VOLUME_GB } : volume;
+}
 
 function volumeText(volume: { type: string; id?: string; sizeGB?: number | undefined; mountPath: string }): string {
   if (volume.type === "network") return `network ${volume.id} at ${volume.mountPath}`;
@@ -87,6 +98,9 @@ export const env: EndpointField = {
   optional: true,
   zeroWhenSuspended: false,
   updatable: true,
+  build: (desired, { env }) => ({ ...desired, env }),
+  // Without the origin of the values.
+  sent: (desired) => desired.env.map(({ name, value }) => ({ name, value })),
   compare(desired, record) {
     const wanted = new Map(desired.env.map(({ name, value }) => [name, value]));
     const observed = new Map(record.envs.map(({ key, value }) => [key, value]));

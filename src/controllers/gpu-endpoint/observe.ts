@@ -68,14 +68,15 @@ async function observeUnbound(facts: BindingFacts): Promise<Binding> {
 
 async function observeBound(facts: BindingFacts, endpointID: string): Promise<Binding> {
   const { endpoint, account, now, signal } = facts;
-  const swept = account.endpoints.observed.get(endpointID);
+  const { observed } = account.endpoints;
+  const swept = observed.missing(endpointID) ? undefined : observed.get(endpointID);
   if (swept !== undefined && facts.fresh !== true && !needsFreshRead(endpoint, swept, now)) {
     const record = await completed(facts, swept, "Remembered");
     return { kind: "Bound", endpointID, record, fresh: false, provenGone: false };
   }
   const record = await account.endpoints.read(endpointID, signal);
   if (record === undefined) {
-    const provenGone = account.endpoints.observed.gone(endpointID) && !isNew(endpoint, now);
+    const provenGone = observed.gone(endpointID) && !isNew(endpoint, now);
     return { kind: "Bound", endpointID, record: undefined, fresh: true, provenGone };
   }
   const settlingOnly = facts.fresh !== true && isApplied(endpoint) && reconcileRequestOf(endpoint) === undefined;

@@ -7,6 +7,7 @@ import type { DesiredEndpoint } from "./desired.ts";
 import { ADOPTED_KEEP, type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
 import type { FieldHistory } from "./drift-fight.ts";
 import { outOfRange } from "./fields.ts";
+import { recreationOf, type UnconfirmedCreate } from "./recreation.ts";
 
 /** What is known of the remote endpoint of an object. */
 export type Binding =
@@ -33,6 +34,10 @@ export type Facts = {
   history: (field: DriftField) => FieldHistory;
   /** How many endpoints are bound to the account when nothing shows that the key sees them; else 0 (countVanished). */
   vanished: () => number;
+  /** Creates of this object that no read has confirmed. */
+  creates: readonly UnconfirmedCreate[];
+  /** The command that requests a reconcile of the object. */
+  requestCommand: string;
   /** A user requests a reconcile. */
   requested: boolean;
   /** Milliseconds since the epoch. */
@@ -53,6 +58,8 @@ export type Plan =
   | { action: "None"; differences: Difference[]; fighting: boolean; notApplied?: DriftField[]; lookAgainMs?: number }
   /** The remote does not show the endpoint, which proves nothing yet. */
   | { action: "AwaitProofOfAbsence" }
+  /** Earlier creates are unconfirmed: the next one is sent after `againMs`. */
+  | { action: "DelayCreate"; message: string; againMs: number }
   /** A user must act. */
   | { action: "Stall"; reason: Reason; message: string; differences: Difference[] };
 
@@ -85,7 +92,7 @@ function planUnknown(facts: Facts, binding: Extract<Binding, { kind: "CreateUnkn
     return appNameTaken(facts, candidate);
   }
   if (binding.unknownForMs < LOOKUP_MS) return { action: "LookAgain" };
-  return vanishedStall(facts) ?? planCreate(facts);
+  return planRecreation(facts);
 }
 
 /** An app name from the spec proves nothing: name and fields must match too, and it must be younger than our request. */
@@ -146,14 +153,15 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
   const { spec, desired } = facts;
   if (binding.record === undefined) {
     if (!binding.provenGone) return { action: "AwaitProofOfAbsence" };
-    const vanished = vanishedStall(facts);
-    if (vanished !== undefined) return vanished;
     if (spec.managementPolicy === "Full" && spec.driftPolicy === "Remediate" && spec.adoption === undefined) {
-      return planCreate(facts);
+      return planRecreation(facts);
     }
-    return stall(
-      "RemoteMissing",
-      `endpoint ${binding.endpointID} does not exist at the service any more: delete this object, or set driftPolicy Remediate and managementPolicy Full to have it created again`,
+    return (
+      vanishedStall(facts) ??
+      stall(
+        "RemoteMissing",
+        `endpoint ${binding.endpointID} does not exist at the service any more: delete this object, or set driftPolicy Remediate and managementPolicy Full to have it created again`,
+      )
     );
   }
   const differing = differences(desired, binding.record, ignoredFields(spec, facts.resuming));
@@ -175,6 +183,16 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
   }
   const sent = withIgnored(desired, binding.record, ignoredFields(spec, facts.resuming));
   return rangeStall(facts, sent, "update", differing) ?? { action: "Update", sent, differences: differing };
+}
+
+/** Creates again what is proven gone, within the limits of absence proofs and of unconfirmed creates. */
+function planRecreation(facts: Facts): Plan {
+  const vanished = vanishedStall(facts);
+  if (vanished !== undefined) return vanished;
+  const recreation = recreationOf(facts.creates, facts.requestCommand, facts.now);
+  if (recreation.kind === "Stop") return stall("RemoteMissing", recreation.message);
+  if (recreation.kind === "Wait") return { action: "DelayCreate", ...recreation };
+  return planCreate(facts);
 }
 
 /** The fields whose update the service accepts and reads never show. */

@@ -1,12 +1,19 @@
-import { type ConditionUpdate, removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
+import {
+  type ConditionUpdate,
+  cut,
+  getCondition,
+  removeCondition,
+  setConditions,
+} from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { type AccountRef, ANNOTATIONS, GROUP } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
-import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
+import { readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import { withoutValues } from "../../provider/errors.ts";
 import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";
-import type { Verdict } from "../verdict.ts";
+import type { Cause, Verdict } from "../verdict.ts";
+import { isStopped, readiness, stopped, synced } from "./conditions.ts";
 import type { Difference } from "./drift.ts";
 import { isSettling } from "./observe.ts";
 
@@ -20,6 +27,8 @@ export type Outcome = {
   notApplied?: readonly string[];
   /** Another object owns the remote endpoint: nothing that was read of it stays in the status. */
   alreadyBound?: boolean;
+  /** The service does not show the endpoint that the object is bound to. `Proven`: it does not exist. */
+  missing?: "Proven" | "Unproven" | undefined;
   /** Of a verdict that waits: what the status shows of a bound endpoint may be out of date. */
   outdated?: boolean;
   verdict: Verdict;
@@ -32,7 +41,13 @@ export function emptyOutcome(verdict: Verdict): Outcome {
 
 export type Written = Pick<
   GpuEndpointStatus,
-  "endpointID" | "appName" | "submission" | "appliedGeneration" | "appliedReferencesHash" | "lastAppliedTime"
+  | "endpointID"
+  | "appName"
+  | "submission"
+  | "unconfirmedCreates"
+  | "appliedGeneration"
+  | "appliedReferencesHash"
+  | "lastAppliedTime"
 > & { account?: GpuEndpointStatus["account"] };
 
 export type StatusUpdate = {
@@ -45,27 +60,34 @@ export type StatusUpdate = {
 /** The whole status after a reconcile. Pure. `now`: ms since the epoch. */
 export function statusOf(endpoint: GpuEndpoint, { written, outcome, requested }: StatusUpdate, now: number) {
   const { status: stored = { conditions: [] }, metadata } = endpoint;
-  const previous = outcome.alreadyBound ? withoutRemote(stored) : stored;
+  const otherEndpoint = written.endpointID !== undefined && written.endpointID !== stored.endpointID;
+  const previous = outcome.alreadyBound || otherEndpoint ? withoutRemote(stored) : stored;
   const record = outcome.record && withoutEnvValues(outcome.record, endpoint);
   const status: GpuEndpointStatus = { ...previous, ...written, observedGeneration: metadata.generation };
   if (requested !== undefined) status.lastHandledReconcileAt = requested;
   if (written.appliedGeneration !== undefined && written.appliedReferencesHash === undefined) {
     delete status.appliedReferencesHash;
   }
+  // A read confirms that the endpoint exists.
+  if (record !== undefined || status.unconfirmedCreates?.length === 0) delete status.unconfirmedCreates;
   if (record !== undefined) {
     Object.assign(status, remoteStatus(record, metadata.uid));
     const drift = outcome.differences.map(({ field, desired, observed }) => ({ field, desired, observed }));
     if (drift.length > 0) status.drift = drift;
     else delete status.drift;
+    if (endpoint.spec.suspend && isStopped(record)) status.state = "Suspended";
+  } else if (outcome.missing !== undefined) {
+    for (const field of ["image", "remote", "workers", "drift"] as const) delete status[field];
+    status.state = "NotFound";
   }
   const updates = conditionsOf(endpoint, status, { ...outcome, record }, now);
   status.conditions = mergeConditions(previous.conditions, updates, metadata.generation, now);
   return status;
 }
 
-/** Only what the object itself contributed: the endpoint ID, the app name and what it sent. */
+/** Only what the object itself contributed: the endpoint ID, the app name and what it sent. Nothing of another endpoint. */
 function withoutRemote(status: GpuEndpointStatus): GpuEndpointStatus {
-  const { type, url, remote, workers, regionID, memberID, ownerID, createdAt, drift, ...own } = status;
+  const { type, url, state, image, remote, workers, regionID, memberID, ownerID, createdAt, drift, ...own } = status;
   return { ...own, conditions: removeCondition(removeCondition(status.conditions, "Synced"), "Stopped") };
 }
 
@@ -80,11 +102,16 @@ function withoutEnvValues(record: EndpointRecord, { spec }: GpuEndpoint): Endpoi
   };
 }
 
+/** Characters of an image that the status can store. */
+const IMAGE_LENGTH = 511;
+
 function remoteStatus(record: EndpointRecord, uid: string): Partial<GpuEndpointStatus> {
   const text = (key: "type" | "url" | "regionID" | "memberID" | "ownerID") =>
     record[key] === "" ? {} : { [key]: record[key] };
   return {
     endpointID: record.id,
+    state: record.status.status,
+    ...(record.image === "" ? {} : { image: cut(record.image, IMAGE_LENGTH) }),
     remote: {
       status: record.status.status,
       ...(record.status.error === "" ? {} : { error: record.status.error }),
@@ -106,6 +133,10 @@ function remoteStatus(record: EndpointRecord, uid: string): Partial<GpuEndpointS
   };
 }
 
+/**
+ * The conditions that an outcome changes. Pure. `status`: as it is about to be written, with the previous conditions. `now`: ms
+ * since the epoch.
+ */
 function conditionsOf(
   endpoint: GpuEndpoint,
   status: GpuEndpointStatus,
@@ -113,17 +144,49 @@ function conditionsOf(
   now: number,
 ): ConditionUpdate[] {
   const { record, verdict } = outcome;
-  const observed = record === undefined ? [] : [readiness(record), synced(outcome), ...stopped(endpoint, record)];
+  const observed =
+    record === undefined
+      ? unobserved(endpoint, status, outcome)
+      : [readiness(endpoint, record), synced(outcome), ...stopped(endpoint, record)];
   if (verdict.kind === "Stalled" || verdict.kind === "Failed") return [...observed, stalledCondition(verdict)];
   if (verdict.kind === "Waiting" || verdict.kind === "Retry") {
     const outdated = outcome.outdated === true && status.endpointID !== undefined;
     const waiting = waitingConditions(verdict, outdated ? "Unknown" : "False");
     return [...observed, ...waiting.filter(({ type }) => record === undefined || type !== "Ready")];
   }
-  const serves = record !== undefined && readiness(record).status === "True";
+  const serves = record !== undefined && readiness(endpoint, record).status === "True";
   if (serves || !isSettling(status.lastAppliedTime, now)) return observed;
   const message = "Waiting for the remote endpoint to serve";
   return [...observed, { type: "Reconciling", status: "True", reason: "Progressing", message }];
+}
+
+/** What a reconcile without a record says of the endpoint. */
+function unobserved(endpoint: GpuEndpoint, status: GpuEndpointStatus, outcome: Outcome): ConditionUpdate[] {
+  const synced = unobservedSync(endpoint, status, outcome);
+  if (outcome.verdict.kind !== "Done" || status.remote !== undefined) return synced;
+  const message = "No read shows the new remote endpoint yet";
+  return [{ type: "Ready", status: "Unknown", reason: "Progressing", message }, ...synced];
+}
+
+/** Synced, where the previous condition does not hold any more: it judged another generation, or an endpoint that is missing. */
+function unobservedSync(
+  { metadata: { generation } }: GpuEndpoint,
+  { conditions, appliedGeneration }: GpuEndpointStatus,
+  { missing, verdict }: Outcome,
+): ConditionUpdate[] {
+  const previous = getCondition(conditions, "Synced");
+  if (previous === undefined) return [];
+  if (missing !== undefined) {
+    const proven = missing === "Proven";
+    const message = proven ? "The service does not have the endpoint" : "The service does not show the endpoint";
+    return [{ type: "Synced", status: proven ? "False" : "Unknown", reason: "RemoteMissing", message }];
+  }
+  const { observedGeneration: judged = generation } = previous;
+  if (judged === generation && previous.reason !== "Paused") return [];
+  const cause: Cause =
+    verdict.kind === "Done" ? { reason: "Updating", message: "no read shows the update yet" } : verdict;
+  const prefix = appliedGeneration === generation ? "" : `Generation ${generation} is not applied: `;
+  return [{ type: "Synced", status: "Unknown", reason: cause.reason, message: `${prefix}${cause.message}` }];
 }
 
 /**
@@ -141,75 +204,6 @@ export function pausedStatus(endpoint: GpuEndpoint, now: number): GpuEndpointSta
   if (previous.endpointID === undefined) updates.push({ type: "Ready", ...paused });
   const kept = removeCondition(previous.conditions, "Reconciling");
   return { ...previous, conditions: setConditions(kept, updates, rfc3339(now)) };
-}
-
-/** Ready follows the status that the service shows. An endpoint without workers can be ready. */
-function readiness(record: EndpointRecord): ConditionUpdate {
-  const { status, error, message } = record.status;
-  if (error !== "") {
-    return {
-      type: "Ready",
-      status: "False",
-      reason: "RemoteError",
-      message: `The service reports ${error}${message === "" ? "" : `: ${message}`}`,
-    };
-  }
-  if (isServing(record)) {
-    return { type: "Ready", status: "True", reason: "Serving", message: `The remote endpoint is ${status}` };
-  }
-  return {
-    type: "Ready",
-    status: "Unknown",
-    reason: "RemoteStateUnknown",
-    message: `The remote endpoint is "${status}"${message === "" ? "" : `: ${message}`}`,
-  };
-}
-
-function synced({ differences, fighting, notApplied = [] }: Outcome): ConditionUpdate {
-  if (differences.length === 0) {
-    return { type: "Synced", status: "True", reason: "InSync", message: "The remote endpoint matches the spec" };
-  }
-  const fields = differences.map(({ field }) => field).join(", ");
-  if (notApplied.length > 0) {
-    return { type: "Synced", status: "False", reason: "UpdateNotApplied", message: notAppliedMessage(notApplied) };
-  }
-  return fighting
-    ? {
-        type: "Synced",
-        status: "False",
-        reason: "DriftFight",
-        message: `Another client keeps reverting ${fields}; Mooring stopped re-applying them: find that client and request a reconcile, or add the fields to ignoreDrift`,
-      }
-    : {
-        type: "Synced",
-        status: "False",
-        reason: "Drifted",
-        message: `The remote endpoint differs from the spec in ${fields}`,
-      };
-}
-
-export function notAppliedMessage(fields: readonly string[]): string {
-  return `The service accepts the update of ${fields.join(", ")} but does not apply it; the update is repeated with backoff`;
-}
-
-function stopped(endpoint: GpuEndpoint, { scaling, workers }: EndpointRecord): ConditionUpdate[] {
-  if (!endpoint.spec.suspend) {
-    const resumed = scaling.max !== 0 || endpoint.spec.workers.max === 0;
-    return resumed && endpoint.status?.conditions.some(({ type }) => type === "Stopped")
-      ? [{ type: "Stopped", status: "False", reason: "Resumed", message: "spec.suspend is false" }]
-      : [];
-  }
-  const done = scaling.min === 0 && scaling.max === 0 && workers.length === 0;
-  return [
-    done
-      ? { type: "Stopped", status: "True", reason: "Stopped", message: "The endpoint has no workers" }
-      : {
-          type: "Stopped",
-          status: "False",
-          reason: "Suspended",
-          message: `Waiting until ${workers.length} workers stop`,
-        },
-  ];
 }
 
 /** `status.account`: what the object is bound to. */

@@ -7,7 +7,7 @@ import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.
 import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
 import { assertPresent, type Kind, type Shared } from "../shared.ts";
-import { concernsKey, messageOf, verdictOf } from "../verdict.ts";
+import { concernsKey, messageOf, type Verdict, verdictOf } from "../verdict.ts";
 import type { Block } from "./observations.ts";
 import type { Accepted, Job, PaidRequest, Sending } from "./types.ts";
 
@@ -122,10 +122,14 @@ function notTaken(error: unknown): { block: Block; retryAfterMs: number | undefi
   }
   const verdict = verdictOf(error);
   if (verdict.kind === "Done") throw new Error("an error is never Done", { cause: error });
-  const stalled = verdict.kind === "Stalled";
-  const waitMs = verdict.kind === "Waiting" ? verdict.againMs : undefined;
   const { reason, message } = verdict;
-  return { block: { reason, message, stalled }, retryAfterMs: stalled ? STALLED_RETRY_MS : waitMs };
+  return { block: { reason, message, stalled: verdict.kind === "Stalled" }, retryAfterMs: retryAfterOf(verdict) };
+}
+
+/** undefined: with backoff. */
+function retryAfterOf(verdict: Verdict): number | undefined {
+  if (verdict.kind !== "Stalled") return verdict.kind === "Waiting" ? verdict.againMs : undefined;
+  return verdict.reason === "OperationForbidden" ? verdict.againMs : (verdict.againMs ?? STALLED_RETRY_MS);
 }
 
 /** The decision to send is based on an older object. Throws when the job was suspended or has another attempt meanwhile. */

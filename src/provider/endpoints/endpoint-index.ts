@@ -13,6 +13,8 @@ export type EndpointIndex = {
   /** The records that the service shows with the current key: in the last complete list, or in a read since. */
   shown(): EndpointRecord[];
   size(): number;
+  /** Whether the last complete list lacks the endpoint, with this key. */
+  missing(id: string): boolean;
   /** Whether two complete lists in a row lack the endpoint, of those that began after the first call for it, with this key. */
   gone(id: string): boolean;
   session(): KeySession;
@@ -27,6 +29,8 @@ export type EndpointIndex = {
   wrote(id: string): void;
   /** As `wrote`; and the record is not returned until it is observed again. */
   forget(id: string): void;
+  /** A read does not find the endpoint: as `forget`. Lists decide whether it is gone. */
+  notFound(id: string): void;
   beginList(): Listing;
 };
 
@@ -34,8 +38,8 @@ export type EndpointIndex = {
 export type Listing = {
   /** Takes over a record of a page that was requested at `askedAt` (monotonic ms). Returns whether it is new or changed. */
   take(record: EndpointRecord, askedAt: number): boolean;
-  /** The list is complete. Returns the endpoints that are gone now. */
-  end(): { id: string; appName: string }[];
+  /** The list is complete. Returns the endpoints that are gone now, and those that it is the first to lack. */
+  end(): Record<"gone" | "missing", { id: string; appName: string }[]>;
 };
 
 /** An endpoint is gone when so many complete lists in a row lack it: a list that changes while it is read proves nothing. */
@@ -61,8 +65,10 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
     return true;
   }
 
+  const appNameOf = (id: string): string => records.get(id)?.appName ?? "";
+
   function remove(id: string): { id: string; appName: string } {
-    const { appName = "" } = records.get(id) ?? {};
+    const appName = appNameOf(id);
     records.delete(id);
     if (idsByAppName.get(appName) === id) idsByAppName.delete(appName);
     return { id, appName };
@@ -82,7 +88,10 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
         for (const [id, at] of alone) if (at < began) alone.delete(id);
         const absent = [...new Set([...records.keys(), ...askedBefore])].filter((id) => !seen.has(id));
         for (const id of absent) missed.set(id, (missed.get(id) ?? 0) + 1);
-        return absent.filter((id) => missed.get(id) === LISTS_WITHOUT).map(remove);
+        return {
+          missing: absent.filter((id) => missed.get(id) === 1).map((id) => ({ id, appName: appNameOf(id) })),
+          gone: absent.filter((id) => missed.get(id) === LISTS_WITHOUT).map(remove),
+        };
       },
     };
   }
@@ -95,6 +104,7 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
     },
     all: () => [...records.values()],
     size: () => records.size,
+    missing: (id) => (missed.get(id) ?? 0) > 0,
     gone(id) {
       if (!records.has(id) && !missed.has(id)) missed.set(id, 0);
       return (missed.get(id) ?? 0) >= LISTS_WITHOUT;
@@ -115,6 +125,11 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
     forget(id) {
       alone.set(id, clock.monotonic());
       records.delete(id);
+    },
+    notFound(id) {
+      alone.set(id, clock.monotonic());
+      if (!missed.has(id)) missed.set(id, 0);
+      remove(id);
     },
     beginList,
   };

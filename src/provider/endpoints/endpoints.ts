@@ -8,7 +8,7 @@ import { createBody, hiddenValues, updateBody } from "./body.ts";
 import { type EndpointRecord, withDetails } from "./endpoint-record.ts";
 import { type EndpointLimits, limitsFrom } from "./limits.ts";
 import { endpointPages, type Generation } from "./pages.ts";
-import { createEndpointSweep, type EndpointSweep } from "./sweep.ts";
+import { createEndpointSweep, type EndpointSweep, type EndpointSweepOptions } from "./sweep.ts";
 
 export type EndpointSettings = {
   /** Which generation of the list and read operations is used. Create and update exist in one generation only. */
@@ -26,7 +26,7 @@ export type EndpointSettings = {
 export type EndpointsOptions = {
   client: ServiceClient;
   settings: EndpointSettings;
-  /** An endpoint is new, changed or gone. */
+  /** An endpoint is new, changed, gone, or missing in a list for the first time. */
   onChange: (id: string, appName: string) => void;
   /** The list failed. */
   onError: (error: unknown) => void;
@@ -52,7 +52,7 @@ const PROBE_PRIORITY = 1;
 export function createEndpoints(options: EndpointsOptions): EndpointsService {
   const { client, settings } = options;
   const { generation, intervalMs } = settings;
-  const observed = sweepOf(options, generation, intervalMs, settings.wanted);
+  const observed = sweepOf({ ...options, onMissing: options.onChange }, generation, intervalMs, settings.wanted);
   const details =
     generation === "Earlier"
       ? undefined // its list and its reads show everything
@@ -65,7 +65,7 @@ export function createEndpoints(options: EndpointsOptions): EndpointsService {
     read: (id, signal) => readOne(options, observed, id, signal),
     async complete(record, when, signal) {
       if (details === undefined) return record;
-      if (when === "Now") details.observe(await client.getEndpointEarlier({ id: record.id }, { signal }));
+      if (when === "Now") details.observe(await readDetails(client, record.id, signal));
       // A failed list is reported by the list itself. A field that it does not show cannot differ.
       else await details.first(signal).catch(() => undefined);
       const detailed = details.get(record.id);
@@ -122,13 +122,32 @@ export function createEndpoints(options: EndpointsOptions): EndpointsService {
 }
 
 function sweepOf(
-  { client, settings, onChange, onError, clock, log }: EndpointsOptions,
+  {
+    client,
+    settings,
+    onChange,
+    onMissing,
+    onError,
+    clock,
+    log,
+  }: EndpointsOptions & Pick<EndpointSweepOptions, "onMissing">,
   generation: Generation,
   intervalMs: number,
   wanted: () => boolean,
 ): EndpointSweep {
   const { pageSize } = settings;
-  return createEndpointSweep({ client, generation, pageSize, intervalMs, wanted, onChange, onError, clock, log });
+  return createEndpointSweep({
+    client,
+    generation,
+    pageSize,
+    intervalMs,
+    wanted,
+    onChange,
+    onMissing,
+    onError,
+    clock,
+    log,
+  });
 }
 
 async function readOne(
@@ -154,14 +173,30 @@ async function readOne(
     observed.observe(record, session);
     return record;
   } catch (error) {
-    if (error instanceof ServiceError && error.kind === "NotFound") return undefined;
-    throw error;
+    if (!(error instanceof ServiceError) || error.kind !== "NotFound") throw error;
+    if (observed.session() === session) observed.notFound(id);
+    return undefined;
+  }
+}
+
+/** The endpoint was just read: when the other generation does not know it, the service contradicts itself. */
+async function readDetails(client: ServiceClient, id: string, signal: AbortSignal): Promise<EndpointRecord> {
+  try {
+    return await client.getEndpointEarlier({ id }, { signal });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.kind !== "NotFound") throw error;
+    throw new ServiceError({
+      operation: "getEndpointEarlier",
+      kind: "UnreadableResponse",
+      delivery: "Unknown",
+      message: `a read and the list show endpoint ${id}, and this operation does not know it`,
+    });
   }
 }
 
 /** `keyword` only narrows the list: the interface does not show what it matches. */
 async function findByAppName(
-  { client, settings }: EndpointsOptions,
+  { client, settings, clock }: EndpointsOptions,
   observed: EndpointSweep,
   appName: string,
   signal: AbortSignal,
@@ -172,17 +207,12 @@ async function findByAppName(
     return observed.byAppName(appName);
   }
   const session = observed.session();
-  let cursor: string | undefined;
-  do {
-    const query = { keyword: appName, limit: SEARCH_PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) };
-    const page = await client.listEndpoints(query, { signal });
-    const found = page.data.find((record) => record.appName === appName);
-    if (found !== undefined) {
-      observed.observe(found, session);
-      return found;
-    }
-    cursor = page.hasMore && page.nextCursor !== "" && page.nextCursor !== cursor ? page.nextCursor : undefined;
-  } while (cursor !== undefined);
+  const query = { client, generation: "Current", pageSize: SEARCH_PAGE_SIZE, clock, keyword: appName } as const;
+  for await (const { record } of endpointPages(query, signal)) {
+    if (record.appName !== appName) continue;
+    observed.observe(record, session);
+    return record;
+  }
   return undefined;
 }
 

@@ -20,6 +20,8 @@ export type EndpointSweep = EndpointObserver & {
   wrote(id: string): void;
   /** As `wrote`; and the record is not returned until it is observed again. */
   forget(id: string): void;
+  /** A read does not find the endpoint: as `forget`. Lists decide whether it is gone. */
+  notFound(id: string): void;
   start(): void;
   stop(): Promise<void>;
 };
@@ -35,6 +37,8 @@ export type EndpointSweepOptions = {
   wanted: () => boolean;
   /** An endpoint is new, changed or gone. */
   onChange: (id: string, appName: string) => void;
+  /** A list is the first to lack an endpoint, which proves nothing: a read tells more. Default: nothing. */
+  onMissing?: ((id: string, appName: string) => void) | undefined;
   onError: (error: unknown) => void;
 };
 
@@ -67,7 +71,9 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       if (listing.take(record, askedAt)) options.onChange(record.id, record.appName);
     }
     if (index.session() !== session) return false;
-    for (const { id, appName } of listing.end()) options.onChange(id, appName);
+    const { gone, missing } = listing.end();
+    for (const { id, appName } of missing) options.onMissing?.(id, appName);
+    for (const { id, appName } of gone) options.onChange(id, appName);
     return true;
   }
 
@@ -119,6 +125,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   return {
     get: index.get,
     byAppName: index.byAppName,
+    missing: index.missing,
     gone: index.gone,
     shown: index.shown,
     session: index.session,
@@ -128,6 +135,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     observe: index.observe,
     wrote: index.wrote,
     forget: index.forget,
+    notFound: index.notFound,
     first: async (signal) => (completed > 0 ? undefined : next(signal)),
     next,
     start: loop.start,

@@ -6,11 +6,11 @@ import { OPERATIONS, type Operation } from "../operations.ts";
 /**
  * Spares a failing operation calls that would fail too. Failures in a row open its circuit (`OPENS_AFTER`). Then calls fail at
  * once, nothing is sent, and after a pause (jittered, doubled each time) one call at a time tries whether it works again.
- * Other operations go on: the service may well serve speech while its endpoints fail. While the account is held, calls
- * that waited for their turn are not sent either.
+ * The same holds for an operation that the service does not allow. Other operations go on: the service may well serve speech
+ * while its endpoints fail. While the account is held, calls that waited for their turn are not sent either.
  */
 export type Breaker = {
-  /** @throws ServiceError `BreakerOpen`, delivery NotSent, `retryAfterMs` until the next try */
+  /** @throws ServiceError `BreakerOpen` or `Forbidden`, delivery NotSent, `retryAfterMs` until the next try */
   check(operation: Operation): void;
   /** The same, for a call that is sent next: takes the one try. Its end has to be told by `ended`. */
   enter(operation: Operation): void;
@@ -25,15 +25,18 @@ export type Breaker = {
 };
 
 /**
- * When a circuit opens, and how long its pauses become. `failures` are in a row; a success, or a refusal that is proven, ends
- * the row. A paid request whose outcome is unknown costs a person's time, and perhaps money: fewer of them open the circuit,
- * and it is tried less often.
+ * When a circuit opens, and how long its pauses become. `errors` are in a row; a success, or a proven refusal of another
+ * kind, ends the row. A paid request whose outcome is unknown costs a person's time, and perhaps money: fewer of them open the
+ * circuit, and it is tried less often. An operation that is not allowed stays so until a user acts. A 403 opens the circuit of an
+ * operation that creates something. Other operations read or change an object that exists, and a 403 may concern it alone.
  */
-const OPENS_AFTER = {
-  anyFailure: { failures: 5, maxPauseMs: 60_000 },
-  unknownPaid: { failures: 3, maxPauseMs: 10 * 60_000 },
+const RULES = {
+  anyFailure: { errors: 5, firstPauseMs: 5_000, maxPauseMs: 60_000 },
+  unknownPaid: { errors: 3, firstPauseMs: 5_000, maxPauseMs: 10 * 60_000 },
+  forbidden: { errors: 3, firstPauseMs: 30_000, maxPauseMs: 10 * 60_000 },
 } as const;
-const FIRST_PAUSE_MS = 5_000;
+type Rule = keyof typeof RULES;
+const RULE_NAMES: readonly Rule[] = ["anyFailure", "unknownPaid", "forbidden"];
 const HELD_MS = 30_000;
 
 /** Kinds that are a failure of the service, whatever is known of the request's effect. */
@@ -49,14 +52,14 @@ const FAILURES: readonly ServiceErrorKind[] = [
 const SILENT: readonly ServiceErrorKind[] = ["Aborted", "BreakerOpen", "Misconfigured"];
 
 type Circuit = {
-  /** Failures in a row, and those of a paid request with an unknown outcome among them. */
-  failures: number;
-  unknownPaid: number;
+  /** Errors in a row, by rule. */
+  counts: Record<Rule, number>;
   /** Pauses since it opened; 0 while it is closed. */
   rounds: number;
   openUntil: number;
   trying: boolean;
-  reason: string;
+  /** The last error that counted. */
+  cause: ServiceError | undefined;
 };
 
 export type BreakerOptions = {
@@ -69,17 +72,32 @@ export type BreakerOptions = {
 };
 
 const newCircuit = (): Circuit => ({
-  failures: 0,
-  unknownPaid: 0,
+  counts: { anyFailure: 0, unknownPaid: 0, forbidden: 0 },
   rounds: 0,
   openUntil: Number.NEGATIVE_INFINITY,
   trying: false,
-  reason: "",
+  cause: undefined,
 });
 
 /** A read has no effect, so nothing about it is unknown. */
 const mayHaveTakenEffect = ({ operation, delivery }: ServiceError): boolean =>
   delivery === "Unknown" && OPERATIONS[operation].method !== "GET";
+
+/** The rules that an error counts for. */
+function rulesFor(error: ServiceError): Rule[] {
+  const { operation, kind } = error;
+  const unknown = mayHaveTakenEffect(error);
+  const counts: Record<Rule, boolean> = {
+    anyFailure: FAILURES.includes(kind) || unknown,
+    unknownPaid: unknown && OPERATIONS[operation].paid,
+    forbidden: kind === "Forbidden" && !OPERATIONS[operation].idempotent,
+  };
+  return RULE_NAMES.filter((rule) => counts[rule]);
+}
+
+/** What this breaker refused itself says nothing about the service. */
+const isSilent = ({ kind, delivery }: ServiceError): boolean =>
+  SILENT.includes(kind) || (kind === "Forbidden" && delivery === "NotSent");
 
 export function createBreaker({ clock, random, held = () => undefined, probe }: BreakerOptions): Breaker {
   const circuits = new Map<Operation, Circuit>();
@@ -89,39 +107,50 @@ export function createBreaker({ clock, random, held = () => undefined, probe }: 
     return circuit === undefined || circuit.rounds === 0 ? undefined : circuit;
   }
 
-  function refuse(operation: Operation, message: string, retryAfterMs: number): never {
-    throw new ServiceError({ operation, kind: "BreakerOpen", delivery: "NotSent", message, retryAfterMs });
-  }
-
-  function refuseFailing(operation: Operation, { reason, openUntil }: Circuit): never {
-    const message = `not sent: this operation keeps failing (${reason}); tried again by single calls`;
-    refuse(operation, message, Math.max(openUntil - clock.monotonic(), 0) + 1_000 * (1 + random()));
+  function refuseOpen(operation: Operation, { cause, openUntil }: Circuit): never {
+    const retryAfterMs = Math.max(openUntil - clock.monotonic(), 0) + 1_000 * (1 + random());
+    const refused = { operation, delivery: "NotSent", retryAfterMs } as const;
+    if (cause?.kind !== "Forbidden") {
+      const message = `not sent: this operation keeps failing (${cause?.kind}); tried again by single calls`;
+      throw new ServiceError({ ...refused, kind: "BreakerOpen", message });
+    }
+    const { code, reason } = cause;
+    const words = reason === undefined ? "403" : `403: ${reason}`;
+    const message = `not sent: the service does not allow this operation (${words}); tried again by single calls`;
+    throw new ServiceError({ ...refused, kind: "Forbidden", message, code, reason });
   }
 
   function checkHeld(operation: Operation): void {
     const reason = operation === probe ? undefined : held(operation);
-    if (reason !== undefined) refuse(operation, `not sent: ${reason}`, HELD_MS);
+    if (reason === undefined) return;
+    const message = `not sent: ${reason}`;
+    throw new ServiceError({
+      operation,
+      kind: "BreakerOpen",
+      delivery: "NotSent",
+      message,
+      retryAfterMs: HELD_MS,
+    });
   }
 
   function check(operation: Operation): void {
     checkHeld(operation);
     const circuit = openCircuit(operation);
     if (circuit === undefined || (circuit.openUntil <= clock.monotonic() && !circuit.trying)) return;
-    refuseFailing(operation, circuit);
+    refuseOpen(operation, circuit);
   }
 
-  function countFailure(circuit: Circuit, error: ServiceError): void {
-    const { anyFailure, unknownPaid } = OPENS_AFTER;
-    circuit.failures += 1;
-    if (mayHaveTakenEffect(error) && OPERATIONS[error.operation].paid) circuit.unknownPaid += 1;
+  function count(circuit: Circuit, error: ServiceError, rules: readonly Rule[]): void {
+    if (!rules.includes("anyFailure")) Object.assign(circuit.counts, { anyFailure: 0, unknownPaid: 0 });
+    for (const rule of rules) circuit.counts[rule] += 1;
     circuit.trying = false;
-    circuit.reason = error.kind;
-    const mostUnknown = circuit.unknownPaid >= unknownPaid.failures;
-    if (circuit.failures < anyFailure.failures && !mostUnknown) return;
+    circuit.cause = error;
+    const broken = RULE_NAMES.filter((rule) => circuit.counts[rule] >= RULES[rule].errors).map((rule) => RULES[rule]);
     // Calls that were in flight together fail together; that is one round, not many.
-    if (circuit.openUntil > clock.monotonic()) return;
-    const { maxPauseMs } = mostUnknown ? unknownPaid : anyFailure;
-    const pauseMs = Math.min(maxPauseMs, FIRST_PAUSE_MS * 2 ** Math.min(circuit.rounds, 10));
+    if (broken.length === 0 || circuit.openUntil > clock.monotonic()) return;
+    const firstPauseMs = Math.max(...broken.map((rule) => rule.firstPauseMs));
+    const maxPauseMs = Math.max(...broken.map((rule) => rule.maxPauseMs));
+    const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(circuit.rounds, 10));
     circuit.rounds += 1;
     circuit.openUntil = clock.monotonic() + pauseMs * (0.8 + 0.4 * random());
   }
@@ -136,21 +165,22 @@ export function createBreaker({ clock, random, held = () => undefined, probe }: 
     recheck(operation) {
       checkHeld(operation);
       const circuit = openCircuit(operation);
-      if (circuit !== undefined && circuit.openUntil > clock.monotonic()) refuseFailing(operation, circuit);
+      if (circuit !== undefined && circuit.openUntil > clock.monotonic()) refuseOpen(operation, circuit);
     },
     ended(operation, error) {
       const circuit = circuits.get(operation);
-      if (error !== undefined && SILENT.includes(error.kind)) {
+      if (error !== undefined && isSilent(error)) {
         if (circuit !== undefined) circuit.trying = false;
         return;
       }
-      if (error === undefined || !(FAILURES.includes(error.kind) || mayHaveTakenEffect(error))) {
+      const rules = error === undefined ? [] : rulesFor(error);
+      if (error === undefined || rules.length === 0) {
         circuits.delete(operation);
         return;
       }
-      const failing = circuit ?? newCircuit();
-      circuits.set(operation, failing);
-      countFailure(failing, error);
+      const counted = circuit ?? newCircuit();
+      circuits.set(operation, counted);
+      count(counted, error, rules);
     },
     state(operation) {
       const circuit = openCircuit(operation);

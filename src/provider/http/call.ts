@@ -27,6 +27,8 @@ type CallRequest<A extends z.ZodType | undefined = undefined> = {
   body?: unknown;
   rules?: z.ZodType;
   answer?: A;
+  /** Whether an answer carries nothing that was asked for. Such an answer is no success when it reports an error. */
+  isEmpty?(value: A extends z.ZodType ? z.output<A> : undefined): boolean;
 };
 
 export type CallerOptions = {
@@ -65,7 +67,7 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     try {
       const { signal, hidden } = options;
       const answer = await transport.send({ operation, ...prepared, signal, hidden, beforeWrite });
-      const value = readAnswer(operation, answer, request.answer, { apiKey: transport.apiKey(), hidden });
+      const value = readAnswer(operation, answer, request, { apiKey: transport.apiKey(), hidden });
       turns.leave(operation, startedAt, answer.status);
       return value;
     } catch (error) {
@@ -191,11 +193,14 @@ function pathOf(template: string, path: Record<string, string> = {}, query: Quer
   return `${filled}${filled.includes("?") ? "&" : "?"}${search}`;
 }
 
-/** Reads a 2xx. Without a schema any body will do that does not report an error. */
+/**
+ * Reads a 2xx. Without a schema any body will do that does not report an error. With one, an answer that carries what was
+ * asked for is a success whatever else it says: a task that runs must not be lost.
+ */
 function readAnswer(
   operation: Operation,
   answer: { status: number; body: Buffer },
-  schema: z.ZodType | undefined,
+  { answer: schema, isEmpty }: Pick<CallRequest<z.ZodType | undefined>, "answer" | "isEmpty">,
   { apiKey, hidden }: { apiKey: string; hidden: readonly string[] | undefined },
 ): unknown {
   const text = answer.body.toString("utf8");
@@ -225,7 +230,11 @@ function readAnswer(
     throw unreadable(`cannot be read: ${notJSON(text)}`);
   }
   const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    const error = isEmpty?.(parsed.data) === true ? reported() : undefined;
+    if (error !== undefined) throw unreadable(error);
+    return parsed.data;
+  }
   const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim()).join("; ");
   throw unreadable(reported() ?? `cannot be read: ${problems}`);
 }

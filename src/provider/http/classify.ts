@@ -82,7 +82,13 @@ function isOwnAnswer(status: number, answer: RefusedAnswer, body: ServiceErrorBo
   return text === "";
 }
 
+/** A 403 tells nothing certain of the key, whatever its words: the account's probe decides. */
 function kindOf(status: number, body: ServiceErrorBody | undefined): ServiceErrorKind {
+  const kind = kindByWords(status, body);
+  return status === 403 && kind === "Unauthorized" ? "Forbidden" : kind;
+}
+
+function kindByWords(status: number, body: ServiceErrorBody | undefined): ServiceErrorKind {
   const reason = (body?.reason ?? "")
     .trim()
     .toUpperCase()
@@ -98,7 +104,7 @@ function kindOf(status: number, body: ServiceErrorBody | undefined): ServiceErro
   if (told !== undefined) return told[1];
   if (status === 401) return "Unauthorized";
   if (status === 402) return "InsufficientBalance";
-  if (status === 403) return ABOUT_ACCESS.test(`${reason} ${message}`.trim()) ? "Unauthorized" : "InvalidRequest";
+  if (status === 403) return ABOUT_ACCESS.test(`${reason} ${message}`.trim()) ? "Forbidden" : "InvalidRequest";
   if (status === 404) return "NotFound";
   return status === 429 ? "RateLimited" : "InvalidRequest";
 }

@@ -10,6 +10,7 @@ const error = (kind: ServiceErrorDetails["kind"], change: Partial<ServiceErrorDe
 describe("the verdict on a failed call", () => {
   it.each<{ kind: ServiceErrorDetails["kind"]; expected: Partial<Verdict> }>([
     { kind: "Unauthorized", expected: { kind: "Waiting", reason: "AccountNotReady" } },
+    { kind: "Forbidden", expected: { kind: "Stalled", reason: "OperationForbidden" } },
     { kind: "NotEntitled", expected: { kind: "Stalled", reason: "NotEntitled" } },
     { kind: "InsufficientBalance", expected: { kind: "Stalled", reason: "InsufficientBalance" } },
     { kind: "QuotaExceeded", expected: { kind: "Stalled", reason: "InsufficientBalance" } },
@@ -40,6 +41,7 @@ describe("the verdict on a failed call", () => {
   it("only a refused key concerns the whole account", () => {
     expect(concernsKey(error("Unauthorized"))).toBe(true);
     expect(concernsKey(error("NotEntitled"))).toBe(false);
+    expect(concernsKey(error("Forbidden"))).toBe(false);
     expect(concernsKey(new Error("Unauthorized"))).toBe(false);
   });
 });

@@ -37,6 +37,27 @@ function world(...keys: string[]) {
   return { registry, checks, changes };
 }
 
+describe("a 403, which concerns an operation", () => {
+  it("asks for one check of the account until it is probed, and changes nothing for its dependants", async () => {
+    const { registry, checks, changes } = world(DEFAULT);
+    registry.doubt(DEFAULT);
+    registry.doubt(DEFAULT);
+    expect([checks, changes]).toEqual([[DEFAULT], []]);
+    expect(await registry.resolve(undefined, "team")).toMatchObject({ kind: "Usable" });
+    registry.set(DEFAULT, { ...ready(DEFAULT), handle: registry.get(DEFAULT)?.handle, doubted: false });
+    registry.doubt(DEFAULT);
+    expect([checks, changes]).toEqual([[DEFAULT, DEFAULT], []]);
+  });
+
+  it("asks for no check of an account that is held, or that nobody knows", () => {
+    const { registry, checks } = world(DEFAULT);
+    registry.unauthorized(DEFAULT, "401");
+    registry.doubt(DEFAULT);
+    registry.doubt("Account/team/unknown");
+    expect(checks).toEqual([DEFAULT]);
+  });
+});
+
 describe("which account an object means", () => {
   it.each<[string, string[], Parameters<typeof possibleAccounts>[0], string]>([
     ["the one it names", [NAMED, DEFAULT, CLUSTER], ref("Account", "named"), "Usable Account named"],

@@ -57,6 +57,28 @@ describe("the fields of an endpoint", () => {
   const record = recordOf(desired, { details: detailsOf("cluster-1") });
   const expected: Record<string, unknown> = { ...endpoint.spec, env: [{ name: "MODE", value: "fast" }] };
 
+  it.each(endpointFields)("$path: its row alone builds the desired value", (field) => {
+    const other = endpointOf({
+      name: "other",
+      appName: "other-1",
+      products: [{ id: "other" }],
+      image: "other:1",
+      port: 9_000,
+      workers: { min: 2, max: 3, idleTimeoutSeconds: 4, maxConcurrency: 5, gpus: 6, requestTimeoutSeconds: 7 },
+      policy: { type: "concurrency", value: 8 },
+      rootfsSizeGB: 50,
+      healthCheck: { path: "/other" },
+    });
+    const others = desiredOf(other);
+    const source = { spec: endpoint.spec, name: "echo", appName: "echo-1", env: desired.env };
+    const built = field.build(others, source);
+    expect(field.sent(built)).toEqual(field.sent(desired));
+    expect(field.sent(built)).not.toEqual(field.sent(others));
+    for (const row of endpointFields) {
+      if (row !== field) expect([row.path, row.sent(built)]).toEqual([row.path, row.sent(others)]);
+    }
+  });
+
   it.each(endpointFields)("$path: an import of an equal endpoint gives the value of the spec", (field) => {
     expect(field.compare(desired, record)).toBeUndefined();
     const [group = "", name] = field.path.split(".");

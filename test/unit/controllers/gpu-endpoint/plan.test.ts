@@ -25,6 +25,8 @@ function plan(change: Change, binding: (endpoint: GpuEndpoint) => Binding, facts
     resuming: false,
     history: history({}),
     vanished: () => 0,
+    creates: [],
+    requestCommand: "kubectl annotate",
     requested: false,
     now: START,
     ...facts,
@@ -288,6 +290,12 @@ describe("an endpoint that exists", () => {
   });
 });
 
+/** A create that was accepted so many minutes ago. */
+const created = (endpointID: string, minutesAgo: number) => ({
+  endpointID,
+  time: new Date(START - minutesAgo * 60_000).toISOString(),
+});
+
 describe("an endpoint that the service does not show", () => {
   it.each<[string, Change, boolean, string]>([
     ["may be there still", {}, false, "AwaitProofOfAbsence"],
@@ -298,6 +306,19 @@ describe("an endpoint that the service does not show", () => {
     ["is not created outside the limits", tooMany, true, "Stall OutOfRange"],
   ])("%s", (_name, change, provenGone, expected) => {
     expect(summary(plan(change, missing(provenGone)))).toBe(expected);
+  });
+
+  it.each<{ name: string; creates: Facts["creates"]; expected: string }>([
+    { name: "after an unconfirmed create", creates: [created("a", 4)], expected: "DelayCreate" },
+    { name: "long after it", creates: [created("a", 5)], expected: "Create" },
+    {
+      name: "after three unconfirmed creates",
+      creates: [created("a", 60), created("b", 50), created("c", 40)],
+      expected: "Stall RemoteMissing",
+    },
+  ])("$name: $expected", ({ creates, expected }) => {
+    expect(summary(plan({}, missing(true), { creates }))).toBe(expected);
+    expect(summary(plan({}, unknown(60_000), { creates }))).toBe(expected);
   });
 
   it("is not created again when nothing of the account is shown any more, unless somebody asks for it", () => {

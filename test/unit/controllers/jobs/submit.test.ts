@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
 import { systemClock } from "../../../../src/clock.ts";
+import type { AccountHandle } from "../../../../src/controllers/account/registry.ts";
 import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts";
 import { type Answer, acceptedFrom, submit } from "../../../../src/controllers/jobs/submit.ts";
 import type { Kind, Shared } from "../../../../src/controllers/shared.ts";
@@ -34,14 +35,18 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
   const job = videoJobOf("image");
   const kind: Kind<VideoJob> = { resource: videoJobResource, store: createStore<VideoJob>() };
   kind.store.upsert(job);
-  const send = async (url = service.url, more: Partial<Shared> = {}): Promise<Answer> =>
+  const send = async (
+    url = service.url,
+    more: Partial<Shared> = {},
+    account: AccountHandle = accountAt(url),
+  ): Promise<Answer> =>
     submit(
       { ...shared, ...more },
       {
         kind,
         job,
         attempt: 1,
-        account: accountAt(url),
+        account,
         bound: { kind: "Account", name: "default", baseURL: url },
         request: await videoRequest(job),
         openArtifact: undefined,
@@ -105,6 +110,7 @@ describe("a paid request", () => {
     ["a refused key", own(401, "UNAUTHORIZED"), "NotTaken"],
     ["an empty account", own(400, "INSUFFICIENT_BALANCE"), "NotTaken"],
     ["a used up quota", own(403, "QUOTA_EXCEEDED"), "NotTaken"],
+    ["an operation that the key may not use", own(403, "ACCESS_DENIED"), "NotTaken"],
     ["the service's own failure", own(500, "INTERNAL_ERROR"), "Unknown"],
     ["the service's own timeout", own(408, "REQUEST_TIMEOUT"), "Unknown"],
     ["a request that the service saw end", own(499, "CLIENT_CLOSED_REQUEST"), "Unknown"],
@@ -124,19 +130,36 @@ describe("a paid request", () => {
     else expect(entry).toBeUndefined();
   });
 
-  it.each<[string, ServiceAnswer, Answer["kind"]]>([
-    ["a 401 in any form", { status: 401, body: "<html>no</html>" }, "NotTaken"],
+  it.each<[string, ServiceAnswer, Answer["kind"], times: number]>([
+    ["holds the account on a 401 in any form", { status: 401, body: "<html>no</html>" }, "NotTaken", 1],
+    ["holds nothing on a 403, which concerns the operation", own(403, "ACCESS_DENIED"), "NotTaken", 0],
+    ["holds nothing on a 403 that names the key: the probe decides", own(403, "API_KEY_DISABLED"), "NotTaken", 0],
     [
-      "a 403 in plain text, which proves nothing of the request",
+      "holds nothing on a 403 in plain text, which proves nothing of the request",
       { status: 403, body: "Forbidden", headers: { "content-type": "text/plain" } },
       "Unknown",
+      0,
     ],
-  ])("holds the account on %s", async (_name, answer, kind) => {
+  ])("%s", async (_name, answer, kind, times) => {
     const w = await world(() => answer);
     const held: string[] = [];
     const shared = { accounts: { ...w.shared.accounts, unauthorized: (key: string) => void held.push(key) } };
     expect((await w.send(w.service.url, shared)).kind).toBe(kind);
-    expect(held).toHaveLength(1);
+    expect(held).toHaveLength(times);
+  });
+
+  it("that the key may not send stalls the job, which tries again with backoff or when the circuit does", async () => {
+    const w = await world(() => own(403, "ACCESS_DENIED", "video is not allowed"));
+    const account = accountAt(w.service.url);
+    const answers: Answer[] = [];
+    for (let i = 0; i < 4; i++) answers.push(await w.send(w.service.url, {}, account));
+    expect(w.service.requests).toHaveLength(3);
+    expect(answers[0]).toMatchObject({
+      block: { reason: "OperationForbidden", stalled: true, message: expect.stringContaining("video is not allowed") },
+      retryAfterMs: undefined,
+    });
+    expect(answers[3]).toMatchObject({ block: { reason: "OperationForbidden", stalled: true } });
+    expect(answers[3]?.kind === "NotTaken" ? answers[3].retryAfterMs : 0).toBeGreaterThan(20_000);
   });
 
   it("that never left is no intent any more", async () => {

@@ -112,6 +112,41 @@ describe("a sweep", () => {
     expect(w.sweep.gone("lost")).toBe(false);
   });
 
+  it("tells once that a list lacks an endpoint, so that it is read, and not for a list that another key read", async () => {
+    const remote = [record("a"), record("b")];
+    const missing: string[] = [];
+    const w = world(remote, { onMissing: (id) => missing.push(id) });
+    w.sweep.start();
+    await w.clock.advance(0);
+    const b = remote.pop();
+    await w.clock.advance(60_000);
+    expect([missing, w.sweep.missing("b"), w.sweep.missing("a")]).toEqual([["b"], true, false]);
+    await w.clock.advance(60_000);
+    expect([missing, w.told]).toEqual([["b"], ["a", "b", "b"]]); // gone
+    if (b !== undefined) remote.push(b);
+    await w.clock.advance(60_000);
+    w.sweep.keyChanged();
+    expect([missing, w.sweep.missing("a"), w.sweep.missing("b")]).toEqual([["b"], false, false]);
+  });
+
+  it("does not return an endpoint that a read does not find, until a later list shows it", async () => {
+    const remote = [record("a"), record("b")];
+    const w = world(remote);
+    w.sweep.start();
+    await w.clock.advance(0);
+    w.sweep.notFound("b");
+    expect([w.sweep.get("b"), w.sweep.byAppName("app-b"), w.sweep.gone("b")]).toEqual([undefined, undefined, false]);
+    expect(w.sweep.shown().map(({ id }) => id)).toEqual(["a"]);
+    await w.clock.advance(60_000);
+    expect([w.sweep.get("b")?.id, w.sweep.byAppName("app-b")?.id, w.told]).toEqual(["b", "b", ["a", "b", "b"]]);
+    w.sweep.notFound("b");
+    remote.pop();
+    await w.clock.advance(60_000);
+    expect(w.sweep.gone("b")).toBe(false);
+    await w.clock.advance(60_000);
+    expect([w.sweep.gone("b"), w.told.at(-1)]).toEqual([true, "b"]);
+  });
+
   it("counts anew when it was seen in between", async () => {
     const remote = [record("a"), record("b")];
     const w = world(remote);

@@ -23,9 +23,10 @@ const TABLE: [name: string, answer: string, kind: ServiceErrorKind, delivery: De
   ["401", answer(401, body(401, "INVALID_API_KEY")), "Unauthorized", "Refused"],
   ["401 without a body", answer(401, ""), "Unauthorized", "Refused"],
   ["401 as a page", answer(401, HTML, html), "Unauthorized", "Refused"],
-  ["403 about the key", answer(403, body(403, "ACCESS_DENIED", "api key disabled")), "Unauthorized", "Refused"],
-  ["403 without words", answer(403, "{}"), "Unauthorized", "Refused"],
-  ["403 in plain text", answer(403, "Forbidden", { "content-type": "text/plain" }), "Unauthorized", "Unknown"],
+  ["403 about the key", answer(403, body(403, "ACCESS_DENIED", "api key disabled")), "Forbidden", "Refused"],
+  ["403 with a reason about the key", answer(403, body(403, "API_KEY_NOT_ALLOWED")), "Forbidden", "Refused"],
+  ["403 without words", answer(403, "{}"), "Forbidden", "Refused"],
+  ["403 in plain text", answer(403, "Forbidden", { "content-type": "text/plain" }), "Forbidden", "Unknown"],
   ["403 as a firewall's page", answer(403, HTML, html), "GatewayError", "Unknown"],
   [
     "403 about something else",
@@ -203,6 +204,38 @@ describe("a 2xx with an error", () => {
   });
 });
 
+describe("a 2xx with an error beside an empty value", () => {
+  const bills = { cycleType: "Day", startTime: 1_767_225_600, endTime: 1_767_312_000 } as const;
+  it.each<[operation: string, empty: object, call: (client: TestClient) => Promise<unknown>]>([
+    ["listEndpoints", { data: null }, (client) => client.listEndpoints({})],
+    ["listEndpoints", { data: [], next_cursor: "", has_more: false }, (client) => client.listEndpoints({})],
+    ["listEndpointsEarlier", { endpoints: null }, (client) => client.listEndpointsEarlier({ pageSize: 1, pageNum: 1 })],
+    [
+      "listEndpointsEarlier",
+      { endpoints: [], total: 0 },
+      (client) => client.listEndpointsEarlier({ pageSize: 1, pageNum: 1 }),
+    ],
+    ["getEndpointEarlier", { endpoint: null }, (client) => client.getEndpointEarlier({ id: "e-1" })],
+    ["listBills", { bills: null }, (client) => client.listBills(bills)],
+    ["listKeyBudgets", { key_budgets: [] }, (client) => client.listKeyBudgets({ memberID: "m-1" })],
+  ])("%s with %j proves no absence", async (_operation, empty, call) => {
+    const reported = { code: 500, reason: "INTERNAL_ERROR", message: "it failed", ...empty };
+    server = await startRawServer((socket) => socket.end(answer(200, JSON.stringify(reported))));
+    const client = makeClient(server.url);
+    const error = await failure(call(client)).finally(() => client.close());
+    expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Unknown" });
+    expect(error.message).toContain("it failed");
+  });
+
+  it("is a success when it carries what was asked for: a task that runs is not lost", async () => {
+    const accepted = { code: 1, message: "queued", task_id: "task-1" };
+    server = await startRawServer((socket) => socket.end(answer(200, JSON.stringify(accepted))));
+    const client = makeClient(server.url);
+    const submitted = await client.submitVideoToVideo({ input: { prompt: "a ship" } }).finally(() => client.close());
+    expect(submitted).toEqual({ taskID: "task-1" });
+  });
+});
+
 describe("the words of a refusal", () => {
   it("are kept, without the key, without control characters, at most 300 characters", async () => {
     const message = `bad\u0007 key ${KEY}\n Authorization: Bearer ${KEY} ${"x".repeat(400)}`;
@@ -227,16 +260,19 @@ describe("the words of a refusal", () => {
 });
 
 describe("Retry-After", () => {
-  const cases: [header: string, low: number, high: number][] = [
+  /** In seconds from the request on. */
+  const inSeconds = (seconds: number) => () => new Date(Date.now() + seconds * 1000).toUTCString();
+  const cases: [header: string | (() => string), low: number, high: number][] = [
     ["7", 7000, 7000],
-    [new Date(Date.now() + 30_000).toUTCString(), 20_000, 31_000],
-    [new Date(Date.now() - 30_000).toUTCString(), 0, 0],
+    [inSeconds(30), 20_000, 31_000],
+    [inSeconds(-30), 0, 0],
     ["999999999", 3_600_000, 3_600_000],
     ["Fri, 31 Dec 2999 23:59:59 GMT", 3_600_000, 3_600_000],
     ["9999999999999999999999", 3_600_000, 3_600_000],
   ];
   it.each(cases)("%s", async (header, low, high) => {
-    server = await startRawServer((socket) => socket.end(answer(429, "{}", { "retry-after": header })));
+    const value = typeof header === "string" ? header : header();
+    server = await startRawServer((socket) => socket.end(answer(429, "{}", { "retry-after": value })));
     const client = makeClient(server.url);
     const { retryAfterMs } = await failure(client.getTaskResult({ taskID: "t" }));
     expect(retryAfterMs).toBeGreaterThanOrEqual(low);

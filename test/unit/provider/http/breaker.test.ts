@@ -103,6 +103,82 @@ describe("unknown outcomes", () => {
   });
 });
 
+describe("an operation that the service does not allow", () => {
+  const forbidden = (operation: Operation, delivery: Delivery = "Refused") =>
+    new ServiceError({ operation, kind: "Forbidden", delivery, status: 403, reason: "no video", message: "no" });
+
+  it.each<[Operation, opensAfter: number]>([
+    ["submitImageToVideo", 3],
+    ["submitSpeech", 3],
+    ["createEndpoint", 3],
+    ["listBills", Infinity],
+    ["getEndpoint", Infinity],
+    ["updateEndpoint", Infinity],
+    ["deleteEndpoint", Infinity],
+    ["getTaskResult", Infinity],
+  ])("%s: %d refusals in a row open its circuit", (operation, opensAfter) => {
+    const { breaker } = setUp();
+    let refusals = 0;
+    while (refusals < 20 && breaker.state(operation) === "Closed") {
+      breaker.ended(operation, forbidden(operation));
+      refusals += 1;
+    }
+    expect(breaker.state(operation) === "Closed" ? Infinity : refusals).toBe(opensAfter);
+  });
+
+  it("is refused with the service's words, and no other operation is", () => {
+    const { breaker } = setUp();
+    for (let i = 0; i < 3; i++) breaker.ended("submitImageToVideo", forbidden("submitImageToVideo"));
+    const refused = (() => {
+      try {
+        breaker.check("submitImageToVideo");
+      } catch (cause) {
+        return cause;
+      }
+    })();
+    expect(refused).toMatchObject({ kind: "Forbidden", delivery: "NotSent", retryAfterMs: 30_000 + 1_500 });
+    expect(refused).not.toHaveProperty("status");
+    expect(String(refused)).toContain("the service does not allow this operation (403: no video)");
+    expect(() => breaker.check("submitVideoToVideo")).not.toThrow();
+  });
+
+  it("is tried by one call per pause, which doubles up to ten minutes", async () => {
+    const { clock, breaker } = setUp();
+    for (let i = 0; i < 3; i++) breaker.ended("submitSpeech", forbidden("submitSpeech"));
+    const pauses: number[] = [];
+    for (let round = 0; round < 7; round++) {
+      const began = clock.monotonic();
+      while (breaker.state("submitSpeech") === "Open") await clock.advance(500);
+      pauses.push(clock.monotonic() - began);
+      breaker.enter("submitSpeech");
+      expect(() => breaker.enter("submitSpeech")).toThrow(/does not allow/);
+      breaker.ended("submitSpeech", forbidden("submitSpeech"));
+    }
+    expect(pauses).toEqual([30_000, 60_000, 120_000, 240_000, 480_000, 600_000, 600_000]);
+  });
+
+  it("is allowed again as soon as a try succeeds", async () => {
+    const { clock, breaker } = setUp();
+    for (let i = 0; i < 3; i++) breaker.ended("submitSpeech", forbidden("submitSpeech"));
+    await clock.advance(30_000);
+    breaker.enter("submitSpeech");
+    breaker.ended("submitSpeech", undefined);
+    expect(breaker.state("submitSpeech")).toBe("Closed");
+  });
+
+  it("is not counted again for a call that the circuit refuses, and a success in between ends the row", () => {
+    const { breaker } = setUp();
+    breaker.ended("submitSpeech", forbidden("submitSpeech"));
+    breaker.ended("submitSpeech", forbidden("submitSpeech", "NotSent"));
+    breaker.ended("submitSpeech", forbidden("submitSpeech"));
+    expect(breaker.state("submitSpeech")).toBe("Closed");
+    breaker.ended("submitSpeech", undefined);
+    breaker.ended("submitSpeech", forbidden("submitSpeech"));
+    breaker.ended("submitSpeech", forbidden("submitSpeech"));
+    expect(breaker.state("submitSpeech")).toBe("Closed");
+  });
+});
+
 describe("the breaker", () => {
   it("stays open when it refuses a call that waited for a connection", () => {
     const { breaker, fail, refusal } = setUp();
