@@ -1,6 +1,7 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { GONE_MESSAGE } from "../../submission/settle.ts";
 import type { Shared } from "../shared.ts";
+import { failingStage } from "./failing-polls.ts";
 import type { Answer } from "./submit.ts";
 import type { Job, JobStatus } from "./types.ts";
 
@@ -25,6 +26,7 @@ export function announce({ recorder }: Pick<Shared, "recorder">, job: Job, statu
     if (phase === "Storing" && stalled !== undefined && stalled.reason !== known) {
       recorder.event(job, "Warning", stalled.reason, "Store", stalled.message);
     }
+    announceFailingPolls(recorder, job, status);
     return;
   }
   if (phase === "Succeeded") {
@@ -34,6 +36,14 @@ export function announce({ recorder }: Pick<Shared, "recorder">, job: Job, statu
   } else if (phase === "Failed" || phase === "Halted") {
     recorder.event(job, "Warning", stalled?.reason ?? phase, "Submit", stalled?.message ?? phase);
   }
+}
+
+/** Warns when polls begin to fail, fail for another reason, or cost the job its slot. */
+function announceFailingPolls(recorder: Shared["recorder"], job: Job, status: JobStatus): void {
+  const stage = failingStage(status);
+  if (stage === undefined || stage === failingStage(job.status)) return;
+  const ready = getCondition(status.conditions, "Ready");
+  if (ready !== undefined) recorder.event(job, "Warning", ready.reason ?? stage, "Poll", ready.message ?? stage);
 }
 
 /** Warns when a deleted job may still be charged. `answer`: the response that arrived after the deletion. */

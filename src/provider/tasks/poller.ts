@@ -3,12 +3,12 @@ import TinyQueue from "tinyqueue";
 import type { Clock } from "../../clock.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
-import type { TaskObservation, Tasks } from "../types.ts";
+import type { PollFailure, TaskObservation, Tasks } from "../types.ts";
 import { createPace, FIRST_MS, nextPollMs } from "./pace.ts";
 
 /**
  * Polls an account's tasks from one heap: the task that is overdue longest comes first, so a low rate limit slows all of
- * them alike. A failed poll is repeated later and changes nothing.
+ * them alike. A failed poll is repeated later.
  */
 export type TaskPoller = Tasks & { start(): void };
 
@@ -16,7 +16,10 @@ export type TaskPollerOptions = {
   client: Pick<ServiceClient, "getTaskResult">;
   clock: Clock;
   random: () => number;
-  /** A poll shows a change that a user would notice: status, results, or progress by 10 points or after 15 s. */
+  /**
+   * A poll shows a change that a user would notice: status, results, or progress by 10 points or after 15 s. Or the polls
+   * have failed for a minute, fail for another reason, or succeed again.
+   */
   onChange: (taskID: string) => void;
   onError: (error: unknown) => void;
 };
@@ -29,10 +32,16 @@ type Followed = {
   latest: TaskObservation | undefined;
   /** The observation of the last `onChange`. */
   told: TaskObservation | undefined;
+  failing: Failing | undefined;
 };
+
+/** Polls that fail, one after the other. `from`: monotonic ms. `told`: what `onChange` was called for. */
+type Failing = PollFailure & { from: number; told: "NotFound" | "Other" | undefined };
 
 const PROGRESS_POINTS = 10;
 const PROGRESS_MS = 15_000;
+/** Failures are shown when they have lasted this long. Most end sooner. */
+const SHOW_FAILING_MS = 60_000;
 /** Polls in progress. The rate limit is the real bound; as many submissions may wait for it. */
 const CONCURRENCY = 16;
 
@@ -79,25 +88,43 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
   async function pollOnce(task: Followed): Promise<void> {
     try {
       const result = await options.client.getTaskResult({ taskID: task.taskID }, { signal: ended.signal });
+      const recovers = task.failing?.told !== undefined;
       task.failures = 0;
+      task.failing = undefined;
       task.latest = { result, at: clock.now() };
-      if (isNoticeable(task.told, task.latest)) {
+      if (recovers || isNoticeable(task.told, task.latest)) {
         task.told = task.latest;
         options.onChange(task.taskID);
       }
     } catch (error) {
       if (ended.signal.aborted) return;
       task.failures++;
-      if (error instanceof ServiceError) options.onError(error);
-      else throw error;
+      if (!(error instanceof ServiceError)) throw error;
+      options.onError(error);
+      recordFailure(task, error);
     }
     if (tasks.get(task.taskID) === task) schedule(task, nextPollMs(task, clock.now(), pace.stretch()));
+  }
+
+  function recordFailure(task: Followed, error: ServiceError): void {
+    const failing: Failing = task.failing ?? { since: clock.now(), from: clock.monotonic(), error, told: undefined };
+    failing.error = error;
+    task.failing = failing;
+    const kind = error.kind === "NotFound" ? "NotFound" : "Other";
+    if (!isShown(failing) || failing.told === kind) return;
+    failing.told = kind;
+    options.onChange(task.taskID);
+  }
+
+  function isShown({ from }: Failing): boolean {
+    return clock.monotonic() - from >= SHOW_FAILING_MS;
   }
 
   return {
     follow(taskID, submittedAt) {
       if (tasks.has(taskID)) return;
-      const task: Followed = { taskID, submittedAt, due: 0, failures: 0, latest: undefined, told: undefined };
+      const unpolled = { due: 0, failures: 0, latest: undefined, told: undefined, failing: undefined };
+      const task: Followed = { taskID, submittedAt, ...unpolled };
       tasks.set(taskID, task);
       // A new task is first polled after 3 s. Older tasks (after a restart) are spread over the same time.
       const age = clock.now() - submittedAt;
@@ -109,6 +136,10 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
       if (task !== undefined) schedule(task, 0);
     },
     latest: (taskID) => tasks.get(taskID)?.latest,
+    failing(taskID) {
+      const failing = tasks.get(taskID)?.failing;
+      return failing !== undefined && isShown(failing) ? { since: failing.since, error: failing.error } : undefined;
+    },
     inFlight: () => tasks.size,
     start() {
       started = true;

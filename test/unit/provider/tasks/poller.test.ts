@@ -93,6 +93,50 @@ describe("a task", () => {
   });
 });
 
+describe("given polls that keep failing", () => {
+  const notFound = () => {
+    const message = "the service answered 404: TASK_NOT_FOUND";
+    throw new ServiceError({ operation: "getTaskResult", kind: "NotFound", delivery: "Refused", message });
+  };
+
+  it("the user hears of it after a minute, once, and again when they succeed", async () => {
+    let answer: () => TaskResult = () => taskOf("TASK_STATUS_PROCESSING");
+    const w = follow(() => answer());
+    w.poller.follow("t", w.clock.now());
+    await w.clock.advance(3_000);
+    answer = notFound;
+    const from = w.clock.now();
+    await w.clock.advance(minute);
+    expect([w.told.length, w.poller.failing("t")]).toEqual([1, undefined]);
+    await w.clock.advance(30 * minute);
+    expect(w.told.length).toBe(2);
+    expect(w.poller.failing("t")).toMatchObject({ since: from + 3_000, error: { kind: "NotFound" } });
+    answer = () => taskOf("TASK_STATUS_PROCESSING");
+    await w.clock.advance(minute);
+    expect([w.told.length, w.poller.failing("t")]).toEqual([3, undefined]);
+  });
+
+  it("the user hears when the task is not found any more instead of not readable", async () => {
+    let answer: () => TaskResult = away;
+    const w = follow(() => answer());
+    w.poller.follow("t", w.clock.now());
+    await w.clock.advance(3 * minute);
+    expect([w.told.length, w.poller.failing("t")?.error.kind]).toEqual([1, "Timeout"]);
+    answer = notFound;
+    await w.clock.advance(3 * minute);
+    expect([w.told.length, w.poller.failing("t")?.error.kind]).toEqual([2, "NotFound"]);
+  });
+
+  it("a clock that is set back does not hide it", async () => {
+    const w = follow(away);
+    w.poller.follow("t", w.clock.now());
+    await w.clock.advance(5_000);
+    w.clock.setWallClock(-3_600_000);
+    await w.clock.advance(2 * minute);
+    expect(w.told.length).toBe(1);
+  });
+});
+
 describe("pacing", () => {
   const at = (ageMs: number, change: Partial<TaskResult["task"]> = {}, failures = 0, stretch = 1) =>
     nextPollMs({ submittedAt: 0, failures, latest: { result: taskOf("X", change) } }, ageMs, stretch);
