@@ -131,8 +131,11 @@ export type PollFailure = { since: number; error: ServiceError };
 
 /** Asynchronous tasks: one poller for the account, paced by each task's progress and the rate limit. */
 export type Tasks = {
-  /** Polls the task until `forget`. `submittedAt` (ms since the epoch) paces the first polls. Idempotent. */
-  follow(taskID: string, submittedAt: number): void;
+  /**
+   * Polls the task until `forget`. `submittedAt` (ms since the epoch) paces the first polls. Groups take turns: many tasks
+   * of one group do not delay the polls of another. Idempotent.
+   */
+  follow(taskID: string, submittedAt: number, group: string): void;
   forget(taskID: string): void;
   /** Polls a followed task now. */
   pollNow(taskID: string): void;

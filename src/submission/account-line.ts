@@ -1,8 +1,8 @@
 import type { Clock } from "../clock.ts";
+import { createFairQueue } from "../fair-queue.ts";
 import type { Money } from "../money.ts";
 import type { Operation } from "../provider/operations.ts";
 import type { Allowance } from "./allowance.ts";
-import { createFairQueue } from "./fair-queue.ts";
 import { createPlaces, type Stage } from "./places.ts";
 import { type BudgetRefusal, createReservations } from "./reservations.ts";
 

@@ -38,7 +38,8 @@ export function createTaskFollower(shared: Pick<Shared, "accounts" | "admission"
       if (task?.account === account && task.taskID === taskID) return;
       forget(job);
       followed.set(uid, { account, taskID });
-      account.tasks.follow(taskID, submitTime === undefined ? shared.clock.now() : Date.parse(submitTime));
+      const submittedAt = submitTime === undefined ? shared.clock.now() : Date.parse(submitTime);
+      account.tasks.follow(taskID, submittedAt, job.metadata.namespace);
     },
     pollNow({ metadata: { uid } }) {
       const task = followed.get(uid);

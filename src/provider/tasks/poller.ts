@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import TinyQueue from "tinyqueue";
 import type { Clock } from "../../clock.ts";
+import { createFairQueue } from "../../fair-queue.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
 import type { PollFailure, TaskObservation, Tasks } from "../types.ts";
-import { createPace, FIRST_MS, nextPollMs } from "./pace.ts";
+import { createPace, FIRST_MS, nextPollMs, type Pace } from "./pace.ts";
 
 /**
- * Polls an account's tasks from one heap: the task that is overdue longest comes first, so a low rate limit slows all of
- * them alike. A failed poll is repeated later.
+ * Polls an account's tasks. Groups take turns. Within a group, the task that is overdue longest comes first, so a low rate
+ * limit slows all of them alike. A failed poll is repeated later.
  */
 export type TaskPoller = Tasks & { start(): void };
 
@@ -26,6 +27,7 @@ export type TaskPollerOptions = {
 
 type Followed = {
   taskID: string;
+  group: Group;
   submittedAt: number;
   due: number;
   failures: number;
@@ -34,6 +36,9 @@ type Followed = {
   told: TaskObservation | undefined;
   failing: Failing | undefined;
 };
+
+/** `tasks`: how many tasks it has. */
+type Group = { name: string; pace: Pace; tasks: number };
 
 /** Polls that fail, one after the other. `from`: monotonic ms. `told`: what `onChange` was called for. */
 type Failing = PollFailure & { from: number; told: "NotFound" | "Other" | undefined };
@@ -48,10 +53,12 @@ const CONCURRENCY = 16;
 export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
   const { clock } = options;
   const tasks = new Map<string, Followed>();
+  const groups = new Map<string, Group>();
   const heap = new TinyQueue<{ taskID: string; due: number }>([], (a, b) => a.due - b.due);
+  /** Tasks whose poll is due, by task ID. */
+  const ready = createFairQueue<Followed>();
   const ended = new AbortController();
   const polls = new Set<Promise<void>>();
-  const pace = createPace();
   let started = false;
   let cancelTimer: (() => void) | undefined;
 
@@ -65,24 +72,26 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
     cancelTimer?.();
     cancelTimer = undefined;
     if (!started || ended.signal.aborted) return;
-    for (let first = heap.peek(); first !== undefined && polls.size < CONCURRENCY; first = heap.peek()) {
-      const task = tasks.get(first.taskID);
-      if (task === undefined || task.due !== first.due) {
-        heap.pop(); // forgotten or rescheduled
-        continue;
-      }
-      if (first.due > clock.monotonic()) {
-        cancelTimer = clock.setTimeout(pump, first.due - clock.monotonic());
-        return;
-      }
+    const now = clock.monotonic();
+    for (let first = heap.peek(); first !== undefined && first.due <= now; first = heap.peek()) {
       heap.pop();
-      pace.polledLate(clock.monotonic() - first.due);
+      const task = tasks.get(first.taskID);
+      // Another entry is one of a task that was forgotten or rescheduled.
+      if (task?.due !== first.due || ready.get(task.taskID) !== undefined) continue;
+      ready.push(task.group.name, task.taskID, task);
+    }
+    while (polls.size < CONCURRENCY) {
+      const task = ready.shift()?.value;
+      if (task === undefined) break;
+      task.group.pace.polledLate(now - task.due);
       const poll = pollOnce(task).finally(() => {
         polls.delete(poll);
         pump();
       });
       polls.add(poll);
     }
+    const next = heap.peek();
+    if (next !== undefined) cancelTimer = clock.setTimeout(pump, next.due - now);
   }
 
   async function pollOnce(task: Followed): Promise<void> {
@@ -103,7 +112,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
       options.onError(error);
       recordFailure(task, error);
     }
-    if (tasks.get(task.taskID) === task) schedule(task, nextPollMs(task, clock.now(), pace.stretch()));
+    if (tasks.get(task.taskID) === task) schedule(task, nextPollMs(task, clock.now(), task.group.pace.stretch()));
   }
 
   function recordFailure(task: Followed, error: ServiceError): void {
@@ -121,16 +130,26 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
   }
 
   return {
-    follow(taskID, submittedAt) {
+    follow(taskID, submittedAt, name) {
       if (tasks.has(taskID)) return;
+      const group = groups.get(name) ?? { name, pace: createPace(), tasks: 0 };
+      groups.set(name, group);
+      group.tasks++;
       const unpolled = { due: 0, failures: 0, latest: undefined, told: undefined, failing: undefined };
-      const task: Followed = { taskID, submittedAt, ...unpolled };
+      const task: Followed = { taskID, group, submittedAt, ...unpolled };
       tasks.set(taskID, task);
       // A new task is first polled after 3 s. Older tasks (after a restart) are spread over the same time.
       const age = clock.now() - submittedAt;
       schedule(task, age < FIRST_MS ? FIRST_MS - age : FIRST_MS * options.random());
     },
-    forget: (taskID) => void tasks.delete(taskID),
+    forget(taskID) {
+      const group = tasks.get(taskID)?.group;
+      if (group === undefined) return;
+      tasks.delete(taskID);
+      ready.remove(taskID);
+      group.tasks--;
+      if (group.tasks === 0) groups.delete(group.name);
+    },
     pollNow(taskID) {
       const task = tasks.get(taskID);
       if (task !== undefined) schedule(task, 0);
