@@ -3,6 +3,10 @@ import type { KubeObject } from "../kube/types.ts";
 import type { Reconcile, ReconcileContext, Request, Result } from "../runtime/controller.ts";
 import type { Kind } from "./shared.ts";
 
+/** What the objects that use a paused object show when the operator knows nothing of it. */
+export const PAUSED_MESSAGE =
+  "it is paused, and the operator has not used it since its start: remove the annotation mooring.dev/paused";
+
 /** The steps of one kind. `createReconciler` calls exactly one of them per reconcile, in the order of this list. */
 export type ReconcileSteps<T extends KubeObject> = {
   kind: Kind<T>;

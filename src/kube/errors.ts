@@ -7,7 +7,7 @@ export class KubeError extends Error {
   readonly status: number;
   /** metav1.StatusReason: `NotFound`, `Conflict`, `AlreadyExists`, `Expired`, ...; "" when the body was no Status. */
   readonly reason: string;
-  /** From the Retry-After header or `details.retryAfterSeconds`. */
+  /** From the Retry-After header in seconds or `details.retryAfterSeconds`; at most five minutes. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -21,6 +21,14 @@ export class KubeError extends Error {
   }
 }
 
+/** The longest pause that an API server, or a proxy before it, can ask for: a wrong value must not stop a watch for years. */
+const LONGEST_PAUSE_MS = 5 * 60_000;
+
+/** ms; undefined: no number is given. */
+function pauseOf(seconds: number): number | undefined {
+  return Number.isFinite(seconds) ? Math.min(LONGEST_PAUSE_MS, Math.max(0, seconds * 1000)) : undefined;
+}
+
 /** Reads an error answer; `what` names the request, e.g. `PATCH gpuendpoints/a`. */
 export function errorFromAnswer(what: string, status: number, body: string, retryAfter?: string | null): KubeError {
   const parsed = parseStatus(body);
@@ -28,7 +36,7 @@ export function errorFromAnswer(what: string, status: number, body: string, retr
   return new KubeError(`${what}: ${parsed?.message ?? (body.slice(0, 200) || `HTTP ${status}`)}`, {
     status: parsed?.code ?? status,
     reason: parsed?.reason ?? "",
-    retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+    retryAfterMs: pauseOf(seconds),
   });
 }
 
@@ -37,7 +45,7 @@ export function errorFromEvent(what: string, status: KubeStatus): KubeError {
   return new KubeError(`${what}: ${status.message ?? "the watch ended with an error"}`, {
     status: status.code ?? 500,
     reason: status.reason ?? "",
-    retryAfterMs: status.details?.retryAfterSeconds === undefined ? undefined : status.details.retryAfterSeconds * 1000,
+    retryAfterMs: pauseOf(status.details?.retryAfterSeconds ?? Number.NaN),
   });
 }
 

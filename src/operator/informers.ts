@@ -9,15 +9,15 @@ import { KIND_ROWS, type KindName, type KindRow, type KindRows, type ObjectOf, t
 /** One informer per row of the table of kinds. */
 export type Informers = { readonly [Name in KindName]: Informer<ObjectOf<Name>> };
 
-export type InformerOptions = Omit<Parameters<typeof createInformer>[0], "resource" | "indexers"> & {
+export type InformerOptions = Omit<Parameters<typeof createInformer>[0], "resource" | "indexers" | "trim"> & {
   /** UID of the namespace kube-system: a part of generated app names. */
   clusterUID: string;
 };
 
 /** In the order of the table. Starts nothing. */
 export function createInformers({ clusterUID, ...options }: InformerOptions): Informers {
-  const informer = <T extends KubeObject>({ resource, indexers }: KindRow<T>): Informer<T> =>
-    createInformer<T>({ ...options, resource, indexers: indexers(clusterUID) });
+  const informer = <T extends KubeObject>({ resource, indexers, trim }: KindRow<T>): Informer<T> =>
+    createInformer<T>({ ...options, resource, indexers: indexers(clusterUID), trim });
   return mapRows(informer);
 }
 
@@ -29,7 +29,7 @@ function mapRows(informer: <T extends KubeObject>(row: KindRow<T>) => Informer<T
 
 /** A row with its informer, without the type of its objects. */
 export type AnyKind = {
-  row: Omit<KindRow<never>, "reconciler" | "indexers"> & {
+  row: Omit<KindRow<never>, "reconciler" | "indexers" | "trim"> & {
     reconciler(context: OperatorContext, kind: Kind<KubeObject>): Reconcile;
   };
   informer: Informer<KubeObject>;

@@ -27,6 +27,7 @@ import { createJobReconciler } from "../controllers/jobs/controller.ts";
 import type { JobWiring } from "../controllers/jobs/deps.ts";
 import { speechJobAdapter } from "../controllers/jobs/requests/speech.ts";
 import { videoJobAdapter } from "../controllers/jobs/requests/video.ts";
+import { trimSpeechJob, trimVideoJob } from "../controllers/jobs/trim.ts";
 import type { Job, JobAdapter } from "../controllers/jobs/types.ts";
 import type { Kind, Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -57,6 +58,8 @@ export type KindRow<T extends KubeObject> = {
   verbs: readonly ("patch" | "delete")[];
   /** Indexes by which a change elsewhere leads to objects of this kind. `clusterUID` is a part of generated app names. */
   indexers(clusterUID: string): Record<string, Indexer<T>>;
+  /** Drops what nothing needs from an object before the informer stores it. Default: nothing. */
+  trim?(object: T): void;
   /**
    * How it depends on an account (index `account`). `Waits`: it is reconciled when the account changes. `Needs`: also, the
    * account is not deleted before it.
@@ -87,8 +90,13 @@ const byStore: Indexer<NamespacedObject<{ output?: { storeRef: { name: string } 
 }) => (spec.output === undefined ? [] : [storeKey(metadata.namespace, spec.output.storeRef.name)]);
 
 /** All that jobs of different kinds have in common. */
-const jobRow = <T extends Job>(resource: Resource, adapter: (kind: Kind<T>) => JobAdapter<T>): KindRow<T> => ({
+const jobRow = <T extends Job>(
+  resource: Resource,
+  adapter: (kind: Kind<T>) => JobAdapter<T>,
+  trim: (job: T) => void,
+): KindRow<T> => ({
   resource,
+  trim,
   verbs: ["patch", "delete"],
   indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore }),
   account: "Needs",
@@ -145,8 +153,8 @@ export const KIND_ROWS = {
     submits: true,
     reconciler: ({ deps, endpointMetrics }, kind) => createGpuEndpointReconciler(deps, kind, endpointMetrics),
   }),
-  speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter),
-  videoJobs: jobRow<VideoJob>(videoJobResource, videoJobAdapter),
+  speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter, trimSpeechJob),
+  videoJobs: jobRow<VideoJob>(videoJobResource, videoJobAdapter, trimVideoJob),
   billReports: row<BillReport>({
     resource: billReportResource,
     verbs: [],

@@ -2,6 +2,7 @@ import type { BreakerState, SendOptions } from "./call-options.ts";
 import type { KeySession } from "./endpoints/endpoint-index.ts";
 import type { EndpointRecord } from "./endpoints/endpoint-record.ts";
 import type { EndpointLimits } from "./endpoints/limits.ts";
+import type { ServiceError } from "./errors.ts";
 import type { Bill, KeyBudget } from "./money/money-records.ts";
 import type { BillsOfPeriod } from "./money/period.ts";
 import type { BillingSettings, Spend } from "./money/spend.ts";
@@ -128,14 +129,22 @@ export type Endpoints = {
 /** What the last successful poll of a task showed, and when (ms since the epoch). */
 export type TaskObservation = { result: TaskResult; at: number };
 
+/** Polls of a task that keep failing. `since`: the first of them, ms since the epoch. `error`: how the last one ended. */
+export type PollFailure = { since: number; error: ServiceError };
+
 /** Asynchronous tasks: one poller for the account, paced by each task's progress and the rate limit. */
 export type Tasks = {
-  /** Polls the task until `forget`. `submittedAt` (ms since the epoch) paces the first polls. Idempotent. */
-  follow(taskID: string, submittedAt: number): void;
+  /**
+   * Polls the task until `forget`. `submittedAt` (ms since the epoch) paces the first polls. Groups take turns: many tasks
+   * of one group do not delay the polls of another. Idempotent.
+   */
+  follow(taskID: string, submittedAt: number, group: string): void;
   forget(taskID: string): void;
   /** Polls a followed task now. */
   pollNow(taskID: string): void;
   latest(taskID: string): TaskObservation | undefined;
+  /** Set when the polls of a followed task have failed for a minute, until one succeeds. */
+  failing(taskID: string): PollFailure | undefined;
   /** Number of tasks that are followed. */
   inFlight(): number;
   /** Ends polling for good. */

@@ -26,6 +26,8 @@ export type InformerOptions<T extends KubeObject> = {
   /** `labelSelector`, `fieldSelector`: what does not match is not seen; what stops matching is seen as deleted. */
   selector?: Query;
   indexers?: Record<string, Indexer<T>>;
+  /** Drops what nothing needs from an object before it is stored. */
+  trim?: ((object: T) => void) | undefined;
   clock: Clock;
   random: () => number;
   log: Logger;
@@ -34,7 +36,7 @@ export type InformerOptions<T extends KubeObject> = {
 /** A store kept equal to a kind by one reflector a namespace. managedFields never reach the store. */
 export function createInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
   const { resource } = options;
-  const store = createStore<T>(options.indexers);
+  const store = createStore<T>(options.indexers, options.trim);
   const handlers: ((change: Change<T>) => void)[] = [];
   const namespaces = resource.namespaced && options.namespaces.length > 0 ? options.namespaces : [undefined];
   const pending = new Set<string | undefined>(namespaces);

@@ -1,8 +1,10 @@
 import type { Logger } from "pino";
 import { type Clock, delay } from "../clock.ts";
+import { createFairQueue } from "../fair-queue.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
+import { createEventMemory } from "./event-memory.ts";
 
 export const eventResource: Resource = {
   group: "events.k8s.io",
@@ -14,7 +16,10 @@ export const eventResource: Resource = {
 
 export type EventType = "Normal" | "Warning";
 
-/** Tells the people who look at an object what happened. Never waits, never fails the caller. */
+/**
+ * Tells the people who look at an object what happened. Never waits, never fails the caller. Namespaces take turns: many
+ * events of one namespace neither delay nor replace those of another.
+ */
 export type EventRecorder = {
   /** `action` is what was being done (events.k8s.io/v1), `reason` why this is told; `note` at most 1,024 bytes. */
   event(object: KubeObject, type: EventType, reason: string, action: string, note: string): void;
@@ -34,14 +39,10 @@ export type RecorderOptions = {
 };
 
 type KubeEvent = KubeObject & Record<string, unknown>;
-type Series = { name: string; namespace: string; count: number; lastSeen: number };
-type Bucket = { tokens: number; at: number };
+/** `dropped`: called instead of `send` when the queue is full. */
+type Queued = { send(): Promise<unknown>; dropped(): void };
 
-/** The same event again within this time counts up a series instead of making an object. */
-const SERIES_MS = 6 * 60_000;
-/** client-go's spam filter: 25 at once an object, then one in five minutes. */
-const BURST = 25;
-const REFILL_MS = 5 * 60_000;
+/** Above this length the namespace with the most events loses its oldest one. */
 const QUEUE_LENGTH = 1_000;
 /** Events a second once a burst of 50 is used up: telling what happened must not slow down what happens. */
 const EVENTS_PER_SECOND = 20;
@@ -51,42 +52,24 @@ const NOTE_BYTES = 1_024;
 
 export function createEventRecorder(options: RecorderOptions): EventRecorder {
   const { client, clock, log } = options;
-  const series = new Map<string, Series>();
-  const buckets = new Map<string, Bucket>();
-  const queue: (() => Promise<unknown>)[] = [];
+  const memory = createEventMemory(clock);
+  const queue = createFairQueue<Queued>();
   let draining: Promise<void> | undefined;
   const pacing = { tokens: EVENTS_AT_ONCE, at: clock.monotonic() };
   /** At the end, what is queued goes out without pauses. */
   const flushing = new AbortController();
   let sequence = 0;
-
-  function allowed(uid: string): boolean {
-    const now = clock.monotonic();
-    const bucket = buckets.get(uid) ?? { tokens: BURST, at: now };
-    bucket.tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MS);
-    bucket.at = now;
-    buckets.set(uid, bucket);
-    if (bucket.tokens < 1) return false;
-    bucket.tokens -= 1;
-    return true;
-  }
-
-  function forgetOld(): void {
-    const now = clock.monotonic();
-    for (const [key, one] of series) if (now - one.lastSeen > SERIES_MS) series.delete(key);
-    for (const [uid, bucket] of buckets) if (now - bucket.at > BURST * REFILL_MS) buckets.delete(uid);
-  }
+  let pushed = 0;
 
   async function drain(): Promise<void> {
-    for (let send = queue.shift(); send !== undefined; send = queue.shift()) {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       await pace();
       try {
-        await send();
+        await next.value.send();
       } catch (error) {
         log.debug({ reason: String(error) }, "event not written");
       }
     }
-    forgetOld();
   }
 
   async function pace(): Promise<void> {
@@ -96,9 +79,9 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
     if (pacing.tokens < 0) await delay(clock, (-pacing.tokens / EVENTS_PER_SECOND) * 1000, flushing.signal);
   }
 
-  function push(send: () => Promise<unknown>): void {
-    if (queue.length >= QUEUE_LENGTH) queue.shift();
-    queue.push(send);
+  function push(namespace: string, event: Queued): void {
+    if (queue.size() >= QUEUE_LENGTH) queue.shiftLongest()?.value.dropped();
+    queue.push(namespace, String(pushed++), event);
     draining ??= drain().finally(() => {
       draining = undefined;
     });
@@ -110,18 +93,16 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
       const text = cutToBytes(note, NOTE_BYTES);
       const key = [uid, type, reason, action, text].join("\n");
       const microTime = new Date(clock.now()).toISOString().replace("Z", "000Z");
-      const known = series.get(key);
-      if (known !== undefined && clock.monotonic() - known.lastSeen <= SERIES_MS) {
-        known.count++;
-        known.lastSeen = clock.monotonic();
-        const { count } = known;
-        push(() => client.mergePatch(eventResource, known, { series: { count, lastObservedTime: microTime } }));
+      const known = memory.countUp(key);
+      if (known !== undefined) {
+        const change = { series: { count: known.count, lastObservedTime: microTime } };
+        push(namespace, { send: () => client.mergePatch(eventResource, known, change), dropped: () => {} });
         return;
       }
-      if (!allowed(uid)) return;
+      if (!memory.allows(uid)) return;
       const resource = options.resourceOf(object);
       const eventName = `${name.slice(0, 200)}.${Math.trunc(clock.now()).toString(16)}${(sequence++).toString(16)}`;
-      series.set(key, { name: eventName, namespace, count: 1, lastSeen: clock.monotonic() });
+      memory.begin(key, { name: eventName, namespace });
       const body: KubeEvent = {
         apiVersion: apiVersionOf(eventResource),
         kind: "Event",
@@ -143,14 +124,16 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
           resourceVersion: object.metadata.resourceVersion,
         },
       };
-      push(async () => {
+      const forget = () => memory.forget(key); // there is nothing to count up
+      const send = async () => {
         try {
           await client.create(eventResource, { namespace }, body);
         } catch (error) {
-          series.delete(key); // there is nothing to count up
+          forget();
           throw error;
         }
-      });
+      };
+      push(namespace, { send, dropped: forget });
     },
     async flush(signal) {
       flushing.abort();

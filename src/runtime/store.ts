@@ -38,7 +38,11 @@ export type Store<T extends KubeObject> = {
   removeAbsent(keys: ReadonlySet<string>): Change<T>[];
 };
 
-export function createStore<T extends KubeObject>(indexers: Record<string, Indexer<T>> = {}): Store<T> {
+/** @param trim drops what nothing needs from an object before it is stored; it changes neither metadata nor what is indexed */
+export function createStore<T extends KubeObject>(
+  indexers: Record<string, Indexer<T>> = {},
+  trim: (object: T) => void = () => {},
+): Store<T> {
   const objects = new Map<string, T>();
   const indexes = new Map(Object.keys(indexers).map((name) => [name, new Map<string, Set<string>>()]));
 
@@ -83,6 +87,7 @@ export function createStore<T extends KubeObject>(indexers: Record<string, Index
       return [...keys].flatMap((key) => objects.get(key) ?? []);
     },
     upsert(object, initial = false) {
+      trim(object);
       const key = keyOf(object);
       const previous = objects.get(key);
       if (previous === undefined) {
@@ -107,6 +112,7 @@ export function createStore<T extends KubeObject>(indexers: Record<string, Index
       const key = keyOf(object);
       const previous = objects.get(key);
       if (previous?.metadata.uid === object.metadata.uid && previous !== undefined && isNewer(object, previous)) {
+        trim(object);
         put(key, object);
       }
     },

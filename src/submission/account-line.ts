@@ -1,8 +1,8 @@
 import type { Clock } from "../clock.ts";
+import { createFairQueue } from "../fair-queue.ts";
 import type { Money } from "../money.ts";
 import type { Operation } from "../provider/operations.ts";
 import type { Allowance } from "./allowance.ts";
-import { createFairQueue } from "./fair-queue.ts";
 import { createPlaces, type Stage } from "./places.ts";
 import { type BudgetRefusal, createReservations } from "./reservations.ts";
 
@@ -24,6 +24,7 @@ export type AccountLine = {
   /** Moves the job's place on; without a place nothing happens. */
   advance(uid: string, stage: Exclude<Stage, "Admitted">): void;
   running(work: Work): void;
+  taskEnded(uid: string): void;
   release(uid: string, charged: boolean): void;
   moneyRead(used: Money | undefined, startedAt: number): void;
   urgency(): "Settling" | "Waiting" | "None";
@@ -124,6 +125,9 @@ export function createAccountLine({ clock, allowance, stopped }: AccountLineOpti
       admitNext();
     },
     running: ({ uid, operation }) => places.running(uid, operation),
+    taskEnded(uid) {
+      if (places.stageOf(uid) === "InFlight") release(uid, true);
+    },
     release,
     moneyRead(used, startedAt) {
       reservations.moneyRead(used, startedAt);

@@ -44,6 +44,11 @@ export type SpendingAdmission = {
   answered(uid: string): void;
   /** The job's status shows a task in flight: it has a place, whatever is allowed. */
   running(account: string, work: Work): void;
+  /**
+   * The job's status shows no task in flight, and no request is under way: gives back a place that a task has left, because
+   * the response to the status write was lost. A position in the queue and other places stay.
+   */
+  taskEnded(uid: string): void;
   /** Gives back the job's place or position. `charged`: its request can have cost something. */
   release(uid: string, end: { charged: boolean }): void;
   /**
@@ -107,6 +112,7 @@ export function createSpendingAdmission({ clock, allowance, inFlight }: Spending
     sent: (uid) => lineWith(uid)?.advance(uid, "Sent"),
     answered: (uid) => lineWith(uid)?.advance(uid, "InFlight"),
     running: (account, work) => lineFor(account, work.uid).running(work),
+    taskEnded: (uid) => lineWith(uid)?.taskEnded(uid),
     release: (uid, { charged }) => lineWith(uid)?.release(uid, charged),
     moneyRead: (account, used, startedAt) => lineOf(account).moneyRead(used, startedAt),
     urgency: (account) => lineOf(account).urgency(),

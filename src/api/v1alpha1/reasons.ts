@@ -120,6 +120,10 @@ export const REASONS = {
   InsufficientBalance: "InsufficientBalance",
   /** The remote task failed. The message quotes the service. */
   RemoteTaskFailed: "RemoteTaskFailed",
+  /** The service does not know the task. The job follows it further and sends nothing again. */
+  TaskNotFound: "TaskNotFound",
+  /** The polls of the task keep failing. The message quotes the last error. */
+  PollsFailing: "PollsFailing",
   /** The remote task failed more often than `backoffLimit` allows. */
   BackoffLimitExceeded: "BackoffLimitExceeded",
   /** `activeDeadlineSeconds` passed. */

@@ -4,7 +4,7 @@ import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
-import { createReconciler, reconcileRequestOf } from "../reconciler.ts";
+import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import { type AccountWiring, createAccountMemory } from "./memory.ts";
@@ -50,7 +50,9 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       return observe(key, await guard(key, present, signal), requested, signal);
     },
     async pause(present, { signal }) {
-      await guard(keyOfAccount(present.metadata), present, signal);
+      const key = keyOfAccount(present.metadata);
+      await guard(key, present, signal);
+      holdUnknown(key);
       return undefined;
     },
   });
@@ -58,6 +60,13 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   /** The finalizer keeps an account while objects need it. */
   function guard(key: AccountKey, object: T, signal: AbortSignal): Promise<T> {
     return setFinalizer(shared, kind, object, FINALIZER, wiring.dependants.users(key).total > 0, signal);
+  }
+
+  /** Before its first probe since the start, nothing is known of a paused account: its objects would wait without a reason. */
+  function holdUnknown(key: AccountKey): void {
+    const { state = { kind: "Checking" }, handle } = accounts.get(key) ?? {};
+    if (state.kind !== "Checking") return;
+    accounts.set(key, { state: { kind: "Held", reason: "Paused", message: PAUSED_MESSAGE }, handle });
   }
 
   async function observe(key: AccountKey, object: T, requested: string | undefined, signal: AbortSignal) {

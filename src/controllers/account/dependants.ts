@@ -5,6 +5,7 @@ import type { NamespacedObject } from "../../kube/types.ts";
 import { type Indexer, keyOf, type Store } from "../../runtime/store.ts";
 import type { Work } from "../../submission/account-line.ts";
 import { workOf } from "../jobs/admission.ts";
+import { hasReleasedSlot } from "../jobs/failing-polls.ts";
 import type { Job } from "../jobs/types.ts";
 import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } from "./registry.ts";
 
@@ -19,7 +20,7 @@ export type Dependants = {
   endpoints(key: AccountKey): { total: number; managed: number; withVolumes: boolean };
   /** Identifiers of the remote endpoints that they are bound to. */
   boundEndpoints(key: AccountKey): string[];
-  /** Jobs whose request is on its way or whose task runs, as their statuses say. */
+  /** Jobs whose request is on its way or whose task runs, as their statuses say; without those that gave their slot back. */
   inFlight(key: AccountKey): Work[];
   /**
    * What still needs the account: endpoints, until they are gone, and jobs that have not finished. `KIND NAMESPACE/NAME`,
@@ -62,7 +63,8 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
       kinds.jobs.flatMap(({ store }) =>
         store
           .byIndex("account", key)
-          .filter((job) => IN_FLIGHT.includes(job.status?.phase ?? "Pending") && belongs(job, key))
+          .filter(({ status }) => IN_FLIGHT.includes(status?.phase ?? "Pending") && !hasReleasedSlot(status))
+          .filter((job) => belongs(job, key))
           .map((job) => workOf(job)),
       ),
     users(key, limit = 3) {

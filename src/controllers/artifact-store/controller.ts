@@ -7,7 +7,7 @@ import { openStore, type StoreOptions } from "../../artifacts/open-store.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
-import { createReconciler } from "../reconciler.ts";
+import { createReconciler, PAUSED_MESSAGE } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError, secretResource } from "../references.ts";
 import { type Kind, patchStatus, type Shared } from "../shared.ts";
 import type { StoreKey, StoreRegistry } from "./registry.ts";
@@ -92,6 +92,14 @@ export function createArtifactStoreReconciler(
     },
     async finalize(store) {
       await forget(keyOf(store));
+      return undefined;
+    },
+    async pause(store) {
+      const key = keyOf(store);
+      const { state = { kind: "Checking" }, handle } = stores.get(key) ?? {};
+      if (state.kind === "Checking") {
+        stores.set(key, { state: { kind: "Held", reason: "Paused", message: PAUSED_MESSAGE }, handle });
+      }
       return undefined;
     },
     async reconcile(store, requested, { signal }) {

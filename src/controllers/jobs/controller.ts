@@ -60,12 +60,13 @@ export function createJobReconciler<T extends Job>(
     return nextReconcile(after, transition, shared.clock.now());
   }
 
-  /** Polls the task of a job that has one, and of no other. */
+  /** Polls the task of a job that has one, and of no other. Without a request or a task the job has no slot of one. */
   async function follow(job: T, state: JobState): Promise<void> {
     if (isFinished(state)) return live.finish(job);
     live.track(job);
-    if (state.kind === "Tracking") await tasks.follow(job, state.taskID);
-    else tasks.forget(job);
+    if (state.kind === "Tracking") return tasks.follow(job, state.taskID);
+    tasks.forget(job);
+    if (state.kind !== "Sending") shared.admission.taskEnded(job.metadata.uid);
   }
 
   /** Writes the status and the events of a transition that changes the status. Returns the job as it is then. */

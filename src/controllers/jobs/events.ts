@@ -1,6 +1,7 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
-import { GONE_MESSAGE } from "../../submission/settle.ts";
+import { keyOf } from "../../runtime/store.ts";
 import type { Shared } from "../shared.ts";
+import { failingStage } from "./failing-polls.ts";
 import type { Answer } from "./submit.ts";
 import type { Job, JobStatus } from "./types.ts";
 
@@ -25,6 +26,7 @@ export function announce({ recorder }: Pick<Shared, "recorder">, job: Job, statu
     if (phase === "Storing" && stalled !== undefined && stalled.reason !== known) {
       recorder.event(job, "Warning", stalled.reason, "Store", stalled.message);
     }
+    announceFailingPolls(recorder, job, status);
     return;
   }
   if (phase === "Succeeded") {
@@ -36,21 +38,37 @@ export function announce({ recorder }: Pick<Shared, "recorder">, job: Job, statu
   }
 }
 
-/** Warns when a deleted job may still be charged. `answer`: the response that arrived after the deletion. */
+/** Warns when polls begin to fail, fail for another reason, or cost the job its slot. */
+function announceFailingPolls(recorder: Shared["recorder"], job: Job, status: JobStatus): void {
+  const stage = failingStage(status);
+  if (stage === undefined || stage === failingStage(job.status)) return;
+  const ready = getCondition(status.conditions, "Ready");
+  if (ready !== undefined) recorder.event(job, "Warning", ready.reason ?? stage, "Poll", ready.message ?? stage);
+}
+
+/**
+ * Warns when a deleted job may still be charged. `answer`: the response that arrived after the deletion. settleGone logs the
+ * journal entry of that response.
+ */
 export function announceDeleted(
   { recorder, log }: Pick<Shared, "recorder" | "log">,
   job: Job,
   answer: Answer | undefined,
 ): void {
-  const { status } = job;
+  const note = deletionNote(job, answer);
+  if (note === undefined) return;
+  recorder.event(job, "Warning", "TaskRunsOn", "Delete", note);
+  if (answer === undefined) log.warn({ kind: job.kind, key: keyOf(job), uid: job.metadata.uid }, note);
+}
+
+function deletionNote({ status }: Job, answer: Answer | undefined): string | undefined {
   const submitted = status?.submission?.state;
   const task = answer?.kind === "Accepted" && "taskID" in answer.accepted ? answer.accepted.taskID : status?.taskID;
   if (task !== undefined && (answer?.kind === "Accepted" || submitted === "Accepted") && status?.phase !== "Storing") {
-    const note = `Deleted after it was submitted: task ${task} continues at the service and is charged`;
-    recorder.event(job, "Warning", "TaskRunsOn", "Delete", note);
-  } else if (answer?.kind === "Unknown" || answer?.kind === "Accepted" || submitted === "Unknown") {
-    const note = "Deleted after its request was sent: it may be charged, and its result is lost";
-    recorder.event(job, "Warning", "TaskRunsOn", "Delete", note);
+    return `Deleted after it was submitted: task ${task} continues at the service and is charged`;
   }
-  if (answer?.kind === "Unknown" || answer?.kind === "Accepted") log.warn({ ...answer.entry }, GONE_MESSAGE);
+  if (answer?.kind === "Unknown" || answer?.kind === "Accepted" || submitted === "Unknown") {
+    return "Deleted after its request was sent: it may be charged, and its result is lost";
+  }
+  return undefined;
 }

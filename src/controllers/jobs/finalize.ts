@@ -25,9 +25,20 @@ export type LiveJobs<T extends Job> = {
 export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
   const { shared, adapter, running, copies, tasks } = deps;
   const { admission } = shared;
-  const tracked = new Map<string, T>();
+  /** By key, then by UID: while the request of a deleted job is under way, another job can have its key. */
+  const tracked = new Map<string, Map<string, T>>();
   /** UIDs of halted jobs without parts in the store. */
   const withoutParts = new Set<string>();
+
+  const trackedAt = (key: string): readonly T[] => [...(tracked.get(key)?.values() ?? [])];
+
+  /** Whether it was tracked. */
+  function untrack(key: string, uid: string): boolean {
+    const jobs = tracked.get(key);
+    const found = jobs?.delete(uid) === true;
+    if (jobs?.size === 0) tracked.delete(key);
+    return found;
+  }
 
   function forgetDeleted(key: string, job: T): void {
     const { uid } = job.metadata;
@@ -39,25 +50,28 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
     // The response triggers another reconcile, which continues here.
     if (request !== undefined && request.answer === undefined) return;
     admission.release(uid, { charged: job.status?.submission !== undefined || request?.sent === true });
-    if (tracked.delete(key)) announceDeleted(shared, job, request?.answer);
+    if (untrack(key, uid)) announceDeleted(shared, job, request?.answer);
     running.forget(uid);
   }
 
   return {
-    track: (job) => void tracked.set(keyOf(job), job),
+    track(job) {
+      const key = keyOf(job);
+      tracked.set(key, (tracked.get(key) ?? new Map<string, T>()).set(job.metadata.uid, job));
+    },
     finish(job) {
       const { uid } = job.metadata;
       tasks.forget(job);
-      tracked.delete(keyOf(job));
+      untrack(keyOf(job), uid);
       running.resetBackoff(uid);
       // The response to the last status write was lost: the step that settles the request did not run.
       if (running.find(uid)?.answer !== undefined) running.forget(uid);
       admission.release(uid, { charged: true });
     },
     forgetFormer(key, present) {
-      const former = tracked.get(key);
-      if (former !== undefined && former.metadata.uid !== present?.metadata.uid) forgetDeleted(key, former);
-      if (former !== undefined && running.find(former.metadata.uid) !== undefined) return;
+      const known = trackedAt(key);
+      for (const job of known) if (job.metadata.uid !== present?.metadata.uid) forgetDeleted(key, job);
+      if (known.some(({ metadata }) => running.find(metadata.uid) !== undefined)) return;
       const uid = present?.metadata.deletionTimestamp === undefined ? present?.metadata.uid : undefined;
       settleGone(shared, { kind: adapter.kind.resource.kind, key }, uid);
     },

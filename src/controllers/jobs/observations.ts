@@ -60,6 +60,10 @@ export type Observations = {
   // A task
   /** `pollAfter`: the deadline has passed, and no poll is newer. */
   Unfinished: { result: TaskResult | undefined; pollAfter?: number | undefined };
+  /** Its polls fail since `since`. */
+  PollsFailing: Cause & { since: number };
+  /** They fail for so long that the job gives its slot back. It is neither failed nor sent again. */
+  PollsLost: Cause & { since: number };
   TaskFailed: End;
   TaskFailedRetry: { message: string };
 
@@ -108,6 +112,8 @@ export type ObservationsIn = {
   Tracking:
     | "Blocked"
     | "Unfinished"
+    | "PollsFailing"
+    | "PollsLost"
     | "Results"
     | "ResultsToStore"
     | "NoResults"

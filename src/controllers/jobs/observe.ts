@@ -4,6 +4,7 @@ import { createValueReader, MissingReferenceError } from "../references.ts";
 import { verdictOf } from "../verdict.ts";
 import { requestSlot, workOf } from "./admission.ts";
 import type { JobDeps } from "./deps.ts";
+import { observeFailingPolls } from "./failing-polls.ts";
 import {
   type Block,
   type Facts,
@@ -151,7 +152,13 @@ async function observeTracking<T extends Job>(
   const { account } = resolved;
   const mismatch = accountMismatch(job, account);
   if (mismatch !== undefined) return { observation: observeTask(facts, taskID, undefined, mismatch) };
-  return { observation: observeTask(facts, taskID, account.tasks.latest(taskID), undefined), account };
+  const [latest, failing] = [account.tasks.latest(taskID), account.tasks.failing(taskID)];
+  const observation = observeTask(facts, taskID, latest, undefined);
+  if (observation.kind !== "Unfinished") return { observation, account };
+  if (failing !== undefined) return { observation: observeFailingPolls(facts, taskID, failing), account };
+  // After a restart, the status shows the failing polls until a poll succeeds or they are known to fail again.
+  const unknown = latest === undefined && facts.status?.pollsFailingSince !== undefined;
+  return unknown ? undefined : { observation, account };
 }
 
 function observeCopy<T extends Job>(context: Context<T>): Observed | undefined {

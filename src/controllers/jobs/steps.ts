@@ -104,7 +104,7 @@ export function showNotTaken({ reason, message, stalled, until }: Observation<"N
 export function halt({ cause, ...submitted }: Observation<"Unknown">, { job, now }: JobContext): Step {
   const token = resubmitTokenOf(job);
   return {
-    outcome: { phase: "Halted", message: haltMessage(job, submitted.entry.time, cause) },
+    outcome: { phase: "Halted", message: haltMessage(job, submitted.entry, cause) },
     written: {
       ...submission(job, submitted, "Unknown", now),
       ...(token === undefined ? {} : { lastHandledResubmitToken: token }),
@@ -112,11 +112,14 @@ export function halt({ cause, ...submitted }: Observation<"Unknown">, { job, now
   };
 }
 
-/** The cause is shortened, so that the message has complete commands. `sentAt`: RFC 3339. */
-function haltMessage({ kind = "job", metadata }: Job, sentAt: string, cause: string): string {
+/**
+ * The cause is shortened, so that the message has complete commands. No punctuation follows a command directly: a semicolon
+ * that is pasted with it does no harm.
+ */
+function haltMessage({ kind = "job", metadata }: Job, { operation, time }: JournalEntry, cause: string): string {
   const object = `${kind.toLowerCase()} -n ${metadata.namespace} ${metadata.name}`;
-  const start = `The request was sent at ${sentAt}; its outcome is unknown`;
-  const advice = `The service may have accepted and charged it: check the service's records. Send again, which may pay twice: kubectl annotate ${object} ${ANNOTATIONS.resubmitToken}="$(date +%s)" --overwrite. Give up: kubectl delete ${object}`;
+  const start = `The request (${operation}) was sent at ${time}; its outcome is unknown`;
+  const advice = `The service may have accepted and charged it: look for it in the service's records of that time. Send again, which may pay twice: kubectl annotate ${object} ${ANNOTATIONS.resubmitToken}="$(date +%s)" --overwrite ; give up: kubectl delete ${object}`;
   const room = MESSAGE_LIMIT - `${start} (). ${advice}`.length;
   return room > 1 ? `${start} (${cut(cause, room)}). ${advice}` : `${start}. ${advice}`;
 }

@@ -1,11 +1,12 @@
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import type { Shared } from "../shared.ts";
 import { workOf } from "./admission.ts";
+import { hasReleasedSlot } from "./failing-polls.ts";
 import type { Job } from "./types.ts";
 
 /** Keeps the tasks of unfinished jobs polled, each by the account that it was submitted with. */
 export type TaskFollower = {
-  /** Polls the job's task until `forget`, and keeps its slot. Idempotent. */
+  /** Polls the job's task until `forget`, and keeps its slot, unless polls fail for too long. Idempotent. */
   follow(job: Job, taskID: string): Promise<void>;
   pollNow(job: Job): void;
   /** Polls the task now, once per `time` (ms since the epoch): later polls follow at the pace of the account. */
@@ -32,12 +33,13 @@ export function createTaskFollower(shared: Pick<Shared, "accounts" | "admission"
       if (resolved.kind !== "Usable") return;
       const { account } = resolved;
       if (bound !== undefined && bound.baseURL !== account.baseURL) return forget(job);
-      shared.admission.running(account.key, workOf(job));
+      if (!hasReleasedSlot(job.status)) shared.admission.running(account.key, workOf(job));
       const task = followed.get(uid);
       if (task?.account === account && task.taskID === taskID) return;
       forget(job);
       followed.set(uid, { account, taskID });
-      account.tasks.follow(taskID, submitTime === undefined ? shared.clock.now() : Date.parse(submitTime));
+      const submittedAt = submitTime === undefined ? shared.clock.now() : Date.parse(submitTime);
+      account.tasks.follow(taskID, submittedAt, job.metadata.namespace);
     },
     pollNow({ metadata: { uid } }) {
       const task = followed.get(uid);

@@ -1,4 +1,5 @@
 import type { JournalEntry } from "../../submission/journal.ts";
+import { showFailingPolls } from "./failing-polls.ts";
 import type { Observation, ObservationKind, ObservationsIn } from "./observations.ts";
 import type { JobState, StateKind } from "./states.ts";
 import * as steps from "./steps.ts";
@@ -31,15 +32,24 @@ type Row<O extends ObservationKind> = Effects & {
 export type Transition = steps.Step & Effects & { next: StateKind; settled?: JournalEntry | undefined };
 
 /** Status fields that describe a single task. */
-const TASK_FIELDS = ["taskID", "taskType", "remoteStatus", "progressPercent", "etaSeconds", "reason"] as const;
+const TASK_FIELDS = [
+  "taskID",
+  "taskType",
+  "remoteStatus",
+  "progressPercent",
+  "etaSeconds",
+  "reason",
+  "pollsFailingSince",
+] as const;
 const PAUSE = ["nextAttemptTime"] as const;
+const WAITS = ["nextAttemptTime", "pollsFailingSince"] as const;
 
 const settles = ({ entry }: { entry: JournalEntry | undefined }) => entry;
 const settlesDelivery = ({ submitted }: { submitted?: { entry: JournalEntry } | undefined }) => submitted?.entry;
 
 const suspended = { step: steps.showSuspended, releasesSlot: "Uncharged" } as const;
-const succeeds = { step: steps.complete, next: "Succeeded", cleared: PAUSE } as const;
-const fails = { step: steps.fail, next: "Failed", cleared: PAUSE } as const;
+const succeeds = { step: steps.complete, next: "Succeeded", cleared: WAITS } as const;
+const fails = { step: steps.fail, next: "Failed", cleared: WAITS } as const;
 const delivered = { settles: settlesDelivery, releasesSlot: "Charged", resetsBackoff: true } as const;
 
 /**
@@ -47,6 +57,7 @@ const delivered = { settles: settlesDelivery, releasesSlot: "Charged", resetsBac
  * steps, `observations.ts` the observations. The table guarantees:
  * - Only `Waiting` with `Clear` sends a paid request. Each request has an attempt number of its own.
  * - `Sending` returns to `Waiting` only when the request surely had no effect, or for `UnknownButResubmit`, which `spec` asks for.
+ * - A task that cannot be polled never ends a job and never leads to another request.
  * - A task that succeeded never leads to another request: a job with a failed copy stays in `Storing`.
  * - `Succeeded` and `Failed` have no rows: a job never leaves them.
  */
@@ -71,7 +82,7 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
       cleared: [...TASK_FIELDS, ...PAUSE],
     },
     Results: { ...succeeds, ...delivered },
-    ResultsToStore: { step: steps.storeResults, next: "Storing", ...delivered, cleared: PAUSE },
+    ResultsToStore: { step: steps.storeResults, next: "Storing", ...delivered, cleared: WAITS },
     NoResults: { ...fails, settles: settlesDelivery, releasesSlot: "Charged" },
     NotTaken: { step: steps.showNotTaken, next: "Waiting", settles, releasesSlot: "Uncharged" },
     Withdrawn: { step: steps.unchanged, next: "Waiting", releasesSlot: "Uncharged" },
@@ -91,9 +102,11 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
   },
   Tracking: {
     Blocked: { step: steps.showBlockedTask, next: "Tracking" },
-    Unfinished: { step: steps.showProgress, next: "Tracking" },
+    Unfinished: { step: steps.showProgress, next: "Tracking", cleared: ["pollsFailingSince"] },
+    PollsFailing: { step: showFailingPolls, next: "Tracking" },
+    PollsLost: { step: showFailingPolls, next: "Tracking", releasesSlot: "Charged" },
     Results: { ...succeeds, ...delivered },
-    ResultsToStore: { step: steps.storeResults, next: "Storing", ...delivered, cleared: PAUSE },
+    ResultsToStore: { step: steps.storeResults, next: "Storing", ...delivered, cleared: WAITS },
     NoResults: { ...fails, releasesSlot: "Charged" },
     TaskFailed: { ...fails, releasesSlot: "Charged" },
     TaskFailedRetry: { step: steps.retryTask, next: "Waiting", releasesSlot: "Charged", cleared: TASK_FIELDS },

@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import TinyQueue from "tinyqueue";
 import type { Clock } from "../../clock.ts";
+import { createFairQueue } from "../../fair-queue.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
-import type { TaskObservation, Tasks } from "../types.ts";
-import { createPace, FIRST_MS, nextPollMs } from "./pace.ts";
+import type { PollFailure, TaskObservation, Tasks } from "../types.ts";
+import { createPace, FIRST_MS, nextPollMs, type Pace } from "./pace.ts";
 
 /**
- * Polls an account's tasks from one heap: the task that is overdue longest comes first, so a low rate limit slows all of
- * them alike. A failed poll is repeated later and changes nothing.
+ * Polls an account's tasks. Groups take turns. Within a group, the task that is overdue longest comes first, so a low rate
+ * limit slows all of them alike. A failed poll is repeated later.
  */
 export type TaskPoller = Tasks & { start(): void };
 
@@ -16,33 +17,48 @@ export type TaskPollerOptions = {
   client: Pick<ServiceClient, "getTaskResult">;
   clock: Clock;
   random: () => number;
-  /** A poll shows a change that a user would notice: status, results, or progress by 10 points or after 15 s. */
+  /**
+   * A poll shows a change that a user would notice: status, results, or progress by 10 points or after 15 s. Or the polls
+   * have failed for a minute, fail for another reason, or succeed again.
+   */
   onChange: (taskID: string) => void;
   onError: (error: unknown) => void;
 };
 
 type Followed = {
   taskID: string;
+  group: Group;
   submittedAt: number;
   due: number;
   failures: number;
   latest: TaskObservation | undefined;
   /** The observation of the last `onChange`. */
   told: TaskObservation | undefined;
+  failing: Failing | undefined;
 };
+
+/** `tasks`: how many tasks it has. */
+type Group = { name: string; pace: Pace; tasks: number };
+
+/** Polls that fail, one after the other. `from`: monotonic ms. `told`: what `onChange` was called for. */
+type Failing = PollFailure & { from: number; told: "NotFound" | "Other" | undefined };
 
 const PROGRESS_POINTS = 10;
 const PROGRESS_MS = 15_000;
+/** Failures are shown when they have lasted this long. Most end sooner. */
+const SHOW_FAILING_MS = 60_000;
 /** Polls in progress. The rate limit is the real bound; as many submissions may wait for it. */
 const CONCURRENCY = 16;
 
 export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
   const { clock } = options;
   const tasks = new Map<string, Followed>();
+  const groups = new Map<string, Group>();
   const heap = new TinyQueue<{ taskID: string; due: number }>([], (a, b) => a.due - b.due);
+  /** Tasks whose poll is due, by task ID. */
+  const ready = createFairQueue<Followed>();
   const ended = new AbortController();
   const polls = new Set<Promise<void>>();
-  const pace = createPace();
   let started = false;
   let cancelTimer: (() => void) | undefined;
 
@@ -56,59 +72,93 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
     cancelTimer?.();
     cancelTimer = undefined;
     if (!started || ended.signal.aborted) return;
-    for (let first = heap.peek(); first !== undefined && polls.size < CONCURRENCY; first = heap.peek()) {
-      const task = tasks.get(first.taskID);
-      if (task === undefined || task.due !== first.due) {
-        heap.pop(); // forgotten or rescheduled
-        continue;
-      }
-      if (first.due > clock.monotonic()) {
-        cancelTimer = clock.setTimeout(pump, first.due - clock.monotonic());
-        return;
-      }
+    const now = clock.monotonic();
+    for (let first = heap.peek(); first !== undefined && first.due <= now; first = heap.peek()) {
       heap.pop();
-      pace.polledLate(clock.monotonic() - first.due);
+      const task = tasks.get(first.taskID);
+      // Another entry is one of a task that was forgotten or rescheduled.
+      if (task?.due !== first.due || ready.get(task.taskID) !== undefined) continue;
+      ready.push(task.group.name, task.taskID, task);
+    }
+    while (polls.size < CONCURRENCY) {
+      const task = ready.shift()?.value;
+      if (task === undefined) break;
+      task.group.pace.polledLate(now - task.due);
       const poll = pollOnce(task).finally(() => {
         polls.delete(poll);
         pump();
       });
       polls.add(poll);
     }
+    const next = heap.peek();
+    if (next !== undefined) cancelTimer = clock.setTimeout(pump, next.due - now);
   }
 
   async function pollOnce(task: Followed): Promise<void> {
     try {
       const result = await options.client.getTaskResult({ taskID: task.taskID }, { signal: ended.signal });
+      const recovers = task.failing?.told !== undefined;
       task.failures = 0;
+      task.failing = undefined;
       task.latest = { result, at: clock.now() };
-      if (isNoticeable(task.told, task.latest)) {
+      if (recovers || isNoticeable(task.told, task.latest)) {
         task.told = task.latest;
         options.onChange(task.taskID);
       }
     } catch (error) {
       if (ended.signal.aborted) return;
       task.failures++;
-      if (error instanceof ServiceError) options.onError(error);
-      else throw error;
+      if (!(error instanceof ServiceError)) throw error;
+      options.onError(error);
+      recordFailure(task, error);
     }
-    if (tasks.get(task.taskID) === task) schedule(task, nextPollMs(task, clock.now(), pace.stretch()));
+    if (tasks.get(task.taskID) === task) schedule(task, nextPollMs(task, clock.now(), task.group.pace.stretch()));
+  }
+
+  function recordFailure(task: Followed, error: ServiceError): void {
+    const failing: Failing = task.failing ?? { since: clock.now(), from: clock.monotonic(), error, told: undefined };
+    failing.error = error;
+    task.failing = failing;
+    const kind = error.kind === "NotFound" ? "NotFound" : "Other";
+    if (!isShown(failing) || failing.told === kind) return;
+    failing.told = kind;
+    options.onChange(task.taskID);
+  }
+
+  function isShown({ from }: Failing): boolean {
+    return clock.monotonic() - from >= SHOW_FAILING_MS;
   }
 
   return {
-    follow(taskID, submittedAt) {
+    follow(taskID, submittedAt, name) {
       if (tasks.has(taskID)) return;
-      const task: Followed = { taskID, submittedAt, due: 0, failures: 0, latest: undefined, told: undefined };
+      const group = groups.get(name) ?? { name, pace: createPace(), tasks: 0 };
+      groups.set(name, group);
+      group.tasks++;
+      const unpolled = { due: 0, failures: 0, latest: undefined, told: undefined, failing: undefined };
+      const task: Followed = { taskID, group, submittedAt, ...unpolled };
       tasks.set(taskID, task);
       // A new task is first polled after 3 s. Older tasks (after a restart) are spread over the same time.
       const age = clock.now() - submittedAt;
       schedule(task, age < FIRST_MS ? FIRST_MS - age : FIRST_MS * options.random());
     },
-    forget: (taskID) => void tasks.delete(taskID),
+    forget(taskID) {
+      const group = tasks.get(taskID)?.group;
+      if (group === undefined) return;
+      tasks.delete(taskID);
+      ready.remove(taskID);
+      group.tasks--;
+      if (group.tasks === 0) groups.delete(group.name);
+    },
     pollNow(taskID) {
       const task = tasks.get(taskID);
       if (task !== undefined) schedule(task, 0);
     },
     latest: (taskID) => tasks.get(taskID)?.latest,
+    failing(taskID) {
+      const failing = tasks.get(taskID)?.failing;
+      return failing !== undefined && isShown(failing) ? { since: failing.since, error: failing.error } : undefined;
+    },
     inFlight: () => tasks.size,
     start() {
       started = true;

@@ -144,6 +144,14 @@ describe("an error", () => {
   it.each<[string, Parameters<typeof failure>, Record<string, string>, number | undefined]>([
     ["from the header", [429, "TooManyRequests"], { "retry-after": "3" }, 3_000],
     ["from the status", [429, "TooManyRequests", "slow", { retryAfterSeconds: 2 }], {}, 2_000],
+    ["at most five minutes", [429, "TooManyRequests"], { "retry-after": "999999999" }, 300_000],
+    [
+      "at most five minutes, from the status",
+      [429, "TooManyRequests", "slow", { retryAfterSeconds: 1e12 }],
+      {},
+      300_000,
+    ],
+    ["not from a negative header", [429, "TooManyRequests"], { "retry-after": "-5" }, 0],
     ["not at all", [500, "InternalError"], {}, undefined],
     ["not from a header that is no number", [429, "TooManyRequests"], { "retry-after": "soon" }, undefined],
   ])("knows how long to wait %s", async (_name, answer, headers, expected) => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
+import { createEventMemory } from "../../../src/runtime/event-memory.ts";
 import { createEventRecorder, type EventRecorder } from "../../../src/runtime/recorder.ts";
-import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import { createFakeClock, type FakeClock, until } from "../../support/fake-clock.ts";
 import { failure, type Script, type ScriptedApi, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
 
 const things: Resource = { group: "example.com", version: "v1", plural: "things", kind: "Thing", namespaced: true };
@@ -166,6 +167,25 @@ describe("too many events", () => {
     expect([notes[0], notes[1], notes.at(-1)]).toEqual(["n0", "n500", "n1499"]);
   });
 
+  it("of one namespace neither delay nor replace those of another", async () => {
+    const { api, clock, recorder } = await world();
+    const busy = (i: number) => {
+      const object = thing(`uid-${i}`);
+      recorder.event({ ...object, metadata: { ...object.metadata, namespace: "busy" } }, "Normal", "R", "A", `n${i}`);
+    };
+    const sent = () => api.requests.filter(({ path }) => path.includes("/namespaces/team/")).length;
+    for (let i = 0; i < 2_000; i++) busy(i);
+    recorder.event(thing(), "Warning", "R", "A", "of a quiet namespace");
+    // 1,000 events in a line take 50 s.
+    await until(() => sent() === 1, { clock, stepMs: 10 });
+    expect(api.requests.length).toBeLessThan(100);
+    // An event that waits goes neither when the queue is full.
+    for (let i = 0; i < 20; i++) recorder.event(thing(`quiet-${i}`), "Normal", "R", "A", `m${i}`);
+    for (let i = 2_000; i < 4_000; i++) busy(i);
+    await recorder.flush(forever);
+    expect(sent()).toBe(21);
+  });
+
   it("do not hold up the end of the process", async () => {
     const { recorder } = await world(() => "silence");
     recorder.event(thing(), "Normal", "R", "A", "n");
@@ -183,4 +203,21 @@ it("an event that cannot be written harms nobody: the next is sent", async () =>
   recorder.event(thing(), "Normal", "R", "A", "second");
   await recorder.flush(forever);
   expect(api.requests.map(({ body }) => (body as { note: string }).note)).toEqual(["first", "second"]);
+});
+
+it("given events without an end, what is older than six minutes is forgotten", async () => {
+  const clock = createFakeClock();
+  const memory = createEventMemory(clock);
+  const sizes: number[] = [];
+  for (let minute = 0; minute < 30; minute++) {
+    for (let i = 0; i < 100; i++) {
+      const key = `${minute}-${i}`;
+      memory.countUp(key);
+      memory.allows(key);
+      memory.begin(key, { name: key, namespace: "team" });
+    }
+    sizes.push(memory.size());
+    await clock.advance(60_000);
+  }
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(8 * 100 + 6 * 100);
 });

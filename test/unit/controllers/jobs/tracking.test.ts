@@ -7,10 +7,13 @@ import { createStoreRegistry } from "../../../../src/controllers/artifact-store/
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import type { TaskObservation, Tasks } from "../../../../src/provider/types.ts";
+import { ServiceError } from "../../../../src/provider/errors.ts";
+import type { PollFailure, TaskObservation, Tasks } from "../../../../src/provider/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
+import type { Work } from "../../../../src/submission/account-line.ts";
+import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { createRunningRequests } from "../../../../src/submission/running.ts";
-import { createFakeClock, START } from "../../../support/fake-clock.ts";
+import { createFakeClock, START, until } from "../../../support/fake-clock.ts";
 import { taskOf, video, videoJobOf } from "../../../support/jobs.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
@@ -31,19 +34,24 @@ const submitted: VideoJobStatus = {
 /** The tasks of an account. `show` sets what its last poll showed. */
 function tasksOf() {
   let latest: TaskObservation | undefined;
+  let failing: PollFailure | undefined;
   const calls: string[] = [];
   const tasks: Tasks = {
     follow: (taskID) => void calls.push(`follow ${taskID}`),
     forget: (taskID) => void calls.push(`forget ${taskID}`),
     pollNow: (taskID) => void calls.push(`poll ${taskID}`),
     latest: () => latest,
+    failing: () => failing,
     inFlight: () => 1,
     stop: async () => {},
   };
   const show = (next: TaskObservation) => {
     latest = next;
   };
-  return { tasks, calls, show };
+  const fail = (next: PollFailure | undefined) => {
+    failing = next;
+  };
+  return { tasks, calls, show, fail };
 }
 
 /** A submitted job whose namespace has an Account `default`, while it is bound to the ClusterAccount `default`. */
@@ -70,7 +78,9 @@ async function setUp(spec: Change, status: VideoJobStatus = submitted) {
   add("ClusterAccount/default", bound.tasks);
   add("Account/team/default", other.tasks);
   kind.store.upsert(videoJobOf("image", spec, status));
-  const shared = sharedOf(api.client, videoJobResource, { clock, accounts });
+  const allowance = { maxTasks: 1, budget: undefined, reserve: undefined };
+  const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
+  const shared = sharedOf(api.client, videoJobResource, { clock, accounts, admission });
   const wiring = {
     running: createRunningRequests<never>({ clock, random: () => 0.5, admission: shared.admission }),
     copies: createCopies({ clock, random: () => 0.5 }),
@@ -78,13 +88,25 @@ async function setUp(spec: Change, status: VideoJobStatus = submitted) {
   };
   const run = createJobReconciler(shared, videoJobAdapter(kind), wiring, () => {});
   const request = { key: "team/sea", namespace: "team", name: "sea" };
+  const next: Work = { uid: "next", namespace: "team", operation: "submitImageToVideo" };
+  const nextIsAdmitted = () => {
+    const answer = admission.request("ClusterAccount/default", next, () => {});
+    admission.withdraw("next");
+    return answer.kind === "Admitted";
+  };
   return {
+    clock,
     bound,
     other,
+    /** Whether another job gets the account's only slot. */
+    nextIsAdmitted,
+    events: () => api.requests.flatMap(({ path, body }) => (path.includes("/events") ? [body as EventBody] : [])),
     reconcile: () => run(request, { signal: new AbortController().signal, log: silentLog }),
     status: () => kind.store.get("team/sea")?.status,
   };
 }
+
+type EventBody = { reason: string; type: string };
 
 const succeeded = (at: number) => ({ result: taskOf("TASK_STATUS_SUCCEED", { videos: [video] }), at });
 const processing = (at: number) => ({ result: taskOf("TASK_STATUS_PROCESSING"), at });
@@ -132,5 +154,88 @@ describe("given a deadline that passed while the operator was down", () => {
     };
     const w = await setUp({ activeDeadlineSeconds: 60, output: { storeRef: { name: "missing" } } }, storing);
     expect(await w.reconcile()).toEqual({ requeueAfterMs: 300_000 });
+  });
+});
+
+describe("given a task whose polls keep failing", () => {
+  const minute = 60_000;
+  const failure = (kind: "NotFound" | "Timeout", message: string, since = START): PollFailure => ({
+    since,
+    error: new ServiceError({ operation: "getTaskResult", kind, delivery: "Refused", message }),
+  });
+  const ready = (status: VideoJobStatus | undefined) => getCondition(status?.conditions ?? [], "Ready");
+
+  it("the status says since when the service does not know the task, and when the slot is given back", async () => {
+    const w = await setUp({});
+    w.bound.show(processing(START));
+    await w.reconcile();
+    await w.clock.advance(minute);
+    w.bound.fail(failure("NotFound", "the service answered 404: TASK_NOT_FOUND"));
+    expect(await w.reconcile()).toEqual({ requeueAfterMs: 9 * minute });
+    expect(w.status()).toMatchObject({ phase: "Running", pollsFailingSince: "2026-03-01T00:00:00Z" });
+    expect(ready(w.status())).toMatchObject({
+      status: "False",
+      reason: "TaskNotFound",
+      message:
+        "The service has not known task task-1 since 2026-03-01T00:00:00Z (getTaskResult: the service answered 404: TASK_NOT_FOUND). Mooring continues to poll and sends nothing again. At 2026-03-01T00:10:00Z the job stops counting toward maxConcurrentTasks",
+    });
+    expect(w.nextIsAdmitted()).toBe(false);
+  });
+
+  it("after ten minutes it gives its slot back, says what to do, and is neither failed nor sent again", async () => {
+    const w = await setUp({ backoffLimit: 3, onSubmissionUnknown: "Resubmit", activeDeadlineSeconds: 60 });
+    w.bound.fail(failure("Timeout", "no response within 30 s"));
+    await w.clock.advance(minute);
+    await w.reconcile();
+    expect(w.nextIsAdmitted()).toBe(false);
+    await w.clock.advance(9 * minute);
+    expect(await w.reconcile()).toBeUndefined();
+    expect(w.status()).toMatchObject({ phase: "Running", taskID: "task-1" });
+    expect(getCondition(w.status()?.conditions, "Stalled")).toMatchObject({
+      reason: "PollsFailing",
+      message:
+        "Every poll of task task-1 has failed since 2026-03-01T00:00:00Z (getTaskResult: no response within 30 s). Mooring continues to poll and sends nothing again; the job no longer counts toward maxConcurrentTasks. Check whether the service and the account's key can read the task: it may have succeeded. Give up: kubectl delete videojob -n team sea",
+    });
+    expect(w.nextIsAdmitted()).toBe(true);
+    await w.reconcile();
+    expect(w.nextIsAdmitted()).toBe(true);
+    expect(w.bound.calls).toEqual(["follow task-1"]);
+    await until(() => w.events().length > 1);
+    expect(w.events().map(({ type, reason }) => `${type} ${reason}`)).toEqual([
+      "Warning PollsFailing",
+      "Warning PollsFailing",
+    ]);
+  });
+
+  it("a poll that succeeds again takes the slot back and clears the status", async () => {
+    const w = await setUp({});
+    w.bound.fail(failure("NotFound", "404"));
+    await w.clock.advance(11 * minute);
+    await w.reconcile();
+    expect(w.nextIsAdmitted()).toBe(true);
+    w.bound.fail(undefined);
+    w.bound.show(processing(w.clock.now()));
+    await w.reconcile();
+    expect(w.status()).toMatchObject({ pollsFailingSince: null, phase: "Running" });
+    expect(getCondition(w.status()?.conditions, "Stalled")).toBeUndefined();
+    expect(w.nextIsAdmitted()).toBe(false);
+    w.bound.show(succeeded(w.clock.now()));
+    await w.reconcile();
+    expect(w.status()?.phase).toBe("Succeeded");
+  });
+
+  it("a restart does not start the time anew and hides nothing until a poll ends", async () => {
+    const before = await setUp({});
+    before.bound.fail(failure("NotFound", "404"));
+    await before.clock.advance(10 * minute);
+    await before.reconcile();
+    const w = await setUp({}, { ...submitted, ...before.status() });
+    await w.clock.advance(20 * minute);
+    await w.reconcile();
+    expect(w.status()).toEqual({ ...submitted, ...before.status() });
+    expect(w.nextIsAdmitted()).toBe(true);
+    w.bound.fail(failure("NotFound", "404", START + 20 * minute));
+    await w.reconcile();
+    expect(ready(w.status())?.message).toContain("since 2026-03-01T00:00:00Z");
   });
 });

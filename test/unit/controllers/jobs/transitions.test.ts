@@ -96,6 +96,8 @@ const examples: { [K in keyof Observations]: Observation<K> } = {
   Unreleased: { kind: "Unreleased" },
   Released: { kind: "Released", token: "again" },
   Unfinished: { kind: "Unfinished", result: taskOf("TASK_STATUS_PROCESSING") },
+  PollsFailing: { kind: "PollsFailing", reason: "TaskNotFound", message: "m", since: START },
+  PollsLost: { kind: "PollsLost", reason: "TaskNotFound", message: "m", since: START },
   TaskFailed: { kind: "TaskFailed", ...end },
   TaskFailedRetry: { kind: "TaskFailedRetry", message: "m" },
   Results: { kind: "Results", results: [result] },

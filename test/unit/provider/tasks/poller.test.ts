@@ -46,7 +46,7 @@ const minute = 60_000;
 describe("a task", () => {
   it("is asked about 3 s after it was submitted, and not after it is forgotten", async () => {
     const w = follow(() => taskOf("TASK_STATUS_PROCESSING"));
-    w.poller.follow("t", w.clock.now());
+    w.poller.follow("t", w.clock.now(), "team");
     await w.clock.advance(2_999);
     expect(w.polls).toEqual([]);
     await w.clock.advance(1);
@@ -58,7 +58,7 @@ describe("a task", () => {
 
   it("is asked about every 3 to 10 s, then, after 10 minutes, every 30 s", async () => {
     const w = follow(() => taskOf("TASK_STATUS_PROCESSING"));
-    w.poller.follow("t", w.clock.now());
+    w.poller.follow("t", w.clock.now(), "team");
     await w.clock.advance(30 * minute);
     const gaps = w.polls.slice(1).map(({ at }, i) => at - (w.polls[i]?.at ?? 0));
     expect(gaps.slice(0, 2)).toEqual([3_000, 3_000]);
@@ -68,14 +68,14 @@ describe("a task", () => {
 
   it("is followed once, however often that is asked for", async () => {
     const w = follow(() => taskOf("TASK_STATUS_PROCESSING"));
-    for (let i = 0; i < 3; i++) w.poller.follow("t", w.clock.now());
+    for (let i = 0; i < 3; i++) w.poller.follow("t", w.clock.now(), "team");
     await w.clock.advance(3_000);
     expect(w.polls).toHaveLength(1);
   });
 
   it("of before a restart is asked about within 3 s", async () => {
     const w = follow(() => taskOf("TASK_STATUS_PROCESSING"));
-    w.poller.follow("t", w.clock.now() - 5 * minute);
+    w.poller.follow("t", w.clock.now() - 5 * minute, "team");
     await w.clock.advance(3_000);
     expect(w.polls.map(({ at }) => at)).toEqual([1_500]);
   });
@@ -83,13 +83,57 @@ describe("a task", () => {
   it("whose poll fails is asked about later, and keeps what was known", async () => {
     const answers: (() => TaskResult)[] = [() => taskOf("TASK_STATUS_QUEUED"), away, away, away];
     const w = follow(() => (answers.shift() ?? away)());
-    w.poller.follow("t", w.clock.now());
+    w.poller.follow("t", w.clock.now(), "team");
     await w.clock.advance(minute);
     const gaps = w.polls.slice(1).map(({ at }, i) => at - (w.polls[i]?.at ?? 0));
     expect(gaps.slice(0, 5)).toEqual([3_000, 3_000, 6_000, 10_000, 10_000]);
     expect(w.told).toEqual(["t"]);
     expect(w.poller.latest("t")?.result.task.status).toBe("TASK_STATUS_QUEUED");
     expect(w.errors.length).toBe(w.polls.length - 1);
+  });
+});
+
+describe("given polls that keep failing", () => {
+  const notFound = () => {
+    const message = "the service answered 404: TASK_NOT_FOUND";
+    throw new ServiceError({ operation: "getTaskResult", kind: "NotFound", delivery: "Refused", message });
+  };
+
+  it("the user hears of it after a minute, once, and again when they succeed", async () => {
+    let answer: () => TaskResult = () => taskOf("TASK_STATUS_PROCESSING");
+    const w = follow(() => answer());
+    w.poller.follow("t", w.clock.now(), "team");
+    await w.clock.advance(3_000);
+    answer = notFound;
+    const from = w.clock.now();
+    await w.clock.advance(minute);
+    expect([w.told.length, w.poller.failing("t")]).toEqual([1, undefined]);
+    await w.clock.advance(30 * minute);
+    expect(w.told.length).toBe(2);
+    expect(w.poller.failing("t")).toMatchObject({ since: from + 3_000, error: { kind: "NotFound" } });
+    answer = () => taskOf("TASK_STATUS_PROCESSING");
+    await w.clock.advance(minute);
+    expect([w.told.length, w.poller.failing("t")]).toEqual([3, undefined]);
+  });
+
+  it("the user hears when the task is not found any more instead of not readable", async () => {
+    let answer: () => TaskResult = away;
+    const w = follow(() => answer());
+    w.poller.follow("t", w.clock.now(), "team");
+    await w.clock.advance(3 * minute);
+    expect([w.told.length, w.poller.failing("t")?.error.kind]).toEqual([1, "Timeout"]);
+    answer = notFound;
+    await w.clock.advance(3 * minute);
+    expect([w.told.length, w.poller.failing("t")?.error.kind]).toEqual([2, "NotFound"]);
+  });
+
+  it("a clock that is set back does not hide it", async () => {
+    const w = follow(away);
+    w.poller.follow("t", w.clock.now(), "team");
+    await w.clock.advance(5_000);
+    w.clock.setWallClock(-3_600_000);
+    await w.clock.advance(2 * minute);
+    expect(w.told.length).toBe(1);
   });
 });
 
@@ -130,7 +174,7 @@ describe("many tasks", () => {
   it("are asked about in the order in which they are due, at most 16 at a time", async () => {
     const release: ((result: TaskResult) => void)[] = [];
     const w = follow(() => new Promise((resolve) => release.push(resolve)));
-    for (let i = 0; i < 40; i++) w.poller.follow(`t${i}`, w.clock.now() - 2_000 + (i % 2 === 0 ? -500 : 0));
+    for (let i = 0; i < 40; i++) w.poller.follow(`t${i}`, w.clock.now() - 2_000 + (i % 2 === 0 ? -500 : 0), "team");
     await w.clock.advance(10_000);
     expect(w.polls).toHaveLength(16);
     while (w.polls.length < 40 && release.length > 0) {
@@ -164,7 +208,7 @@ describe("many tasks", () => {
     });
     onTestFinished(() => poller.stop());
     poller.start();
-    for (let i = 0; i < 60; i++) poller.follow(String(i), clock.now());
+    for (let i = 0; i < 60; i++) poller.follow(String(i), clock.now(), "team");
     await clock.advance(10 * minute);
     for (let i = 0; i < 60; i++) {
       const times = polls.filter(({ taskID }) => taskID === String(i)).map(({ at }) => at);
@@ -173,9 +217,43 @@ describe("many tasks", () => {
     }
   });
 
+  it("of one namespace do not delay the polls of another", async () => {
+    const rate = 10; // a second: 10,000 tasks in a line take 1,000 s
+    const stages: Record<string, number[]> = {};
+    let free = 0;
+    const clock = createFakeClock();
+    const poller = createTaskPoller({
+      clock,
+      random: () => 0.5,
+      client: {
+        getTaskResult: async ({ taskID }, options) => {
+          free = Math.max(free, clock.monotonic()) + 1000 / rate;
+          await delay(clock, free - clock.monotonic(), options?.signal);
+          stages[taskID] = [...(stages[taskID] ?? []), clock.monotonic()];
+          return taskOf("TASK_STATUS_PROCESSING", { eta: 900 });
+        },
+      },
+      onChange: () => {},
+      onError: () => {},
+    });
+    onTestFinished(() => poller.stop());
+    poller.start();
+    for (let i = 0; i < 10_000; i++) poller.follow(`busy-${i}`, clock.now(), "busy");
+    await clock.advance(minute);
+    const submitted = clock.monotonic();
+    poller.follow("quiet", clock.now(), "quiet");
+    await clock.advance(3 * minute);
+    const polls = stages["quiet"] ?? [];
+    expect((polls[0] ?? Number.POSITIVE_INFINITY) - submitted).toBeLessThan(minute / 6);
+    // It is polled as often as alone: the pace of the other namespace is not its own.
+    const gaps = polls.slice(1).map((at, n) => at - (polls[n] ?? 0));
+    expect(Math.max(...gaps)).toBeLessThan(13_000);
+    expect(Object.keys(stages).length).toBeGreaterThan(2_000);
+  });
+
   it("are let go when the account ends: nothing is asked any more", async () => {
     const w = follow(() => taskOf("TASK_STATUS_PROCESSING"));
-    w.poller.follow("t", w.clock.now());
+    w.poller.follow("t", w.clock.now(), "team");
     await w.poller.stop();
     await w.clock.advance(minute);
     expect([w.polls, w.clock.timers()]).toEqual([[], 0]);
@@ -215,7 +293,7 @@ describe("a change", () => {
   it("is told; small steps add up against what was told last", async () => {
     const progress = [0, 4, 8, 12, 16];
     const w = follow(() => taskOf("X", { eta: 1, progressPercent: progress.shift() ?? 16 }));
-    w.poller.follow("t", w.clock.now());
+    w.poller.follow("t", w.clock.now(), "team");
     await w.clock.advance(3_000);
     expect(w.told).toHaveLength(1);
     await w.clock.advance(3_000); // 4, 8, 12

@@ -1,13 +1,18 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createFairQueue } from "../../../src/submission/fair-queue.ts";
+import { createFairQueue } from "../../src/fair-queue.ts";
 
-type Step = { kind: "push"; group: string } | { kind: "remove"; index: number } | { kind: "shift" };
+type Step =
+  | { kind: "push"; group: string }
+  | { kind: "remove"; index: number }
+  | { kind: "shift" }
+  | { kind: "shiftLongest" };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("push" as const), group: fc.constantFrom("a", "b", "c") }),
   fc.record({ kind: fc.constant("remove" as const), index: fc.nat(40) }),
   fc.record({ kind: fc.constant("shift" as const) }),
+  fc.record({ kind: fc.constant("shiftLongest" as const) }),
 );
 
 it("is in each group first in, first out, and gives the groups turns, whatever leaves in between", () => {
@@ -29,6 +34,10 @@ it("is in each group first in, first out, and gives the groups turns, whatever l
           const present = model.some(({ keys }) => keys.includes(key));
           expect(queue.remove(key)).toBe(present);
           model = model.map(({ group, keys }) => ({ group, keys: keys.filter((other) => other !== key) }));
+        } else if (one.kind === "shiftLongest") {
+          const most = Math.max(0, ...model.map(({ keys }) => keys.length));
+          const longest = model.find(({ keys }) => keys.length === most);
+          expect(queue.shiftLongest()?.key).toBe(longest?.keys.shift());
         } else {
           const [first, ...others] = model;
           const key = first?.keys.shift();

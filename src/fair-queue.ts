@@ -1,7 +1,7 @@
 /**
  * A queue whose groups take turns: first in, first out within a group, and one entry of each group per round. So one
  * group's thousands never delay another group's first entry. Every method takes constant time (`push`, `remove` and
- * `shift` amortized), except `first`.
+ * `shift` amortized), except `first` and `shiftLongest`.
  */
 export type FairQueue<T> = {
   /** Adds an entry at the end of its group. @throws Error when the queue has an entry of this key */
@@ -13,6 +13,8 @@ export type FairQueue<T> = {
   peek(): { key: string; value: T } | undefined;
   /** Removes the entry that goes next; its group goes again after all others. */
   shift(): { key: string; value: T } | undefined;
+  /** Removes the first entry of the group that has the most. */
+  shiftLongest(): { key: string; value: T } | undefined;
   /**
    * How many entries of its own group go before it, 0 for the first. Entries that were removed from between count until
    * the queue has passed them.
@@ -25,7 +27,7 @@ export type FairQueue<T> = {
 
 type Entry<T> = { key: string; value: T; group: Group<T>; index: number };
 /** `entries` has no entry before `head`; a removed entry is undefined. `passed`: entries that were cut off the front. */
-type Group<T> = { name: string; entries: (Entry<T> | undefined)[]; head: number; passed: number };
+type Group<T> = { name: string; entries: (Entry<T> | undefined)[]; head: number; passed: number; size: number };
 
 /** Below this length the front of a group is not worth cutting off. */
 const CUT_FROM = 64;
@@ -44,6 +46,7 @@ export function createFairQueue<T>(): FairQueue<T> {
     if (entry === undefined) return false;
     entries.delete(key);
     const { group } = entry;
+    group.size--;
     group.entries[entry.index - group.passed] = undefined;
     skipRemoved(group);
     if (firstOf(group) === undefined) groups.delete(group.name);
@@ -58,10 +61,11 @@ export function createFairQueue<T>(): FairQueue<T> {
   return {
     push(name, key, value) {
       if (entries.has(key)) throw new Error(`the queue has an entry ${key} already`);
-      const group = groups.get(name) ?? { name, entries: [], head: 0, passed: 0 };
+      const group = groups.get(name) ?? { name, entries: [], head: 0, passed: 0, size: 0 };
       const entry = { key, value, group, index: group.passed + group.entries.length };
       groups.set(name, group);
       group.entries.push(entry);
+      group.size++;
       entries.set(key, entry);
     },
     get: (key) => entries.get(key)?.value,
@@ -74,6 +78,13 @@ export function createFairQueue<T>(): FairQueue<T> {
       groups.delete(group.name);
       groups.set(group.name, group); // to the end: the other groups go first
       remove(entry.key);
+      return entry;
+    },
+    shiftLongest() {
+      let longest: Group<T> | undefined;
+      for (const group of groups.values()) if (group.size > (longest?.size ?? 0)) longest = group;
+      const entry = longest && firstOf(longest);
+      if (entry !== undefined) remove(entry.key);
       return entry;
     },
     ahead(key) {

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { manifest } from "../support/manifests.ts";
+import { closeWorldsAfterAll, condition, disposableWorld, eventually, waitForCondition } from "../support/world.ts";
+
+closeWorldsAfterAll();
+
+const paused = (value: "true" | null) => ({ metadata: { annotations: { "mooring.dev/paused": value } } });
+
+it("given a paused Account, when the operator restarts, its objects say what they wait for", async () => {
+  const world = await disposableWorld("paused");
+  const first = await world.startOperator();
+  await waitForCondition(world, "Account", "default", "Ready");
+  await first.stop();
+  await world.patch("Account", "default", paused("true"));
+  await world.apply(manifest("hd", { text: "waits" }, "waits"));
+  await world.apply(manifest("endpoint", {}, "waits"));
+  await world.startOperator();
+  for (const kind of ["SpeechJob", "GpuEndpoint"]) {
+    const object = await waitForCondition(world, kind, "waits", "Ready", "False");
+    expect(condition(object, "Ready"), kind).toMatchObject({
+      reason: "AccountNotReady",
+      message: expect.stringContaining(
+        "Account default is not ready: it is paused, and the operator has not used it since its start: remove the annotation mooring.dev/paused",
+      ),
+    });
+  }
+  await world.patch("Account", "default", paused(null));
+  await waitForCondition(world, "SpeechJob", "waits", "Complete");
+  await waitForCondition(world, "GpuEndpoint", "waits", "Ready");
+});
+
+it("given a paused ArtifactStore, when the operator restarts, a job says what it waits for", async () => {
+  const world = await disposableWorld("pausedstore");
+  await world.apply({
+    kind: "ArtifactStore",
+    metadata: { name: "results", ...paused("true").metadata },
+    spec: { volume: { path: "results" } },
+  });
+  await world.apply(manifest("hd", { text: "waits", output: { storeRef: { name: "results" } } }, "waits"));
+  await world.startOperator();
+  const job = await eventually("the job says so", async () => {
+    const found = await world.get("SpeechJob", "waits");
+    return condition(found, "Ready")?.reason === "StoreNotReady" && found;
+  });
+  expect(condition(job, "Ready")?.message).toContain("it is paused");
+});

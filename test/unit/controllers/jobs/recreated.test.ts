@@ -1,0 +1,139 @@
+import { expect, it } from "vitest";
+import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
+import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
+import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
+import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
+import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
+import type { Answer } from "../../../../src/controllers/jobs/submit.ts";
+import { createStore } from "../../../../src/runtime/store.ts";
+import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
+import { createRunningRequests } from "../../../../src/submission/running.ts";
+import { createFakeClock, until } from "../../../support/fake-clock.ts";
+import { videoJobOf } from "../../../support/jobs.ts";
+import { createObjectStore } from "../../../support/object-store.ts";
+import { capturedLog, scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
+import { accountAt, scriptedService } from "../../../support/service-account.ts";
+import { sharedOf } from "../../../support/shared.ts";
+
+const JOBS = "/apis/mooring.dev/v1alpha1/namespaces/team/videojobs/";
+const REQUEST = { key: "team/sea", namespace: "team", name: "sea" };
+const OLD = videoJobOf("image").metadata.uid ?? "";
+const NEW = "cccccccc-0000-0000-0000-000000000002";
+const context = { signal: new AbortController().signal, log: silentLog };
+
+type EventBody = { reason: string; note: string; regarding: { uid: string } };
+
+/** A job whose request is on its way, replaced by another job under its name. `ends`: how the request ends. */
+async function replaced(ends: { status: number; body: object }) {
+  const sent = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const objects = createObjectStore();
+  const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
+  let version = 20;
+  const api = await scriptedApi((request) => {
+    if (request.path.includes("/events")) return { status: 201, body: request.body };
+    if (!request.path.startsWith(JOBS)) return objects.script(request);
+    const { status } = request.body as { status: VideoJobStatus };
+    const stored = kind.store.get("team/sea");
+    if (stored === undefined) throw new Error("no job");
+    version++;
+    const metadata = { ...stored.metadata, resourceVersion: String(version) };
+    return { body: { ...stored, metadata, status: { ...stored.status, ...status } } };
+  });
+  const service = await scriptedService(async () => {
+    sent.resolve();
+    await answered.promise;
+    return ends;
+  });
+  const clock = createFakeClock();
+  // The journal gathers by a real clock, so that it commits while the other stands still.
+  const { journal } = sharedOf(api.client, videoJobResource);
+  await journal.open(context.signal);
+  const accounts = createAccountRegistry(
+    () => true,
+    () => {},
+  );
+  accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: accountAt(service.url) });
+  const allowance = { maxTasks: 1, budget: undefined, reserve: undefined };
+  const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
+  const { log, lines } = capturedLog("warn");
+  const shared = { ...sharedOf(api.client, videoJobResource, { clock, journal, accounts, admission }), log };
+  const running = createRunningRequests<Answer>({ clock, random: () => 0.5, admission });
+  const wiring = {
+    running,
+    copies: createCopies({ clock, random: () => 0.5 }),
+    stores: createStoreRegistry(() => false),
+  };
+  const reconciles = createJobReconciler(shared, videoJobAdapter(kind), wiring, () => {});
+
+  const reconcile = () => reconciles(REQUEST, context);
+
+  const job = videoJobOf("image");
+  kind.store.upsert(job);
+  await reconcile();
+  await sent.promise;
+  // The deletion and the creation arrive together: the queue merges them to one reconcile of the key.
+  kind.store.upsert({ ...job, metadata: { ...job.metadata, uid: NEW, resourceVersion: "9" } });
+  await reconcile();
+  await reconcile();
+  return {
+    journal,
+    running,
+    lines,
+    service,
+    async end() {
+      answered.resolve();
+      await until(() => running.find(OLD)?.answer !== undefined);
+      await reconcile();
+      await reconcile();
+    },
+    job: () => kind.store.get("team/sea"),
+    events: () => api.requests.flatMap(({ path, body }) => (path.includes("/events") ? [body as EventBody] : [])),
+  };
+}
+
+const ACCEPTED = { status: 200, body: { task_id: "task-1" } };
+
+it("given a job that is deleted and created again while its request is on its way, the entry stays until the response", async () => {
+  const w = await replaced(ACCEPTED);
+  expect(w.journal.find(OLD)?.uid).toBe(OLD);
+  await w.end();
+  expect(w.journal.find(OLD)).toBeUndefined();
+});
+
+it.each([
+  {
+    name: "was accepted",
+    ends: ACCEPTED,
+    note: "Deleted after it was submitted: task task-1 continues at the service and is charged",
+  },
+  {
+    name: "has an unknown outcome",
+    ends: { status: 500, body: { code: 500, reason: "INTERNAL", message: "m", metadata: {} } },
+    note: "Deleted after its request was sent: it may be charged, and its result is lost",
+  },
+])(
+  "the former request, which $name, is reported for the former object, and gives its slot back",
+  async ({ ends, note }) => {
+    const w = await replaced(ends);
+    await w.end();
+    await until(() => w.events().length > 0);
+    expect(w.events().map((event) => [event.reason, event.note, event.regarding.uid])).toEqual([
+      ["TaskRunsOn", note, OLD],
+    ]);
+    expect(w.lines.map(({ uid, msg }) => [uid, msg])).toEqual([
+      [OLD, "the object of this submission is gone; it may have been sent and charged"],
+    ]);
+    expect(w.running.find(OLD)).toBeUndefined();
+    // Nothing of the former attempt is at the new object, and its own request is sent next.
+    expect([w.job()?.metadata.uid, w.job()?.status?.taskID, w.job()?.status?.submission]).toEqual([
+      NEW,
+      undefined,
+      undefined,
+    ]);
+    await until(() => w.service.requests.length === 2);
+    expect(w.journal.find(NEW)?.attempt).toBe(1);
+  },
+);
