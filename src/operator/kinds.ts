@@ -53,8 +53,10 @@ export type OperatorContext = {
 /** Everything that the operator knows of a kind beside its reconciler's own folder. */
 export type KindRow<T extends KubeObject> = {
   resource: Resource;
-  /** Rights on the kind beside `list`, `watch` and `patch` on the status. */
+  /** Permissions of the operator on the kind, in addition to `list`, `watch` and `patch` on the status. */
   verbs: readonly ("patch" | "delete")[];
+  /** The aggregated role that may create and change objects of the kind; undefined: only cluster administrators may. */
+  changedBy?: "edit" | "admin";
   /** Indexes by which a change elsewhere leads to objects of this kind. `clusterUID` is a part of generated app names. */
   indexers(clusterUID: string): Record<string, Indexer<T>>;
   /**
@@ -90,6 +92,7 @@ const byStore: Indexer<NamespacedObject<{ output?: { storeRef: { name: string } 
 const jobRow = <T extends Job>(resource: Resource, adapter: (kind: Kind<T>) => JobAdapter<T>): KindRow<T> => ({
   resource,
   verbs: ["patch", "delete"],
+  changedBy: "edit",
   indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore }),
   account: "Needs",
   writesToStore: true,
@@ -108,6 +111,7 @@ export const KIND_ROWS = {
   accounts: row<Account>({
     resource: accountResource,
     verbs: ["patch"],
+    changedBy: "admin",
     indexers: () => ({}),
     workers: FEW_WORKERS,
     reconciler: ({ deps, account, allowPrivateNetworks }, kind) =>
@@ -128,6 +132,7 @@ export const KIND_ROWS = {
   artifactStores: row<ArtifactStore>({
     resource: artifactStoreResource,
     verbs: [],
+    changedBy: "admin",
     indexers: () => ({}),
     workers: FEW_WORKERS,
     reconciler: ({ deps, stores, artifactRoot, allowPrivateNetworks, copies }, kind) =>
@@ -140,6 +145,7 @@ export const KIND_ROWS = {
   endpoints: row<GpuEndpoint>({
     resource: gpuEndpointResource,
     verbs: ["patch"],
+    changedBy: "edit",
     indexers: (clusterUID) => ({ account: byAccount, ...claimIndexers(clusterUID) }),
     account: "Needs",
     submits: true,
@@ -150,6 +156,7 @@ export const KIND_ROWS = {
   billReports: row<BillReport>({
     resource: billReportResource,
     verbs: [],
+    changedBy: "edit",
     indexers: () => ({ account: byAccount, artifacts: byStore }),
     account: "Waits",
     writesToStore: true,
