@@ -24,23 +24,6 @@ compares all of them with a list and runs an operator with exactly these permiss
 {{- /* In each namespace that is served: everywhere, or in each of watchNamespaces. */ -}}
 {{- define "mooring.rules.objects" -}}
 {{ include "mooring.rules.kinds" (dict "root" . "namespaced" true) }}
-# What specs refer to, by name: API keys, environment, texts. Never listed, never watched.
-- apiGroups: [""]
-  resources: [secrets, configmaps]
-  verbs: [get]
-{{- with .Values.rbac.exportTo }}
-{{- if .configMaps }}
-# spec.exportTo of endpoints and bill reports. Only what an object of ours owns is changed or deleted.
-- apiGroups: [""]
-  resources: [configmaps]
-  verbs: [create, patch, delete]
-{{- end }}
-{{- if .secrets }}
-- apiGroups: [""]
-  resources: [secrets]
-  verbs: [create, patch, delete]
-{{- end }}
-{{- end }}
 {{ include "mooring.rules.events" . }}
 {{- end -}}
 
@@ -87,11 +70,56 @@ compares all of them with a list and runs an operator with exactly these permiss
   verbs: [get, update]
 {{- end -}}
 
-{{- /* Namespaces in which a namespaced operator reads Secrets for ClusterAccounts only. */ -}}
-{{- define "mooring.rules.secrets" -}}
+{{- /* In the namespaces of "mooring.readNamespaces": what specs refer to by name. Never listed, never watched. */ -}}
+{{- define "mooring.rules.secret-reader" -}}
+- apiGroups: [""]
+  resources: [secrets, configmaps]
+  verbs: [get]
+{{- end -}}
+
+{{- /*
+In the namespaces of rbac.exportNamespaces: spec.exportTo. Mooring changes and deletes only what one of its objects owns; RBAC cannot
+express this.
+*/ -}}
+{{- define "mooring.rules.configmap-exporter" -}}
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, create, patch, delete]
+{{- end -}}
+
+{{- define "mooring.rules.secret-exporter" -}}
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [get]
+  verbs: [get, create, patch, delete]
+{{- end -}}
+
+{{- /* Namespaces whose Secrets and ConfigMaps the operator reads, as JSON; ["*"]: all. */ -}}
+{{- define "mooring.readNamespaces" -}}
+{{- $watched := .Values.watchNamespaces -}}
+{{- $named := .Values.rbac.secretNamespaces -}}
+{{- $names := concat (list .Release.Namespace) $watched $named -}}
+{{- $account := include "mooring.defaultAccount" . | fromYaml -}}
+{{- with (dig "spec" "apiKeySecretRef" "namespace" "" $account) }}{{ $names = append $names . }}{{ end -}}
+{{- if not (or $watched $named) }}{{ $names = append $names "default" }}{{ end -}}
+{{- ternary (list "*") (uniq $names) (has "*" $names) | toJson -}}
+{{- end -}}
+
+{{- /* Namespaces of an exportTo, as JSON; ["*"]: all. dict root, kind (configMaps or secrets). */ -}}
+{{- define "mooring.exportNamespaces" -}}
+{{- $names := get .root.Values.rbac.exportNamespaces .kind -}}
+{{- $watched := .root.Values.watchNamespaces -}}
+{{- if and (has "*" $names) $watched -}}
+{{- $names = $watched -}}
+{{- else if has "*" $names -}}
+{{- $names = list "*" -}}
+{{- else if $watched -}}
+{{- range $names }}
+{{- if not (has . $watched) }}
+{{- fail (printf "rbac.exportNamespaces.%s names %s, which is not in watchNamespaces: add it there, or remove it here" $.kind .) -}}
+{{- end }}
+{{- end }}
+{{- end -}}
+{{- toJson $names -}}
 {{- end -}}
 
 {{- /*

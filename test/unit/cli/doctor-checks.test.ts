@@ -79,3 +79,18 @@ it("warns when there is no account", async () => {
     { level: "warn", message: expect.stringContaining("no Account in namespace team") },
   ]);
 });
+
+it("says what the rights are for that an operator needs in single namespaces only", async () => {
+  const api = await scriptedApi(({ body }) => {
+    const { resource } = (body as { spec: { resourceAttributes: Record<string, string> } }).spec.resourceAttributes;
+    return { body: { metadata: {}, status: { allowed: resource !== "secrets" } } };
+  });
+  const findings = await checkRights(api.client, "team");
+  expect(findings.map(({ message }) => message)).toEqual([
+    "we may not get secrets: an operator must, where an object refers to a Secret or ConfigMap (rbac.secretNamespaces of the chart)",
+    ...["create", "patch", "delete"].map(
+      (verb) =>
+        `we may not ${verb} secrets: an operator must, where exportTo names a Secret (rbac.exportNamespaces.secrets of the chart)`,
+    ),
+  ]);
+});

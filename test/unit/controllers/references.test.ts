@@ -15,6 +15,7 @@ const objects: Record<string, Answer> = {
   },
   "/api/v1/namespaces/team/secrets/none": { body: { metadata: { name: "none" } } },
   "/api/v1/namespaces/team/secrets/locked": failure(403, "Forbidden"),
+  "/api/v1/namespaces/team/configmaps/locked": failure(403, "Forbidden"),
   "/api/v1/namespaces/team/secrets/broken": failure(500, "InternalError"),
   "/api/v1/namespaces/team/configmaps/settings": { body: { metadata: { name: "settings" }, data: { mode: "fast" } } },
 };
@@ -59,8 +60,14 @@ describe("an environment", () => {
     [
       "a Secret that may not be read",
       secret("locked"),
-      "SecretNotFound",
-      'Secret team/locked may not be read by the operator: grant it "get" on secrets',
+      "ReadForbidden",
+      "the operator may not read Secret team/locked: add team to rbac.secretNamespaces in the values of the operator's chart, or grant the operator get on secrets in namespace team",
+    ],
+    [
+      "a ConfigMap that may not be read",
+      configMap("locked", "k"),
+      "ReadForbidden",
+      "the operator may not read ConfigMap team/locked: add team to rbac.secretNamespaces in the values of the operator's chart, or grant the operator get on configmaps in namespace team",
     ],
     [
       "a missing ConfigMap",
