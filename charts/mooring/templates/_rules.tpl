@@ -173,6 +173,16 @@ identity: changing them is for admins.
   verbs: [observe, override]
 {{- end -}}
 
+{{- /* Binding an endpoint through a ClusterAccount: the verbs of all the admission policies. */ -}}
+{{- define "mooring.rules.adopter" -}}
+- apiGroups: [mooring.dev]
+  resources: [clusteraccounts]
+  verbs: [adopt]
+- apiGroups: [mooring.dev]
+  resources: [gpuendpoints]
+  verbs: [observe, override]
+{{- end -}}
+
 {{- /* `mooring cleanup`, for the moment of an uninstall. */ -}}
 {{- define "mooring.rules.cleanup.cluster" -}}
 - apiGroups: [mooring.dev]
