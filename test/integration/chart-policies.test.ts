@@ -42,6 +42,23 @@ async function apply(object: object, person?: string): Promise<string> {
 const refusal = (object: object, person?: string) => expect.poll(() => apply(object, person), { timeout: 30_000 });
 const endpoint = (spec: object) => manifest("endpoint", { ...spec }, `${namespace}-one`);
 
+it.each([
+  { person: "edit", verb: "create", resource: "gpuendpoints", allowed: true },
+  { person: "edit", verb: "create", resource: "accounts", allowed: false },
+  { person: "edit", verb: "patch", resource: "artifactstores", allowed: false },
+  { person: "edit", verb: "patch", resource: "gpuendpoints/status", allowed: false },
+  { person: "admin", verb: "create", resource: "accounts", allowed: true },
+  { person: "admin", verb: "create", resource: "artifactstores", allowed: true },
+  { person: "admin", verb: "patch", resource: "clusteraccounts", allowed: false },
+  { person: "admin", verb: "patch", resource: "accounts/status", allowed: false },
+])("a tenant's role decides what it changes: $person $verb $resource", async ({ person, verb, resource, allowed }) => {
+  const [name = "", subresource] = resource.split("/");
+  const part = subresource === undefined ? [] : [`--subresource=${subresource}`];
+  const asked = () => kubectl(["auth", "can-i", verb, `${name}.mooring.dev`, ...part, ...as(person)]);
+  // Aggregated roles take a moment.
+  await expect.poll(async () => (await asked()).stdout.trim(), { timeout: 30_000 }).toBe(allowed ? "yes" : "no");
+});
+
 it("a ClusterAccount names Secrets of the allowed namespaces only", async () => {
   const account = (place: string) =>
     manifest("clusterAccount", { apiKeySecretRef: { namespace: place, name: "key", key: "apiKey" } }, `${namespace}-a`);
