@@ -19,6 +19,13 @@ function section(heading: string): string {
   return rest.split("\n## ")[0] ?? "";
 }
 
+test("every file that the page names exists", () => {
+  const present = page.replace(section("Example: add ImageJob"), "");
+  const named = [...present.matchAll(/`(src\/[^`<*]+\.ts)`/g)].flatMap(([, path]) => path ?? []);
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.filter((path) => !sources.includes(path))).toEqual([]);
+});
+
 test("a new paid job changes at most 8 existing files, and the page lists them", async () => {
   const listed = [...section("Example: add ImageJob").matchAll(/^\| `([^`]+)` \|/gm)].map(([, path]) => path);
   const texts = await Promise.all(
