@@ -150,30 +150,30 @@ describe("kinds of failure", () => {
     expect(w.lines.filter(({ level }) => level === 50)).toEqual([]);
   });
 
-  it.each<[string, () => never, number]>([
-    ["an error", boom, 0],
-    [
-      "a bug",
-      () => {
+  it.each<{ name: string; step: () => never; panics: number }>([
+    { name: "an error", step: boom, panics: 0 },
+    {
+      name: "a bug",
+      step: () => {
         throw new TypeError("x is undefined");
       },
-      1,
-    ],
-    [
-      "a thrown string",
-      () => {
+      panics: 1,
+    },
+    {
+      name: "a thrown string",
+      step: () => {
         throw "out";
       },
-      1,
-    ],
-    [
-      "a thrown nothing",
-      () => {
+      panics: 1,
+    },
+    {
+      name: "a thrown nothing",
+      step: () => {
         throw undefined;
       },
-      1,
-    ],
-  ])("%s ends no worker, and is counted and logged once", async (_name, step, panics) => {
+      panics: 1,
+    },
+  ])("$name ends no worker, and is counted and logged once", async ({ step, panics }) => {
     const w = run(scripted(step));
     w.controller.enqueue("team/a");
     await w.clock.advance(0);

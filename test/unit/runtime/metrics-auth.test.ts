@@ -64,11 +64,11 @@ describe("a scrape", () => {
     });
   });
 
-  it.each<[string, Answer, Answer, number]>([
-    ["let in for 10 s", AUTHENTICATED, allowed(true), 10_000],
-    ["unknown for 2 s", UNKNOWN, allowed(true), 2_000],
-    ["forbidden for 2 s", AUTHENTICATED, allowed(false), 2_000],
-  ])("is %s without another question, by its own token alone", async (_name, token, access, ms) => {
+  it.each<{ name: string; token: Answer; access: Answer; ms: number }>([
+    { name: "let in for 10 s", token: AUTHENTICATED, access: allowed(true), ms: 10_000 },
+    { name: "unknown for 2 s", token: UNKNOWN, access: allowed(true), ms: 2_000 },
+    { name: "forbidden for 2 s", token: AUTHENTICATED, access: allowed(false), ms: 2_000 },
+  ])("is $name without another question, by its own token alone", async ({ token, access, ms }) => {
     const { api, clock, ask } = await gate(token, access);
     const first = await ask("Bearer a");
     const asked = api.requests.length;

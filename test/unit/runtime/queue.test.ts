@@ -72,10 +72,10 @@ describe("a key", () => {
   });
 
   it.each([
-    ["earlier", 5_000, 1_000, 1_000],
-    ["later", 1_000, 5_000, 1_000],
-    ["now", 5_000, 0, 0],
-  ])("that waits keeps the earliest time when it is added again for %s", async (_name, first, second, expected) => {
+    { name: "earlier", first: 5_000, second: 1_000, expected: 1_000 },
+    { name: "later", first: 1_000, second: 5_000, expected: 1_000 },
+    { name: "now", first: 5_000, second: 0, expected: 0 },
+  ])("that waits keeps the earliest time when it is added again for $name", async ({ first, second, expected }) => {
     const { queue, clock } = make();
     queue.add("team/a", { afterMs: first });
     queue.add("team/a", { afterMs: second });

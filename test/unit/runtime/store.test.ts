@@ -15,9 +15,9 @@ const typeOf = (change: Change<Thing> | undefined) => change?.type;
 
 describe("keys", () => {
   it.each([
-    ["team/a", "team", "a"],
-    ["a", undefined, "a"],
-  ])("%s", (key, namespace, name) => {
+    { key: "team/a", namespace: "team", name: "a" },
+    { key: "a", namespace: undefined, name: "a" },
+  ])("$key", ({ key, namespace, name }) => {
     expect(splitKey(key)).toEqual({ namespace, name });
     expect(keyOf({ metadata: { name, ...(namespace === undefined ? {} : { namespace }) }, spec: {} })).toBe(key);
   });
@@ -83,10 +83,14 @@ describe("our own writes", () => {
   });
 
   it.each([
-    ["do not bring a deleted object back", undefined, thing("a", 8)],
-    ["do not replace a newer one", thing("a", 9, "newer"), thing("a", 8)],
-    ["do not replace another object of the name", thing("a", 5, "newer", "uid-other"), thing("a", 8)],
-  ])("%s", (_name, present, answer) => {
+    { name: "do not bring a deleted object back", present: undefined, answer: thing("a", 8) },
+    { name: "do not replace a newer one", present: thing("a", 9, "newer"), answer: thing("a", 8) },
+    {
+      name: "do not replace another object of the name",
+      present: thing("a", 5, "newer", "uid-other"),
+      answer: thing("a", 8),
+    },
+  ])("$name", ({ present, answer }) => {
     const store = createStore<Thing>();
     if (present !== undefined) store.upsert(present);
     store.observeWrite(answer);
