@@ -194,7 +194,7 @@ describe("a BillReport", () => {
     expect(await askedFor("early")).toEqual([]);
   });
 
-  it("does not touch a ConfigMap of somebody else", async () => {
+  it("does not change a ConfigMap that belongs to another owner", async () => {
     await world.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "theirs" }, data: { a: "b" } });
     await world.apply(manifest("bill", { ...QUARTER, exportTo: { configMap: { name: "theirs" } } }, "conflict"));
     const stalled = await waitForCondition(world, "BillReport", "conflict", "Stalled");

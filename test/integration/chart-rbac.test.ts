@@ -214,7 +214,7 @@ async function recordRefusals(
   return { kubeconfig: await plainKubeconfig(proxy.url), refused };
 }
 
-test("kubectl auth can-i --list says the same as the list that the end-to-end test holds the operator to", async () => {
+test("kubectl auth can-i --list gives the checked list, which the end-to-end test uses too", async () => {
   const world = await disposableWorld("rights");
   await installRights(world, []);
   const kubectl = (...args: string[]) => runProgram(inject("kubectl"), ["--kubeconfig", inject("kubeconfig"), ...args]);

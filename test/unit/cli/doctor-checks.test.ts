@@ -28,7 +28,7 @@ it("kinds are good when they are as this version has them", async () => {
   expect(new Set(levels(findings))).toEqual(new Set(["ok"]));
 });
 
-it("tells a kind that is missing, old, not served, or not to be seen", async () => {
+it("reports a kind that is missing, old, not served, or not readable", async () => {
   const findings = await kinds((request) => {
     const crd = stored(request);
     if (request.path.includes("gpuendpoints")) return refusal(404, "NotFound");
@@ -63,7 +63,7 @@ it("names the rights that are missing", async () => {
   expect(attributes).toContainEqual({ group: "", resource: "namespaces", verb: "get" });
 });
 
-it("an API server that refuses or does not answer is told in one finding", async () => {
+it("an API server that refuses or does not respond is one finding", async () => {
   const refused = await scriptedApi(() => refusal(401, "Unauthorized"));
   expect(await checkServer(refused.client, "https://k8s")).toMatchObject({
     level: "bad",

@@ -21,7 +21,7 @@ it.each<Variant>(["endpoint", "turbo", "hd", "image", "reference", "account", "c
 
 const GOOD = stringify(manifest("endpoint"));
 
-describe("tells the line, the object, the field and what is allowed", () => {
+describe("names the line, the object, the field and the allowed values", () => {
   it.each([
     {
       name: "a value out of range",

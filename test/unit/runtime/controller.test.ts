@@ -54,7 +54,7 @@ async function counted(metrics: Metrics, name: string): Promise<Record<string, n
 }
 
 describe("a reconcile", () => {
-  it("gets the key in its parts", async () => {
+  it("receives the parts of the key", async () => {
     const requests: unknown[] = [];
     const w = run(async (request) => void requests.push(request));
     w.controller.enqueue("team/a");
@@ -111,7 +111,7 @@ describe("a reconcile", () => {
     expect((times.at(-1) ?? 0) - (times.at(-2) ?? 0)).toBe(500);
   });
 
-  it("backs off each key by itself", async () => {
+  it("backs off each key separately", async () => {
     const w = run(async ({ name }) => (name === "bad" ? boom() : undefined));
     w.controller.enqueue("team/bad");
     await w.clock.advance(100_000);
@@ -206,7 +206,7 @@ describe("kinds of failure", () => {
 });
 
 describe("workers", () => {
-  it("are as many as configured, and never two on one key", async () => {
+  it("are limited to the configured number, and never two run on one key", async () => {
     const working: string[] = [];
     const release: (() => void)[] = [];
     let most = 0;

@@ -93,7 +93,7 @@ describe("the lease", () => {
     });
   });
 
-  it("of another that goes on renewing is not taken, however new or old its times are", async () => {
+  it("of another replica that keeps renewing is not taken, regardless of its timestamps", async () => {
     const w = await world(held);
     const seen = acquiring(w, elector(w));
     for (let renewals = 0; renewals < 10; renewals++) {

@@ -27,7 +27,7 @@ describe("a scrape", () => {
     },
   );
 
-  it("of somebody known who may is let in, after both questions in full", async () => {
+  it("of a known user with permission is accepted, after a TokenReview and a SubjectAccessReview", async () => {
     const { api, ask } = await gate(AUTHENTICATED);
     expect(await ask("Bearer s3cret")).toBeUndefined();
     expect(api.requests.map(({ method, path, body }) => ({ method, path, body }))).toEqual([
@@ -53,7 +53,7 @@ describe("a scrape", () => {
     ]);
   });
 
-  it("of nobody known is 401, of somebody who may not is 403 by name", async () => {
+  it("of an unknown user is 401; of a user without permission it is 403 with the name", async () => {
     const nobody = await gate(UNKNOWN);
     expect(await nobody.ask("Bearer x")).toMatchObject({ status: 401 });
     expect(paths(nobody.api)).toEqual(["tokenreviews"]);

@@ -54,7 +54,7 @@ describe("a key", () => {
     expect(queue.depth()).toBe(0);
   });
 
-  it("that nobody adds while it runs does not run again", async () => {
+  it("that is not added while it runs does not run again", async () => {
     const { queue, clock } = make();
     queue.add("team/a");
     await drain(queue);
@@ -87,7 +87,7 @@ describe("a key", () => {
     expect(queue.depth()).toBe(0);
   });
 
-  it("that runs keeps the earliest time of what was added meanwhile", async () => {
+  it("that runs keeps the earliest time that was added meanwhile", async () => {
     const { queue, clock } = make();
     queue.add("team/a");
     await queue.next();
@@ -205,7 +205,7 @@ describe("shutting down", () => {
   });
 });
 
-describe("what is told", () => {
+describe("metrics of the queue", () => {
   it("are adds, retries and how long a key stood ready", async () => {
     const told: string[] = [];
     const { queue, clock } = make({

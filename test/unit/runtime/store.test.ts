@@ -23,8 +23,8 @@ describe("keys", () => {
   });
 });
 
-describe("what a watch tells", () => {
-  it("is told on as added, modified and deleted", () => {
+describe("the events of a watch", () => {
+  it("are passed on as added, modified and deleted", () => {
     const store = createStore<Thing>();
     const [first, second] = [thing("a", 1), thing("a", 2, "blue")];
     expect(store.upsert(first, true)).toEqual({ type: "Added", object: first, initial: true });
@@ -57,7 +57,7 @@ describe("what a watch tells", () => {
     expect(store.upsert(big("9007199254740992"))).toBeUndefined();
   });
 
-  it("is another object when the uid differs, whatever the versions are", () => {
+  it("is another object if the UID differs, regardless of the versions", () => {
     const store = createStore<Thing>();
     store.upsert(thing("a", 5));
     expect(typeOf(store.upsert(thing("a", 2, "blue", "uid-other")))).toBe("Modified");
@@ -99,7 +99,7 @@ describe("our own writes", () => {
 });
 
 describe("a list", () => {
-  it("deletes what it lacks, and says so", () => {
+  it("deletes objects that it lacks, and reports them", () => {
     const store = createStore<Thing>(colors);
     for (const name of ["a", "b", "c"]) store.upsert(thing(name, 1));
     const gone = store.removeAbsent(new Set(["team/b", "team/new"]));
@@ -140,7 +140,7 @@ type Step = { do: "event"; version: number } | { do: "write"; version: number } 
  * The truth is a history of versions. A watch tells them in order but late; writes and lists run ahead of it; a
  * reconnected watch tells some of them twice.
  */
-it("ends at the newest version whatever order lists, events and our writes come in", () => {
+it("ends at the newest version in any order of lists, events and own writes", () => {
   const history = fc.array(fc.record({ name: fc.constantFrom("a", "b", "c"), gone: fc.boolean() }), {
     minLength: 1,
     maxLength: 30,

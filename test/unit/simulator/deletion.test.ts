@@ -63,7 +63,7 @@ describe("deleting an endpoint, which the interface does not show", () => {
     expect((await failure(erase())).kind).toBe("NotFound");
   });
 
-  it("is not done where nobody said how", async () => {
+  it("is not supported where no operation is configured", async () => {
     const { client, read } = await start(null);
     expect(client.deleteEndpoint).toBeUndefined();
     await bench.ask("/gpus/v2/endpoints/delete", {});

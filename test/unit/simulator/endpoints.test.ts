@@ -13,7 +13,7 @@ afterEach(() => bench.close());
 const names = (count: number) => Array.from({ length: count }, (_, i) => `app-${i}`);
 
 describe("an endpoint", () => {
-  it("is created with what was asked, and both generations show it alike", async () => {
+  it("is created with the requested parameters, and both generations show it alike", async () => {
     const client = await start({ bootDelayMs: 0 });
     const body = endpointBody({
       clusterID: "cluster-1",

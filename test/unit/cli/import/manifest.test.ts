@@ -88,7 +88,7 @@ describe("an imported endpoint, applied, plans no change", () => {
   });
 });
 
-describe("an endpoint that a GpuEndpoint stands for already", () => {
+describe("an endpoint that is bound to a GpuEndpoint", () => {
   const other: EndpointRecord = { ...base, id: "ep-2", createdAt: 1 };
   const object = (spec: Change) => endpointOf(spec, { name: "chat", namespace: "film", status: { conditions: [] } });
 
