@@ -4,6 +4,7 @@ import { registerImportCommand } from "../src/cli/import.ts";
 import { registerOperatorCommand } from "../src/cli/operator.ts";
 import { registerSimulatorCommand } from "../src/cli/simulator.ts";
 import { healthConfigMap } from "./argo-cd.ts";
+import { chartKinds } from "./chart-kinds.ts";
 import { flagsTable, withFlags } from "./flags.ts";
 import { parseReasons, reasonsPage } from "./reasons.ts";
 
@@ -13,6 +14,7 @@ const read = (path: string) => readFile(root + path, "utf8");
 /** Pages and examples that are generated from the source, completely or in part: path from the root, and expected text. */
 export async function generatedPages(): Promise<Map<string, string>> {
   return new Map([
+    ["charts/mooring/files/kinds.yaml", chartKinds()],
     ["examples/gitops/argo-cd/argocd-cm.yaml", healthConfigMap(await read("examples/gitops/argo-cd/health.lua"))],
     ["docs/reasons.md", reasonsPage(parseReasons(await read("src/api/v1alpha1/reasons.ts")))],
     ["docs/operator.md", withFlags(await read("docs/operator.md"), flagsTable(registerOperatorCommand))],

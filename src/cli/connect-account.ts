@@ -4,7 +4,7 @@ import type { AccountRef } from "../api/v1alpha1/meta.ts";
 import { systemClock } from "../clock.ts";
 import { notFound } from "../controllers/account/registry.ts";
 import { billingSettings, sessionSettings } from "../controllers/account/session-settings.ts";
-import { createValueReader } from "../controllers/references.ts";
+import { createValueReader, MissingReferenceError } from "../controllers/references.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isNotFound } from "../kube/errors.ts";
 import { createLogger } from "../log.ts";
@@ -35,7 +35,12 @@ export async function connectAccount(
 ): Promise<AccountConnection> {
   const found = await findAccount(kube, namespace, ref);
   const reader = createValueReader(kube, new AbortController().signal);
-  const apiKey = await reader.secretKey(found.keyNamespace, found.spec.apiKeySecretRef);
+  const { keyNamespace, spec } = found;
+  const apiKey = await reader.secretKey(keyNamespace, spec.apiKeySecretRef).catch((error: unknown) => {
+    if (!(error instanceof MissingReferenceError) || error.reason !== "ReadForbidden") throw error;
+    const place = `${keyNamespace}/${spec.apiKeySecretRef.name}`;
+    throw new Error(`you may not read Secret ${place}: use a kubeconfig whose user may`);
+  });
   return { ref: found.ref, session: sessionOf(found.spec, apiKey, generation) };
 }
 

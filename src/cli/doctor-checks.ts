@@ -9,7 +9,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { Condition, KubeObject } from "../kube/types.ts";
-import { OPERATOR_RIGHTS, type Right, rightText } from "../operator/rights.ts";
+import { NAMESPACE_RIGHTS, OPERATOR_RIGHTS, type Right, rightText } from "../operator/rights.ts";
 import { connectAccount } from "./connect-account.ts";
 
 /** One thing that was looked at. `bad` stops Mooring or a part of it; `warn` may be meant so. `message` says what to do. */
@@ -120,21 +120,38 @@ const PROBE_MS = 30_000;
 
 type Access = KubeObject<{ resourceAttributes: object }, { allowed?: boolean }>;
 
-/** What of the operator's rights we have; an operator that runs as us needs all of them. */
+/**
+ * Which of the operator's rights we have. An operator that runs as us needs OPERATOR_RIGHTS. It needs NAMESPACE_RIGHTS only for
+ * objects that refer to a Secret or ConfigMap, or export to one.
+ */
 export async function checkRights(kube: KubeClient, namespace: string | undefined): Promise<Finding[]> {
+  const needed = OPERATOR_RIGHTS.map((right) => ({ right, need: "an operator must" }));
+  const perNamespace = Object.entries(NAMESPACE_NEEDS).flatMap(([role, need]) =>
+    NAMESPACE_RIGHTS[role as keyof typeof NAMESPACE_NEEDS].map((right) => ({ right, need })),
+  );
+  // Reading and exporting both need `get`: it is told once.
+  const rights = [...needed, ...perNamespace].filter(
+    ({ right }, index, all) => all.findIndex((other) => rightText(other.right) === rightText(right)) === index,
+  );
   try {
-    const answers = await Promise.all(
-      OPERATOR_RIGHTS.map(async (right) => ((await may(kube, right, namespace)) ? undefined : right)),
-    );
-    const missing = answers.filter((right) => right !== undefined);
+    const allowed = await Promise.all(rights.map(({ right }) => may(kube, right, namespace)));
+    const missing = rights.filter((_, index) => allowed[index] === false);
     if (missing.length === 0) {
-      return [{ level: "ok", message: `we have all ${OPERATOR_RIGHTS.length} rights of the operator` }];
+      return [{ level: "ok", message: `we have all ${rights.length} rights of the operator` }];
     }
-    return missing.map((right) => ({ level: "warn", message: `we may not ${rightText(right)}: an operator must` }));
+    return missing.map(({ right, need }) => ({ level: "warn", message: `we may not ${rightText(right)}: ${need}` }));
   } catch (error) {
     return [{ level: "warn", message: `our rights cannot be looked up: ${messageOf(error)}` }];
   }
 }
+
+const NAMESPACE_NEEDS = {
+  "secret-reader":
+    "an operator must, where an object refers to a Secret or ConfigMap (rbac.secretNamespaces of the chart)",
+  "configmap-exporter":
+    "an operator must, where exportTo names a ConfigMap (rbac.exportNamespaces.configMaps of the chart)",
+  "secret-exporter": "an operator must, where exportTo names a Secret (rbac.exportNamespaces.secrets of the chart)",
+} as const;
 
 async function may(kube: KubeClient, right: Right, namespace: string | undefined): Promise<boolean> {
   const { group, resource, subresource, verb } = right;

@@ -6,6 +6,7 @@ import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reference } from "../runtime/reference-poller.ts";
 import { configMapResource } from "../submission/journal.ts";
+import { howToGrant } from "./permissions.ts";
 
 export const secretResource: Resource = {
   group: "",
@@ -61,8 +62,8 @@ export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueR
       if (isNotFound(error)) return undefined;
       if (!isForbidden(error)) throw error;
       throw new MissingReferenceError(
-        "SecretNotFound",
-        `${resource.kind} ${namespace}/${name} may not be read by the operator: grant it "get" on ${resource.plural}`,
+        "ReadForbidden",
+        `the operator may not read ${resource.kind} ${namespace}/${name}: ${howToGrant(resource, namespace, "get", "rbac.secretNamespaces")}`,
       );
     }
   }

@@ -20,7 +20,7 @@ export function registerSpendMetrics(registry: Registry, accounts: () => Account
 
   new Gauge({
     name: "mooring_spend_yuan",
-    help: "Cost of the current day, week and calendar month by the bills, vouchers included",
+    help: "Cost of the current day, week and calendar month according to the bills, including vouchers",
     labelNames: ["account", "period"],
     registers,
     collect() {
@@ -33,7 +33,7 @@ export function registerSpendMetrics(registry: Registry, accounts: () => Account
   const months = new Map<AccountKey, { start: number; highest: Map<string, number> }>();
   new Counter({
     name: "mooring_spend_yuan_total",
-    help: "Cost of the current calendar month by account and category; begins again each month, a refund does not lower it",
+    help: "Cost of the current calendar month by account and category. Resets each month; a refund does not lower it",
     labelNames: ["account", "category"],
     registers,
     collect() {

@@ -54,8 +54,10 @@ export type OperatorContext = {
 /** Everything that the operator knows of a kind beside its reconciler's own folder. */
 export type KindRow<T extends KubeObject> = {
   resource: Resource;
-  /** Rights on the kind beside `list`, `watch` and `patch` on the status. */
+  /** Permissions of the operator on the kind, in addition to `list`, `watch` and `patch` on the status. */
   verbs: readonly ("patch" | "delete")[];
+  /** The aggregated role that may create and change objects of the kind; undefined: only cluster administrators may. */
+  changedBy?: "edit" | "admin";
   /** Indexes by which a change elsewhere leads to objects of this kind. `clusterUID` is a part of generated app names. */
   indexers(clusterUID: string): Record<string, Indexer<T>>;
   /** Drops what nothing needs from an object before the informer stores it. Default: nothing. */
@@ -98,6 +100,7 @@ const jobRow = <T extends Job>(
   resource,
   trim,
   verbs: ["patch", "delete"],
+  changedBy: "edit",
   indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore }),
   account: "Needs",
   writesToStore: true,
@@ -116,6 +119,7 @@ export const KIND_ROWS = {
   accounts: row<Account>({
     resource: accountResource,
     verbs: ["patch"],
+    changedBy: "admin",
     indexers: () => ({}),
     workers: FEW_WORKERS,
     reconciler: ({ deps, account, allowPrivateNetworks }, kind) =>
@@ -136,6 +140,7 @@ export const KIND_ROWS = {
   artifactStores: row<ArtifactStore>({
     resource: artifactStoreResource,
     verbs: [],
+    changedBy: "admin",
     indexers: () => ({}),
     workers: FEW_WORKERS,
     reconciler: ({ deps, stores, artifactRoot, allowPrivateNetworks, copies }, kind) =>
@@ -148,6 +153,7 @@ export const KIND_ROWS = {
   endpoints: row<GpuEndpoint>({
     resource: gpuEndpointResource,
     verbs: ["patch"],
+    changedBy: "edit",
     indexers: (clusterUID) => ({ account: byAccount, ...claimIndexers(clusterUID) }),
     account: "Needs",
     submits: true,
@@ -158,6 +164,7 @@ export const KIND_ROWS = {
   billReports: row<BillReport>({
     resource: billReportResource,
     verbs: [],
+    changedBy: "edit",
     indexers: () => ({ account: byAccount, artifacts: byStore }),
     account: "Waits",
     writesToStore: true,

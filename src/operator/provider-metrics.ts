@@ -15,20 +15,20 @@ export function createServiceMetrics(
   const registers = [registry];
   const calls = new Counter({
     name: "mooring_service_requests_total",
-    help: "Calls of the remote service by account, operation and result (an HTTP status or the kind of error)",
+    help: "Requests to the remote service by account, operation and result (an HTTP status or the kind of error)",
     labelNames: ["account", "operation", "result"],
     registers,
   });
   const seconds = new Histogram({
     name: "mooring_service_request_duration_seconds",
-    help: "Length of calls of the remote service, waiting for the rate limit not included",
+    help: "Duration of requests to the remote service, without the wait for the rate limit",
     labelNames: ["operation"],
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers,
   });
   new Gauge({
     name: "mooring_tasks_in_flight",
-    help: "Remote tasks that are followed, by account",
+    help: "Remote tasks that Mooring polls, by account",
     labelNames: ["account"],
     registers,
     collect() {
@@ -40,7 +40,7 @@ export function createServiceMetrics(
   });
   new Gauge({
     name: "mooring_account_ready",
-    help: "1 when the account can be used, 0 when it is held",
+    help: "1 if the account can be used, else 0",
     labelNames: ["account"],
     registers,
     collect() {
@@ -52,7 +52,7 @@ export function createServiceMetrics(
   });
   new Gauge({
     name: "mooring_service_calls_waiting",
-    help: "Calls that wait for the account's rate limit",
+    help: "Requests that wait for the account's rate limit",
     labelNames: ["account"],
     registers,
     collect() {
@@ -64,7 +64,7 @@ export function createServiceMetrics(
   });
   new Gauge({
     name: "mooring_breaker_open",
-    help: "1 for an operation that failed so often that it is spared calls for a moment; others are not listed",
+    help: "1 for an operation that Mooring stopped calling for a while after repeated failures; absent for others",
     labelNames: ["account", "operation"],
     registers,
     collect() {
@@ -90,7 +90,7 @@ export function createServiceMetrics(
   });
   new Gauge({
     name: "mooring_budget_left_yuan",
-    help: "What spec.budget of an account leaves for new paid work, negative when it is exceeded; absent without a limit",
+    help: "Budget of an account that is left for new paid work; negative if it is exceeded, absent without a limit",
     labelNames: ["account"],
     registers,
     collect() {

@@ -116,7 +116,7 @@ export function createMetrics(): Metrics {
     }),
     journalIntents: new Gauge({
       name: "mooring_journal_intents",
-      help: "Intents in the submission journal whose outcome is not yet in a status",
+      help: "Intents in the submission journal whose outcome no status shows yet",
       registers,
     }),
   };

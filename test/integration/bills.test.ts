@@ -194,7 +194,7 @@ describe("a BillReport", () => {
     expect(await askedFor("early")).toEqual([]);
   });
 
-  it("does not touch a ConfigMap of somebody else", async () => {
+  it("does not change a ConfigMap that belongs to another owner", async () => {
     await world.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "theirs" }, data: { a: "b" } });
     await world.apply(manifest("bill", { ...QUARTER, exportTo: { configMap: { name: "theirs" } } }, "conflict"));
     const stalled = await waitForCondition(world, "BillReport", "conflict", "Stalled");
@@ -281,15 +281,23 @@ describe("mooring bills", () => {
   });
 
   it.each([
-    ["a missing account", () => [...ofCluster(), "--account=nobody"], /does not exist/],
-    [
-      "a period before the first bill",
-      () => ["--base-url=http://127.0.0.1:9", "--start-time=2025-01-01T00:00:00Z"],
-      /startTime must not be before 2026-01-01/,
-    ],
-    ["no time at all", () => [...ofCluster(), "--start-time=yesterday"], /^mooring: startTime must be a time[^;]*$/],
-    ["a time zone that is none", () => [...ofCluster(), "--time-zone=Mars"], /"Mars" is not a time zone/],
-  ])("%s is one line", async (_, args, message) => {
+    { name: "a missing account", args: () => [...ofCluster(), "--account=nobody"], message: /does not exist/ },
+    {
+      name: "a period before the first bill",
+      args: () => ["--base-url=http://127.0.0.1:9", "--start-time=2025-01-01T00:00:00Z"],
+      message: /startTime must not be before 2026-01-01/,
+    },
+    {
+      name: "no time at all",
+      args: () => [...ofCluster(), "--start-time=yesterday"],
+      message: /^mooring: startTime must be a time[^;]*$/,
+    },
+    {
+      name: "a time zone that is none",
+      args: () => [...ofCluster(), "--time-zone=Mars"],
+      message: /"Mars" is not a time zone/,
+    },
+  ])("$name is one line", async ({ args, message }) => {
     const failed = await mooring(args(), { MOORING_API_KEY: API_KEY }).catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(message) });
     expect((failed as { stderr: string }).stderr.trim().split("\n")).toHaveLength(1);

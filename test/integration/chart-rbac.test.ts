@@ -2,31 +2,37 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, inject, it, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { clusterAccountResource, KINDS } from "../../src/api/v1alpha1/kinds.ts";
+import { startProxy } from "../../tools/chaos/proxy.ts";
+import { targetOf } from "../../tools/cluster/credentials.ts";
 import { runProgram } from "../../tools/cluster/run-program.ts";
 import { type Rendered, type Rule, render } from "../support/chart.ts";
 import { manifest } from "../support/manifests.ts";
 import { RIGHTS, rightsText } from "../support/rights.ts";
+import { run } from "../support/run.ts";
 import {
   type AnyObject,
   closeWorldsAfterAll,
   condition,
   disposableWorld,
   eventually,
-  type Operator,
+  plainKubeconfig,
   type World,
   waitForCondition,
 } from "../support/world.ts";
 
 closeWorldsAfterAll();
 
+const EXAMPLES = fileURLToPath(new URL("../../examples", import.meta.url));
 const MODES = {
   "cluster-wide": [],
   "per namespace": ["--set", "watchNamespaces={team}"],
   "guarded metrics": ["--set", "metrics.auth=token-review"],
-  "exports of secrets": ["--set", "rbac.exportTo.secrets=true"],
+  "exports of secrets": ["--set", "rbac.exportNamespaces.configMaps={team},rbac.exportNamespaces.secrets={team}"],
+  "all namespaces": ["--set", "rbac.secretNamespaces={*},rbac.exportNamespaces.configMaps={*}"],
 } as const;
 
 /** What rules allow, a line for each verb: `verb resource[.group][/name]`. */
@@ -41,12 +47,25 @@ function rightsOf(rules: readonly Rule[]): string[] {
   });
 }
 
-/** Every right of each role, by role and namespace; text that is compared with a file beside this test. */
+type Binding = Rendered & { roleRef: { kind: string; name: string } };
+
+/** Where the operator has the rights of a ClusterRole: namespaces, "everywhere" or "nowhere"; undefined for the roles of others. */
+function placesOf(objects: readonly Rendered[], clusterRole: string): string {
+  const bindings = objects.filter(
+    (object): object is Binding =>
+      object.kind?.endsWith("Binding") === true && (object as Binding).roleRef?.name === clusterRole,
+  );
+  const places = bindings.map(({ metadata }) => metadata.namespace ?? "everywhere");
+  return places.length === 0 ? "not bound" : places.sort().join(", ");
+}
+
+/** Every right of each role, by role and where it is bound; text that is compared with a file beside this test. */
 function table(objects: readonly Rendered[]): string {
   return objects
     .filter(({ kind }) => kind === "ClusterRole" || kind === "Role")
     .map(({ kind, metadata, rules = [] }) => {
-      const place = metadata.namespace === undefined ? "" : ` in ${metadata.namespace}`;
+      const place =
+        metadata.namespace === undefined ? `: ${placesOf(objects, metadata.name)}` : ` in ${metadata.namespace}`;
       return `${kind} ${metadata.name}${place}\n${rightsOf(rules)
         .sort()
         .map((right) => `  ${right}\n`)
@@ -73,6 +92,51 @@ describe("the operator's rights", () => {
         expect(right).not.toContain("rbac.authorization.k8s.io");
       }
     }
+  });
+
+  test("on Secrets and ConfigMaps are those of single namespaces, unless values ask for all", async () => {
+    for (const mode of ["cluster-wide", "exports of secrets"] as const) {
+      const objects = await render("mooring-system", ...MODES[mode]);
+      const everywhere = objects.filter(
+        ({ kind, metadata }) => kind === "ClusterRole" && placesOf(objects, metadata.name) === "everywhere",
+      );
+      expect(everywhere.length).toBeGreaterThan(1);
+      for (const right of everywhere.flatMap(({ rules = [] }) => rightsOf(rules)))
+        expect(right).not.toMatch(/^(secrets|configmaps)\b/);
+      const places = (name: string) => placesOf(objects, `mooring-system-mooring-${name}`);
+      expect(places("secret-reader")).toBe("default, mooring-system");
+      expect(places("configmap-exporter")).toBe(mode === "cluster-wide" ? "not bound" : "team");
+    }
+    const all = await render("mooring-system", ...MODES["all namespaces"]);
+    expect(placesOf(all, "mooring-system-mooring-secret-reader")).toBe("everywhere");
+  });
+
+  it.each([
+    { given: "nothing", settings: "logLevel=info", places: "default, mooring-system" },
+    { given: "secretNamespaces", settings: "rbac.secretNamespaces={a,b}", places: "a, b, mooring-system" },
+    { given: "watchNamespaces", settings: "watchNamespaces={a}", places: "a, mooring-system" },
+    { given: "both", settings: "watchNamespaces={a},rbac.secretNamespaces={b}", places: "a, b, mooring-system" },
+    {
+      given: "a default account whose Secret is elsewhere",
+      settings:
+        "defaultAccount.enabled=true,defaultAccount.baseURL=https://a.example.com,defaultAccount.existingSecret.name=k,defaultAccount.existingSecret.namespace=vault,watchNamespaces={a}",
+      places: "a, mooring-system, vault",
+    },
+  ])("read Secrets in $places with $given", async ({ settings, places }) => {
+    const objects = await render("mooring-system", "--set", settings);
+    expect(placesOf(objects, "mooring-system-mooring-secret-reader")).toBe(places);
+  });
+
+  it("export to all watched namespaces, and to no other", async () => {
+    const objects = await render(
+      "mooring-system",
+      "--set",
+      "watchNamespaces={a,b},rbac.exportNamespaces.configMaps={*}",
+    );
+    expect(placesOf(objects, "mooring-system-mooring-configmap-exporter")).toBe("a, b");
+    await expect(
+      render("mooring-system", "--set", "watchNamespaces={a},rbac.exportNamespaces.secrets={c}"),
+    ).rejects.toThrow("rbac.exportNamespaces.secrets names c, which is not in watchNamespaces: add it there");
   });
 
   test("name every kind: the operator's, people's and the cleanup's", async () => {
@@ -126,36 +190,49 @@ async function installRights(world: World, settings: readonly string[]): Promise
   return kubeconfig;
 }
 
-/** What the API server refused, by the operator's own count. */
-async function refusals(operator: Operator): Promise<string[]> {
-  const started =
-    operator
-      .log()
-      .split("\n")
-      .find((line) => line.includes('"operator starts"')) ?? "{}";
-  const { metrics } = JSON.parse(started) as { metrics: number };
-  const page = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
-  return page
-    .split("\n")
-    .filter((line) => line.startsWith("rest_client_requests_total") && line.includes('code="403"'));
+/**
+ * Kubeconfig of a proxy that adds a kubeconfig's credentials, and what the API server refused through it. Secrets of ClusterAccounts
+ * that other test files made do not count: no operator may read them.
+ */
+async function recordRefusals(
+  kubeconfig: string,
+  namespace: string,
+): Promise<{ kubeconfig: string; refused: string[] }> {
+  const refused: string[] = [];
+  const proxy = await startProxy(
+    {
+      ...(await targetOf(kubeconfig)),
+      onResponse({ method, path, status }) {
+        const [, place] = /^\/api\/v1\/namespaces\/([^/]+)\/secrets\//.exec(path) ?? [];
+        if (status === 403 && (place === undefined || place === namespace)) refused.push(`${method} ${path}`);
+      },
+    },
+    () => "pass",
+    () => undefined,
+  );
+  onTestFinished(() => proxy.close());
+  return { kubeconfig: await plainKubeconfig(proxy.url), refused };
 }
 
-test("kubectl auth can-i --list says the same as the list that the end-to-end test holds the operator to", async () => {
+test("kubectl auth can-i --list gives the checked list, which the end-to-end test uses too", async () => {
   const world = await disposableWorld("rights");
   await installRights(world, []);
   const kubectl = (...args: string[]) => runProgram(inject("kubectl"), ["--kubeconfig", inject("kubeconfig"), ...args]);
   const user = `system:serviceaccount:${world.namespace}:mooring`;
-  await expect(await rightsText(kubectl, user, "default", world.namespace)).toMatchFileSnapshot(RIGHTS);
+  const places = { any: "kube-system", read: "default", own: world.namespace };
+  await expect(await rightsText(kubectl, user, places)).toMatchFileSnapshot(RIGHTS);
 });
 
 describe("an operator with exactly these rights", () => {
   it.each([
-    ["cluster-wide", () => MODES["exports of secrets"]],
-    ["per namespace", (namespace: string) => ["--set", `watchNamespaces={${namespace}},rbac.exportTo.secrets=true`]],
-  ] as const)("%s takes the main path, and nothing is refused", async (_, settingsOf) => {
+    { mode: "cluster-wide", watched: (namespace: string) => `rbac.secretNamespaces={${namespace}}` },
+    { mode: "per namespace", watched: (namespace: string) => `watchNamespaces={${namespace}}` },
+  ])("$mode: takes the main path, and nothing is refused", async ({ watched }) => {
     const world = await disposableWorld("rights");
     const { namespace, kube } = world;
-    const kubeconfig = await installRights(world, settingsOf(namespace));
+    const exports = ["configMaps", "secrets"].map((kind) => `rbac.exportNamespaces.${kind}={${namespace}}`);
+    const rights = await installRights(world, ["--set", [watched(namespace), ...exports].join(",")]);
+    const { kubeconfig, refused } = await recordRefusals(rights, namespace);
     const operator = await world.startOperator({ kubeconfig, args: ["--leader-elect"] });
 
     await world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "tokens" }, stringData: { hub: "x" } });
@@ -198,9 +275,99 @@ describe("an operator with exactly these rights", () => {
       const { items } = await kube.list(eventResource, { namespace });
       return items.length > 0;
     });
-    expect(await refusals(operator)).toEqual([]);
+    expect(refused).toEqual([]);
     expect(await operator.stop()).toBe(0);
-    expect(operator.log()).not.toMatch(/forbidden|Forbidden/);
+    const lines = operator.log().split("\n");
+    expect(lines.filter((line) => /forbidden/i.test(line) && line.includes(namespace))).toEqual([]);
+  });
+});
+
+/** An operator of the chart's release in one namespace, with its rights there only, that serves another namespace. */
+async function operatorFor(team: World, ...settings: string[]) {
+  const system = await disposableWorld("rights");
+  const kubeconfig = await installRights(system, settings.length === 0 ? [] : ["--set", settings.join(",")]);
+  const operator = await system.startOperator({ kubeconfig, args: [`--watch-namespaces=${team.namespace}`] });
+  /** As the admin of the served namespace does it, by the command of docs/install.md. */
+  const grant = (role: string) =>
+    runProgram(inject("kubectl"), [
+      ...["--kubeconfig", inject("kubeconfig"), "--namespace", team.namespace],
+      ...["create", "rolebinding", `mooring-${role}`],
+      ...[`--clusterrole=${system.namespace}-mooring-${role}`, `--serviceaccount=${system.namespace}:mooring`],
+    ]);
+  return { system, operator, kubeconfig, grant };
+}
+
+describe("an operator with the rights of the default values", () => {
+  it("can read no Secret and write no ConfigMap of kube-system, even when its token is stolen", async () => {
+    const team = await disposableWorld("team");
+    const { kubeconfig } = await operatorFor(team);
+    const stolen = (...args: string[]) =>
+      run(inject("kubectl"), ["--kubeconfig", kubeconfig, "--namespace=kube-system", ...args]);
+    const change = ["configmap", "kube-root-ca.crt", "--type=merge", "-p", '{"data":{"ca.crt":""}}'];
+    for (const attempt of [
+      ["get", "secret", "bootstrap-token"],
+      ["get", "secrets", "--all-namespaces"],
+      ["get", "configmap", "kube-root-ca.crt"],
+      ["patch", ...change],
+      ["delete", "configmap", "kube-root-ca.crt"],
+      ["create", "configmap", "ours", "--from-literal=a=b"],
+      ["create", "secret", "generic", "ours", "--from-literal=a=b"],
+      ["create", "rolebinding", "ours", "--clusterrole=cluster-admin", "--user=ours"],
+    ]) {
+      const { code, stderr } = await stolen(...attempt);
+      expect({ code, stderr }, attempt.join(" ")).toEqual({ code: 1, stderr: expect.stringContaining("forbidden") });
+    }
+  });
+
+  it("says which value of the chart grants a read or an export, and goes on when it is granted", async () => {
+    const team = await disposableWorld("team", { account: { billing: { interval: "1s", settleTime: "1s" } } });
+    const { namespace } = team;
+    const { grant } = await operatorFor(team);
+    const account = await waitForCondition(team, "Account", "default", "Stalled");
+    expect(condition(account, "Stalled")).toMatchObject({
+      reason: "ReadForbidden",
+      message: `the operator may not read Secret ${namespace}/key: add ${namespace} to rbac.secretNamespaces in the values of the operator's chart, or grant the operator get on secrets in namespace ${namespace}`,
+    });
+    await grant("secret-reader");
+    await waitForCondition(team, "Account", "default", "Ready");
+
+    await team.apply(manifest("endpoint", { exportTo: { configMap: { name: "one-url" } } }, "one"));
+    await team.apply(manifest("bill", { exportTo: { configMap: { name: "bills" } } }, "bills"));
+    const grantExports = `add ${namespace} to rbac.exportNamespaces.configMaps in the values of the operator's chart`;
+    const endpoint = await waitForCondition(team, "GpuEndpoint", "one", "Stalled");
+    expect(condition(endpoint, "Stalled")).toMatchObject({
+      reason: "ExportForbidden",
+      message: expect.stringContaining(`may not write ConfigMap ${namespace}/one-url: ${grantExports}`),
+    });
+    const report = await waitForCondition(team, "BillReport", "bills", "Stalled");
+    expect(condition(report, "Exported")).toMatchObject({
+      reason: "ExportForbidden",
+      message: expect.stringContaining(`may not write ConfigMap ${namespace}/bills: ${grantExports}`),
+    });
+    await grant("configmap-exporter");
+    const now = { metadata: { annotations: { "mooring.dev/reconcile-requested-at": "now" } } };
+    for (const { kind, name, export: file } of [
+      { kind: "GpuEndpoint", name: "one", export: "one-url" },
+      { kind: "BillReport", name: "bills", export: "bills" },
+    ]) {
+      await team.patch(kind, name, now);
+      await eventually(`${kind} ${name} is exported`, () => team.get("ConfigMap", file));
+      await waitForCondition(team, kind, name, "Ready");
+    }
+  });
+
+  it("runs the examples in a namespace of rbac.secretNamespaces, as `default` is by itself", async () => {
+    const team = await disposableWorld("team");
+    const { operator } = await operatorFor(team, `rbac.secretNamespaces={${team.namespace}}`);
+    const kubectl = ["--kubeconfig", inject("kubeconfig"), "--namespace", team.namespace];
+    await runProgram(inject("kubectl"), [...kubectl, "apply", "-f", EXAMPLES]);
+    for (const kind of ["GpuEndpoint", "SpeechJob", "VideoJob"]) {
+      const objects = await team.list(kind);
+      expect(objects.length).toBeGreaterThan(1);
+      for (const { metadata } of objects) await waitForCondition(team, kind, metadata.name, "Ready");
+    }
+    const lines = operator.log().split("\n");
+    expect(lines.filter((line) => /forbidden/i.test(line) && line.includes(team.namespace))).toEqual([]);
   });
 });
 

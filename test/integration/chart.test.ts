@@ -156,7 +156,7 @@ describe("values", () => {
     }
     const place = "/var/lib/mooring/artifacts";
 
-    test("is off by itself", async () =>
+    test("is off by default", async () =>
       expect(await volumeOf()).toMatchObject({ root: undefined, mount: undefined, claim: undefined, made: [] }));
 
     test("mounts a claim of its own where the operator keeps artifacts, writable for it", async () =>
@@ -169,7 +169,7 @@ describe("values", () => {
         made: ["mooring-artifacts"],
       }));
 
-    test("mounts somebody's claim; pods overlap where many may have it", async () =>
+    test("mounts an existing claim; pods overlap if the claim allows several nodes", async () =>
       expect(await volumeOf("enabled=true", "existingClaim=nfs", "accessModes={ReadWriteMany}")).toMatchObject({
         mount: place,
         claim: "nfs",

@@ -68,7 +68,7 @@ describe.concurrent("exportTo", () => {
     );
   });
 
-  it("puts right what somebody else changed, value by value, and leaves their keys alone", async () => {
+  it("corrects each value that another client changed, and keeps that client's keys", async () => {
     await world.apply(manifest("endpoint", both("two-export"), "two"));
     await waitForCondition(world, "GpuEndpoint", "two", "Ready");
     await eventually("both are made", async () => (await exists("Secret", "two-export")) && configMap("two-export"));
@@ -94,7 +94,7 @@ describe.concurrent("exportTo", () => {
     expect(mended.metadata.labels).toMatchObject({ theirs: "yes" });
   });
 
-  it("never touches what is not the endpoint's, and says so until it is gone", async () => {
+  it("never changes an object that the endpoint does not own, and reports it until it is gone", async () => {
     const data = { url: "mine", other: "x" };
     await world.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "mine" }, data });
     const before = await configMap("mine");

@@ -33,7 +33,7 @@ describe("an operator with --metrics-auth token-review and --leader-elect", () =
   const scrape = (token?: string) =>
     page(ports.metrics, "/metrics", token === undefined ? {} : { authorization: `Bearer ${token}` });
 
-  it("shows its metrics to those who may read them, and to nobody else", async () => {
+  it("shows its metrics only to users with permission", async () => {
     const [nobody, reader] = await Promise.all([accounts.token("nobody"), accounts.token("reader")]);
     const role = `${accounts.namespace}-reader`;
     onTestFinished(async () => {

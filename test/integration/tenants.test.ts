@@ -15,7 +15,7 @@ closeWorldsAfterAll();
 
 const ready = (object: AnyObject) => condition(object, "Ready");
 
-it.concurrent("a namespace that a ClusterAccount does not allow is told so and sends nothing; labelled, it goes on", async () => {
+it.concurrent("a namespace that a ClusterAccount does not allow is reported and sends nothing; after it is labeled, it continues", async () => {
   const world = await disposableWorld("tenant", { account: null });
   await withClusterAccount(world, { allowedNamespaces: { matchLabels: { paid: "yes" } } }, async (name) => {
     const accountRef = { kind: "ClusterAccount", name };

@@ -3,19 +3,31 @@ import { fileURLToPath } from "node:url";
 /** The operator's rights as `kubectl auth can-i --list` prints them, checked in: for `toMatchFileSnapshot`. */
 export const RIGHTS = fileURLToPath(new URL("../integration/rights/can-i.txt", import.meta.url));
 
-/** What a user may do in any namespace that is served, and in the release's own; without what every authenticated user may. */
+/** `any`: a served namespace of no value. `read`: one of rbac.secretNamespaces. `own`: the namespace of the release. */
+export type Places = { any: string; read: string; own: string };
+
+/** What a user may do in each of the namespaces; without what every authenticated user may. */
 export async function rightsText(
   kubectl: (...args: string[]) => Promise<string>,
   user: string,
-  served: string,
-  own: string,
+  { any, read, own }: Places,
 ): Promise<string> {
   const rights = async (namespace: string) => {
     const table = await kubectl("--namespace", namespace, "auth", "can-i", "--list", "--no-headers", `--as=${user}`);
     // What system:basic-user, system:discovery and the like give is the cluster's affair.
-    const lines = table.split("\n").map((line) => line.trim().replaceAll(/\s{2,}/g, "  "));
+    const lines = table.split("\n").map((line) => withSortedVerbs(line.trim().replaceAll(/\s{2,}/g, "  ")));
     return lines.filter((line) => line !== "" && !line.startsWith("[/") && !line.startsWith("selfsubject")).sort();
   };
-  const parts = [await rights(served), await rights(own)].map((lines) => `${lines.join("\n")}\n`);
-  return `everywhere\n${parts[0]}\nin the release's namespace\n${parts[1]}`;
+  const parts = [
+    { title: "in any namespace", namespace: any },
+    { title: "in a namespace of rbac.secretNamespaces", namespace: read },
+    { title: "in the release's namespace", namespace: own },
+  ];
+  const texts = parts.map(async ({ title, namespace }) => `${title}\n${(await rights(namespace)).join("\n")}\n`);
+  return (await Promise.all(texts)).join("\n");
+}
+
+/** The API server lists the verbs of several bindings in any order. */
+function withSortedVerbs(line: string): string {
+  return line.replace(/\[([^\]]*)\]$/, (_, verbs: string) => `[${verbs.split(" ").sort().join(" ")}]`);
 }

@@ -42,15 +42,15 @@ describe("amounts", () => {
 
 describe("unit prices (price / 10000 / pricePrecision)", () => {
   it.each([
-    ["12345", 1, "1.2345"],
-    ["12345", 100, "0.012345"],
-    ["4", 1_000_000, "0.0000000004"],
-    ["0", 7, "0"],
-    ["1", 3, "0.00003333333333333333"],
-    ["2", 3, "0.00006666666666666667"],
-    ["-15", 10, "-0.00015"],
-    ["12.5", 10, "0.000125"],
-  ])("%s at precision %s is %s yuan", (price, precision, yuan) => {
+    { price: "12345", precision: 1, yuan: "1.2345" },
+    { price: "12345", precision: 100, yuan: "0.012345" },
+    { price: "4", precision: 1_000_000, yuan: "0.0000000004" },
+    { price: "0", precision: 7, yuan: "0" },
+    { price: "1", precision: 3, yuan: "0.00003333333333333333" },
+    { price: "2", precision: 3, yuan: "0.00006666666666666667" },
+    { price: "-15", precision: 10, yuan: "-0.00015" },
+    { price: "12.5", precision: 10, yuan: "0.000125" },
+  ])("$price at precision $precision is $yuan yuan", ({ price, precision, yuan }) => {
     expect(unitPrice(price, precision)).toBe(yuan);
   });
 

@@ -7,6 +7,8 @@ export type ProxyTarget = {
   /** PEM, for an https target. */
   ca?: string | Buffer | undefined;
   headers?: () => Promise<Record<string, string>>;
+  /** Told of each response of the target. */
+  onResponse?: (response: { method: string; path: string; status: number }) => void;
 };
 
 /** Told of each request; what it returns says what becomes of it. */
@@ -25,7 +27,8 @@ export async function startProxy(target: ProxyTarget, trap: Trap, spring: () => 
   const send = origin.protocol === "https:" ? httpsRequest : httpRequest;
 
   async function forward(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const moment = trap({ method: incoming.method ?? "", path: incoming.url ?? "" });
+    const request = { method: incoming.method ?? "", path: incoming.url ?? "" };
+    const moment = trap(request);
     if (moment === "before") {
       spring();
       return;
@@ -41,6 +44,7 @@ export async function startProxy(target: ProxyTarget, trap: Trap, spring: () => 
         ...(target.ca === undefined ? {} : { ca: target.ca }),
       },
       (answer) => {
+        target.onResponse?.({ ...request, status: answer.statusCode ?? 502 });
         if (moment === "after") {
           answer.resume().on("end", spring);
           return;

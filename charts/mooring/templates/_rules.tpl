@@ -1,47 +1,29 @@
 {{- /*
-Every right of the operator, in one place. test/integration/chart-rbac.test.ts holds it to a list and runs an operator with
-exactly these rights. A new kind is named in "objects", "view", "edit" or "admin", and "cleanup" below.
+Every permission of the operator, in one place. Those on Mooring's kinds derive from files/kinds.yaml. test/integration/chart-rbac.test.ts
+compares all of them with a list and runs an operator with exactly these permissions.
 */ -}}
+
+{{- define "mooring.kinds" -}}
+{{ .Files.Get "files/kinds.yaml" }}
+{{- end -}}
+
+{{- /* The operator's permissions on Mooring's kinds: dict root, namespaced (true or false). */ -}}
+{{- define "mooring.rules.kinds" -}}
+{{- range (include "mooring.kinds" .root | fromYaml).kinds }}
+{{- if eq .namespaced $.namespaced }}
+- apiGroups: [mooring.dev]
+  resources: [{{ .resource }}]
+  verbs: {{ toJson .verbs }}
+- apiGroups: [mooring.dev]
+  resources: [{{ .resource }}/status]
+  verbs: [patch]
+{{- end }}
+{{- end }}
+{{- end -}}
 
 {{- /* In each namespace that is served: everywhere, or in each of watchNamespaces. */ -}}
 {{- define "mooring.rules.objects" -}}
-# Our kinds are watched; `patch` puts the finalizer on.
-- apiGroups: [mooring.dev]
-  resources: [gpuendpoints, accounts]
-  verbs: [list, watch, patch]
-# A finished job is deleted when its ttlSecondsAfterFinished is over.
-- apiGroups: [mooring.dev]
-  resources: [speechjobs, videojobs]
-  verbs: [list, watch, patch, delete]
-- apiGroups: [mooring.dev]
-  resources: [billreports, artifactstores]
-  verbs: [list, watch]
-- apiGroups: [mooring.dev]
-  resources:
-    - gpuendpoints/status
-    - speechjobs/status
-    - videojobs/status
-    - accounts/status
-    - billreports/status
-    - artifactstores/status
-  verbs: [patch]
-# What specs refer to, by name: API keys, environment, texts. Never listed, never watched.
-- apiGroups: [""]
-  resources: [secrets, configmaps]
-  verbs: [get]
-{{- with .Values.rbac.exportTo }}
-{{- if .configMaps }}
-# spec.exportTo of endpoints and bill reports. Only what an object of ours owns is changed or deleted.
-- apiGroups: [""]
-  resources: [configmaps]
-  verbs: [create, patch, delete]
-{{- end }}
-{{- if .secrets }}
-- apiGroups: [""]
-  resources: [secrets]
-  verbs: [create, patch, delete]
-{{- end }}
-{{- end }}
+{{ include "mooring.rules.kinds" (dict "root" . "namespaced" true) }}
 {{ include "mooring.rules.events" . }}
 {{- end -}}
 
@@ -54,12 +36,7 @@ exactly these rights. A new kind is named in "objects", "view", "edit" or "admin
 
 {{- /* What has no namespace. */ -}}
 {{- define "mooring.rules.cluster" -}}
-- apiGroups: [mooring.dev]
-  resources: [clusteraccounts]
-  verbs: [list, watch, patch]
-- apiGroups: [mooring.dev]
-  resources: [clusteraccounts/status]
-  verbs: [patch]
+{{ include "mooring.rules.kinds" (dict "root" . "namespaced" false) }}
 # Labels for ClusterAccount.spec.allowedNamespaces, and the UID of kube-system, which names the cluster.
 - apiGroups: [""]
   resources: [namespaces]
@@ -93,40 +70,114 @@ exactly these rights. A new kind is named in "objects", "view", "edit" or "admin
   verbs: [get, update]
 {{- end -}}
 
-{{- /* Namespaces in which a namespaced operator reads Secrets for ClusterAccounts only. */ -}}
-{{- define "mooring.rules.secrets" -}}
+{{- /* In the namespaces of "mooring.readNamespaces": what specs refer to by name. Never listed, never watched. */ -}}
+{{- define "mooring.rules.secret-reader" -}}
+- apiGroups: [""]
+  resources: [secrets, configmaps]
+  verbs: [get]
+{{- end -}}
+
+{{- /*
+In the namespaces of rbac.exportNamespaces: spec.exportTo. Mooring changes and deletes only what one of its objects owns; RBAC cannot
+express this.
+*/ -}}
+{{- define "mooring.rules.configmap-exporter" -}}
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, create, patch, delete]
+{{- end -}}
+
+{{- define "mooring.rules.secret-exporter" -}}
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [get]
+  verbs: [get, create, patch, delete]
+{{- end -}}
+
+{{- /* Namespaces whose Secrets and ConfigMaps the operator reads, as JSON; ["*"]: all. */ -}}
+{{- define "mooring.readNamespaces" -}}
+{{- $watched := .Values.watchNamespaces -}}
+{{- $named := .Values.rbac.secretNamespaces -}}
+{{- $names := concat (list .Release.Namespace) $watched $named -}}
+{{- $account := include "mooring.defaultAccount" . | fromYaml -}}
+{{- with (dig "spec" "apiKeySecretRef" "namespace" "" $account) }}{{ $names = append $names . }}{{ end -}}
+{{- if not (or $watched $named) }}{{ $names = append $names "default" }}{{ end -}}
+{{- ternary (list "*") (uniq $names) (has "*" $names) | toJson -}}
+{{- end -}}
+
+{{- /* Namespaces of an exportTo, as JSON; ["*"]: all. dict root, kind (configMaps or secrets). */ -}}
+{{- define "mooring.exportNamespaces" -}}
+{{- $names := get .root.Values.rbac.exportNamespaces .kind -}}
+{{- $watched := .root.Values.watchNamespaces -}}
+{{- if and (has "*" $names) $watched -}}
+{{- $names = $watched -}}
+{{- else if has "*" $names -}}
+{{- $names = list "*" -}}
+{{- else if $watched -}}
+{{- range $names }}
+{{- if not (has . $watched) }}
+{{- fail (printf "rbac.exportNamespaces.%s names %s, which is not in watchNamespaces: add it there, or remove it here" $.kind .) -}}
+{{- end }}
+{{- end }}
+{{- end -}}
+{{- toJson $names -}}
 {{- end -}}
 
 {{- /*
 People: what view, edit and admin see and change. Accounts carry keys and money, ArtifactStores may use the operator's own
 identity: changing them is for admins.
 */ -}}
+{{- define "mooring.resources" -}}
+{{- $resources := list }}
+{{- range (include "mooring.kinds" . | fromYaml).kinds }}{{ $resources = append $resources .resource }}{{ end -}}
+{{ toJson $resources }}
+{{- end -}}
+
 {{- define "mooring.rules.view" -}}
 - apiGroups: [mooring.dev]
-  resources: [gpuendpoints, speechjobs, videojobs, accounts, clusteraccounts, billreports, artifactstores]
+  resources: {{ include "mooring.resources" . }}
   verbs: [get, list, watch]
+{{- range (include "mooring.kinds" . | fromYaml).kinds }}
+{{- if .scalable }}
 - apiGroups: [mooring.dev]
-  resources: [gpuendpoints/scale]
+  resources: [{{ .resource }}/scale]
   verbs: [get]
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* dict root, role (edit or admin). */ -}}
+{{- define "mooring.rules.changes" -}}
+{{- range (include "mooring.kinds" .root | fromYaml).kinds }}
+{{- if eq (default "" .changedBy) $.role }}
+- apiGroups: [mooring.dev]
+  resources: [{{ .resource }}]
+  verbs: [create, update, patch, delete, deletecollection]
+{{- if .scalable }}
+- apiGroups: [mooring.dev]
+  resources: [{{ .resource }}/scale]
+  verbs: [update, patch]
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "mooring.rules.edit" -}}
-- apiGroups: [mooring.dev]
-  resources: [gpuendpoints, speechjobs, videojobs, billreports]
-  verbs: [create, update, patch, delete, deletecollection]
-- apiGroups: [mooring.dev]
-  resources: [gpuendpoints/scale]
-  verbs: [update, patch]
+{{ include "mooring.rules.changes" (dict "root" . "role" "edit") }}
 {{- end -}}
 
 {{- define "mooring.rules.admin" -}}
-- apiGroups: [mooring.dev]
-  resources: [accounts, artifactstores]
-  verbs: [create, update, patch, delete, deletecollection]
+{{ include "mooring.rules.changes" (dict "root" . "role" "admin") }}
 # Verbs that the admission policies ask for: spec.managementPolicy Observe, spec.adoption.mode Override.
+- apiGroups: [mooring.dev]
+  resources: [gpuendpoints]
+  verbs: [observe, override]
+{{- end -}}
+
+{{- /* Binding an endpoint through a ClusterAccount: the verbs of all the admission policies. */ -}}
+{{- define "mooring.rules.adopter" -}}
+- apiGroups: [mooring.dev]
+  resources: [clusteraccounts]
+  verbs: [adopt]
 - apiGroups: [mooring.dev]
   resources: [gpuendpoints]
   verbs: [observe, override]
@@ -135,7 +186,7 @@ identity: changing them is for admins.
 {{- /* `mooring cleanup`, for the moment of an uninstall. */ -}}
 {{- define "mooring.rules.cleanup.cluster" -}}
 - apiGroups: [mooring.dev]
-  resources: [gpuendpoints, speechjobs, videojobs, accounts, clusteraccounts, billreports, artifactstores]
+  resources: {{ include "mooring.resources" . }}
   verbs: [list, patch]
 {{- end -}}
 

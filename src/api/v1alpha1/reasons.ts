@@ -92,7 +92,7 @@ export const REASONS = {
   DeleteNotConfigured: "DeleteNotConfigured",
   /** `exportTo` names an existing object that does not belong to this one. */
   ExportConflict: "ExportConflict",
-  /** The operator lacks a permission that `exportTo` needs. */
+  /** The operator may not write the object that `exportTo` names. The message says how to grant the permission. */
   ExportForbidden: "ExportForbidden",
 
   // The spec
@@ -104,6 +104,8 @@ export const REASONS = {
   SecretKeyMissing: "SecretKeyMissing",
   /** A Secret that the spec refers to does not exist. */
   SecretNotFound: "SecretNotFound",
+  /** The operator may not read a Secret or ConfigMap that the spec refers to. The message says how to grant the permission. */
+  ReadForbidden: "ReadForbidden",
   /** A ConfigMap that the spec refers to does not exist. */
   ConfigMapNotFound: "ConfigMapNotFound",
   /** The ArtifactStore that `output` refers to does not exist or does not work. */

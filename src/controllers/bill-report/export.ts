@@ -2,7 +2,10 @@ import type { BillReport } from "../../api/v1alpha1/bill-report.ts";
 import { billReportResource } from "../../api/v1alpha1/kinds.ts";
 import { artifactKey } from "../../artifacts/key.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
+import { isForbidden } from "../../kube/errors.ts";
+import { configMapResource } from "../../submission/journal.ts";
 import { CONFIG_MAP_BYTES, NotOwnedError, writeOwnedConfigMap } from "../owned-config-map.ts";
+import { howToGrant } from "../permissions.ts";
 import type { Shared } from "../shared.ts";
 import type { Exported } from "./status.ts";
 
@@ -38,8 +41,12 @@ export async function exportToConfigMap(
   try {
     await writeOwnedConfigMap(shared.kube, owner, name, { [`bills.${format.toLowerCase()}`]: parts.join("") }, signal);
   } catch (error) {
-    if (!(error instanceof NotOwnedError)) throw error;
-    return { kind: "Refused", reason: "ExportConflict", message: error.message };
+    if (error instanceof NotOwnedError) return { kind: "Refused", reason: "ExportConflict", message: error.message };
+    if (!isForbidden(error)) throw error;
+    const { namespace } = report.metadata;
+    const grant = howToGrant(configMapResource, namespace, "get, create and patch", "rbac.exportNamespaces.configMaps");
+    const message = `exportTo.configMap: the operator may not write ConfigMap ${namespace}/${name}: ${grant}, or use output.storeRef`;
+    return { kind: "Refused", reason: "ExportForbidden", message };
   }
   return { kind: "Written", export: { configMap: name, format, bytes } };
 }

@@ -7,6 +7,7 @@ import type { KubeObject, OwnerReference } from "../../kube/types.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import { configMapResource } from "../../submission/journal.ts";
+import { type GrantingValue, howToGrant } from "../permissions.ts";
 import { secretResource } from "../references.ts";
 import type { Shared } from "../shared.ts";
 
@@ -24,11 +25,26 @@ export type ExportOutcome = {
   error?: unknown;
 };
 
-/** Where an export goes, and how that kind spells a value. */
-type Target = { field: keyof Exported; resource: Resource; spell: (value: string) => string };
+/** Where an export goes, how that kind spells a value, and the value of the chart that grants the permission. */
+type Target = {
+  field: keyof Exported;
+  resource: Resource;
+  spell: (value: string) => string;
+  grantedBy: GrantingValue;
+};
 const TARGETS: readonly Target[] = [
-  { field: "configMap", resource: configMapResource, spell: (value) => value },
-  { field: "secret", resource: secretResource, spell: (value) => Buffer.from(value).toString("base64") },
+  {
+    field: "configMap",
+    resource: configMapResource,
+    spell: (value) => value,
+    grantedBy: "rbac.exportNamespaces.configMaps",
+  },
+  {
+    field: "secret",
+    resource: secretResource,
+    spell: (value) => Buffer.from(value).toString("base64"),
+    grantedBy: "rbac.exportNamespaces.secrets",
+  },
 ];
 
 /** The garbage collector removes the exports of an earlier endpoint of the same name within this time. */
@@ -106,9 +122,10 @@ async function syncOne(input: ExportInput, status: GpuEndpointStatus, target: Ta
   } catch (error) {
     if (!isForbidden(error)) throw error;
     const { namespace } = endpoint.metadata;
-    const { kind, plural } = target.resource;
+    const { resource, field, grantedBy } = target;
     if (error instanceof Error && error.message.includes("being terminated")) return { name: previous };
-    const message = `exportTo.${target.field}: the operator may not write ${kind} ${namespace}/${previous ?? wanted}: grant it get, create, patch and delete on ${plural}, or remove exportTo.${target.field}`;
+    const grant = howToGrant(resource, namespace, "get, create, patch and delete", grantedBy);
+    const message = `exportTo.${field}: the operator may not write ${resource.kind} ${namespace}/${previous ?? wanted}: ${grant}, or remove exportTo.${field}`;
     return { name: previous, stalled: { reason: "ExportForbidden", message }, requeueAfterMs: FORBIDDEN_RETRY_MS };
   }
 }

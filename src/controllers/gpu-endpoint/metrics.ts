@@ -24,7 +24,7 @@ export function createEndpointMetrics(
   const registers = [registry];
   new Gauge({
     name: "mooring_endpoints",
-    help: "GpuEndpoints by state, each in one",
+    help: "GpuEndpoints by state; each counts in one state",
     labelNames: ["state"],
     registers,
     collect() {
@@ -34,7 +34,7 @@ export function createEndpointMetrics(
   });
   new Gauge({
     name: "mooring_endpoints_drifted",
-    help: "GpuEndpoints whose remote differs from the spec now",
+    help: "GpuEndpoints whose remote endpoint differs from the spec",
     registers,
     collect() {
       const drifted = [...objects.endpoints()].filter(({ status }) => syncedOf(status)?.status === "False");
@@ -43,7 +43,7 @@ export function createEndpointMetrics(
   });
   new Gauge({
     name: "mooring_account_orphaned_endpoints",
-    help: "Remote endpoints that look generated and that no GpuEndpoint of this cluster stands for",
+    help: "Orphaned remote endpoints: an operator created them, and no GpuEndpoint of this cluster is bound to them",
     labelNames: ["account"],
     registers,
     collect() {
@@ -55,13 +55,13 @@ export function createEndpointMetrics(
   });
   const toReady = new Histogram({
     name: "mooring_endpoint_ready_seconds",
-    help: "From the creation of a GpuEndpoint to its first Ready",
+    help: "Time from the creation of a GpuEndpoint to its first Ready",
     buckets: TO_READY,
     registers,
   });
   const drift = new Histogram({
     name: "mooring_endpoint_drift_seconds",
-    help: "How long a remote endpoint differed from its spec, observed when it ends",
+    help: "How long a remote endpoint differed from its spec, observed when the difference ends",
     buckets: DRIFTED,
     registers,
   });

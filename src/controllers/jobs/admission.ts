@@ -1,9 +1,8 @@
-import type { Operation } from "../../provider/operations.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { SpendingAdmission } from "../../submission/admission.ts";
+import { type Job, paidOperation } from "./job-kinds.ts";
 import { type Observation, SHOW_SENDING_AFTER_MS } from "./observations.ts";
 import type { Transition } from "./transitions.ts";
-import type { Job } from "./types.ts";
 
 /**
  * Asks for the slot that a job needs before it sends its paid request (SpendingAdmission). Undefined: admitted.
@@ -45,12 +44,4 @@ export function releaseSlot(
 export function workOf(job: Job): Work {
   const { uid, namespace } = job.metadata;
   return { uid, namespace, operation: paidOperation(job) };
-}
-
-/** The operation that a job pays for. */
-function paidOperation({ spec }: Job): Operation {
-  if ("imageToVideo" in spec && spec.imageToVideo !== undefined) return "submitImageToVideo";
-  if (!("model" in spec)) return "submitVideoToVideo";
-  if (spec.model === "speech-2.6-hd") return "submitSpeech";
-  return spec.stream ? "streamSpeech" : "synthesizeSpeech";
 }

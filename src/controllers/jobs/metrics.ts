@@ -7,7 +7,7 @@ type Job = { status?: { phase?: JobPhase | undefined } | undefined };
 export function registerJobMetrics(registry: Registry, jobs: Readonly<Record<string, () => Iterable<Job>>>): void {
   new Gauge({
     name: "mooring_jobs",
-    help: "SpeechJobs and VideoJobs by kind and phase, each in one; Halted ones wait for a user",
+    help: "Jobs by kind and phase; each job counts in one phase. Halted jobs wait for a user",
     labelNames: ["kind", "phase"],
     registers: [registry],
     collect() {

@@ -1,20 +1,20 @@
 import { cut } from "../../api/v1alpha1/conditions.ts";
 import type { JobResult } from "../../api/v1alpha1/job.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
-import type { SpeechJob, SpeechJobSpec, SpeechJobStatus } from "../../api/v1alpha1/speech-job.ts";
-import type { VideoJob, VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
+import type { SpeechJobSpec, SpeechJobStatus } from "../../api/v1alpha1/speech-job.ts";
+import type { VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
 import type { ArtifactWriter } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
 import type { SendOptions } from "../../provider/call-options.ts";
 import type { Operation } from "../../provider/operations.ts";
-import type { AccountSession } from "../../provider/types.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ValueReader } from "../references.ts";
 import type { Kind } from "../shared.ts";
+import type { Job, PaidServices } from "./job-kinds.ts";
 
-export type Job = SpeechJob | VideoJob;
+export type { Job } from "./job-kinds.ts";
 
-/** The spec fields of both kinds. */
+/** The spec fields that all kinds have. */
 export type JobSpec = Pick<
   SpeechJobSpec & VideoJobSpec,
   | "accountRef"
@@ -33,7 +33,7 @@ export type Accepted = { taskID: string } | { results: JobResult[]; firstAudioMs
 
 /** What a paid request needs to be sent. */
 export type Sending = {
-  session: Pick<AccountSession, "speech" | "video">;
+  session: PaidServices;
   options: SendOptions;
   clock: Clock;
   /** Opens the artifact for bytes; undefined without `spec.output`. `type`: file type, such as mp3. */

@@ -83,7 +83,7 @@ describe("setCondition", () => {
     expect(setCondition(reconciling, { ...ready("False"), type: "Reconciling" }, late)).toEqual([]);
   });
 
-  it("keeps the rules of kstatus, whatever is set in whatever order", () => {
+  it("keeps the rules of kstatus, for any conditions in any order", () => {
     const update = fc.record({
       type: fc.constantFrom(...(Object.keys(CONDITIONS) as ConditionType[])),
       status: fc.constantFrom("True" as const, "False" as const, "Unknown" as const),

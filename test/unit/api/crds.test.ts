@@ -85,12 +85,12 @@ describe.each(KINDS.map((kind) => [kind.resource.kind, kind] as const))("the sch
 
 describe("server-side apply merges lists by key", () => {
   it.each([
-    ["GpuEndpoint", ".spec.env", "name"],
-    ["GpuEndpoint", ".spec.volumes", "mountPath"],
-    ["GpuEndpoint", ".status.conditions", "type"],
-    ["SpeechJob", ".status.conditions", "type"],
-    ["Account", ".spec.operations", "operation"],
-  ])("%s%s by %s", (name, path, key) => {
+    { name: "GpuEndpoint", path: ".spec.env", key: "name" },
+    { name: "GpuEndpoint", path: ".spec.volumes", key: "mountPath" },
+    { name: "GpuEndpoint", path: ".status.conditions", key: "type" },
+    { name: "SpeechJob", path: ".status.conditions", key: "type" },
+    { name: "Account", path: ".spec.operations", key: "operation" },
+  ])("$name$path by $key", ({ name, path, key }) => {
     const kind = KINDS.find(({ resource }) => resource.kind === name);
     const node = kind && [...nodes(schemaOf(kind), "")].find(([at]) => at === path)?.[1];
     expect(node).toMatchObject({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] });

@@ -28,7 +28,7 @@ it("kinds are good when they are as this version has them", async () => {
   expect(new Set(levels(findings))).toEqual(new Set(["ok"]));
 });
 
-it("tells a kind that is missing, old, not served, or not to be seen", async () => {
+it("reports a kind that is missing, old, not served, or not readable", async () => {
   const findings = await kinds((request) => {
     const crd = stored(request);
     if (request.path.includes("gpuendpoints")) return refusal(404, "NotFound");
@@ -63,7 +63,7 @@ it("names the rights that are missing", async () => {
   expect(attributes).toContainEqual({ group: "", resource: "namespaces", verb: "get" });
 });
 
-it("an API server that refuses or does not answer is told in one finding", async () => {
+it("an API server that refuses or does not respond is one finding", async () => {
   const refused = await scriptedApi(() => refusal(401, "Unauthorized"));
   expect(await checkServer(refused.client, "https://k8s")).toMatchObject({
     level: "bad",
@@ -77,5 +77,20 @@ it("warns when there is no account", async () => {
   const api = await scriptedApi(() => ({ body: { metadata: {}, items: [] } }));
   expect(await checkAccounts(api.client, "team")).toEqual([
     { level: "warn", message: expect.stringContaining("no Account in namespace team") },
+  ]);
+});
+
+it("says what the rights are for that an operator needs in single namespaces only", async () => {
+  const api = await scriptedApi(({ body }) => {
+    const { resource } = (body as { spec: { resourceAttributes: Record<string, string> } }).spec.resourceAttributes;
+    return { body: { metadata: {}, status: { allowed: resource !== "secrets" } } };
+  });
+  const findings = await checkRights(api.client, "team");
+  expect(findings.map(({ message }) => message)).toEqual([
+    "we may not get secrets: an operator must, where an object refers to a Secret or ConfigMap (rbac.secretNamespaces of the chart)",
+    ...["create", "patch", "delete"].map(
+      (verb) =>
+        `we may not ${verb} secrets: an operator must, where exportTo names a Secret (rbac.exportNamespaces.secrets of the chart)`,
+    ),
   ]);
 });

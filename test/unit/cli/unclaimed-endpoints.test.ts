@@ -8,7 +8,7 @@ const record = (id: string, appName: string, max = 2) => {
   return { ...recordOf(desired, { id, appName, name: id }) };
 };
 
-it("lists what no object stands for: generated ones first, of each half those with workers", () => {
+it("lists endpoints without a GpuEndpoint: generated ones first, then those with workers", () => {
   const bound = endpointOf({}, { status: { conditions: [], endpointID: "bound" } });
   const toAdopt = endpointOf({ adoption: { endpointID: "to-adopt", mode: "Match" } }, { uid: "u2" });
   const named = endpointOf({ appName: "named" }, { uid: "u3" });

@@ -21,60 +21,68 @@ it.each<Variant>(["endpoint", "turbo", "hd", "image", "reference", "account", "c
 
 const GOOD = stringify(manifest("endpoint"));
 
-describe("tells the line, the object, the field and what is allowed", () => {
+describe("names the line, the object, the field and the allowed values", () => {
   it.each([
-    [
-      "a value out of range",
-      GOOD.replace("port: 8000", "port: 2223"),
-      /^9: GpuEndpoint\/sample: spec\.port: port must not be 2222/,
-    ],
-    [
-      "a missing field, at what lacks it",
-      GOOD.replace("  port: 8000\n", ""),
-      /^6: GpuEndpoint\/sample: spec\.port: is missing/,
-    ],
-    [
-      "a rule between fields",
-      GOOD.replace("min: 1", "min: 3"),
-      /^11: .*spec\.workers\.min: workers\.min must not be above/,
-    ],
-    [
-      "a field of another case",
-      GOOD.replace("port:", "clusterId: x\n  port:"),
-      /^9: .*spec\.clusterId: unknown field: did you mean clusterID\?/,
-    ],
-    [
-      "an unknown field in a list",
-      GOOD.replace("- id:", "- name: x\n      id:"),
-      /^7: .*spec\.products\[0\]\.name: unknown field/,
-    ],
-    ["an unknown field beside spec", `${GOOD}extra: 1\n`, /extra: unknown field/],
-    ["yes as kubectl reads it", GOOD.replace("port:", "name: yes\n  port:"), /^9: .*spec\.name: .*string/],
-    [
-      "a bad name",
-      GOOD.replace("name: sample", "name: Sample"),
-      /^4: GpuEndpoint\/Sample: metadata\.name: "Sample" must be lower-case/,
-    ],
-    ["no name", GOOD.replace("name: sample", "labels: {}"), /^4: GpuEndpoint: metadata\.name: is missing/],
-    [
-      "another version",
-      GOOD.replace("v1alpha1", "v1"),
-      /^1: .*apiVersion: mooring\.dev\/v1 is not served: use mooring\.dev\/v1alpha1/,
-    ],
-    [
-      "an unknown kind",
-      GOOD.replace("kind: GpuEndpoint", "kind: Endpoint"),
-      /^2: .*there is no kind "Endpoint": use one of GpuEndpoint/,
-    ],
-    [
-      "a namespace where there is none",
-      stringify(manifest("clusterAccount")).replace("name: sample", "name: sample\n  namespace: x"),
-      /^5: .*namespace: this kind has no namespace/,
-    ],
-    ["broken YAML", "a: [1\nb: 2\n", /^\d: not YAML: /],
-    ["no object", "- 1\n", /^1: object: is no object/],
-    ["no kind", "apiVersion: mooring.dev/v1alpha1\n", /^1: object: kind: is missing/],
-  ])("%s", (_, content, expected) => expect(problems(content)).toEqual([expect.stringMatching(expected)]));
+    {
+      name: "a value out of range",
+      content: GOOD.replace("port: 8000", "port: 2223"),
+      expected: /^9: GpuEndpoint\/sample: spec\.port: port must not be 2222/,
+    },
+    {
+      name: "a missing field, at what lacks it",
+      content: GOOD.replace("  port: 8000\n", ""),
+      expected: /^6: GpuEndpoint\/sample: spec\.port: is missing/,
+    },
+    {
+      name: "a rule between fields",
+      content: GOOD.replace("min: 1", "min: 3"),
+      expected: /^11: .*spec\.workers\.min: workers\.min must not be above/,
+    },
+    {
+      name: "a field of another case",
+      content: GOOD.replace("port:", "clusterId: x\n  port:"),
+      expected: /^9: .*spec\.clusterId: unknown field: did you mean clusterID\?/,
+    },
+    {
+      name: "an unknown field in a list",
+      content: GOOD.replace("- id:", "- name: x\n      id:"),
+      expected: /^7: .*spec\.products\[0\]\.name: unknown field/,
+    },
+    { name: "an unknown field beside spec", content: `${GOOD}extra: 1\n`, expected: /extra: unknown field/ },
+    {
+      name: "yes as kubectl reads it",
+      content: GOOD.replace("port:", "name: yes\n  port:"),
+      expected: /^9: .*spec\.name: .*string/,
+    },
+    {
+      name: "a bad name",
+      content: GOOD.replace("name: sample", "name: Sample"),
+      expected: /^4: GpuEndpoint\/Sample: metadata\.name: "Sample" must be lower-case/,
+    },
+    {
+      name: "no name",
+      content: GOOD.replace("name: sample", "labels: {}"),
+      expected: /^4: GpuEndpoint: metadata\.name: is missing/,
+    },
+    {
+      name: "another version",
+      content: GOOD.replace("v1alpha1", "v1"),
+      expected: /^1: .*apiVersion: mooring\.dev\/v1 is not served: use mooring\.dev\/v1alpha1/,
+    },
+    {
+      name: "an unknown kind",
+      content: GOOD.replace("kind: GpuEndpoint", "kind: Endpoint"),
+      expected: /^2: .*there is no kind "Endpoint": use one of GpuEndpoint/,
+    },
+    {
+      name: "a namespace where there is none",
+      content: stringify(manifest("clusterAccount")).replace("name: sample", "name: sample\n  namespace: x"),
+      expected: /^5: .*namespace: this kind has no namespace/,
+    },
+    { name: "broken YAML", content: "a: [1\nb: 2\n", expected: /^\d: not YAML: / },
+    { name: "no object", content: "- 1\n", expected: /^1: object: is no object/ },
+    { name: "no kind", content: "apiVersion: mooring.dev/v1alpha1\n", expected: /^1: object: kind: is missing/ },
+  ])("$name", ({ content, expected }) => expect(problems(content)).toEqual([expect.stringMatching(expected)]));
 });
 
 it("numbers lines through the documents of a file, and passes over other kinds", () => {

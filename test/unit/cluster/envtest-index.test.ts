@@ -18,12 +18,18 @@ describe("envtest's index", () => {
   const index = parseEnvtestIndex(text);
 
   test.each([
-    ["the newest patch of the minor version, compared as numbers", "1.36", "linux", "amd64", "v1.36.10"],
-    ["the newest patch that has the machine", "1.36", "darwin", "arm64", "v1.36.2"],
-    ["else the newest finished release", "1.35", "linux", "amd64", "v1.37.0"],
-    ["else the newest that has the machine", "1.36", "linux", "s390x", "v1.37.0"],
-    ["not 1.3 for 1.36", "1.3", "linux", "amd64", "v1.37.0"],
-  ])("%s", (_, minor, os, arch, version) => {
+    {
+      name: "the newest patch of the minor version, compared as numbers",
+      minor: "1.36",
+      os: "linux",
+      arch: "amd64",
+      version: "v1.36.10",
+    },
+    { name: "the newest patch that has the machine", minor: "1.36", os: "darwin", arch: "arm64", version: "v1.36.2" },
+    { name: "else the newest finished release", minor: "1.35", os: "linux", arch: "amd64", version: "v1.37.0" },
+    { name: "else the newest that has the machine", minor: "1.36", os: "linux", arch: "s390x", version: "v1.37.0" },
+    { name: "not 1.3 for 1.36", minor: "1.3", os: "linux", arch: "amd64", version: "v1.37.0" },
+  ])("$name", ({ minor, os, arch, version }) => {
     const archive = chooseArchive(index, { minor, os, arch });
     expect(archive).toEqual({
       version,

@@ -15,9 +15,17 @@ test("free ports are different, and something can listen on each", async () => {
 });
 
 test.each([
-  ["etcd", '{"level":"fatal","error":"listen tcp 127.0.0.1:2379: bind: address already in use"}', true],
-  ["kube-apiserver", "failed to create listener: listen tcp 127.0.0.1:6443: bind: address already in use", true],
-  ["another failure", "error: no such flag", false],
-])("a taken port is recognised in the log of %s", (_, log, taken) => {
+  {
+    name: "etcd",
+    log: '{"level":"fatal","error":"listen tcp 127.0.0.1:2379: bind: address already in use"}',
+    taken: true,
+  },
+  {
+    name: "kube-apiserver",
+    log: "failed to create listener: listen tcp 127.0.0.1:6443: bind: address already in use",
+    taken: true,
+  },
+  { name: "another failure", log: "error: no such flag", taken: false },
+])("a taken port is recognised in the log of $name", ({ log, taken }) => {
   expect(isPortTaken(log)).toBe(taken);
 });

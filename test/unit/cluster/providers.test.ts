@@ -113,9 +113,9 @@ test.runIf(process.platform === "linux")("envtest's archive is downloaded, verif
 });
 
 test.each([
-  ["the archive is another than published", "/archive", "sha512"],
-  ["the index is not an index", "/index", "not downloaded"],
-])("nothing is kept when %s", async (_, path, reason) => {
+  { name: "the archive is another than published", path: "/archive", reason: "sha512" },
+  { name: "the index is not an index", path: "/index", reason: "not downloaded" },
+])("nothing is kept when $name", async ({ path, reason }) => {
   const { sources, files } = await publish();
   const cache = await temporaryFolder();
   files.set(path, Buffer.from("tampered"));

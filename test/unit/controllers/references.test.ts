@@ -15,6 +15,7 @@ const objects: Record<string, Answer> = {
   },
   "/api/v1/namespaces/team/secrets/none": { body: { metadata: { name: "none" } } },
   "/api/v1/namespaces/team/secrets/locked": failure(403, "Forbidden"),
+  "/api/v1/namespaces/team/configmaps/locked": failure(403, "Forbidden"),
   "/api/v1/namespaces/team/secrets/broken": failure(500, "InternalError"),
   "/api/v1/namespaces/team/configmaps/settings": { body: { metadata: { name: "settings" }, data: { mode: "fast" } } },
 };
@@ -53,34 +54,57 @@ describe("an environment", () => {
   });
 
   it.each([
-    ["a missing Secret", secret("nowhere"), "SecretNotFound", "Secret team/nowhere does not exist: create it"],
-    ["a missing key", secret("token", "other"), "SecretKeyMissing", 'Secret team/token has no key "other": add it'],
-    ["a Secret without data", secret("none"), "SecretKeyMissing", 'Secret team/none has no key "key": add it'],
-    [
-      "a Secret that may not be read",
-      secret("locked"),
-      "SecretNotFound",
-      'Secret team/locked may not be read by the operator: grant it "get" on secrets',
-    ],
-    [
-      "a missing ConfigMap",
-      configMap("nowhere", "k"),
-      "ConfigMapNotFound",
-      "ConfigMap team/nowhere does not exist: create it",
-    ],
-    [
-      "a missing key of a ConfigMap",
-      configMap("settings", "k"),
-      "SecretKeyMissing",
-      'ConfigMap team/settings has no key "k": add it',
-    ],
-    [
-      "a value that is too long",
-      secret("long"),
-      "InvalidSpec",
-      "env V: the value has 4096 characters, allowed are 4095: shorten it",
-    ],
-  ])("says what to do about %s", async (_name, source, reason, message) => {
+    {
+      name: "a missing Secret",
+      source: secret("nowhere"),
+      reason: "SecretNotFound",
+      message: "Secret team/nowhere does not exist: create it",
+    },
+    {
+      name: "a missing key",
+      source: secret("token", "other"),
+      reason: "SecretKeyMissing",
+      message: 'Secret team/token has no key "other": add it',
+    },
+    {
+      name: "a Secret without data",
+      source: secret("none"),
+      reason: "SecretKeyMissing",
+      message: 'Secret team/none has no key "key": add it',
+    },
+    {
+      name: "a Secret that may not be read",
+      source: secret("locked"),
+      reason: "ReadForbidden",
+      message:
+        "the operator may not read Secret team/locked: add team to rbac.secretNamespaces in the values of the operator's chart, or grant the operator get on secrets in namespace team",
+    },
+    {
+      name: "a ConfigMap that may not be read",
+      source: configMap("locked", "k"),
+      reason: "ReadForbidden",
+      message:
+        "the operator may not read ConfigMap team/locked: add team to rbac.secretNamespaces in the values of the operator's chart, or grant the operator get on configmaps in namespace team",
+    },
+    {
+      name: "a missing ConfigMap",
+      source: configMap("nowhere", "k"),
+      reason: "ConfigMapNotFound",
+      message: "ConfigMap team/nowhere does not exist: create it",
+    },
+    {
+      name: "a missing key of a ConfigMap",
+      source: configMap("settings", "k"),
+      reason: "SecretKeyMissing",
+      message: 'ConfigMap team/settings has no key "k": add it',
+    },
+    {
+      name: "a value that is too long",
+      source: secret("long"),
+      reason: "InvalidSpec",
+      message: "env V: the value has 4096 characters, allowed are 4095: shorten it",
+    },
+  ])("says what to do about $name", async ({ source, reason, message }) => {
     const { client } = await api();
     const error = await resolveEnv(createValueReader(client, forever), "team", [{ name: "V", ...source }]).catch(
       (reason_: unknown) => reason_,

@@ -88,7 +88,7 @@ describe("Argo CD", () => {
     expect(lines.at(-1)).toMatch(/^\d+ passed, 0 failed$/);
   });
 
-  it("is told of a wrong health", async () => {
+  it("reports a wrong health", async () => {
     const obj = plain(pending[0]?.object);
     await expect(testHealth([{ name: "wrong", obj, status: "Healthy" }])).rejects.toThrow(
       "not ok - wrong: Progressing, ",

@@ -103,7 +103,7 @@ describe("a token file", () => {
     expect(api.requests.length).toBeLessThanOrEqual(3);
   });
 
-  it("that is away or empty for a moment leaves the last one in use, and is told", async () => {
+  it("that is missing or empty for a moment leaves the last token in use, and is logged", async () => {
     const { folder, api, clock, problems, connect } = await setup();
     const token = join(folder, "token");
     await writeFile(token, "kept");

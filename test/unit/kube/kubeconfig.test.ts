@@ -156,47 +156,60 @@ describe("a wrong kubeconfig is told in one line:", () => {
     expect(message).not.toContain("hunter2");
   });
 
-  it.each<[string, object | string, string | RegExp]>([
-    ["another shape", "just text", /^kubeconfig .*: the whole: Invalid input/],
-    ["a wrong field", config({ server: 1 }), /^kubeconfig .*: clusters\.0\.cluster\.server: Invalid input/],
-    [
-      "no current context",
-      { ...config(), "current-context": "" },
-      /^label: current-context is not set; kubectl config/,
-    ],
-    [
-      "a context that is not there",
-      { ...config(), "current-context": "y" },
-      'label: there is no context "y"; it has x',
-    ],
-    ["a cluster that is not there", { ...config(), clusters: [] }, 'label: there is no cluster "c"; it has none'],
-    ["a user that is not there", { ...config(), users: null }, 'label: there is no user "u"; it has none'],
-    [
-      "a server that is no URL",
-      config({ server: "api.test:6443" }),
-      'label: cluster "c": server "api.test:6443": expected an http:// or https:// URL',
-    ],
-    [
-      "a CA that is not to be looked at",
-      config({ server, "certificate-authority": "ca", "insecure-skip-tls-verify": true }),
-      'label: cluster "c": certificate-authority and insecure-skip-tls-verify exclude each other; remove one',
-    ],
-    [
-      "a certificate without its key",
-      config({ server }, { "client-certificate": "a" }),
-      'label: user "u": client-certificate and client-key go together; one is missing',
-    ],
-    [
-      "a provider that kubectl dropped",
-      config({ server }, { "auth-provider": { name: "gcp" } }),
-      'label: user "u": auth-provider "gcp" is not known (only oidc); use its exec plug-in',
-    ],
-    [
-      "a plug-in of another time",
-      config({ server }, { exec: { apiVersion: "client.authentication.k8s.io/v1alpha1", command: "a" } }),
-      /users\.0\.user\.exec\.apiVersion: Invalid option: expected one of "client\.authentication\.k8s\.io\/v1"/,
-    ],
-  ])("%s", async (_name, content, expected) => {
+  it.each<{ name: string; content: object | string; expected: string | RegExp }>([
+    { name: "another shape", content: "just text", expected: /^kubeconfig .*: the whole: Invalid input/ },
+    {
+      name: "a wrong field",
+      content: config({ server: 1 }),
+      expected: /^kubeconfig .*: clusters\.0\.cluster\.server: Invalid input/,
+    },
+    {
+      name: "no current context",
+      content: { ...config(), "current-context": "" },
+      expected: /^label: current-context is not set; kubectl config/,
+    },
+    {
+      name: "a context that is not there",
+      content: { ...config(), "current-context": "y" },
+      expected: 'label: there is no context "y"; it has x',
+    },
+    {
+      name: "a cluster that is not there",
+      content: { ...config(), clusters: [] },
+      expected: 'label: there is no cluster "c"; it has none',
+    },
+    {
+      name: "a user that is not there",
+      content: { ...config(), users: null },
+      expected: 'label: there is no user "u"; it has none',
+    },
+    {
+      name: "a server that is no URL",
+      content: config({ server: "api.test:6443" }),
+      expected: 'label: cluster "c": server "api.test:6443": expected an http:// or https:// URL',
+    },
+    {
+      name: "a CA that is not to be looked at",
+      content: config({ server, "certificate-authority": "ca", "insecure-skip-tls-verify": true }),
+      expected: 'label: cluster "c": certificate-authority and insecure-skip-tls-verify exclude each other; remove one',
+    },
+    {
+      name: "a certificate without its key",
+      content: config({ server }, { "client-certificate": "a" }),
+      expected: 'label: user "u": client-certificate and client-key go together; one is missing',
+    },
+    {
+      name: "a provider that kubectl dropped",
+      content: config({ server }, { "auth-provider": { name: "gcp" } }),
+      expected: 'label: user "u": auth-provider "gcp" is not known (only oidc); use its exec plug-in',
+    },
+    {
+      name: "a plug-in of another time",
+      content: config({ server }, { exec: { apiVersion: "client.authentication.k8s.io/v1alpha1", command: "a" } }),
+      expected:
+        /users\.0\.user\.exec\.apiVersion: Invalid option: expected one of "client\.authentication\.k8s\.io\/v1"/,
+    },
+  ])("$name", async ({ content, expected }) => {
     expect(await refusal(content)).toMatch(expected);
   });
 });

@@ -108,10 +108,14 @@ describe("a kubeconfig's OpenID Connect user", () => {
     expect(refreshes).toEqual(["refresh-1"]);
   });
 
-  it.each<[string, object, RegExp]>([
-    ["without a refresh token", { "refresh-token": "" }, /^kubeconfig .*: user "u": the id-token has expired, /],
-    ["whose issuer is not trusted", {}, /^kubeconfig .*: [^\n]*$/],
-  ])("%s and with an expired ID token is refused in one line", async (_name, change, expected) => {
+  it.each<{ name: string; change: object; expected: RegExp }>([
+    {
+      name: "without a refresh token",
+      change: { "refresh-token": "" },
+      expected: /^kubeconfig .*: user "u": the id-token has expired, /,
+    },
+    { name: "whose issuer is not trusted", change: {}, expected: /^kubeconfig .*: [^\n]*$/ },
+  ])("$name and with an expired ID token is refused in one line", async ({ change, expected }) => {
     const { url, expired } = await issuer();
     const config = { "idp-issuer-url": url, "client-id": "mooring", "refresh-token": "r", "id-token": expired() };
     await expect(connect({ ...config, ...change })).rejects.toThrow(expected);

@@ -18,17 +18,22 @@ function apply(target: unknown, patch: unknown): unknown {
 }
 
 describe("a merge patch", () => {
-  it.each<[string, Json | undefined, Json, Json | undefined]>([
-    ["of what is equal is nothing", { a: 1, b: { c: [1] } }, { b: { c: [1] }, a: 1 }, undefined],
-    ["has only what changed", { a: 1, b: 2 }, { a: 1, b: 3 }, { b: 3 }],
-    ["goes into objects", { a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, { a: { c: 3 } }],
-    ["replaces lists whole", { a: [1, 2] }, { a: [1, 2, 3] }, { a: [1, 2, 3] }],
-    ["removes what is gone", { a: 1, b: 2 }, { a: 1 }, { b: null }],
-    ["removes what is undefined", { a: 1 }, { a: undefined }, { a: null }],
-    ["does not remove what never was", {}, { a: undefined }, undefined],
-    ["of nothing is everything", undefined, { a: { b: 1 } }, { a: { b: 1 } }],
-    ["replaces an object by a value", { a: { b: 1 } }, { a: 1 }, { a: 1 }],
-  ])("%s", (_name, from, to, expected) => {
+  it.each<{ name: string; from: Json | undefined; to: Json; expected: Json | undefined }>([
+    {
+      name: "of what is equal is nothing",
+      from: { a: 1, b: { c: [1] } },
+      to: { b: { c: [1] }, a: 1 },
+      expected: undefined,
+    },
+    { name: "has only what changed", from: { a: 1, b: 2 }, to: { a: 1, b: 3 }, expected: { b: 3 } },
+    { name: "goes into objects", from: { a: { b: 1, c: 2 } }, to: { a: { b: 1, c: 3 } }, expected: { a: { c: 3 } } },
+    { name: "replaces lists whole", from: { a: [1, 2] }, to: { a: [1, 2, 3] }, expected: { a: [1, 2, 3] } },
+    { name: "removes what is gone", from: { a: 1, b: 2 }, to: { a: 1 }, expected: { b: null } },
+    { name: "removes what is undefined", from: { a: 1 }, to: { a: undefined }, expected: { a: null } },
+    { name: "does not remove what never was", from: {}, to: { a: undefined }, expected: undefined },
+    { name: "of nothing is everything", from: undefined, to: { a: { b: 1 } }, expected: { a: { b: 1 } } },
+    { name: "replaces an object by a value", from: { a: { b: 1 } }, to: { a: 1 }, expected: { a: 1 } },
+  ])("$name", ({ from, to, expected }) => {
     expect(mergePatchOf(from, to)).toEqual(expected);
   });
 

@@ -1,14 +1,27 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { OPERATOR_RIGHTS } from "../../../src/operator/rights.ts";
+import { NAMESPACE_RIGHTS, OPERATOR_RIGHTS, type Right } from "../../../src/operator/rights.ts";
+
+/** The permissions of a ClusterRole that the chart renders, as chart-rbac.test.ts lists them. */
+async function granted(clusterRole: string): Promise<string[]> {
+  const table = await readFile(new URL("../../integration/rights/cluster-wide.txt", import.meta.url), "utf8");
+  const roles = table.split("\n\n").map((role) => role.trimEnd().split("\n"));
+  const [, ...lines] = roles.find(([heading]) => heading?.startsWith(`ClusterRole ${clusterRole}:`)) ?? [];
+  return lines.sort();
+}
+
+function lineOf({ group, resource, subresource, verb }: Right): string {
+  const what = subresource === undefined ? resource : `${resource}/${subresource}`;
+  return `  ${what}${group === "" ? "" : `.${group}`}: ${verb}`;
+}
 
 it("the operator's rights are those that the chart grants", async () => {
-  const table = await readFile(new URL("../../integration/rights/cluster-wide.txt", import.meta.url), "utf8");
-  const [heading, ...granted] = table.split("\n\n")[0]?.split("\n") ?? [];
-  expect(heading).toBe("ClusterRole mooring-system-mooring");
-  const needed = OPERATOR_RIGHTS.map(({ group, resource, subresource, verb }) => {
-    const what = subresource === undefined ? resource : `${resource}/${subresource}`;
-    return `  ${what}${group === "" ? "" : `.${group}`}: ${verb}`;
-  });
-  expect(needed.sort()).toEqual(granted.sort());
+  expect(OPERATOR_RIGHTS.map(lineOf).sort()).toEqual(await granted("mooring-system-mooring"));
 });
+
+it.each(["secret-reader", "configmap-exporter"] as const)(
+  "the rights of %s are those that the chart grants",
+  async (role) => {
+    expect(NAMESPACE_RIGHTS[role].map(lineOf).sort()).toEqual(await granted(`mooring-system-mooring-${role}`));
+  },
+);

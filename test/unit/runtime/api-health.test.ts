@@ -27,7 +27,7 @@ describe("the check of watches", () => {
     watch();
   });
 
-  it("looks at each kind and namespace by itself", async () => {
+  it("checks each kind and namespace separately", async () => {
     const { clock, observe, watch } = health();
     observe(things(0, "watch", "a"));
     await clock.advance(300_000);
@@ -36,7 +36,7 @@ describe("the check of watches", () => {
     expect(watch).toThrow("of things in a (no answer)");
   });
 
-  it("holds while a long watch is silent, and whatever single reads and writes say", async () => {
+  it("stays healthy while a long watch is silent, regardless of single reads and writes", async () => {
     const { clock, observe, watch } = health();
     observe(things(200));
     observe(things(500, "get"));

@@ -54,7 +54,7 @@ async function counted(metrics: Metrics, name: string): Promise<Record<string, n
 }
 
 describe("a reconcile", () => {
-  it("gets the key in its parts", async () => {
+  it("receives the parts of the key", async () => {
     const requests: unknown[] = [];
     const w = run(async (request) => void requests.push(request));
     w.controller.enqueue("team/a");
@@ -111,7 +111,7 @@ describe("a reconcile", () => {
     expect((times.at(-1) ?? 0) - (times.at(-2) ?? 0)).toBe(500);
   });
 
-  it("backs off each key by itself", async () => {
+  it("backs off each key separately", async () => {
     const w = run(async ({ name }) => (name === "bad" ? boom() : undefined));
     w.controller.enqueue("team/bad");
     await w.clock.advance(100_000);
@@ -150,30 +150,30 @@ describe("kinds of failure", () => {
     expect(w.lines.filter(({ level }) => level === 50)).toEqual([]);
   });
 
-  it.each<[string, () => never, number]>([
-    ["an error", boom, 0],
-    [
-      "a bug",
-      () => {
+  it.each<{ name: string; step: () => never; panics: number }>([
+    { name: "an error", step: boom, panics: 0 },
+    {
+      name: "a bug",
+      step: () => {
         throw new TypeError("x is undefined");
       },
-      1,
-    ],
-    [
-      "a thrown string",
-      () => {
+      panics: 1,
+    },
+    {
+      name: "a thrown string",
+      step: () => {
         throw "out";
       },
-      1,
-    ],
-    [
-      "a thrown nothing",
-      () => {
+      panics: 1,
+    },
+    {
+      name: "a thrown nothing",
+      step: () => {
         throw undefined;
       },
-      1,
-    ],
-  ])("%s ends no worker, and is counted and logged once", async (_name, step, panics) => {
+      panics: 1,
+    },
+  ])("$name ends no worker, and is counted and logged once", async ({ step, panics }) => {
     const w = run(scripted(step));
     w.controller.enqueue("team/a");
     await w.clock.advance(0);
@@ -206,7 +206,7 @@ describe("kinds of failure", () => {
 });
 
 describe("workers", () => {
-  it("are as many as configured, and never two on one key", async () => {
+  it("are limited to the configured number, and never two run on one key", async () => {
     const working: string[] = [];
     const release: (() => void)[] = [];
     let most = 0;

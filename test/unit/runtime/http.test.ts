@@ -61,7 +61,7 @@ describe("probes", () => {
     expect((await get("/healthz")).status).toBe(200);
   });
 
-  it("tells each check on request", async () => {
+  it("lists each check on request", async () => {
     const get = await probes({ ping: () => {} }, {});
     expect((await get("/healthz?verbose")).body).toBe("[+]ping ok\nhealthz check passed\n");
   });
@@ -122,7 +122,7 @@ describe("a server", () => {
     await server.close();
   });
 
-  it("says which address it cannot have", async () => {
+  it("names the address that it cannot bind", async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void taken.close());

@@ -68,7 +68,7 @@ const A = "/apis/example.com/v1/namespaces/a/things";
 const B = "/apis/example.com/v1/namespaces/b/things";
 
 describe("an informer", () => {
-  it("of two namespaces asks for these two alone, and is synced with both", async () => {
+  it("of two namespaces lists only these two, and is synced when both are", async () => {
     const lists: Record<string, KubeObject[] | "silence"> = { [A]: [thing("a", "one", 1)], [B]: "silence" };
     const w = await world(things, ["a", "b"], lists);
     let started = false;
@@ -80,7 +80,7 @@ describe("an informer", () => {
     expect([...new Set(w.api.requests.map(({ path }) => path))].sort()).toEqual([A, B]);
   });
 
-  it("tells the first list as such, and drops what nobody reads", async () => {
+  it("marks the first list as initial, and drops fields that no controller reads", async () => {
     const w = await world(things, ["a", "b"], { [A]: [thing("a", "one", 1)], [B]: [thing("b", "two", 2)] });
     await w.start();
     expect(w.informer.synced()).toBe(true);
@@ -98,7 +98,7 @@ describe("an informer", () => {
     expect(w.informer.store.get("b/three")?.metadata.managedFields).toBeUndefined();
   });
 
-  it("tells as deleted what a new list lacks, in its own namespace only", async () => {
+  it("reports objects that a new list lacks as deleted, in its own namespace only", async () => {
     const lists: Record<string, KubeObject[]> = {
       [A]: [thing("a", "one", 1), thing("a", "gone", 1)],
       [B]: [thing("b", "two", 2)],

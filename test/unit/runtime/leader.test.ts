@@ -68,9 +68,13 @@ describe("the lease", () => {
   });
 
   it.each([
-    ["released", { ...held, holderIdentity: "", leaseDurationSeconds: 1 }, 5],
-    ["its own, of before a restart under the same name", { ...held, holderIdentity: "one" }, 4],
-  ])("is taken at once when it is %s", async (_name, lease, transitions) => {
+    { name: "released", lease: { ...held, holderIdentity: "", leaseDurationSeconds: 1 }, transitions: 5 },
+    {
+      name: "its own, of before a restart under the same name",
+      lease: { ...held, holderIdentity: "one" },
+      transitions: 4,
+    },
+  ])("is taken at once when it is $name", async ({ lease, transitions }) => {
     const w = await world(lease);
     await elector(w).acquire(forever);
     expect(spec(w)).toMatchObject({ holderIdentity: "one", leaseTransitions: transitions });
@@ -89,7 +93,7 @@ describe("the lease", () => {
     });
   });
 
-  it("of another that goes on renewing is not taken, however new or old its times are", async () => {
+  it("of another replica that keeps renewing is not taken, regardless of its timestamps", async () => {
     const w = await world(held);
     const seen = acquiring(w, elector(w));
     for (let renewals = 0; renewals < 10; renewals++) {

@@ -27,7 +27,7 @@ describe("a scrape", () => {
     },
   );
 
-  it("of somebody known who may is let in, after both questions in full", async () => {
+  it("of a known user with permission is accepted, after a TokenReview and a SubjectAccessReview", async () => {
     const { api, ask } = await gate(AUTHENTICATED);
     expect(await ask("Bearer s3cret")).toBeUndefined();
     expect(api.requests.map(({ method, path, body }) => ({ method, path, body }))).toEqual([
@@ -53,7 +53,7 @@ describe("a scrape", () => {
     ]);
   });
 
-  it("of nobody known is 401, of somebody who may not is 403 by name", async () => {
+  it("of an unknown user is 401; of a user without permission it is 403 with the name", async () => {
     const nobody = await gate(UNKNOWN);
     expect(await nobody.ask("Bearer x")).toMatchObject({ status: 401 });
     expect(paths(nobody.api)).toEqual(["tokenreviews"]);
@@ -64,11 +64,11 @@ describe("a scrape", () => {
     });
   });
 
-  it.each<[string, Answer, Answer, number]>([
-    ["let in for 10 s", AUTHENTICATED, allowed(true), 10_000],
-    ["unknown for 2 s", UNKNOWN, allowed(true), 2_000],
-    ["forbidden for 2 s", AUTHENTICATED, allowed(false), 2_000],
-  ])("is %s without another question, by its own token alone", async (_name, token, access, ms) => {
+  it.each<{ name: string; token: Answer; access: Answer; ms: number }>([
+    { name: "let in for 10 s", token: AUTHENTICATED, access: allowed(true), ms: 10_000 },
+    { name: "unknown for 2 s", token: UNKNOWN, access: allowed(true), ms: 2_000 },
+    { name: "forbidden for 2 s", token: AUTHENTICATED, access: allowed(false), ms: 2_000 },
+  ])("is $name without another question, by its own token alone", async ({ token, access, ms }) => {
     const { api, clock, ask } = await gate(token, access);
     const first = await ask("Bearer a");
     const asked = api.requests.length;

@@ -54,7 +54,7 @@ describe("a key", () => {
     expect(queue.depth()).toBe(0);
   });
 
-  it("that nobody adds while it runs does not run again", async () => {
+  it("that is not added while it runs does not run again", async () => {
     const { queue, clock } = make();
     queue.add("team/a");
     await drain(queue);
@@ -72,10 +72,10 @@ describe("a key", () => {
   });
 
   it.each([
-    ["earlier", 5_000, 1_000, 1_000],
-    ["later", 1_000, 5_000, 1_000],
-    ["now", 5_000, 0, 0],
-  ])("that waits keeps the earliest time when it is added again for %s", async (_name, first, second, expected) => {
+    { name: "earlier", first: 5_000, second: 1_000, expected: 1_000 },
+    { name: "later", first: 1_000, second: 5_000, expected: 1_000 },
+    { name: "now", first: 5_000, second: 0, expected: 0 },
+  ])("that waits keeps the earliest time when it is added again for $name", async ({ first, second, expected }) => {
     const { queue, clock } = make();
     queue.add("team/a", { afterMs: first });
     queue.add("team/a", { afterMs: second });
@@ -87,7 +87,7 @@ describe("a key", () => {
     expect(queue.depth()).toBe(0);
   });
 
-  it("that runs keeps the earliest time of what was added meanwhile", async () => {
+  it("that runs keeps the earliest time that was added meanwhile", async () => {
     const { queue, clock } = make();
     queue.add("team/a");
     await queue.next();
@@ -205,7 +205,7 @@ describe("shutting down", () => {
   });
 });
 
-describe("what is told", () => {
+describe("metrics of the queue", () => {
   it("are adds, retries and how long a key stood ready", async () => {
     const told: string[] = [];
     const { queue, clock } = make({

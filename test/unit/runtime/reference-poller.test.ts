@@ -40,7 +40,7 @@ it("reads each referenced object once an interval, however many refer to it", as
   ).toBe(true);
 });
 
-it("tells dependants at first sight, at a change, and when it goes and comes; not otherwise", async () => {
+it("notifies dependants at the first read, at a change, and when the object disappears or appears; not otherwise", async () => {
   const w = await world();
   w.poller.track("a", [reference]);
   w.poller.start();
@@ -74,7 +74,7 @@ it("a failing API server is no change", async () => {
   expect(w.changed).toEqual(["a"]);
 });
 
-it("what nobody refers to any more is not read any more", async () => {
+it("an object without references is no longer read", async () => {
   const w = await world();
   w.poller.track("a", [reference]);
   w.poller.track("b", [reference]);

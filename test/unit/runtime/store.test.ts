@@ -15,16 +15,16 @@ const typeOf = (change: Change<Thing> | undefined) => change?.type;
 
 describe("keys", () => {
   it.each([
-    ["team/a", "team", "a"],
-    ["a", undefined, "a"],
-  ])("%s", (key, namespace, name) => {
+    { key: "team/a", namespace: "team", name: "a" },
+    { key: "a", namespace: undefined, name: "a" },
+  ])("$key", ({ key, namespace, name }) => {
     expect(splitKey(key)).toEqual({ namespace, name });
     expect(keyOf({ metadata: { name, ...(namespace === undefined ? {} : { namespace }) }, spec: {} })).toBe(key);
   });
 });
 
-describe("what a watch tells", () => {
-  it("is told on as added, modified and deleted", () => {
+describe("the events of a watch", () => {
+  it("are passed on as added, modified and deleted", () => {
     const store = createStore<Thing>();
     const [first, second] = [thing("a", 1), thing("a", 2, "blue")];
     expect(store.upsert(first, true)).toEqual({ type: "Added", object: first, initial: true });
@@ -57,7 +57,7 @@ describe("what a watch tells", () => {
     expect(store.upsert(big("9007199254740992"))).toBeUndefined();
   });
 
-  it("is another object when the uid differs, whatever the versions are", () => {
+  it("is another object if the UID differs, regardless of the versions", () => {
     const store = createStore<Thing>();
     store.upsert(thing("a", 5));
     expect(typeOf(store.upsert(thing("a", 2, "blue", "uid-other")))).toBe("Modified");
@@ -83,10 +83,14 @@ describe("our own writes", () => {
   });
 
   it.each([
-    ["do not bring a deleted object back", undefined, thing("a", 8)],
-    ["do not replace a newer one", thing("a", 9, "newer"), thing("a", 8)],
-    ["do not replace another object of the name", thing("a", 5, "newer", "uid-other"), thing("a", 8)],
-  ])("%s", (_name, present, answer) => {
+    { name: "do not bring a deleted object back", present: undefined, answer: thing("a", 8) },
+    { name: "do not replace a newer one", present: thing("a", 9, "newer"), answer: thing("a", 8) },
+    {
+      name: "do not replace another object of the name",
+      present: thing("a", 5, "newer", "uid-other"),
+      answer: thing("a", 8),
+    },
+  ])("$name", ({ present, answer }) => {
     const store = createStore<Thing>();
     if (present !== undefined) store.upsert(present);
     store.observeWrite(answer);
@@ -95,7 +99,7 @@ describe("our own writes", () => {
 });
 
 describe("a list", () => {
-  it("deletes what it lacks, and says so", () => {
+  it("deletes objects that it lacks, and reports them", () => {
     const store = createStore<Thing>(colors);
     for (const name of ["a", "b", "c"]) store.upsert(thing(name, 1));
     const gone = store.removeAbsent(new Set(["team/b", "team/new"]));
@@ -136,7 +140,7 @@ type Step = { do: "event"; version: number } | { do: "write"; version: number } 
  * The truth is a history of versions. A watch tells them in order but late; writes and lists run ahead of it; a
  * reconnected watch tells some of them twice.
  */
-it("ends at the newest version whatever order lists, events and our writes come in", () => {
+it("ends at the newest version in any order of lists, events and own writes", () => {
   const history = fc.array(fc.record({ name: fc.constantFrom("a", "b", "c"), gone: fc.boolean() }), {
     minLength: 1,
     maxLength: 30,

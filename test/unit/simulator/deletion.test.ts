@@ -22,13 +22,33 @@ async function start(deleteOperation: DeleteOperation | null, told = deleteOpera
 const ROOT = "/gpus/v2/endpoints";
 
 describe("deleting an endpoint, which the interface does not show", () => {
-  it.each<[DeleteOperation, string, string, object | null]>([
-    [{ method: "DELETE", path: `${ROOT}/{id}` }, "in the path", `${ROOT}/ID`, null],
-    [{ method: "POST", path: `${ROOT}/{id}/delete` }, "in the middle of the path", `${ROOT}/ID/delete`, null],
-    [{ method: "DELETE", path: ROOT, idField: "endpoint_id" }, "in the query", ROOT, null],
-    [{ method: "POST", path: "/gpu-instance/delete", idField: "id" }, "in the body", "/gpu-instance/delete", {}],
-    [{ method: "PUT", path: "/gpu-instance/delete", idField: "id" }, "in the body", "/gpu-instance/delete", {}],
-  ])("%o names it %s", async (operation, _where, path, body) => {
+  it.each<{ operation: DeleteOperation; where: string; path: string; body: object | null }>([
+    { operation: { method: "DELETE", path: `${ROOT}/{id}` }, where: "in the path", path: `${ROOT}/ID`, body: null },
+    {
+      operation: { method: "POST", path: `${ROOT}/{id}/delete` },
+      where: "in the middle of the path",
+      path: `${ROOT}/ID/delete`,
+      body: null,
+    },
+    {
+      operation: { method: "DELETE", path: ROOT, idField: "endpoint_id" },
+      where: "in the query",
+      path: ROOT,
+      body: null,
+    },
+    {
+      operation: { method: "POST", path: "/gpu-instance/delete", idField: "id" },
+      where: "in the body",
+      path: "/gpu-instance/delete",
+      body: {},
+    },
+    {
+      operation: { method: "PUT", path: "/gpu-instance/delete", idField: "id" },
+      where: "in the body",
+      path: "/gpu-instance/delete",
+      body: {},
+    },
+  ])("$operation names it $where", async ({ operation, path, body }) => {
     const { id, read, erase } = await start(operation);
     await erase();
     expect((await failure(read())).kind).toBe("NotFound");
@@ -43,7 +63,7 @@ describe("deleting an endpoint, which the interface does not show", () => {
     expect((await failure(erase())).kind).toBe("NotFound");
   });
 
-  it("is not done where nobody said how", async () => {
+  it("is not supported where no operation is configured", async () => {
     const { client, read } = await start(null);
     expect(client.deleteEndpoint).toBeUndefined();
     await bench.ask("/gpus/v2/endpoints/delete", {});

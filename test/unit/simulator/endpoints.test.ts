@@ -13,7 +13,7 @@ afterEach(() => bench.close());
 const names = (count: number) => Array.from({ length: count }, (_, i) => `app-${i}`);
 
 describe("an endpoint", () => {
-  it("is created with what was asked, and both generations show it alike", async () => {
+  it("is created with the requested parameters, and both generations show it alike", async () => {
     const client = await start({ bootDelayMs: 0 });
     const body = endpointBody({
       clusterID: "cluster-1",
@@ -280,10 +280,10 @@ describe("what a key sees", () => {
 
 describe("parameters that an update accepts without effect", () => {
   it.each([
-    ["none", [], { min: 2, image: "other:1" }],
-    ["one", ["workerConfig"], { min: 1, image: "other:1" }],
-    ["all", ["*"], { min: 1, image: "registry.example.com/chat:1" }],
-  ])("%s", async (_name, updateIgnores, expected) => {
+    { name: "none", updateIgnores: [], expected: { min: 2, image: "other:1" } },
+    { name: "one", updateIgnores: ["workerConfig"], expected: { min: 1, image: "other:1" } },
+    { name: "all", updateIgnores: ["*"], expected: { min: 1, image: "registry.example.com/chat:1" } },
+  ])("$name", async ({ updateIgnores, expected }) => {
     bench = await startBench({ bootDelayMs: 0, updateIgnores });
     const { id } = await bench.client.createEndpoint(endpointBody());
     const { workerConfig } = endpointBody();

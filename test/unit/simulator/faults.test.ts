@@ -117,7 +117,7 @@ describe("a fault", () => {
 });
 
 describe("the audit log", () => {
-  it("has every call with its body and what it made, and never the key", async () => {
+  it("has every call with its body and effect, and never the key", async () => {
     const { id } = await bench.client.createEndpoint(endpointBody());
     await bench.ask("/gpus/v2/endpoints?limit=5&keyword=a", undefined, { authorization: "Bearer wrong" });
     await bench.ask("/v3/async/other", {});
@@ -158,7 +158,7 @@ describe("the configuration", () => {
     await expect(bench.client.getEndpointLimits()).resolves.toBeDefined();
   });
 
-  it("refuses what it does not know, and keeps what it had", async () => {
+  it("refuses unknown settings, and keeps the previous ones", async () => {
     expect((await bench.ask("/__config", { bootDelay: 5 })).status).toBe(400);
     expect((await bench.ask("/__config", { bootDelayMs: -5 })).status).toBe(400);
     expect(JSON.parse((await bench.ask("/__config")).text)).toMatchObject({ bootDelayMs: 3000, timeScale: 0 });

@@ -7,7 +7,7 @@ const samples = (channels: number, sampleRate: number, seconds: number) =>
   tone({ seconds, sampleRate, channels, hertz: 440 });
 
 describe("WAV", () => {
-  it("says what it holds", () => {
+  it("has the announced type", () => {
     const bytes = wav(samples(2, 16_000, 0.5), 16_000, 2);
     expect(bytes.toString("latin1", 0, 4) + bytes.toString("latin1", 8, 16)).toBe("RIFFWAVEfmt ");
     expect(bytes.readUInt32LE(4)).toBe(bytes.length - 8);

@@ -187,28 +187,28 @@ describe("speech and video refuse", () => {
   });
 
   it.each([
-    ["the longest text of turbo", TURBO, say("x".repeat(9999))],
-    ["emoji count as one character each", TURBO, say("🚢".repeat(9999))],
-    ["a pause", TURBO, say("a<#0.01#>b<#99.99#>c")],
-    [
-      "weights instead of a voice",
-      TURBO,
-      { text: "a", voice_setting: {}, timbre_weights: [{ voice_id: "v", weight: 1 }] },
-    ],
-    ["the longest text of hd", HD, say("x".repeat(50_000))],
-    ["a null language", HD, say("a", { language_boost: null })],
-    ["three loras", I2V, i2v({ loras: [lora, lora, { path: "c", scale: 4 }] })],
-    ["a lone width is forced", I2V, i2v({ width: 720 })],
-    ["the largest seed", I2V, i2v({ seed: 9_999_999_999, width: 720, height: 1280, steps: 40 })],
-    [
-      "all parameters",
-      V2V,
-      v2v(
+    { name: "the longest text of turbo", path: TURBO, body: say("x".repeat(9999)) },
+    { name: "emoji count as one character each", path: TURBO, body: say("🚢".repeat(9999)) },
+    { name: "a pause", path: TURBO, body: say("a<#0.01#>b<#99.99#>c") },
+    {
+      name: "weights instead of a voice",
+      path: TURBO,
+      body: { text: "a", voice_setting: {}, timbre_weights: [{ voice_id: "v", weight: 1 }] },
+    },
+    { name: "the longest text of hd", path: HD, body: say("x".repeat(50_000)) },
+    { name: "a null language", path: HD, body: say("a", { language_boost: null }) },
+    { name: "three loras", path: I2V, body: i2v({ loras: [lora, lora, { path: "c", scale: 4 }] }) },
+    { name: "a lone width is forced", path: I2V, body: i2v({ width: 720 }) },
+    { name: "the largest seed", path: I2V, body: i2v({ seed: 9_999_999_999, width: 720, height: 1280, steps: 40 }) },
+    {
+      name: "all parameters",
+      path: V2V,
+      body: v2v(
         { reference_urls: ["http://x"], audio_url: "http://y" },
         { size: "1440*1440", duration: 10, shot_type: "multi", seed: 1 },
       ),
-    ],
-  ])("but not %s", async (_name, path, body) => {
+    },
+  ])("but not $name", async ({ path, body }) => {
     expect(await bench.ask(path, body)).toMatchObject({ status: 200 });
   });
 });

@@ -88,7 +88,7 @@ describe("an imported endpoint, applied, plans no change", () => {
   });
 });
 
-describe("an endpoint that a GpuEndpoint stands for already", () => {
+describe("an endpoint that is bound to a GpuEndpoint", () => {
   const other: EndpointRecord = { ...base, id: "ep-2", createdAt: 1 };
   const object = (spec: Change) => endpointOf(spec, { name: "chat", namespace: "film", status: { conditions: [] } });
 
@@ -118,16 +118,20 @@ describe("an endpoint that a GpuEndpoint stands for already", () => {
   });
 });
 
-it.each<[string, Partial<EndpointRecord>, string]>([
-  ["no port", { ports: [] }, "port"],
-  ["a reserved port", { ports: [2223] }, "port"],
-  ["no image", { image: "" }, "image"],
-  ["no product", { productID: "" }, "products"],
-  ["an unknown policy", { policy: { type: "latency", value: 1 } }, "policy"],
-  ["an unknown number", { scaling: { ...base.scaling, gpus: undefined } }, "workers"],
-  ["more workers at least than at most", { scaling: { ...base.scaling, min: 3, max: 1 } }, "workers"],
-  ["no health check", { healthCheck: { path: "", port: undefined } }, "healthCheck"],
-])("with %s none can be written, and a line says why", (_, change, field) => {
+it.each<{ name: string; change: Partial<EndpointRecord>; field: string }>([
+  { name: "no port", change: { ports: [] }, field: "port" },
+  { name: "a reserved port", change: { ports: [2223] }, field: "port" },
+  { name: "no image", change: { image: "" }, field: "image" },
+  { name: "no product", change: { productID: "" }, field: "products" },
+  { name: "an unknown policy", change: { policy: { type: "latency", value: 1 } }, field: "policy" },
+  { name: "an unknown number", change: { scaling: { ...base.scaling, gpus: undefined } }, field: "workers" },
+  {
+    name: "more workers at least than at most",
+    change: { scaling: { ...base.scaling, min: 3, max: 1 } },
+    field: "workers",
+  },
+  { name: "no health check", change: { healthCheck: { path: "", port: undefined } }, field: "healthCheck" },
+])("with $name none can be written, and a line says why", ({ change, field }) => {
   const result = imported(change);
   expect(result.endpoint).toBeUndefined();
   expect(result.problems).toEqual([

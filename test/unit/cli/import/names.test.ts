@@ -18,7 +18,7 @@ it("falls back to the id, and to a word", () => {
   expect(objectNames([named("你", "", "")]).get("你")).toBe("endpoint");
 });
 
-it("gives the oldest of a name the plain one, in whatever order they come", () => {
+it("gives the oldest endpoint the plain name, in any order", () => {
   const records = [
     named("cccccccccc1", "echo", "", 3),
     named("aaaaaaaaaa1", "Echo", "", 1),

@@ -27,7 +27,7 @@ it("resolves what exists and is ready, and says why not otherwise", () => {
   expect(resolve()).toMatchObject({ kind: "Held", message: expect.stringContaining("does not exist") });
 });
 
-it("tells of changes only", () => {
+it("reports changes only", () => {
   const stores = createStoreRegistry(() => true);
   const told: string[] = [];
   stores.onChange((key) => told.push(key));

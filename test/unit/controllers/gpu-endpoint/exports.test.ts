@@ -68,7 +68,7 @@ it("without permission it says which, and asks again", async () => {
     stalled: {
       reason: "ExportForbidden",
       message:
-        "exportTo.secret: the operator may not write Secret team/out: grant it get, create, patch and delete on secrets, or remove exportTo.secret",
+        "exportTo.secret: the operator may not write Secret team/out: add team to rbac.exportNamespaces.secrets in the values of the operator's chart, or grant the operator get, create, patch and delete on secrets in namespace team, or remove exportTo.secret",
     },
     requeueAfterMs: expect.any(Number),
   });

@@ -205,13 +205,21 @@ describe("a stream", () => {
   });
 
   it.each([
-    ["without status 2", `${head}${one}`, "ConnectionLost"],
-    ["without anything", head, "ConnectionLost"],
-    ["with a line that is no chunk", `${head}${one}oops\n`, "UnreadableResponse"],
-    ["with half a line", `${head}${one}data: {"audio":"01`, "UnreadableResponse"],
-    ["with an error in it", `${head}${one}data: {"code":500,"message":"x"}\n`, "UnreadableResponse"],
-    ["with audio that is not hex", `${head}data: {"audio":"zz","status":1}\n`, "UnreadableResponse"],
-  ])("%s", async (_name, bytes, kind) => {
+    { name: "without status 2", bytes: `${head}${one}`, kind: "ConnectionLost" },
+    { name: "without anything", bytes: head, kind: "ConnectionLost" },
+    { name: "with a line that is no chunk", bytes: `${head}${one}oops\n`, kind: "UnreadableResponse" },
+    { name: "with half a line", bytes: `${head}${one}data: {"audio":"01`, kind: "UnreadableResponse" },
+    {
+      name: "with an error in it",
+      bytes: `${head}${one}data: {"code":500,"message":"x"}\n`,
+      kind: "UnreadableResponse",
+    },
+    {
+      name: "with audio that is not hex",
+      bytes: `${head}data: {"audio":"zz","status":1}\n`,
+      kind: "UnreadableResponse",
+    },
+  ])("$name", async ({ bytes, kind }) => {
     server = await startRawServer((socket) => socket.end(bytes));
     client = makeClient(server.url);
     expect(await failure(collect(client.streamSpeech(speech)))).toMatchObject({ kind, delivery: "Unknown" });

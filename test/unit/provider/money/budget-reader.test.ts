@@ -59,7 +59,7 @@ it("a budget is read again as its period ends, not only an interval later", asyn
   expect(reads).toHaveLength(2);
 });
 
-it("a service that goes on showing the period that is over is not asked without end", async () => {
+it("a service that keeps showing the past period is not queried in a loop", async () => {
   const { clock, reads } = follow(() => [recurring(100n, START + 5_000)]);
   await clock.advance(30 * 60_000);
   expect(reads).toHaveLength(2);
@@ -75,7 +75,7 @@ it.each([
   expect(reads).toEqual([0, every, 2 * every, 3 * every]);
 });
 
-it("why a reading failed is told, until one succeeds; what was read before stays", async () => {
+it("a failed reading is reported until one succeeds; the last reading stays", async () => {
   let told = 0;
   let fails = true;
   const budgets = () => {

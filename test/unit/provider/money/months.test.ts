@@ -3,7 +3,7 @@ import { createSimulator } from "../../../../src/simulator/server.ts";
 import { fillBills, readMonths } from "../../../../tools/bills/bill-months.ts";
 
 // bench/bills.ts is the same over 100,000 bills.
-it("fourteen months over HTTP equal a straight sum; what is closed is not asked again", async () => {
+it("fourteen months over HTTP equal a straight sum; closed months are not queried again", async () => {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   const amount = await fillBills(simulator.url, 2_000);

@@ -85,7 +85,7 @@ describe("bills of a period", () => {
     expect(await read(reader, march)).toHaveLength(2);
   });
 
-  it("a closed range is asked once, the last one each time, and what was kept reads the same", async () => {
+  it("a closed range is queried once, the last one each time, and the cached range gives the same bills", async () => {
     const bills = [
       billOf({ amount: "7", tieredConfig: { a: [1] } }),
       billOf({ startTime: String(february), amount: "" }),
@@ -102,7 +102,7 @@ describe("bills of a period", () => {
     expect(asked.at(-1)).toEqual({ cycleType: "Day", category: "llm", startTime: february, endTime: march.endTime });
   });
 
-  it("what was kept goes when there is too much of it, oldest first", async () => {
+  it("the cache drops its oldest ranges when it is full", async () => {
     const asked: number[] = [];
     const listBills = async ({ startTime }: ListBillsInput) => {
       asked.push(startTime);
@@ -115,7 +115,7 @@ describe("bills of a period", () => {
     expect(asked).toEqual([1, 2, 3, 4, 5, 1]);
   });
 
-  it("queries of an account go one at a time; one that fails or is given up does not hold the next", async () => {
+  it("queries of an account run one at a time; one that fails or is aborted does not block the next", async () => {
     let open = 0;
     let most = 0;
     const listBills = async ({ startTime }: ListBillsInput) => {
