@@ -6,25 +6,36 @@ import type { Slots } from "./slots.ts";
 import { type CopyLimits, openSource } from "./source.ts";
 import { abortion } from "./source-failure.ts";
 import type { ArtifactStoreHandle, ArtifactWriter, CopyOptions, StoredArtifact } from "./types.ts";
+import { createUsage } from "./usage.ts";
 
 export type HandleOptions = {
   clock: Clock;
-  limits: CopyLimits;
+  /** Read at each use: a change does not replace the handle. */
+  limits: () => StoreLimits;
+  /** The store has reached `maxStoreBytes`. */
+  onFull?: () => void;
   /** Copies at once, over all stores: each holds up to two parts in memory. */
   slots: Slots;
 };
 
-/** The most that is copied without anybody saying so: far above what the service makes. */
-export const DEFAULT_LIMITS: CopyLimits = { maxBytes: 4 * 1024 ** 3, maxMs: 60 * 60_000, idleMs: 60_000 };
+/** `maxStoreBytes`: size of the store from which on it is full. */
+export type StoreLimits = CopyLimits & { maxStoreBytes?: number | undefined };
+
+export const DEFAULT_LIMITS: StoreLimits = { maxBytes: 4 * 1024 ** 3, maxMs: 60 * 60_000, idleMs: 60_000 };
 export const COPIES_AT_ONCE = 4;
 
 const PROGRESS_BYTES = 8 * 1024 * 1024;
 
 /** A store as its users have it, over what its kind does. */
-export function createHandle(backend: Backend, { clock, limits, slots }: HandleOptions): ArtifactStoreHandle {
+export function createHandle(backend: Backend, options: HandleOptions): ArtifactStoreHandle {
+  const { clock, slots } = options;
+  const usage = createUsage(backend, options);
   return {
+    measure: usage.measure,
+    full: usage.full,
     async copy(sourceURL, key, options) {
       checkKey(key);
+      const limits = limitsOf(options.usedBytes ?? 0);
       const ending = new AbortController();
       const signal = AbortSignal.any([options.signal, ending.signal]);
       try {
@@ -33,7 +44,9 @@ export function createHandle(backend: Backend, { clock, limits, slots }: HandleO
           const tooSlow = () => ending.abort(new ArtifactError("TooSlow", `the copy took longer than ${seconds} s`));
           const cancel = clock.setTimeout(tooSlow, limits.maxMs);
           try {
-            return await copyInto(backend, sourceURL, key, { ...options, signal, clock, limits });
+            const stored = await copyInto(backend, sourceURL, key, { ...options, signal, clock, limits });
+            usage.add(stored.bytes);
+            return stored;
           } finally {
             cancel();
           }
@@ -43,21 +56,33 @@ export function createHandle(backend: Backend, { clock, limits, slots }: HandleO
         throw error;
       }
     },
-    async writer(key, { signal }) {
+    async writer(key, { signal, maxBytes }) {
       checkKey(key);
-      return writerOf(await backend.open(key, undefined, signal), limits.maxBytes);
+      const most = options.limits().maxBytes;
+      if (maxBytes !== undefined && maxBytes > most) throw overLimit(maxBytes, most);
+      return writerOf(await backend.open(key, undefined, signal), maxBytes ?? most, usage.add);
     },
     abandon: (key, signal) => backend.clear(checkKey(key), signal),
     probe: (signal) => backend.probe(signal),
     dispose: () => backend.dispose(),
   };
+
+  function limitsOf(usedBytes: number): CopyLimits {
+    const limits = options.limits();
+    return { ...limits, maxBytes: Math.max(0, limits.maxBytes - usedBytes) };
+  }
+}
+
+function overLimit(maxBytes: number, most: number): ArtifactError {
+  const message = `the result can have up to ${maxBytes} bytes, and spec.maxBytesPerJob of the ArtifactStore allows ${most}: raise it, or ask for less`;
+  return new ArtifactError("TooLarge", message);
 }
 
 async function copyInto(
   backend: Backend,
   sourceURL: string,
   key: string,
-  options: CopyOptions & Omit<HandleOptions, "slots">,
+  options: CopyOptions & { clock: Clock; limits: CopyLimits },
 ): Promise<StoredArtifact> {
   const { signal, onProgress } = options;
   const left = await backend.leftover(key, signal);
@@ -96,7 +121,7 @@ function canGoOn(error: unknown): boolean {
 }
 
 /** Writes one after the other, and ends the sink once. */
-function writerOf(sink: Sink, maxBytes: number): ArtifactWriter {
+function writerOf(sink: Sink, maxBytes: number, onStored: (bytes: number) => void): ArtifactWriter {
   let last: Promise<void> = Promise.resolve();
   let bytes = 0;
   let ended = false;
@@ -110,7 +135,7 @@ function writerOf(sink: Sink, maxBytes: number): ArtifactWriter {
       bytes += chunk.length;
       last = last.then(() => {
         if (bytes > maxBytes)
-          throw new ArtifactError("TooLarge", `more than ${maxBytes} bytes, the most that is stored`);
+          throw new ArtifactError("TooLarge", `more than ${maxBytes} bytes, the most that it can have`);
         return sink.write(chunk);
       });
       // Whoever does not wait for this write hears of it at the next one or at the commit.
@@ -122,6 +147,7 @@ function writerOf(sink: Sink, maxBytes: number): ArtifactWriter {
         await last;
         const stored = await sink.commit();
         ended = true;
+        onStored(stored.bytes);
         return stored;
       } catch (error) {
         await end();

@@ -32,5 +32,7 @@ export type Backend = {
   /** Removes all leftovers of this key. */
   clear(key: string, signal: AbortSignal): Promise<void>;
   probe(signal: AbortSignal): Promise<void>;
+  /** Bytes of everything in the store; counts no further than `limit`. */
+  usage(limit: number, signal: AbortSignal): Promise<number>;
   dispose(): Promise<void>;
 };

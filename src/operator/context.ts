@@ -1,6 +1,6 @@
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource, gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
-import { COPIES_AT_ONCE, DEFAULT_LIMITS } from "../artifacts/handle.ts";
+import { COPIES_AT_ONCE } from "../artifacts/handle.ts";
 import { createSlots } from "../artifacts/slots.ts";
 import { createDependants } from "../controllers/account/dependants.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
@@ -88,7 +88,7 @@ export function createContext(
       stores,
     },
     endpointMetrics,
-    copies: { clock, limits: DEFAULT_LIMITS, slots: createSlots(COPIES_AT_ONCE) },
+    copies: { clock, slots: createSlots(COPIES_AT_ONCE) },
     artifactRoot: options.artifactRoot,
     allowPrivateNetworks: options.allowPrivateNetworks,
     enqueue,

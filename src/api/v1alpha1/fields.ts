@@ -100,6 +100,39 @@ export function time(description: string): z.ZodString {
   return z.string().max(64).describe(description).meta({ description, format: "date-time" });
 }
 
+const QUANTITY = "^[1-9][0-9]{0,11}(Ki|Mi|Gi|Ti)?$";
+const QUANTITY_UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  Ki: 1024,
+  Mi: 1024 ** 2,
+  Gi: 1024 ** 3,
+  Ti: 1024 ** 4,
+};
+
+/** Bytes of a quantity such as 4Gi. @throws Error on anything else */
+export function parseBytes(text: string): number {
+  const [, amount, unit = ""] = /^([1-9][0-9]{0,11})(Ki|Mi|Gi|Ti)?$/.exec(text) ?? [];
+  if (amount === undefined) throw new Error(`quantity "${text}": expected bytes such as 500Mi or 4Gi`);
+  return Number(amount) * (QUANTITY_UNITS[unit] ?? 1);
+}
+
+/** An amount of bytes as a Kubernetes quantity. `max`: the largest one, a quantity too. */
+export function byteQuantity(description: string, name: string, max: string): z.ZodString {
+  const regex = new RegExp(QUANTITY, "u");
+  return ruled(z.string().max(16), [
+    {
+      cel: `self.matches(${celString(QUANTITY)})`,
+      message: `${name} must be a number of bytes above 0 with the unit Ki, Mi, Gi or Ti, such as 500Mi or 4Gi`,
+      holds: (value) => regex.test(value),
+    },
+    {
+      cel: `!self.matches(${celString(QUANTITY)}) || quantity(self).compareTo(quantity(${celString(max)})) <= 0`,
+      message: `${name} must be ${max} or less`,
+      holds: (value) => !regex.test(value) || parseBytes(value) <= parseBytes(max),
+    },
+  ]).describe(description);
+}
+
 export function httpUrl(description: string, name: string): z.ZodString {
   return matching(
     "^https?://[^\\s/]+",

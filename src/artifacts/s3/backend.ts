@@ -4,7 +4,7 @@ import type { Backend } from "../sink.ts";
 import { createBucket, type S3Options } from "./bucket.ts";
 import { abortUpload, readUpload, SOURCE_METADATA, uploadsOf } from "./multipart.ts";
 import { createUploadSink } from "./upload-sink.ts";
-import { checksumOf, describeObject, readBack, removeObject } from "./verify.ts";
+import { bytesUnder, checksumOf, describeObject, readBack, removeObject } from "./verify.ts";
 
 /** A bucket. What is not complete is a multipart upload, which no reader of the bucket sees. */
 export function createS3Backend(options: S3Options): Backend {
@@ -71,6 +71,9 @@ export function createS3Backend(options: S3Options): Backend {
         await removeObject(bucket, key, signal);
         await uploadsOf(bucket, key, signal);
       });
+    },
+    usage(limit, signal) {
+      return bucket.call(options.prefix ?? "", signal, () => bytesUnder(bucket, options.prefix, limit, signal));
     },
     dispose: async () => bucket.client.destroy(),
   };

@@ -50,7 +50,7 @@ function startRequest<T extends Job>(
         account,
         bound,
         request,
-        openArtifact: target && ((type) => target.writer(keyOfResult(job, 0, type), { signal })),
+        openArtifact: target && ((type, maxBytes) => target.writer(keyOfResult(job, 0, type), { signal, maxBytes })),
         onSent: progress.sent,
         onFirstAudio: progress.firstAudio,
         signal,

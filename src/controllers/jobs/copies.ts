@@ -80,6 +80,7 @@ export async function copyResults(
       const artifact = await store.copy(result.url, keyOfResult(job, index, result.type), {
         lookup,
         signal,
+        usedBytes: results.reduce((sum, one) => sum + (one.artifact?.bytes ?? 0), 0),
         onProgress,
       });
       results[index] = { ...result, artifact };
@@ -95,8 +96,10 @@ function blockOf(error: unknown, index: number): Block {
   const message = `result ${index} is not copied yet: ${messageOf(error)}`;
   const verdict = error instanceof ArtifactError ? artifactVerdict(error) : undefined;
   if (verdict?.kind === "Stalled") return { reason: verdict.reason, message, stalled: true };
-  const unavailable = error instanceof ArtifactError && (error.kind === "SourceGone" || error.kind === "TooLarge");
-  return { reason: unavailable ? "ResultUnavailable" : "Retrying", message, stalled: unavailable };
+  const kind = error instanceof ArtifactError ? error.kind : undefined;
+  if (kind === "SourceGone") return { reason: "ResultUnavailable", message, stalled: true };
+  if (kind === "TooLarge") return { reason: "ResultTooLarge", message, stalled: true };
+  return { reason: "Retrying", message, stalled: false };
 }
 
 /**

@@ -23,6 +23,9 @@ import { InvalidJobError, type Job, resubmitTokenOf } from "./types.ts";
 /** An observation, with the account and the store that its step uses. */
 export type Observed = { observation: Observation; account?: AccountHandle; store?: ResolvedStore | undefined };
 
+/** Re-check interval for a job whose store is full. */
+const FULL_STORE_MS = 30_000;
+
 type Context<T extends Job> = { deps: JobDeps<T>; job: T; facts: Facts; signal: AbortSignal };
 
 /** Observes everything that a job in this state depends on. Undefined: not known yet; the job is reconciled when it is. */
@@ -60,6 +63,8 @@ async function observeWaiting<T extends Job>(context: Context<T>): Promise<Obser
   if (resolved.kind === "Checking" || store?.kind === "Checking") return undefined;
   if (store?.kind === "Held") return blocked({ reason: store.reason, message: store.message, stalled: true });
   if (resolved.kind === "Held") return blocked(heldAccount(resolved));
+  const full = store?.store.full();
+  if (full !== undefined) return blocked({ reason: "StoreFull", message: full, stalled: true, againMs: FULL_STORE_MS });
   const { account } = resolved;
   const mismatch = accountMismatch(job, account);
   if (mismatch !== undefined) return blocked(mismatch);
@@ -131,6 +136,10 @@ function observeAnswer(answer: Answer, facts: Facts, backoffUntil: number | unde
       return { kind: "NotTaken", entry, ...answer.block, until: backoffUntil ?? facts.now };
     case "Refused":
       return { kind: "Refused", reason: answer.reason, message: answer.message, entry, account };
+    case "Unusable": {
+      const submitted = { entry, account };
+      return { kind: "NoResults", reason: "ResultTooLarge", message: answer.message, submitted };
+    }
     case "Unknown":
       return observeUnknown({ entry, account }, answer.cause, facts);
     case "Withdrawn":
