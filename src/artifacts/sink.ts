@@ -23,6 +23,8 @@ export type Sink = {
 
 /** What a kind of store does by itself; `createHandle` makes an `ArtifactStoreHandle` of it. */
 export type Backend = {
+  /** Memory that a sink holds at most. */
+  readonly bufferBytes: number;
   /** Looks for what an interrupted copy to this key left. */
   leftover(key: string, signal: AbortSignal): Promise<Leftover | undefined>;
   /** Starts anew; what was left of former copies to this key goes. Without `identity` nobody can go on with it later. */

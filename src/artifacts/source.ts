@@ -10,7 +10,7 @@ import { failedStatus, shownURL, sourceFailure } from "./source-failure.ts";
 export type CopyLimits = {
   /** Most bytes of one job. */
   maxBytes: number;
-  /** For a whole copy, ms. */
+  /** For a whole copy, ms; the wait for a slot does not count. */
   maxMs: number;
   /** Longest silence, ms. */
   idleMs: number;

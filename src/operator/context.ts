@@ -1,7 +1,6 @@
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource, gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
-import { COPIES_AT_ONCE } from "../artifacts/handle.ts";
-import { createSlots } from "../artifacts/slots.ts";
+import { createSharedPools } from "../artifacts/handle.ts";
 import { createDependants } from "../controllers/account/dependants.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
@@ -88,7 +87,7 @@ export function createContext(
       stores,
     },
     endpointMetrics,
-    copies: { clock, slots: createSlots(COPIES_AT_ONCE) },
+    copies: { clock, ...createSharedPools() },
     artifactRoot: options.artifactRoot,
     allowPrivateNetworks: options.allowPrivateNetworks,
     enqueue,

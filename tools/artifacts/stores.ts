@@ -1,14 +1,14 @@
 import type { LookupFunction } from "node:net";
-import { DEFAULT_LIMITS, type StoreLimits } from "../../src/artifacts/handle.ts";
+import { createSharedPools, DEFAULT_LIMITS, type StoreLimits } from "../../src/artifacts/handle.ts";
 import { openStore } from "../../src/artifacts/open-store.ts";
-import { createSlots } from "../../src/artifacts/slots.ts";
 import type { ArtifactStoreHandle } from "../../src/artifacts/types.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { S3Server } from "./versitygw.ts";
 
 const handleOptions = (limits: Partial<StoreLimits>) => ({
   clock: systemClock,
-  slots: createSlots(4),
+  group: "team",
+  ...createSharedPools(),
   limits: () => ({ ...DEFAULT_LIMITS, ...limits }),
 });
 

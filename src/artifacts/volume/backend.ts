@@ -25,6 +25,7 @@ export function createVolumeBackend({ root, path: base }: VolumeOptions): Backen
   }
 
   return {
+    bufferBytes: 0,
     leftover: (key) =>
       guarded(key, async () => {
         const place = await placeOf(root, base, key);

@@ -22,7 +22,7 @@ type Memory = {
 };
 
 /** What all stores share. */
-export type StoreHandleOptions = Omit<HandleOptions, "limits" | "onFull">;
+export type StoreHandleOptions = Omit<HandleOptions, "group" | "limits" | "onFull">;
 
 /** How long a verdict holds before the store is probed again, ms. */
 const READY_MS = 10 * 60_000;
@@ -47,7 +47,12 @@ export function createArtifactStoreReconciler(
   }
 
   /** The store as spec and Secret say now. A change of either replaces the handle, unless only the limits change. */
-  async function remember(key: StoreKey, options: StoreOptions, limits: StoreLimits): Promise<Memory> {
+  async function remember(
+    { metadata: { namespace }, spec }: ArtifactStore,
+    key: StoreKey,
+    options: StoreOptions,
+  ): Promise<Memory> {
+    const limits = limitsOf(spec);
     const settings = createHash("sha256").update(JSON.stringify(options)).digest("hex");
     const known = memories.get(key);
     if (known?.settings === settings) {
@@ -57,6 +62,7 @@ export function createArtifactStoreReconciler(
     }
     const handle = await openStore(options, {
       ...wiring.handle,
+      group: namespace,
       limits: () => memory.limits,
       onFull: () => wiring.enqueue(key),
     });
@@ -72,7 +78,7 @@ export function createArtifactStoreReconciler(
     let verdict: StoreVerdict;
     try {
       const settings = await settingsOf(store, createValueReader(shared.kube, signal), wiring);
-      memory = await remember(key, settings, limitsOf(store.spec));
+      memory = await remember(store, key, settings);
       const { probed } = memory;
       if (probed === undefined || requested || clock.monotonic() >= probed.at + lifeOf(probed.verdict)) {
         verdict = await probe(memory.handle, store.spec.volume !== undefined, signal);

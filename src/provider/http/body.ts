@@ -7,7 +7,7 @@ import type { Guard } from "./exchange-guard.ts";
 /** Reads a body into memory that is reserved for it. The time of the service does not run while the body waits for memory. */
 export async function readBody(
   { body, headers }: Dispatcher.ResponseData,
-  operation: Operation,
+  { operation, group }: { operation: Operation; group: string },
   budget: ByteBudget,
   guard: Guard,
 ): Promise<{ body: Buffer; release(): void }> {
@@ -21,7 +21,7 @@ export async function readBody(
     guard.resume();
     return value;
   };
-  const memory = await ours(budget.reserve(limit, length, signal));
+  const memory = await ours(budget.reserve({ group, limit, length }, signal));
   try {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -68,6 +68,7 @@ export function createTransport(options: TransportOptions): Transport {
   const apiKey = () => options.apiKey().trim();
   const bodies = options.bodies ?? createByteBudget();
   const base = parseBase(options.baseURL);
+  const group = typeof base === "string" ? "" : base.origin;
   // A kept-alive socket may close at the moment of writing, and the outcome is unknown then. A paid request therefore has a
   // connection of its own. (A create with an unknown outcome is found by its app name, at no cost.)
   const pools =
@@ -131,7 +132,7 @@ export function createTransport(options: TransportOptions): Transport {
     send: (request) =>
       exchange(request, async (guard) => {
         const response = await accepted(request, guard);
-        const body = await readBody(response, request.operation, bodies, guard);
+        const body = await readBody(response, { operation: request.operation, group }, bodies, guard);
         guard.release();
         return { status: response.statusCode, ...body };
       }),
@@ -142,7 +143,7 @@ export function createTransport(options: TransportOptions): Transport {
         return {
           status: response.statusCode,
           chunks: chunksOf(response.body, request.operation, guard, apiKey),
-          reserve: (bytes) => bodies.reserve(bytes, bytes, signal),
+          reserve: (bytes) => bodies.reserve({ group, limit: bytes, length: bytes }, signal),
         };
       }),
     apiKey,

@@ -16,22 +16,38 @@ async function resolved(promise: Promise<unknown>): Promise<boolean> {
   return done;
 }
 
-it("never reserves more than the budget, and serves waiting bodies in the order of asking", async () => {
+it("never reserves more than the budget, and serves the bodies of a service in the order of asking", async () => {
   const budget = createByteBudget(4 * MIB);
-  const bodies = [2 * MIB, 2 * MIB, MIB].map((length) => budget.reserve(16 * MIB, length, signal));
+  const bodies = [2 * MIB, 2 * MIB, MIB].map((length) =>
+    budget.reserve({ group: "a", limit: 16 * MIB, length }, signal),
+  );
   const [first, second, third] = bodies;
   expect(await Promise.all(bodies.map(resolved))).toEqual([true, false, false]);
   (await first)?.release();
   expect(await resolved(second as Promise<unknown>)).toBe(true);
+  expect(await resolved(third as Promise<unknown>)).toBe(false);
+  (await second)?.release();
   expect(await resolved(third as Promise<unknown>)).toBe(true);
   expect(budget.inUse()).toBeLessThanOrEqual(4 * MIB);
-  for (const body of bodies) (await body).release();
+  (await third)?.release();
+  expect(budget.inUse()).toBe(0);
+});
+
+it("no service takes the whole budget", async () => {
+  const budget = createByteBudget(4 * MIB);
+  const greedy = Array.from({ length: 50 }, () =>
+    budget.reserve({ group: "greedy", limit: 16 * MIB, length: 2 * MIB }, signal),
+  );
+  await greedy[0];
+  const other = await budget.reserve({ group: "other", limit: 16 * MIB, length: 512 * KIB }, signal);
+  other.release();
+  for (const body of greedy) (await body).release();
   expect(budget.inUse()).toBe(0);
 });
 
 it("a body without a length takes little until it grows, and then all that it may need", async () => {
   const budget = createByteBudget(64 * MIB);
-  const body = await budget.reserve(16 * MIB, undefined, signal);
+  const body = await budget.reserve({ group: "a", limit: 16 * MIB, length: undefined }, signal);
   expect(budget.inUse()).toBe(SMALL_BODY_BYTES);
   await body.grow(SMALL_BODY_BYTES + 1, signal);
   expect(budget.inUse()).toBe(SMALL_BODY_BYTES + 16 * MIB);
@@ -43,35 +59,39 @@ it("a body without a length takes little until it grows, and then all that it ma
 
 it("a body larger than the budget has it alone instead of waiting for ever", async () => {
   const budget = createByteBudget(MIB);
-  const body = await budget.reserve(16 * MIB, 10 * MIB, signal);
+  const body = await budget.reserve({ group: "a", limit: 16 * MIB, length: 10 * MIB }, signal);
   expect(budget.inUse()).toBeLessThanOrEqual(MIB);
   body.release();
 });
 
 it("bodies that all grow at once do not wait for each other for ever, and small ones not for them", async () => {
   const budget = createByteBudget(4 * MIB);
-  const bodies = await Promise.all(Array.from({ length: 16 }, () => budget.reserve(2 * MIB, undefined, signal)));
-  let small = 0;
-  await Promise.all([
-    ...bodies.map(async (body) => {
-      await body.grow(2 * MIB, signal);
-      expect(budget.inUse()).toBeLessThanOrEqual(4 * MIB);
-      await settle();
-      body.release();
-    }),
-    budget.reserve(MIB, 1 * KIB, signal).then(() => {
-      small = budget.inUse();
-    }),
-  ]);
-  expect(small).toBeGreaterThan(0);
+  let grown = 0;
+  let grownBeforeSmall = 0;
+  const bodies = Array.from({ length: 64 }, async (_, index) => {
+    const body = await budget.reserve({ group: `s${index % 4}`, limit: 2 * MIB, length: undefined }, signal);
+    await body.grow(2 * MIB, signal);
+    expect(budget.inUse()).toBeLessThanOrEqual(4 * MIB);
+    grown += 1;
+    await settle();
+    body.release();
+  });
+  const small = budget.reserve({ group: "small", limit: MIB, length: KIB }, signal).then((body) => {
+    grownBeforeSmall = grown;
+    body.release();
+  });
+  await Promise.all([...bodies, small]);
+  expect(grown).toBe(64);
+  expect(grownBeforeSmall).toBeLessThan(64);
+  expect(budget.inUse()).toBe(0);
 });
 
 it("a body whose call is aborted leaves the line", async () => {
   const budget = createByteBudget(MIB);
-  const first = await budget.reserve(MIB, MIB, signal);
+  const first = await budget.reserve({ group: "a", limit: MIB, length: MIB }, signal);
   const caller = new AbortController();
-  const second = budget.reserve(MIB, MIB, caller.signal);
-  const third = budget.reserve(MIB, MIB, signal);
+  const second = budget.reserve({ group: "a", limit: MIB, length: MIB }, caller.signal);
+  const third = budget.reserve({ group: "a", limit: MIB, length: MIB }, signal);
   caller.abort(new Error("given up"));
   await expect(second).rejects.toThrow("given up");
   first.release();
