@@ -133,6 +133,8 @@ export type Tasks = {
   /** Polls a followed task now. */
   pollNow(taskID: string): void;
   latest(taskID: string): TaskObservation | undefined;
+  /** Reads a task now, whether it is followed or not. URLs are valid from then on. */
+  read(taskID: string, signal: AbortSignal): Promise<TaskObservation>;
   /** Number of tasks that are followed. */
   inFlight(): number;
   /** Ends polling for good. */

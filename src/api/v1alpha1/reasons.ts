@@ -124,7 +124,7 @@ export const REASONS = {
   DeadlineExceeded: "DeadlineExceeded",
   /** The remote task succeeded without a result, or the URLs expired before a copy was complete. */
   NoResult: "NoResult",
-  /** A result cannot be copied from its URL: the source refuses it. */
+  /** A result cannot be copied: the source refuses its URL, and the task has no other one. */
   ResultUnavailable: "ResultUnavailable",
   /** A result is larger than the store takes of a job, or than the request can make. */
   ResultTooLarge: "ResultTooLarge",

@@ -170,7 +170,8 @@ function observeCopy<T extends Job>(context: Context<T>): Observed | undefined {
   if (copy?.end !== undefined) {
     const { end } = copy;
     if (end.kind === "Stored") return { observation: { kind: "Stored", results: end.results } };
-    return { observation: resultsLost(facts, end.message) ?? { ...end, kind: "CopyFailed" } };
+    const lost = end.exhausted ? resultsLost(facts, end.message, end.results) : undefined;
+    return { observation: lost ?? { ...end, kind: "CopyFailed" } };
   }
   if (copy !== undefined) return { observation: { kind: "Copying", note: copyNote(copy.bytes, copy.totalBytes) } };
 
@@ -189,16 +190,22 @@ function blocked(block: Block): Observed {
   return { observation: { kind: "Blocked", ...block } };
 }
 
+/** The results of a task are not lost when their URLs expire: the task is asked for fresh ones when the copy continues. */
 function blockedCopy(facts: Facts, cause: Omit<Block, "stalled">): Observed {
-  const lost = resultsLost(facts, cause.message);
+  const lost = facts.status?.taskID === undefined ? resultsLost(facts, cause.message) : undefined;
   return lost === undefined ? blocked({ ...cause, stalled: true }) : { observation: lost };
 }
 
 /** The URLs have expired, and nothing is stored. `cause`: why the copy failed. */
-function resultsLost({ job, status, now }: Facts, cause: string): Observation<"ResultsLost"> | undefined {
-  const { resultsExpireAt } = status ?? {};
-  if (resultsExpireAt === undefined || now < Date.parse(resultsExpireAt)) return undefined;
-  const message = `The results expired at ${resultsExpireAt} before they were copied (${cause}): create a new ${job.kind} to make them again`;
+function resultsLost(
+  { job, status, now }: Facts,
+  cause: string,
+  results = status?.results ?? [],
+): Observation<"ResultsLost"> | undefined {
+  const expiries = results.flatMap(({ artifact, expiresAt }) => (artifact === undefined ? (expiresAt ?? []) : []));
+  const expireAt = expiries.sort()[0];
+  if (expireAt === undefined || now < Date.parse(expireAt)) return undefined;
+  const message = `The results expired at ${expireAt} before they were copied (${cause}): create a new ${job.kind} to make them again`;
   return { kind: "ResultsLost", reason: "NoResult", message };
 }
 

@@ -109,6 +109,10 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
       if (task !== undefined) schedule(task, 0);
     },
     latest: (taskID) => tasks.get(taskID)?.latest,
+    async read(taskID, signal) {
+      const result = await options.client.getTaskResult({ taskID }, { signal });
+      return { result, at: clock.now() };
+    },
     inFlight: () => tasks.size,
     start() {
       started = true;

@@ -37,6 +37,7 @@ function tasksOf() {
     forget: (taskID) => void calls.push(`forget ${taskID}`),
     pollNow: (taskID) => void calls.push(`poll ${taskID}`),
     latest: () => latest,
+    read: () => Promise.reject(new Error("not read")),
     inFlight: () => 1,
     stop: async () => {},
   };
