@@ -23,11 +23,10 @@ export type HandleOptions = {
   memory: FairPool;
 };
 
-/**
- * `maxBytes` of a job: docs/artifacts.md. `maxMs`: as long as a URL is valid (interface: Speech URL validity).
- * `maxStoreBytes`: size of the store from which on it is full. */
+/** `maxStoreBytes`: size of the store from which on it is full. */
 export type StoreLimits = CopyLimits & { maxStoreBytes?: number | undefined };
 
+/** A copy may take as long as a URL is valid (interface: "Speech URL validity"). */
 export const DEFAULT_LIMITS: StoreLimits = { maxBytes: 4 * 1024 ** 3, maxMs: 24 * 3_600_000, idleMs: 60_000 };
 /** One more than a namespace can have, so that the first copy of another one starts at once. */
 export const COPIES_AT_ONCE = 5;

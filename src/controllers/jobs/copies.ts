@@ -13,8 +13,8 @@ import { createFreshURLs, type FreshResults } from "./refresh.ts";
 import type { Job } from "./types.ts";
 
 /**
- * How a copy ended. `results` includes the artifacts that are stored by now, and fresh URLs. `exhausted`: the service gives no
- * URL that works.
+ * How a copy ended. `results` includes the artifacts that are stored by now, and fresh URLs. `exhausted`: the service has no
+ * other URL to give.
  */
 export type CopyEnd =
   | { kind: "Stored"; results: JobResult[] }

@@ -22,7 +22,7 @@ export type FreshURLs = {
   stored(index: number, artifact: NonNullable<JobResult["artifact"]>): void;
   /** Why the task could not be asked. */
   problem(): string | undefined;
-  /** Whether the service gives no URL that works. */
+  /** Whether the service has no other URL to give after this error. */
   exhausted(error: unknown): boolean;
 };
 
@@ -60,8 +60,8 @@ export function createFreshURLs(
       const result = results[index];
       if (result !== undefined) results[index] = { ...result, artifact };
     },
-    // A task that was asked and answers with the same URLs has nothing else to give.
-    exhausted: (error) => isRefused(error) && problem === undefined && (gone || asked),
+    // A task that was asked, and whose URL is refused, has nothing else to give.
+    exhausted: (error) => problem === undefined && (gone || (asked && isRefused(error))),
     async first(index) {
       const { artifact, expiresAt } = results[index] ?? {};
       if (artifact === undefined && expiresAt !== undefined && Date.parse(expiresAt) <= clock.now()) await ask();

@@ -138,6 +138,19 @@ it.each<{ what: string; refresh?: () => Promise<FreshResults>; exhausted: boolea
     });
 });
 
+it.each<{ what: string; refresh?: () => Promise<FreshResults>; exhausted: boolean }>([
+  { what: "without a task", exhausted: true },
+  { what: "whose task is gone", refresh: async () => ({ kind: "Gone" }), exhausted: true },
+  { what: "whose task shows it again", refresh: async () => fresh(result("a", AGAIN)), exhausted: false },
+])("an expired URL $what, whose source does not answer: exhausted $exhausted", async ({ refresh, exhausted }) => {
+  const { end } = await copied({
+    results: [result("a", EARLIER)],
+    silent: ["a"],
+    ...(refresh === undefined ? {} : { refresh }),
+  });
+  expect(end).toMatchObject({ kind: "Failed", exhausted, reason: "Retrying" });
+});
+
 it.each<{ what: string; answer: ServiceAnswer; expected: unknown }>([
   {
     what: "results",
