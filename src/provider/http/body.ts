@@ -14,7 +14,10 @@ export async function readBody(
   const limit = OPERATIONS[operation].maxResponseBytes;
   const { signal } = guard.state.controller;
   const length = /^\d+$/.test(String(headers["content-length"])) ? Number(headers["content-length"]) : undefined;
-  if (length !== undefined && length > limit) throw tooLarge(operation, limit);
+  if (length !== undefined && length > limit) {
+    body.on("error", () => undefined).destroy(); // ends the connection, which nobody reads
+    throw tooLarge(operation, limit);
+  }
   const ours = async <T>(wait: Promise<T>): Promise<T> => {
     guard.rest();
     const value = await wait;

@@ -10,13 +10,17 @@ const bytesOf = (audio: Uint8Array) => audio.length;
 
 /** Parts of the next responses: text, or that many hex digits. */
 let parts: (string | number)[];
+/** Their Content-Length; undefined: none. */
+let length: number | undefined;
 let server: Server;
 let client: TestClient;
 const digits = Buffer.alloc(MIB, "0f");
 
 beforeEach(async () => {
+  length = undefined;
   server = createServer(async (request, response) => {
     request.resume();
+    if (length !== undefined) response.setHeader("content-length", length);
     for (const part of parts) {
       for (let left = part; typeof left === "number" && left > 0; left -= MIB) {
         if (!response.write(digits.subarray(0, Math.min(left, MIB)))) {
@@ -135,8 +139,12 @@ it("sixteen large responses at once stay inside one budget", async () => {
   expect(bodies.inUse()).toBe(0);
 });
 
-it("a response over the limit of its operation is refused by its length, before it is read", async () => {
+it.each([
+  ["with a length, before it is read", true],
+  ["without a length", false],
+])("a response over the limit of its operation is refused: %s", async (_, hasLength) => {
   parts = ['{"id":"', 5 * MIB, '"}'];
+  length = hasLength ? 5 * MIB + 9 : undefined;
   const error = await failure(client.getEndpoint({ endpointID: "e" }));
   expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Unknown" });
   expect(error.message).toMatch(/larger than 4194304 bytes/);
