@@ -1,63 +1,120 @@
 import type { Clock } from "../clock.ts";
+import { createFairPool, type FairPool } from "../fair-pool.ts";
 import { ArtifactError } from "./errors.ts";
 import { checkKey } from "./key.ts";
+import { MIN_BYTES_PER_SECOND, type Pace, watchPace } from "./pace.ts";
 import type { Backend, Sink } from "./sink.ts";
-import type { Slots } from "./slots.ts";
 import { type CopyLimits, openSource } from "./source.ts";
 import { abortion } from "./source-failure.ts";
 import type { ArtifactStoreHandle, ArtifactWriter, CopyOptions, StoredArtifact } from "./types.ts";
+import { createUsage } from "./usage.ts";
 
 export type HandleOptions = {
   clock: Clock;
-  limits: CopyLimits;
+  /** Read at each use: a change does not replace the handle. */
+  limits: () => StoreLimits;
+  /** The store has reached `maxStoreBytes`. */
+  onFull?: () => void;
+  /** Namespace of the store: namespaces take turns. */
+  group: string;
   /** Copies at once, over all stores: each holds up to two parts in memory. */
-  slots: Slots;
+  slots: FairPool;
+  /** Memory of writers, over all stores. */
+  memory: FairPool;
 };
 
-/** The most that is copied without anybody saying so: far above what the service makes. */
-export const DEFAULT_LIMITS: CopyLimits = { maxBytes: 4 * 1024 ** 3, maxMs: 60 * 60_000, idleMs: 60_000 };
-export const COPIES_AT_ONCE = 4;
+/** `maxStoreBytes`: size of the store from which on it is full. */
+export type StoreLimits = CopyLimits & { maxStoreBytes?: number | undefined };
+
+/** A copy may take as long as a URL is valid (interface: "Speech URL validity"). */
+export const DEFAULT_LIMITS: StoreLimits = { maxBytes: 4 * 1024 ** 3, maxMs: 24 * 3_600_000, idleMs: 60_000 };
+/** One more than a namespace can have, so that the first copy of another one starts at once. */
+export const COPIES_AT_ONCE = 5;
+const COPIES_OF_NAMESPACE = 4;
+/** Writers to a bucket hold up to 16 MiB each. */
+const WRITER_BYTES = 96 * 1024 * 1024;
+const WRITER_BYTES_OF_NAMESPACE = 64 * 1024 * 1024;
+
+/** What all stores of the process share. */
+export function createSharedPools(): Pick<HandleOptions, "slots" | "memory"> {
+  return {
+    slots: createFairPool({ capacity: COPIES_AT_ONCE, perGroup: COPIES_OF_NAMESPACE }),
+    memory: createFairPool({ capacity: WRITER_BYTES, perGroup: WRITER_BYTES_OF_NAMESPACE }),
+  };
+}
 
 const PROGRESS_BYTES = 8 * 1024 * 1024;
 
 /** A store as its users have it, over what its kind does. */
-export function createHandle(backend: Backend, { clock, limits, slots }: HandleOptions): ArtifactStoreHandle {
+export function createHandle(backend: Backend, options: HandleOptions): ArtifactStoreHandle {
+  const { clock, slots, memory, group } = options;
+  const usage = createUsage(backend, options);
   return {
+    measure: usage.measure,
+    full: usage.full,
     async copy(sourceURL, key, options) {
       checkKey(key);
+      const limits = limitsOf(options.usedBytes ?? 0);
       const ending = new AbortController();
       const signal = AbortSignal.any([options.signal, ending.signal]);
+      const tooSlow = (why: string) => ending.abort(new ArtifactError("TooSlow", why));
       try {
-        return await slots.run(signal, async () => {
-          const seconds = limits.maxMs / 1000;
-          const tooSlow = () => ending.abort(new ArtifactError("TooSlow", `the copy took longer than ${seconds} s`));
-          const cancel = clock.setTimeout(tooSlow, limits.maxMs);
-          try {
-            return await copyInto(backend, sourceURL, key, { ...options, signal, clock, limits });
-          } finally {
-            cancel();
-          }
-        });
+        const release = await slots.take(group, 1, signal);
+        const cancel = clock.setTimeout(
+          () => tooSlow(`the copy took longer than ${limits.maxMs / 1000} s`),
+          limits.maxMs,
+        );
+        const contested = { contested: slots.contested, onSlow: () => tooSlow(HELD_UP) };
+        try {
+          const context = { ...options, signal, clock, limits, pace: () => watchPace(clock, contested) };
+          const stored = await copyInto(backend, sourceURL, key, context);
+          usage.add(stored.bytes);
+          return stored;
+        } finally {
+          cancel();
+          release();
+        }
       } catch (error) {
         if (signal.aborted) throw abortion(signal);
         throw error;
       }
     },
-    async writer(key, { signal }) {
+    async writer(key, { signal, maxBytes }) {
       checkKey(key);
-      return writerOf(await backend.open(key, undefined, signal), limits.maxBytes);
+      const most = options.limits().maxBytes;
+      if (maxBytes !== undefined && maxBytes > most) throw overLimit(maxBytes, most);
+      const release = await memory.take(group, Math.min(backend.bufferBytes, maxBytes ?? most), signal);
+      try {
+        const sink = await backend.open(key, undefined, signal);
+        return writerOf(sink, maxBytes ?? most, { onStored: usage.add, onEnd: release });
+      } catch (error) {
+        release();
+        throw error;
+      }
     },
     abandon: (key, signal) => backend.clear(checkKey(key), signal),
     probe: (signal) => backend.probe(signal),
     dispose: () => backend.dispose(),
   };
+
+  function limitsOf(usedBytes: number): CopyLimits {
+    const limits = options.limits();
+    return { ...limits, maxBytes: Math.max(0, limits.maxBytes - usedBytes) };
+  }
+}
+
+const HELD_UP = `the source gave less than ${MIN_BYTES_PER_SECOND / 1024} KiB a second while other copies waited: the copy continues later`;
+
+function overLimit(maxBytes: number, most: number): ArtifactError {
+  const message = `the result can have up to ${maxBytes} bytes, and spec.maxBytesPerJob of the ArtifactStore allows ${most}: raise it, or ask for less`;
+  return new ArtifactError("TooLarge", message);
 }
 
 async function copyInto(
   backend: Backend,
   sourceURL: string,
   key: string,
-  options: CopyOptions & Omit<HandleOptions, "slots">,
+  options: CopyOptions & { clock: Clock; limits: CopyLimits; pace: () => Pace },
 ): Promise<StoredArtifact> {
   const { signal, onProgress } = options;
   const left = await backend.leftover(key, signal);
@@ -72,16 +129,20 @@ async function copyInto(
     const goesOn = left !== undefined && source.start > 0;
     const sink = goesOn ? await left.resume(signal) : await backend.open(key, identity, signal);
     let told = sink.stored();
+    const pace = options.pace();
     try {
       for await (const chunk of source.chunks) {
+        pace.add(chunk.length);
         await sink.write(chunk);
         const bytes = sink.stored();
         if (bytes - told < PROGRESS_BYTES) continue;
         told = bytes;
         onProgress?.({ bytes, totalBytes });
       }
+      pace.end(); // a commit reads the object, which takes its time
       return await sink.commit();
     } catch (error) {
+      pace.end();
       // The first failure is the one to tell; what is left now goes with the next copy.
       await sink.end(identity !== undefined && canGoOn(error)).catch(() => undefined);
       throw error;
@@ -96,21 +157,29 @@ function canGoOn(error: unknown): boolean {
 }
 
 /** Writes one after the other, and ends the sink once. */
-function writerOf(sink: Sink, maxBytes: number): ArtifactWriter {
+function writerOf(
+  sink: Sink,
+  maxBytes: number,
+  { onStored, onEnd }: { onStored: (bytes: number) => void; onEnd: () => void },
+): ArtifactWriter {
   let last: Promise<void> = Promise.resolve();
   let bytes = 0;
   let ended = false;
   const end = async () => {
     if (ended) return;
     ended = true;
-    await sink.end(false);
+    try {
+      await sink.end(false);
+    } finally {
+      onEnd();
+    }
   };
   return {
     write(chunk) {
       bytes += chunk.length;
       last = last.then(() => {
         if (bytes > maxBytes)
-          throw new ArtifactError("TooLarge", `more than ${maxBytes} bytes, the most that is stored`);
+          throw new ArtifactError("TooLarge", `more than ${maxBytes} bytes, the most that it can have`);
         return sink.write(chunk);
       });
       // Whoever does not wait for this write hears of it at the next one or at the commit.
@@ -122,6 +191,8 @@ function writerOf(sink: Sink, maxBytes: number): ArtifactWriter {
         await last;
         const stored = await sink.commit();
         ended = true;
+        onEnd();
+        onStored(stored.bytes);
         return stored;
       } catch (error) {
         await end();

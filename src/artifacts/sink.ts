@@ -23,6 +23,8 @@ export type Sink = {
 
 /** What a kind of store does by itself; `createHandle` makes an `ArtifactStoreHandle` of it. */
 export type Backend = {
+  /** Memory that a sink holds at most. */
+  readonly bufferBytes: number;
   /** Looks for what an interrupted copy to this key left. */
   leftover(key: string, signal: AbortSignal): Promise<Leftover | undefined>;
   /** Starts anew; what was left of former copies to this key goes. Without `identity` nobody can go on with it later. */
@@ -32,5 +34,7 @@ export type Backend = {
   /** Removes all leftovers of this key. */
   clear(key: string, signal: AbortSignal): Promise<void>;
   probe(signal: AbortSignal): Promise<void>;
+  /** Bytes of everything in the store; counts no further than `limit`. */
+  usage(limit: number, signal: AbortSignal): Promise<number>;
   dispose(): Promise<void>;
 };

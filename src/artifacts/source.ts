@@ -8,8 +8,9 @@ import { failedStatus, shownURL, sourceFailure } from "./source-failure.ts";
 
 /** What a copy may cost at most, whatever the source does. */
 export type CopyLimits = {
+  /** Most bytes of one job. */
   maxBytes: number;
-  /** For a whole copy, ms. */
+  /** For a whole copy, ms; the wait for a slot does not count. */
   maxMs: number;
   /** Longest silence, ms. */
   idleMs: number;
@@ -198,5 +199,8 @@ function drop(response: Dispatcher.ResponseData): void {
 }
 
 function tooLarge(url: URL, maxBytes: number): ArtifactError {
-  return new ArtifactError("TooLarge", `${shownURL(url)} is larger than ${maxBytes} bytes, the most that is copied`);
+  return new ArtifactError(
+    "TooLarge",
+    `${shownURL(url)} is larger than ${maxBytes} bytes, what is left of spec.maxBytesPerJob of the ArtifactStore: raise it`,
+  );
 }

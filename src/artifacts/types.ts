@@ -21,6 +21,8 @@ export type CopyOptions = {
   lookup: LookupFunction;
   /** Ends the copy; what was copied stays out of sight and the next `copy` of the same source to the same key goes on from there. */
   signal: AbortSignal;
+  /** Bytes that the job has stored already: they count towards its limit. Default 0. */
+  usedBytes?: number;
   /** Called as parts arrive in the store, at most once for each 8 MiB. */
   onProgress?: (progress: CopyProgress) => void;
 };
@@ -28,6 +30,8 @@ export type CopyOptions = {
 export type WriterOptions = {
   /** Ends writes that are under way; `discard` is still needed. */
   signal: AbortSignal;
+  /** The most that will be written. The store refuses a writer for more than a job may store. Default: what a job may store. */
+  maxBytes?: number;
 };
 
 /**
@@ -56,12 +60,16 @@ export type ArtifactStoreHandle = {
    * @throws ArtifactError
    */
   copy(sourceURL: string, key: string, options: CopyOptions): Promise<StoredArtifact>;
-  /** @throws ArtifactError */
+  /** @throws ArtifactError TooLarge when `maxBytes` is more than a job may store */
   writer(key: string, options: WriterOptions): Promise<ArtifactWriter>;
   /** Removes what an interrupted copy to this key left behind; a complete object stays. For a copy nobody will go on with. */
   abandon(key: string, signal: AbortSignal): Promise<void>;
   /** Writes a small object, reads it back and removes it. @throws ArtifactError that says what does not work */
   probe(signal: AbortSignal): Promise<void>;
+  /** Measures how much the store has, where it has a limit. @throws ArtifactError */
+  measure(signal: AbortSignal): Promise<void>;
+  /** Why new work must wait: the store has reached its limit. Undefined: it need not. */
+  full(): string | undefined;
   /** Ends connections; what is under way fails. */
   dispose(): Promise<void>;
 };

@@ -1,7 +1,6 @@
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource, gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
-import { COPIES_AT_ONCE, DEFAULT_LIMITS } from "../artifacts/handle.ts";
-import { createSlots } from "../artifacts/slots.ts";
+import { createSharedPools } from "../artifacts/handle.ts";
 import { createDependants } from "../controllers/account/dependants.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
@@ -16,6 +15,7 @@ import type { Answer } from "../controllers/jobs/submit.ts";
 import type { Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
 import { anyAddress } from "../net/address-guard.ts";
+import { createByteBudget } from "../provider/byte-budget.ts";
 import { createEventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf } from "../runtime/store.ts";
@@ -87,7 +87,7 @@ export function createContext(
       stores,
     },
     endpointMetrics,
-    copies: { clock, limits: DEFAULT_LIMITS, slots: createSlots(COPIES_AT_ONCE) },
+    copies: { clock, ...createSharedPools() },
     artifactRoot: options.artifactRoot,
     allowPrivateNetworks: options.allowPrivateNetworks,
     enqueue,
@@ -164,6 +164,7 @@ function createAccountWiring(
     },
     onCall,
     onMoney: checkAccount,
+    bodies: createByteBudget(),
     resultLookup: allowPrivateNetworks ? () => anyAddress : resultLookup,
   };
 }

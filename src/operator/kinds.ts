@@ -13,11 +13,10 @@ import {
 } from "../api/v1alpha1/kinds.ts";
 import type { SpeechJob } from "../api/v1alpha1/speech-job.ts";
 import type { VideoJob } from "../api/v1alpha1/video-job.ts";
-import type { HandleOptions } from "../artifacts/handle.ts";
 import { createAccountReconciler } from "../controllers/account/controller.ts";
 import { byAccount } from "../controllers/account/dependants.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
-import { createArtifactStoreReconciler } from "../controllers/artifact-store/controller.ts";
+import { createArtifactStoreReconciler, type StoreHandleOptions } from "../controllers/artifact-store/controller.ts";
 import { type StoreRegistry, storeKey } from "../controllers/artifact-store/registry.ts";
 import { createBillReportReconciler } from "../controllers/bill-report/controller.ts";
 import { claimIndexers } from "../controllers/gpu-endpoint/claims.ts";
@@ -43,8 +42,8 @@ export type OperatorContext = {
   stores: StoreRegistry;
   jobs: JobWiring;
   endpointMetrics: EndpointMetrics;
-  /** How ArtifactStores copy: limits and slots that all of them share. */
-  copies: HandleOptions;
+  /** How ArtifactStores copy: the slots that all of them share. */
+  copies: StoreHandleOptions;
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot: string | undefined;
   allowPrivateNetworks: boolean;
@@ -143,11 +142,12 @@ export const KIND_ROWS = {
     changedBy: "admin",
     indexers: () => ({}),
     workers: FEW_WORKERS,
-    reconciler: ({ deps, stores, artifactRoot, allowPrivateNetworks, copies }, kind) =>
+    reconciler: ({ deps, stores, artifactRoot, allowPrivateNetworks, copies, enqueue }, kind) =>
       createArtifactStoreReconciler(deps, kind, stores, {
         artifactRoot,
         lookup: allowPrivateNetworks ? undefined : storeLookup,
         handle: copies,
+        enqueue: (key) => enqueue(artifactStoreResource, key),
       }),
   }),
   endpoints: row<GpuEndpoint>({

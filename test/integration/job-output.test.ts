@@ -221,6 +221,54 @@ describe("a task's results", () => {
     await unheld("VideoJob", "late");
   });
 
+  it("of a job that is deleted while they are copied are stored, also when the operator is killed meanwhile", async () => {
+    const file = { bytes: 20_000_000, etag: '"1"' };
+    source.files.set("/deleted", { ...file, hangAfter: 12_000_000 });
+    await withSource("deleted");
+    await eventually("the copy is under way", async () =>
+      (await filesOf("deleted")).some((name) => name.endsWith(".partial")),
+    );
+    await world.remove("VideoJob", "deleted");
+    await operator.kill();
+    source.files.set("/deleted", file);
+    operator = await start();
+    await eventually("it is gone", async () =>
+      (await world.list("VideoJob")).every(({ metadata }) => metadata.name !== "deleted"),
+    );
+    expect(await filesOf("deleted")).toEqual(["0.mp4"]);
+    await eventually("an event says so", async () =>
+      (await eventsOf(world, "VideoJob", "deleted")).some((event) =>
+        event.startsWith("Normal Stored: The results are"),
+      ),
+    );
+    expect(await calls("submitImageToVideo", "deleted")).toHaveLength(1);
+  });
+
+  it.concurrent("whose URL is refused are copied from the URL that the task has now", async () => {
+    source.files.set("/former", { bytes: 1, status: 403 });
+    source.files.set("/fresh", { bytes: 70_000, etag: '"1"' });
+    const first = {
+      task: { status: "TASK_STATUS_SUCCEED" },
+      videos: [{ video_url: `${source.url}/former`, video_url_ttl: "3600", video_type: "mp4" }],
+    };
+    const match = "task-fresh";
+    await world.control("POST", "/__faults", {
+      operation: "getTaskResult",
+      match,
+      kind: "status",
+      status: 200,
+      times: 1,
+      body: first,
+    });
+    await withSource("fresh");
+    const done = await complete("VideoJob", "fresh");
+    expect(firstOf(done)).toMatchObject({
+      url: `${source.url}/fresh`,
+      artifact: { bytes: 70_000, sha256: sha256Of(70_000) },
+    });
+    expect(await calls("submitImageToVideo", "fresh")).toHaveLength(1);
+  });
+
   it.concurrent.each([
     ["refused", "ResultUnavailable", { bytes: 1, status: 403 }, /HTTP 403: the URL has expired or was never good$/],
     ["file", "AddressNotAllowed", { bytes: 1, redirect: "file:///etc/passwd" }, /must be http or https, not file:$/],

@@ -1,21 +1,20 @@
 import type { LookupFunction } from "node:net";
-import { DEFAULT_LIMITS } from "../../src/artifacts/handle.ts";
+import { createSharedPools, DEFAULT_LIMITS, type StoreLimits } from "../../src/artifacts/handle.ts";
 import { openStore } from "../../src/artifacts/open-store.ts";
-import { createSlots } from "../../src/artifacts/slots.ts";
-import type { CopyLimits } from "../../src/artifacts/source.ts";
 import type { ArtifactStoreHandle } from "../../src/artifacts/types.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { S3Server } from "./versitygw.ts";
 
-const handleOptions = (limits: Partial<CopyLimits>) => ({
+const handleOptions = (limits: Partial<StoreLimits>) => ({
   clock: systemClock,
-  slots: createSlots(4),
-  limits: { ...DEFAULT_LIMITS, ...limits },
+  group: "team",
+  ...createSharedPools(),
+  limits: () => ({ ...DEFAULT_LIMITS, ...limits }),
 });
 
 export function volumeStore(
   root: string,
-  limits: Partial<CopyLimits> = {},
+  limits: Partial<StoreLimits> = {},
   path = "results",
 ): Promise<ArtifactStoreHandle> {
   return openStore({ kind: "volume", volume: { root, path } }, handleOptions(limits));
@@ -23,7 +22,7 @@ export function volumeStore(
 
 export function s3Store(
   server: Pick<S3Server, "endpoint" | "accessKeyId" | "secretAccessKey">,
-  options: { bucket?: string; prefix?: string; lookup?: LookupFunction; limits?: Partial<CopyLimits> } = {},
+  options: { bucket?: string; prefix?: string; lookup?: LookupFunction; limits?: Partial<StoreLimits> } = {},
 ): Promise<ArtifactStoreHandle> {
   const { endpoint, accessKeyId, secretAccessKey } = server;
   const s3 = {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
-import { flag, matching, objectName, relativePrefix, text } from "./fields.ts";
+import { byteQuantity, flag, matching, objectName, parseBytes, relativePrefix, text } from "./fields.ts";
 import { commonStatus, PENDING_STATUS } from "./meta.ts";
 import { ruled } from "./rule.ts";
 
@@ -48,13 +48,49 @@ const volumeSchema = z
   })
   .describe("A folder on the volume of the operator.");
 
-export const artifactStoreSpecSchema = ruled(z.object({ s3: s3Schema.optional(), volume: volumeSchema.optional() }), [
-  {
-    cel: "has(self.s3) != has(self.volume)",
-    message: "an ArtifactStore needs exactly one of s3 and volume: set one, remove the other",
-    holds: ({ s3, volume }) => (s3 === undefined) !== (volume === undefined),
-  },
-]).describe("Destination of result copies.");
+/** Above all uncompressed results of ten seconds of video, and of the longest text of speech-2.6-turbo without pauses. */
+export const DEFAULT_MAX_BYTES_PER_JOB = "4Gi";
+/** A bucket takes an object of 9,999 parts of 8 MiB. */
+const LARGEST_JOB = "64Gi";
+
+const limitFields = {
+  maxBytesPerJob: byteQuantity(
+    "Most bytes that one job stores, at most 64Gi. A request for speech whose audio can be larger is not sent. Default 4Gi.",
+    "maxBytesPerJob",
+    LARGEST_JOB,
+  ).default(DEFAULT_MAX_BYTES_PER_JOB),
+  maxBytes: byteQuantity(
+    "Size of the store from which on new jobs wait. Jobs that are submitted by then still store their results. Default: none.",
+    "maxBytes",
+    "1000Ti",
+  ).optional(),
+};
+
+export const artifactStoreSpecSchema = ruled(
+  z.object({ s3: s3Schema.optional(), volume: volumeSchema.optional(), ...limitFields }),
+  [
+    {
+      cel: "has(self.s3) != has(self.volume)",
+      message: "an ArtifactStore needs exactly one of s3 and volume: set one, remove the other",
+      holds: ({ s3, volume }) => (s3 === undefined) !== (volume === undefined),
+    },
+    {
+      cel: "!has(self.maxBytes) || quantity(self.maxBytesPerJob).compareTo(quantity(self.maxBytes)) <= 0",
+      message: "maxBytesPerJob must not be larger than maxBytes: raise maxBytes, or lower maxBytesPerJob",
+      fieldPath: ".maxBytesPerJob",
+      holds: ({ maxBytesPerJob, maxBytes }) => maxBytes === undefined || bytesOf(maxBytesPerJob) <= bytesOf(maxBytes),
+    },
+  ],
+).describe("Destination of result copies.");
+
+/** 0 for what is no quantity: that has a rule of its own. */
+function bytesOf(quantity: string): number {
+  try {
+    return parseBytes(quantity);
+  } catch {
+    return 0;
+  }
+}
 export type ArtifactStoreSpec = z.output<typeof artifactStoreSpecSchema>;
 
 export const artifactStoreStatusSchema = z

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseDuration } from "./duration.ts";
 import { ruled } from "./rule.ts";
 
 const DURATION = "^([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h))+$";
@@ -58,16 +59,25 @@ export function flag(description: string): z.ZodBoolean {
   return z.boolean().describe(description);
 }
 
-/** A Go duration such as 30s or 24h, above 0: it paces a loop or bounds a wait. */
-export function duration(description: string): z.ZodString {
+/** A Go duration such as 30s or 24h, above 0: it paces a loop or bounds a wait. `max`: the longest one, a Go duration too. */
+export function duration(description: string, max?: string): z.ZodString {
   const regex = new RegExp(DURATION, "u");
-  return ruled(z.string().max(32), [
-    {
-      cel: `self.matches(${celString(DURATION)}) && self.matches('[1-9]')`,
-      message: "must be a Go duration above 0, such as 500ms, 30s, 5m or 24h",
-      holds: (value) => regex.test(value) && /[1-9]/u.test(value),
-    },
-  ]).describe(description);
+  const wellFormed = {
+    cel: `self.matches(${celString(DURATION)}) && self.matches('[1-9]')`,
+    message: "must be a Go duration above 0, such as 500ms, 30s, 5m or 24h",
+    holds: (value: string) => regex.test(value) && /[1-9]/u.test(value),
+  };
+  const rules = max === undefined ? [wellFormed] : [wellFormed, notLonger(max, regex)];
+  return ruled(z.string().max(32), rules).describe(description);
+}
+
+/** Holds for what is no duration: that has a rule of its own. */
+function notLonger(max: string, regex: RegExp) {
+  return {
+    cel: `!self.matches(${celString(DURATION)}) || duration(self) <= duration(${celString(max)})`,
+    message: `must be ${max} or shorter`,
+    holds: (value: string) => !regex.test(value) || parseDuration(value) <= parseDuration(max),
+  };
 }
 
 /** An amount of money in yuan as a decimal string; the service counts in 1/10000 yuan. */
@@ -88,6 +98,39 @@ export function yuanStatus(description: string): z.ZodString {
 /** RFC 3339 in UTC. */
 export function time(description: string): z.ZodString {
   return z.string().max(64).describe(description).meta({ description, format: "date-time" });
+}
+
+const QUANTITY = "^[1-9][0-9]{0,11}(Ki|Mi|Gi|Ti)?$";
+const QUANTITY_UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  Ki: 1024,
+  Mi: 1024 ** 2,
+  Gi: 1024 ** 3,
+  Ti: 1024 ** 4,
+};
+
+/** Bytes of a quantity such as 4Gi. @throws Error on anything else */
+export function parseBytes(text: string): number {
+  const [, amount, unit = ""] = /^([1-9][0-9]{0,11})(Ki|Mi|Gi|Ti)?$/.exec(text) ?? [];
+  if (amount === undefined) throw new Error(`quantity "${text}": expected bytes such as 500Mi or 4Gi`);
+  return Number(amount) * (QUANTITY_UNITS[unit] ?? 1);
+}
+
+/** An amount of bytes as a Kubernetes quantity. `max`: the largest one, a quantity too. */
+export function byteQuantity(description: string, name: string, max: string): z.ZodString {
+  const regex = new RegExp(QUANTITY, "u");
+  return ruled(z.string().max(16), [
+    {
+      cel: `self.matches(${celString(QUANTITY)})`,
+      message: `${name} must be a number of bytes above 0 with the unit Ki, Mi, Gi or Ti, such as 500Mi or 4Gi`,
+      holds: (value) => regex.test(value),
+    },
+    {
+      cel: `!self.matches(${celString(QUANTITY)}) || quantity(self).compareTo(quantity(${celString(max)})) <= 0`,
+      message: `${name} must be ${max} or less`,
+      holds: (value) => !regex.test(value) || parseBytes(value) <= parseBytes(max),
+    },
+  ]).describe(description);
 }
 
 export function httpUrl(description: string, name: string): z.ZodString {

@@ -132,8 +132,10 @@ export const REASONS = {
   DeadlineExceeded: "DeadlineExceeded",
   /** The remote task succeeded without a result, or the URLs expired before a copy was complete. */
   NoResult: "NoResult",
-  /** A result cannot be copied from its URL: the source refuses it, or it is too large. */
+  /** A result cannot be copied: the source refuses its URL, and the task has no other one. */
   ResultUnavailable: "ResultUnavailable",
+  /** A result is larger than the store takes of a job, or than the request can make. */
+  ResultTooLarge: "ResultTooLarge",
   /** A quarter of the lifetime of the result URLs is left, and no copy exists. */
   Expiring: "Expiring",
   /** The result URLs expired, and no copy exists. */
@@ -148,7 +150,7 @@ export const REASONS = {
   BucketNotFound: "BucketNotFound",
   /** The operator has no `--artifact-root`, or cannot use the folder under it. */
   VolumeNotAvailable: "VolumeNotAvailable",
-  /** The artifact store is full. */
+  /** The artifact store is full, or has reached `maxBytes`. */
   StoreFull: "StoreFull",
   /** The artifact store returns other bytes than were written. */
   StoreCorrupt: "StoreCorrupt",

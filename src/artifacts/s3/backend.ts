@@ -3,8 +3,8 @@ import { checkKey, joinKey } from "../key.ts";
 import type { Backend } from "../sink.ts";
 import { createBucket, type S3Options } from "./bucket.ts";
 import { abortUpload, readUpload, SOURCE_METADATA, uploadsOf } from "./multipart.ts";
-import { createUploadSink } from "./upload-sink.ts";
-import { checksumOf, describeObject, readBack, removeObject } from "./verify.ts";
+import { createUploadSink, PART_BYTES } from "./upload-sink.ts";
+import { bytesUnder, checksumOf, describeObject, readBack, removeObject } from "./verify.ts";
 
 /** A bucket. What is not complete is a multipart upload, which no reader of the bucket sees. */
 export function createS3Backend(options: S3Options): Backend {
@@ -18,6 +18,7 @@ export function createS3Backend(options: S3Options): Backend {
   }
 
   return {
+    bufferBytes: 2 * PART_BYTES,
     leftover(short, signal) {
       const key = full(short);
       return bucket.call(key, signal, async () => {
@@ -71,6 +72,9 @@ export function createS3Backend(options: S3Options): Backend {
         await removeObject(bucket, key, signal);
         await uploadsOf(bucket, key, signal);
       });
+    },
+    usage(limit, signal) {
+      return bucket.call(options.prefix ?? "", signal, () => bytesUnder(bucket, options.prefix, limit, signal));
     },
     dispose: async () => bucket.client.destroy(),
   };

@@ -15,7 +15,7 @@ const KINDS: Record<string, { kind: ArtifactErrorKind; advice: string }> = {
   AccessDenied: {
     kind: "Denied",
     advice:
-      "allow s3:PutObject, GetObject, DeleteObject, AbortMultipartUpload and ListMultipartUploadParts on the keys, ListBucketMultipartUploads on the bucket",
+      "allow s3:PutObject, GetObject, DeleteObject, AbortMultipartUpload and ListMultipartUploadParts on the keys, ListBucketMultipartUploads on the bucket, and for spec.maxBytes s3:ListBucket",
   },
   CredentialsProviderError: {
     kind: "Denied",

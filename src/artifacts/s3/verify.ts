@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { DeleteObjectCommand, GetObjectCommand, HeadObjectCommand } from "@aws-sdk/client-s3";
+import { DeleteObjectCommand, GetObjectCommand, HeadObjectCommand, ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { ArtifactError } from "../errors.ts";
+import { joinKey } from "../key.ts";
 import type { Bucket } from "./bucket.ts";
 import { statusOf } from "./failure.ts";
 
@@ -77,6 +78,27 @@ export async function describeObject(bucket: Bucket, key: string, signal: AbortS
     if (status === 404 || status === 403) return undefined;
     throw error;
   }
+}
+
+/** Bytes of all objects under a prefix; counts no further than `limit`. Needs s3:ListBucket. */
+export async function bytesUnder(
+  bucket: Bucket,
+  prefix: string | undefined,
+  limit: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const folder = prefix === undefined ? undefined : `${joinKey(prefix, "")}/`;
+  let bytes = 0;
+  let token: string | undefined;
+  do {
+    const page = await bucket.client.send(
+      new ListObjectsV2Command({ Bucket: bucket.name, Prefix: folder, ContinuationToken: token }),
+      { abortSignal: signal },
+    );
+    for (const { Size = 0 } of page.Contents ?? []) bytes += Size;
+    token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+  } while (token !== undefined && bytes < limit);
+  return bytes;
 }
 
 export async function removeObject(bucket: Bucket, key: string, signal: AbortSignal): Promise<void> {

@@ -5,7 +5,7 @@ import { checkKey } from "../key.ts";
 import type { Backend } from "../sink.ts";
 import { volumeFailure } from "./failure.ts";
 import { openSink, sha256OfFile } from "./file-sink.ts";
-import { partialsOf, placeOf, removePartials } from "./folders.ts";
+import { bytesUnder, folderOf, partialsOf, placeOf, removePartials } from "./folders.ts";
 
 export type VolumeOptions = {
   /** The operator's `--artifact-root`. */
@@ -25,6 +25,7 @@ export function createVolumeBackend({ root, path: base }: VolumeOptions): Backen
   }
 
   return {
+    bufferBytes: 0,
     leftover: (key) =>
       guarded(key, async () => {
         const place = await placeOf(root, base, key);
@@ -59,6 +60,7 @@ export function createVolumeBackend({ root, path: base }: VolumeOptions): Backen
           await rm(path, { force: true });
         }
       }),
+    usage: (limit, signal) => guarded("", async () => bytesUnder(await folderOf(root, base), limit, signal)),
     dispose: async () => undefined,
   };
 }

@@ -2,6 +2,7 @@ import { lstat, mkdir, open, readdir, realpath, rm } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { ArtifactError } from "../errors.ts";
 import { checkKey } from "../key.ts";
+import { abortion, codeOf } from "../source-failure.ts";
 import { volumeFailure } from "./failure.ts";
 
 /** A file of a volume and what lies beside it while it is written. */
@@ -38,6 +39,32 @@ async function assertOwn(path: string, good: boolean, root: string): Promise<voi
   if (good) return;
   const shown = relative(root, path).split(sep).join("/");
   throw new ArtifactError("InvalidKey", `${shown} under the artifact root is a link or of the wrong kind: remove it`);
+}
+
+/** The folder of a store. */
+export async function folderOf(root: string, base: string): Promise<string> {
+  return join(await realpath(root), checkKey(base));
+}
+
+/** Bytes of all files under a folder, partial ones too. Links are not followed. Counts no further than `limit`. */
+export async function bytesUnder(folder: string, limit: number, signal: AbortSignal): Promise<number> {
+  let bytes = 0;
+  const folders = [folder];
+  for (let at = folders.pop(); at !== undefined && bytes < limit; at = folders.pop()) {
+    for (const entry of await readdir(at, { withFileTypes: true }).catch(ignoreMissing)) {
+      if (signal.aborted) throw abortion(signal);
+      const path = join(at, entry.name);
+      if (entry.isDirectory()) folders.push(path);
+      // A file may be removed or renamed meanwhile.
+      else if (entry.isFile()) bytes += (await lstat(path).catch(() => undefined))?.size ?? 0;
+    }
+  }
+  return bytes;
+}
+
+function ignoreMissing(error: unknown): never[] {
+  if (codeOf(error) === "ENOENT") return [];
+  throw error;
 }
 
 /** What a partial file says of itself in its name: its source, and how many of its bytes are surely on disk. */

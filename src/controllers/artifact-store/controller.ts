@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ArtifactStore } from "../../api/v1alpha1/artifact-store.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
-import type { HandleOptions } from "../../artifacts/handle.ts";
+import type { HandleOptions, StoreLimits } from "../../artifacts/handle.ts";
 import { openStore, type StoreOptions } from "../../artifacts/open-store.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
@@ -11,14 +11,18 @@ import { createReconciler, PAUSED_MESSAGE } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError, secretResource } from "../references.ts";
 import { type Kind, patchStatus, type Shared } from "../shared.ts";
 import type { StoreKey, StoreRegistry } from "./registry.ts";
-import { locationOf, type StoreWiring, settingsOf } from "./settings.ts";
+import { limitsOf, locationOf, type StoreWiring, settingsOf } from "./settings.ts";
 import { artifactStoreStatus, probeVerdict, READY_MESSAGE, type StoreVerdict } from "./status.ts";
 
 type Memory = {
   settings: string;
   handle: ArtifactStoreHandle;
+  limits: StoreLimits;
   probed: { at: number; verdict: StoreVerdict } | undefined;
 };
+
+/** What all stores share. */
+export type StoreHandleOptions = Omit<HandleOptions, "group" | "limits" | "onFull">;
 
 /** How long a verdict holds before the store is probed again, ms. */
 const READY_MS = 10 * 60_000;
@@ -29,7 +33,7 @@ export function createArtifactStoreReconciler(
   shared: Shared,
   kind: Kind<ArtifactStore>,
   stores: StoreRegistry,
-  wiring: StoreWiring & { handle: HandleOptions },
+  wiring: StoreWiring & { handle: StoreHandleOptions; enqueue: (key: StoreKey) => void },
 ): Reconcile {
   const { clock, references } = shared;
   const memories = new Map<StoreKey, Memory>();
@@ -42,12 +46,27 @@ export function createArtifactStoreReconciler(
     await memory?.handle.dispose();
   }
 
-  /** The store as spec and Secret say now; a change of either replaces the handle. */
-  async function remember(key: StoreKey, options: StoreOptions): Promise<Memory> {
+  /** The store as spec and Secret say now. A change of either replaces the handle, unless only the limits change. */
+  async function remember(
+    { metadata: { namespace }, spec }: ArtifactStore,
+    key: StoreKey,
+    options: StoreOptions,
+  ): Promise<Memory> {
+    const limits = limitsOf(spec);
     const settings = createHash("sha256").update(JSON.stringify(options)).digest("hex");
     const known = memories.get(key);
-    if (known?.settings === settings) return known;
-    const memory: Memory = { settings, handle: await openStore(options, wiring.handle), probed: undefined };
+    if (known?.settings === settings) {
+      if (known.limits.maxStoreBytes !== limits.maxStoreBytes) known.probed = undefined;
+      known.limits = limits;
+      return known;
+    }
+    const handle = await openStore(options, {
+      ...wiring.handle,
+      group: namespace,
+      limits: () => memory.limits,
+      onFull: () => wiring.enqueue(key),
+    });
+    const memory: Memory = { settings, handle, limits, probed: undefined };
     memories.set(key, memory);
     stores.set(key, { state: { kind: "Checking" }, handle: memory.handle });
     await known?.handle.dispose();
@@ -58,12 +77,19 @@ export function createArtifactStoreReconciler(
     let memory = memories.get(key);
     let verdict: StoreVerdict;
     try {
-      memory = await remember(key, await settingsOf(store, createValueReader(shared.kube, signal), wiring));
+      const settings = await settingsOf(store, createValueReader(shared.kube, signal), wiring);
+      memory = await remember(store, key, settings);
       const { probed } = memory;
       if (probed === undefined || requested || clock.monotonic() >= probed.at + lifeOf(probed.verdict)) {
         verdict = await probe(memory.handle, store.spec.volume !== undefined, signal);
         memory.probed = { at: clock.monotonic(), verdict };
       } else verdict = probed.verdict;
+      const full = memory.handle.full();
+      // Results that are paid for are still stored, so its dependants decide by `full`.
+      if (verdict.kind === "Done" && full !== undefined) {
+        stores.set(key, { state: { kind: "Ready", full: true }, handle: memory.handle });
+        return { kind: "Stalled", reason: "StoreFull", message: full } as const;
+      }
     } catch (error) {
       if (!(error instanceof MissingReferenceError)) throw error;
       verdict = { kind: "Stalled", reason: error.reason, message: error.message };
@@ -121,6 +147,7 @@ export function createArtifactStoreReconciler(
 async function probe(handle: ArtifactStoreHandle, volume: boolean, signal: AbortSignal): Promise<StoreVerdict> {
   try {
     await handle.probe(signal);
+    await handle.measure(signal);
     return { kind: "Done" };
   } catch (error) {
     if (!(error instanceof ArtifactError) || error.kind === "Aborted") throw error;

@@ -7,7 +7,8 @@ export type StoreKey = string;
 export type StoreState =
   /** Not tried yet since the operator started or the spec changed. */
   | { kind: "Checking" }
-  | { kind: "Ready" }
+  /** `full`: it takes no results of new jobs. Dependants are told of a change. */
+  | { kind: "Ready"; full?: boolean }
   /** Nothing can be stored; `message` is shown on every dependant. */
   | { kind: "Held"; reason: Reason; message: string };
 
@@ -78,5 +79,6 @@ export function createStoreRegistry(exists: (key: StoreKey) => boolean): StoreRe
 
 function sameState(a: StoreState | undefined, b: StoreState): boolean {
   if (a?.kind !== b.kind) return false;
+  if (a.kind === "Ready" && b.kind === "Ready") return (a.full ?? false) === (b.full ?? false);
   return a.kind !== "Held" || b.kind !== "Held" || (a.reason === b.reason && a.message === b.message);
 }

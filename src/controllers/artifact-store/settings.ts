@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ArtifactStore, ArtifactStoreSpec } from "../../api/v1alpha1/artifact-store.ts";
+import { parseBytes } from "../../api/v1alpha1/fields.ts";
+import { DEFAULT_LIMITS, type StoreLimits } from "../../artifacts/handle.ts";
 import { joinKey } from "../../artifacts/key.ts";
 import type { StoreOptions } from "../../artifacts/open-store.ts";
 import type { S3Credentials, S3Options } from "../../artifacts/s3/bucket.ts";
@@ -33,6 +35,14 @@ export async function settingsOf(
     );
   }
   return { kind: "volume", volume: { root: wiring.artifactRoot, path: volume?.path ?? "" } };
+}
+
+export function limitsOf({ maxBytesPerJob, maxBytes }: ArtifactStoreSpec): StoreLimits {
+  return {
+    ...DEFAULT_LIMITS,
+    maxBytes: parseBytes(maxBytesPerJob),
+    maxStoreBytes: maxBytes === undefined ? undefined : parseBytes(maxBytes),
+  };
 }
 
 /** The names that the AWS tools and ObjectBucketClaims use. */

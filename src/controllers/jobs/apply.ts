@@ -5,6 +5,7 @@ import { releaseSlot, withdrawUnlessAsking } from "./admission.ts";
 import { copyResults, keyOfResult } from "./copies.ts";
 import type { JobDeps } from "./deps.ts";
 import type { Observed } from "./observe.ts";
+import { taskRefresh } from "./refresh.ts";
 import type { JobState } from "./states.ts";
 import { submit } from "./submit.ts";
 import type { Transition } from "./transitions.ts";
@@ -50,7 +51,7 @@ function startRequest<T extends Job>(
         account,
         bound,
         request,
-        openArtifact: target && ((type) => target.writer(keyOfResult(job, 0, type), { signal })),
+        openArtifact: target && ((type, maxBytes) => target.writer(keyOfResult(job, 0, type), { signal, maxBytes })),
         onSent: progress.sent,
         onFirstAudio: progress.firstAudio,
         signal,
@@ -61,7 +62,7 @@ function startRequest<T extends Job>(
   );
 }
 
-async function startCopy<T extends Job>(
+export async function startCopy<T extends Job>(
   { shared, adapter, copies, wake }: JobDeps<T>,
   job: T,
   { account, store }: Observed,
@@ -72,7 +73,11 @@ async function startCopy<T extends Job>(
   copies.begin(
     job.metadata.uid,
     () => wake(job),
-    (copy, ending) => copyResults(job, { store: store.store, lookup: account.resultLookup }, copy, ending),
+    (copy, ending) => {
+      const refresh = taskRefresh(job, account);
+      const route = { store: store.store, lookup: account.resultLookup, refresh, clock: shared.clock };
+      return copyResults(job, route, copy, ending);
+    },
   );
 }
 

@@ -9,10 +9,25 @@ import type { AccountHandle } from "../account/registry.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
 import { artifactVerdict, messageOf } from "../verdict.ts";
 import type { Block } from "./observations.ts";
+import { createFreshURLs, type FreshResults } from "./refresh.ts";
 import type { Job } from "./types.ts";
 
-/** How a copy ended. `results` includes the artifacts that are stored by now. */
-export type CopyEnd = { kind: "Stored"; results: JobResult[] } | (Block & { kind: "Failed"; results: JobResult[] });
+/**
+ * How a copy ended. `results` includes the artifacts that are stored by now, and fresh URLs. `exhausted`: the service has no
+ * other URL to give.
+ */
+export type CopyEnd =
+  | { kind: "Stored"; results: JobResult[] }
+  | (Block & { kind: "Failed"; results: JobResult[]; exhausted: boolean });
+
+/** Where results are copied from and to. */
+export type CopyRoute = {
+  store: ArtifactStoreHandle;
+  lookup: AccountHandle["resultLookup"];
+  /** Asks the task for its results again. Undefined: the results are of no task. */
+  refresh: ((signal: AbortSignal) => Promise<FreshResults>) | undefined;
+  clock: Clock;
+};
 
 export type Copy = { bytes: number; totalBytes: number | undefined; end?: CopyEnd };
 
@@ -62,41 +77,47 @@ export function createCopies({ clock, random }: { clock: Clock; random: () => nu
   };
 }
 
-/** Copies the results that are not stored yet, one after the other. Never rejects. */
-export async function copyResults(
-  job: Job,
-  { store, lookup }: { store: ArtifactStoreHandle; lookup: AccountHandle["resultLookup"] },
-  copy: Copy,
-  signal: AbortSignal,
-): Promise<CopyEnd> {
-  const results = [...(job.status?.results ?? [])];
-  for (const [index, result] of results.entries()) {
-    if (result.artifact !== undefined || result.url === undefined) continue;
+/**
+ * Copies the results that are not stored yet, one after the other. A URL that has expired, or that the source refuses, is
+ * replaced by a fresh one from the task. Never rejects.
+ */
+export async function copyResults(job: Job, route: CopyRoute, copy: Copy, signal: AbortSignal): Promise<CopyEnd> {
+  const urls = createFreshURLs(job.status?.results ?? [], route, signal);
+  const { results } = urls;
+  const onProgress = ({ bytes, totalBytes }: Pick<Copy, "bytes" | "totalBytes">) => {
+    copy.bytes = bytes;
+    copy.totalBytes = totalBytes;
+  };
+  for (const index of results.keys()) {
     try {
-      const onProgress = ({ bytes, totalBytes }: Pick<Copy, "bytes" | "totalBytes">) => {
-        copy.bytes = bytes;
-        copy.totalBytes = totalBytes;
-      };
-      const artifact = await store.copy(result.url, keyOfResult(job, index, result.type), {
-        lookup,
-        signal,
-        onProgress,
-      });
-      results[index] = { ...result, artifact };
+      for (let url = await urls.first(index); url !== undefined; ) {
+        try {
+          const key = keyOfResult(job, index, results[index]?.type);
+          const usedBytes = results.reduce((sum, { artifact }) => sum + (artifact?.bytes ?? 0), 0);
+          const options = { lookup: route.lookup, signal, usedBytes, onProgress };
+          urls.stored(index, await route.store.copy(url, key, options));
+          break;
+        } catch (error) {
+          url = await urls.instead(index, url, error);
+        }
+      }
     } catch (error) {
-      return { kind: "Failed", results, ...blockOf(error, index) };
+      return { kind: "Failed", results, exhausted: urls.exhausted(error), ...blockOf(error, index, urls.problem()) };
     }
   }
   return { kind: "Stored", results };
 }
 
 /** Every failed copy is repeated. Stalled: a user must act before it can succeed. */
-function blockOf(error: unknown, index: number): Block {
-  const message = `result ${index} is not copied yet: ${messageOf(error)}`;
+function blockOf(error: unknown, index: number, problem: string | undefined): Block {
+  const also = problem === undefined ? "" : `; the task cannot be asked for another URL: ${problem}`;
+  const message = `result ${index} is not copied yet: ${messageOf(error)}${also}`;
   const verdict = error instanceof ArtifactError ? artifactVerdict(error) : undefined;
   if (verdict?.kind === "Stalled") return { reason: verdict.reason, message, stalled: true };
-  const unavailable = error instanceof ArtifactError && (error.kind === "SourceGone" || error.kind === "TooLarge");
-  return { reason: unavailable ? "ResultUnavailable" : "Retrying", message, stalled: unavailable };
+  const kind = error instanceof ArtifactError ? error.kind : undefined;
+  if (kind === "SourceGone") return { reason: "ResultUnavailable", message, stalled: true };
+  if (kind === "TooLarge") return { reason: "ResultTooLarge", message, stalled: true };
+  return { reason: "Retrying", message, stalled: false };
 }
 
 /**

@@ -3,9 +3,11 @@ import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import { settleGone } from "../../submission/settle.ts";
 import { setFinalizer } from "../shared.ts";
+import { startCopy } from "./apply.ts";
 import { abandonCopies } from "./copies.ts";
 import type { JobDeps } from "./deps.ts";
 import { announceDeleted } from "./events.ts";
+import { observe } from "./observe.ts";
 import type { Job } from "./types.ts";
 
 /** The unfinished jobs of one kind. Releases what this process holds for a job when the job finishes or is deleted. */
@@ -16,11 +18,19 @@ export type LiveJobs<T extends Job> = {
   finish(job: T): void;
   /** Forgets a deleted job that had this key, also when another job has it now. `present`: the object with the key. */
   forgetFormer(key: string, present: T | undefined): void;
-  /** The job is being deleted. The finalizer blocks it only while its copy runs, so that a result that was paid for is stored. */
+  /**
+   * The job is being deleted. The finalizer blocks it only while its copy runs, so that a result that was paid for is stored.
+   * A copy that a restart interrupted runs once more.
+   */
   finalize(job: T, context: ReconcileContext): Promise<Result>;
   /** Removes the parts of artifacts that a halted job left in the store. */
   removeParts(job: T, context: ReconcileContext): Promise<void>;
 };
+
+/** Re-check interval while the account or the store is not known yet, right after a start. */
+const CHECKING_MS = 1_000;
+/** Re-check interval for the copy of a deleted job, in case a wake-up is lost. */
+const COPY_CHECK_MS = 60_000;
 
 export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
   const { shared, adapter, running, copies, tasks } = deps;
@@ -38,6 +48,19 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
     const found = jobs?.delete(uid) === true;
     if (jobs?.size === 0) tracked.delete(key);
     return found;
+  }
+
+  /**
+   * A copy that the previous process left goes on, once: this process has neither finished nor failed it. Undefined: there
+   * is none, or it cannot go on.
+   */
+  async function resumeCopy(job: T, signal: AbortSignal): Promise<Result | undefined> {
+    if (job.status?.phase !== "Storing" || copies.backoffUntil(job.metadata.uid) !== undefined) return undefined;
+    const observed = await observe(deps, job, { kind: "Storing" }, signal);
+    if (observed === undefined) return { requeueAfterMs: CHECKING_MS };
+    if (observed.observation.kind !== "NotCopying") return undefined;
+    await startCopy(deps, job, observed, signal);
+    return { requeueAfterMs: COPY_CHECK_MS };
   }
 
   function forgetDeleted(key: string, job: T): void {
@@ -80,6 +103,10 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
       const copy = copies.find(uid);
       const held = finalizers.includes(FINALIZER);
       if (held && copy !== undefined && copy.end === undefined) return undefined;
+      if (held && copy === undefined) {
+        const resumed = await resumeCopy(job, signal);
+        if (resumed !== undefined) return resumed;
+      }
       forgetDeleted(keyOf(job), job);
       if (!held) return undefined;
       if (copy?.end?.kind === "Stored") {

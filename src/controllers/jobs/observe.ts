@@ -24,6 +24,9 @@ import { InvalidJobError, type Job, resubmitTokenOf } from "./types.ts";
 /** An observation, with the account and the store that its step uses. */
 export type Observed = { observation: Observation; account?: AccountHandle; store?: ResolvedStore | undefined };
 
+/** Re-check interval for a job whose store is full. */
+const FULL_STORE_MS = 30_000;
+
 type Context<T extends Job> = { deps: JobDeps<T>; job: T; facts: Facts; signal: AbortSignal };
 
 /** Observes everything that a job in this state depends on. Undefined: not known yet; the job is reconciled when it is. */
@@ -61,6 +64,8 @@ async function observeWaiting<T extends Job>(context: Context<T>): Promise<Obser
   if (resolved.kind === "Checking" || store?.kind === "Checking") return undefined;
   if (store?.kind === "Held") return blocked({ reason: store.reason, message: store.message, stalled: true });
   if (resolved.kind === "Held") return blocked(heldAccount(resolved));
+  const full = store?.store.full();
+  if (full !== undefined) return blocked({ reason: "StoreFull", message: full, stalled: true, againMs: FULL_STORE_MS });
   const { account } = resolved;
   const mismatch = accountMismatch(job, account);
   if (mismatch !== undefined) return blocked(mismatch);
@@ -132,6 +137,10 @@ function observeAnswer(answer: Answer, facts: Facts, backoffUntil: number | unde
       return { kind: "NotTaken", entry, ...answer.block, until: backoffUntil ?? facts.now };
     case "Refused":
       return { kind: "Refused", reason: answer.reason, message: answer.message, entry, account };
+    case "Unusable": {
+      const submitted = { entry, account };
+      return { kind: "NoResults", reason: "ResultTooLarge", message: answer.message, submitted };
+    }
     case "Unknown":
       return observeUnknown({ entry, account }, answer.cause, facts);
     case "Withdrawn":
@@ -168,7 +177,8 @@ function observeCopy<T extends Job>(context: Context<T>): Observed | undefined {
   if (copy?.end !== undefined) {
     const { end } = copy;
     if (end.kind === "Stored") return { observation: { kind: "Stored", results: end.results } };
-    return { observation: resultsLost(facts, end.message) ?? { ...end, kind: "CopyFailed" } };
+    const lost = end.exhausted ? resultsLost(facts, end.message, end.results) : undefined;
+    return { observation: lost ?? { ...end, kind: "CopyFailed" } };
   }
   if (copy !== undefined) return { observation: { kind: "Copying", note: copyNote(copy.bytes, copy.totalBytes) } };
 
@@ -187,16 +197,22 @@ function blocked(block: Block): Observed {
   return { observation: { kind: "Blocked", ...block } };
 }
 
+/** The results of a task are not lost when their URLs expire: the task is asked for fresh ones when the copy continues. */
 function blockedCopy(facts: Facts, cause: Omit<Block, "stalled">): Observed {
-  const lost = resultsLost(facts, cause.message);
+  const lost = facts.status?.taskID === undefined ? resultsLost(facts, cause.message) : undefined;
   return lost === undefined ? blocked({ ...cause, stalled: true }) : { observation: lost };
 }
 
 /** The URLs have expired, and nothing is stored. `cause`: why the copy failed. */
-function resultsLost({ job, status, now }: Facts, cause: string): Observation<"ResultsLost"> | undefined {
-  const { resultsExpireAt } = status ?? {};
-  if (resultsExpireAt === undefined || now < Date.parse(resultsExpireAt)) return undefined;
-  const message = `The results expired at ${resultsExpireAt} before they were copied (${cause}): create a new ${job.kind} to make them again`;
+function resultsLost(
+  { job, status, now }: Facts,
+  cause: string,
+  results = status?.results ?? [],
+): Observation<"ResultsLost"> | undefined {
+  const expiries = results.flatMap(({ artifact, expiresAt }) => (artifact === undefined ? (expiresAt ?? []) : []));
+  const expireAt = expiries.sort()[0];
+  if (expireAt === undefined || now < Date.parse(expireAt)) return undefined;
+  const message = `The results expired at ${expireAt} before they were copied (${cause}): create a new ${job.kind} to make them again`;
   return { kind: "ResultsLost", reason: "NoResult", message };
 }
 

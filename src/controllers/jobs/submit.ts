@@ -18,6 +18,8 @@ export type Answer = { account: BoundAccount; entry: JournalEntry } & (
   | { kind: "NotTaken"; block: Block; retryAfterMs: number | undefined }
   /** Surely without effect. Sending it again cannot help. */
   | { kind: "Refused"; reason: "InvalidSpec" | "NotEntitled"; message: string }
+  /** The service answers, but what it sends is not the result of the request. It can have been charged. */
+  | { kind: "Unusable"; message: string }
   /** It may have taken effect. */
   | { kind: "Unknown"; cause: string }
   /** Nothing was sent: the job was suspended, changed or deleted first. */
@@ -87,6 +89,9 @@ function answerOf<T extends Job>(
   if (result.kind === "Accepted") return { ...answer, kind: "Accepted", accepted: result.value };
   if (result.kind === "Unknown") {
     holdRefusedKey(shared, account, result.error);
+    if (result.error instanceof ArtifactError && result.error.kind === "TooLarge") {
+      return { ...answer, kind: "Unusable", message: tooLargeMessage(result.error, kind.resource.kind) };
+    }
     return { ...answer, kind: "Unknown", cause: messageOf(result.error) };
   }
   const { error } = result;
@@ -109,6 +114,10 @@ function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && ["InvalidRequest", "NotFound", "NotEntitled"].includes(error.kind);
 }
 
+function tooLargeMessage({ message }: ArtifactError, kind: string): string {
+  return `The service sent ${message}: what came of it is removed. The request may have been charged: ask the service's support, and create a new ${kind} to try again`;
+}
+
 function refusalMessage(error: ServiceError, kind: string): string {
   if (error.kind === "NotEntitled") return notTaken(error).block.message;
   return `${error.message}: create a new ${kind} with corrected values; the spec of a job cannot be changed`;
@@ -118,6 +127,9 @@ function refusalMessage(error: ServiceError, kind: string): string {
 function notTaken(error: unknown): { block: Block; retryAfterMs: number | undefined } {
   if (error instanceof ArtifactError) {
     const message = `the store does not accept the artifact: ${error.message}`;
+    if (error.kind === "TooLarge") {
+      return { block: { reason: "ResultTooLarge", message, stalled: true }, retryAfterMs: STALLED_RETRY_MS };
+    }
     return { block: { reason: "StoreNotReady", message, stalled: false }, retryAfterMs: undefined };
   }
   const verdict = verdictOf(error);

@@ -36,8 +36,11 @@ export type Sending = {
   session: PaidServices;
   options: SendOptions;
   clock: Clock;
-  /** Opens the artifact for bytes; undefined without `spec.output`. `type`: file type, such as mp3. */
-  openArtifact: ((type: string) => Promise<OpenArtifact>) | undefined;
+  /**
+   * Opens the artifact for bytes; undefined without `spec.output`. `type`: file type, such as mp3. `maxBytes`: the most that
+   * the request can make.
+   */
+  openArtifact: ((type: string, maxBytes: number) => Promise<OpenArtifact>) | undefined;
   /** Called with the first audio of a stream. `ms`: time since the request was sent. */
   onFirstAudio: (ms: number) => void;
 };

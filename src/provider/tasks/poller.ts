@@ -159,6 +159,10 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
       const failing = tasks.get(taskID)?.failing;
       return failing !== undefined && isShown(failing) ? { since: failing.since, error: failing.error } : undefined;
     },
+    async read(taskID, signal) {
+      const result = await options.client.getTaskResult({ taskID }, { signal });
+      return { result, at: clock.now() };
+    },
     inFlight: () => tasks.size,
     start() {
       started = true;

@@ -30,6 +30,29 @@ export const artifactStoreRefusals: readonly Refusal[] = [
     { credentialsSecretRef: { name: "s3" } },
     "spec.s3.credentialsSecretRef.name: Required value",
   ),
+  ...["4 GB", "-1Gi", "0", "1.5Gi", "4G", ""].map((maxBytesPerJob) =>
+    refusal(
+      `maxBytesPerJob "${maxBytesPerJob}"`,
+      "s3Store",
+      { maxBytesPerJob },
+      { maxBytesPerJob: "500Mi" },
+      "maxBytesPerJob must be a number of bytes above 0 with the unit Ki, Mi, Gi or Ti",
+    ),
+  ),
+  refusal(
+    "more for a job than an object can have",
+    "s3Store",
+    { maxBytesPerJob: "65Gi" },
+    { maxBytesPerJob: "64Gi" },
+    "maxBytesPerJob must be 64Gi or less",
+  ),
+  refusal(
+    "more for a job than for the store",
+    "s3Store",
+    { maxBytesPerJob: "2Gi", maxBytes: "2047Mi" },
+    { maxBytesPerJob: "2Gi", maxBytes: "2048Mi" },
+    "maxBytesPerJob must not be larger than maxBytes",
+  ),
   ...["/a", "../a", "a/../b", "a//b", ".", ".hidden", "a/"].map((path) =>
     refusal(
       `path ${path}`,

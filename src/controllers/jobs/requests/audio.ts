@@ -1,11 +1,12 @@
 import type { JobResult } from "../../../api/v1alpha1/job.ts";
 import type { ArtifactWriter } from "../../../artifacts/types.ts";
+import { maxAudioBytes } from "../../../provider/speech/audio-size.ts";
 import type { Speech } from "../../../provider/types.ts";
 import { jobResults } from "../results.ts";
 import type { Accepted, Sending } from "../types.ts";
 
 /**
- * One synthesis in one response: a URL is the result itself, bytes go into the store. The store is opened before the
+ * One synthesis in one response: a URL is the result itself, bytes go into the store as they arrive. The store is opened before the
  * request is sent, so a store that refuses the artifact costs nothing.
  */
 export async function synthesize(
@@ -16,13 +17,11 @@ export async function synthesize(
   const { session, clock } = sending;
   return stored(
     request.outputFormat === "hex" ? sending : { ...sending, openArtifact: undefined },
-    type,
+    { type, maxBytes: maxAudioBytes(request) },
     async (options, write) => {
-      const result = await session.speech.synthesize(request, options);
-      if ("url" in result) return { results: jobResults([{ kind: "Audio", url: result.url, type }], clock.now()) };
-      if (write === undefined) throw new Error("the response has bytes, and the job has no store for them");
-      await write(result.audio);
-      return undefined;
+      const result = await session.speech.synthesize(request, options, write);
+      if ("bytes" in result) return undefined;
+      return { results: jobResults([{ kind: "Audio", url: result.url, type }], clock.now()) };
     },
   );
 }
@@ -39,7 +38,8 @@ export async function stream(
   const { session, clock, onFirstAudio } = sending;
   let firstAudioMs: number | undefined;
   let bytes = 0;
-  const accepted = await stored(sending, type, async (options, write) => {
+  const artifact = { type, maxBytes: maxAudioBytes(request) };
+  const accepted = await stored(sending, artifact, async (options, write) => {
     let sentAt = clock.monotonic();
     const beforeSend = () => {
       options.beforeSend?.();
@@ -62,11 +62,15 @@ type Write = (chunk: Uint8Array) => Promise<void>;
 type Work = (options: Sending["options"], write: Write | undefined) => Promise<{ results: JobResult[] } | undefined>;
 
 /** Runs `work` with a writer that is open before the request is sent. `work` returns results, or undefined for bytes. */
-async function stored(sending: Sending, type: string, work: Work): Promise<{ results: JobResult[] }> {
+async function stored(
+  sending: Sending,
+  { type, maxBytes }: { type: string; maxBytes: number },
+  work: Work,
+): Promise<{ results: JobResult[] }> {
   const { options, openArtifact } = sending;
   let writer: ArtifactWriter | undefined;
   const commit = async () => {
-    writer = await openArtifact?.(type);
+    writer = await openArtifact?.(type, maxBytes);
     await options.commit?.();
   };
   const write: Write = async (chunk) => writer?.write(chunk);

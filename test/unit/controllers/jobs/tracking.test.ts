@@ -42,6 +42,7 @@ function tasksOf() {
     pollNow: (taskID) => void calls.push(`poll ${taskID}`),
     latest: () => latest,
     failing: () => failing,
+    read: () => Promise.reject(new Error("not read")),
     inFlight: () => 1,
     stop: async () => {},
   };

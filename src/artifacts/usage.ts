@@ -1,0 +1,47 @@
+import type { Backend } from "./sink.ts";
+
+/** How much a store has: what was measured, and what was stored since. */
+export type Usage = {
+  /** Measures a store that has a limit. @throws ArtifactError */
+  measure(signal: AbortSignal): Promise<void>;
+  /** So many bytes were stored. */
+  add(bytes: number): void;
+  /** Why new work must wait; undefined: it need not. */
+  full(): string | undefined;
+};
+
+export type UsageOptions = {
+  limits: () => { maxStoreBytes?: number | undefined };
+  /** The store has reached its limit. */
+  onFull?: () => void;
+};
+
+export function createUsage(backend: Pick<Backend, "usage">, { limits, onFull }: UsageOptions): Usage {
+  let measured: number | undefined;
+  let since = 0;
+
+  function full(): string | undefined {
+    const { maxStoreBytes } = limits();
+    if (maxStoreBytes === undefined || measured === undefined || measured + since < maxStoreBytes) return undefined;
+    return `the store has ${measured + since} bytes or more, and spec.maxBytes allows ${maxStoreBytes}: remove some, or raise it; results of jobs that are submitted are still stored`;
+  }
+
+  return {
+    full,
+    async measure(signal) {
+      const { maxStoreBytes } = limits();
+      if (maxStoreBytes === undefined) {
+        measured = undefined;
+        return;
+      }
+      const before = since;
+      measured = await backend.usage(maxStoreBytes, signal);
+      since -= before; // what is stored while the store is measured may count twice until the next time
+    },
+    add(bytes) {
+      const was = full();
+      since += bytes;
+      if (was === undefined && full() !== undefined) onFull?.();
+    },
+  };
+}
