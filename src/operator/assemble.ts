@@ -7,6 +7,7 @@ import { createAccountAccess, createContext, type Enqueue } from "./context.ts";
 import { type AnyKind, createInformers, kindsOf } from "./informers.ts";
 import type { OperatorContext } from "./kinds.ts";
 import type { AssembleOptions } from "./options.ts";
+import { entriesIn } from "./takeover.ts";
 import { watchEachOther } from "./watches.ts";
 
 /** Reconciles wait for the account's rate limit, so the deadline is long. A paid synchronous call takes up to a minute. */
@@ -37,7 +38,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     onTakeover: (left) =>
       settleLeft(
         context.deps,
-        left,
+        entriesIn(left, namespaces),
         kinds.flatMap(({ row, informer }) => (row.submits ? [...informer.store.list()] : [])),
       ),
     log,

@@ -67,3 +67,25 @@ it.concurrent(`${COUNT} creates in flight, the operator is killed and the journa
   expect(endpoints).toHaveLength(COUNT);
   expect(await world.audit("createEndpoint")).toHaveLength(COUNT);
 });
+
+it.concurrent("the intent of a namespace that is not watched for a while stays: the job halts when it is watched again", async () => {
+  const world = await disposableWorld("narrowed");
+  const first = await world.startOperator();
+  await waitForCondition(world, "Account", "default", "Ready");
+  await world.control("POST", "/__faults", {
+    operation: "submitSpeech",
+    kind: "latency",
+    latencyMs: 60_000,
+    after: true,
+  });
+  await world.apply(manifest("hd", {}, "sent"));
+  await eventually("the request took effect", async () => (await world.state()).tasks.length === 1);
+  await first.kill();
+  const narrowed = await world.startOperator({ args: ["--watch-namespaces=default"] });
+  await eventually("the next operator works", async () => narrowed.log().includes("controllers started"));
+  await narrowed.stop();
+
+  await world.startOperator();
+  await eventually("the job is halted", async () => (await world.get("SpeechJob", "sent")).status?.phase === "Halted");
+  expect(await world.audit("submitSpeech")).toHaveLength(1);
+});
