@@ -19,6 +19,7 @@ import { serveMetrics, serveProbes } from "../runtime/http.ts";
 import { createLeaderElector } from "../runtime/leader.ts";
 import { createMetrics } from "../runtime/metrics.ts";
 import { createTokenReviewGate } from "../runtime/metrics-auth.ts";
+import type { RestoredError } from "../runtime/reflector.ts";
 import { createJournal } from "../submission/journal.ts";
 
 export const JOURNAL_NAME = "mooring-journal";
@@ -84,6 +85,11 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
   const random = Math.random;
   const identity = `${hostname()}_${randomUUID()}`;
   const fenced = new AbortController();
+  const onRestored = (error: RestoredError): void => {
+    if (!fenced.signal.aborted)
+      log.error({ reason: error.message }, "the cluster was restored from a backup; restarting");
+    fenced.abort(error);
+  };
   const credentials = await loadCredentials({
     kubeconfig: config.kubeconfig,
     env: process.env,
@@ -137,6 +143,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       elector,
       identity,
       clusterUID,
+      onRestored,
     });
     const probes = await serveProbes(config.healthProbeBindAddress, {
       healthz: { ping: () => undefined },

@@ -16,9 +16,9 @@ const STOP_DEADLINE_MS = 25_000;
 
 /** Builds the operator from the table of kinds: informers, secondary watches, controllers. Starts nothing. */
 export function assembleOperator(options: AssembleOptions): { manager: Manager; recorder: EventRecorder } {
-  const { kube, clock, random, log, journal, clusterUID } = options;
+  const { kube, clock, random, log, journal, clusterUID, onRestored } = options;
   const namespaces = options.watchNamespaces;
-  const informers = createInformers({ client: kube, namespaces, clock, random, log, clusterUID });
+  const informers = createInformers({ client: kube, namespaces, clock, random, log, clusterUID, onRestored });
   const kinds = kindsOf(informers, clusterUID);
 
   const controllers = new Map<string, Controller>();
