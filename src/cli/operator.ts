@@ -19,7 +19,6 @@ import { serveMetrics, serveProbes } from "../runtime/http.ts";
 import { createLeaderElector } from "../runtime/leader.ts";
 import { createMetrics } from "../runtime/metrics.ts";
 import { createTokenReviewGate } from "../runtime/metrics-auth.ts";
-import type { RestoredError } from "../runtime/reflector.ts";
 import { createJournal } from "../submission/journal.ts";
 
 export const JOURNAL_NAME = "mooring-journal";
@@ -85,9 +84,8 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
   const random = Math.random;
   const identity = `${hostname()}_${randomUUID()}`;
   const fenced = new AbortController();
-  const onRestored = (error: RestoredError): void => {
-    if (!fenced.signal.aborted)
-      log.error({ reason: error.message }, "the cluster was restored from a backup; restarting");
+  const end = (error: Error): void => {
+    if (!fenced.signal.aborted) log.error({ reason: error.message }, "the operator cannot go on; restarting");
     fenced.abort(error);
   };
   const credentials = await loadCredentials({
@@ -132,7 +130,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
     : undefined;
   try {
     const clusterUID = await readClusterUID();
-    const { manager, recorder } = assembleOperator({
+    const { manager, recorder, claims } = assembleOperator({
       ...config,
       kube,
       clock,
@@ -143,13 +141,15 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       elector,
       identity,
       clusterUID,
-      onRestored,
+      installation: namespace,
+      end,
     });
     const probes = await serveProbes(config.healthProbeBindAddress, {
       healthz: { ping: () => undefined },
       readyz: {
         caches: () => manager.ready(),
         watch: health.watch,
+        claims: () => claims.assertUncontested(),
         ...(elector === undefined ? {} : { lease: health.lease }),
       },
     });

@@ -1,3 +1,4 @@
+import type { InstallationClaims } from "../controllers/account/installation-claims.ts";
 import { type Controller, createController } from "../runtime/controller.ts";
 import { createManager, type Manager, type Runnable } from "../runtime/manager.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
@@ -14,11 +15,21 @@ import { watchEachOther } from "./watches.ts";
 const DEADLINE_MS = 5 * 60_000;
 const STOP_DEADLINE_MS = 25_000;
 
+export type Operator = { manager: Manager; recorder: EventRecorder; claims: InstallationClaims };
+
 /** Builds the operator from the table of kinds: informers, secondary watches, controllers. Starts nothing. */
-export function assembleOperator(options: AssembleOptions): { manager: Manager; recorder: EventRecorder } {
-  const { kube, clock, random, log, journal, clusterUID, onRestored } = options;
+export function assembleOperator(options: AssembleOptions): Operator {
+  const { kube, clock, random, log, journal, clusterUID } = options;
   const namespaces = options.watchNamespaces;
-  const informers = createInformers({ client: kube, namespaces, clock, random, log, clusterUID, onRestored });
+  const informers = createInformers({
+    client: kube,
+    namespaces,
+    clock,
+    random,
+    log,
+    clusterUID,
+    onRestored: options.end,
+  });
   const kinds = kindsOf(informers, clusterUID);
 
   const controllers = new Map<string, Controller>();
@@ -26,7 +37,8 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
   const access = createAccountAccess(informers, enqueue);
   const context = createContext(options, informers, access, enqueue);
   const { accounts, recorder } = context.deps;
-  watchEachOther({ informers, accounts, stores: context.stores, ...access, enqueue, clusterUID });
+  const { claims } = context.account;
+  watchEachOther({ informers, accounts, claims, stores: context.stores, ...access, enqueue, clusterUID });
   for (const kind of kinds) controllers.set(kind.row.resource.plural, addController(options, context, kind));
 
   const manager = createManager({
@@ -44,7 +56,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     log,
     stopDeadlineMs: STOP_DEADLINE_MS,
   });
-  return { manager, recorder };
+  return { manager, recorder, claims };
 }
 
 /** The controller of a kind, fed by its informer. */
@@ -68,9 +80,11 @@ function addController(options: AssembleOptions, context: OperatorContext, { row
 }
 
 /** What runs beside the controllers, in the order of the start. */
-function runnablesOf({ deps, jobs, stores }: OperatorContext): Runnable[] {
+function runnablesOf({ deps, account, jobs, stores }: OperatorContext): Runnable[] {
   const { references, exports, accounts } = deps;
+  const { claims } = account;
   return [
+    { name: "claims", start: () => claims.start(), stop: () => claims.stop() },
     { name: "references", start: () => references.start(), stop: () => references.stop() },
     { name: "exports", start: () => exports.start(), stop: () => exports.stop() },
     {

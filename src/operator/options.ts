@@ -3,7 +3,6 @@ import type { Clock } from "../clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { LeaderElector } from "../runtime/leader.ts";
 import type { Metrics } from "../runtime/metrics.ts";
-import type { RestoredError } from "../runtime/reflector.ts";
 import type { Journal } from "../submission/journal.ts";
 
 /** What the operator is assembled from. */
@@ -16,8 +15,10 @@ export type AssembleOptions = {
   journal: Journal;
   elector: LeaderElector | undefined;
   identity: string;
-  /** The API server went back in time: the process must end, because its caches are wrong. */
-  onRestored: (error: RestoredError) => void;
+  /** Namespace of the lease and the journal: what an installation is named by. */
+  installation: string;
+  /** Ends the process: the API server went back in time, or another installation has taken an account. */
+  end: (error: Error) => void;
   /** UID of the namespace kube-system. */
   clusterUID: string;
   /** Empty: all. */

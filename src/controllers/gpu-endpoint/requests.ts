@@ -69,7 +69,10 @@ export async function createEndpoint(
   };
   const result = await submitOnce(shared, {
     intent,
-    assertWanted: () => assertPresent(kind, endpoint),
+    assertWanted: () => {
+      assertPresent(kind, endpoint);
+      shared.assertClaimed(account.key);
+    },
     send: (options) => account.endpoints.create(desired, options),
     outcomeOf: ({ id }) => ({ endpointID: id }),
     maxCommitMs: COMMIT_MS,

@@ -62,6 +62,7 @@ export async function submit<T extends Job>(shared: Shared, options: SubmitOptio
     assertWanted: () => {
       assertPresent(kind, job);
       assertWanted(kind, job);
+      shared.assertClaimed(account.key);
     },
     send: (sendOptions) =>
       request.send({
