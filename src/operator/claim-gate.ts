@@ -12,7 +12,7 @@ type Dependant = NamespacedObject<
 >;
 
 export type ClaimGate = {
-  claims: Pick<InstallationClaims, "requires" | "isForeign">;
+  claims: Pick<InstallationClaims, "requires" | "isForeign" | "isForeignElsewhere">;
   accounts: Pick<AccountRegistry, "keyOf">;
 };
 
@@ -20,8 +20,9 @@ export type ClaimGate = {
 const CLAIM_AGAIN_MS = 30_000;
 
 /**
- * Reconciles an object only while this installation holds its account: another installation may work for the object. Without
- * an account nothing is sent, so such an object is reconciled.
+ * Reconciles an object only while this installation holds its account: another installation may work for the object. An object
+ * that no other installation works for is reconciled, so that it shows why nothing is sent: it has no account, or the
+ * installation that holds the account does not watch its namespace.
  * @param need `Claim`: this installation has to hold the account. `NoOther`: no other installation may hold it
  */
 export function whileClaimed<T extends Dependant>(
@@ -38,6 +39,8 @@ export function whileClaimed<T extends Dependant>(
     const key = (bound && accounts.keyOf(bound, namespace)) ?? accounts.keyOf(object.spec.accountRef, namespace);
     if (key === undefined) return reconcile(request, context);
     const isOurs = need === "Claim" ? claims.requires(key) : !claims.isForeign(key);
-    return isOurs ? reconcile(request, context) : { requeueAfterMs: CLAIM_AGAIN_MS };
+    return isOurs || claims.isForeignElsewhere(key, namespace)
+      ? reconcile(request, context)
+      : { requeueAfterMs: CLAIM_AGAIN_MS };
   };
 }

@@ -64,7 +64,13 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   /** The account, unless another installation uses it. */
   async function claim(key: AccountKey, object: T, signal: AbortSignal): Promise<T | undefined> {
     const claimed = await wiring.claims.claim<T>(key, { kind, object }, signal);
-    return claimed.kind === "Foreign" ? undefined : claimed.object;
+    if (claimed.kind !== "Foreign") return claimed.object;
+    const { message } = claimed;
+    if (message !== undefined) {
+      const state = { kind: "Held", reason: "ClaimedByAnotherInstallation", message } as const;
+      accounts.set(key, { state, handle: undefined });
+    }
+    return undefined;
   }
 
   /** The finalizer keeps an account while objects need it. */

@@ -23,8 +23,8 @@ export type Claimed<T> =
   | { kind: "Ours"; object: T }
   /** No installation uses the ClusterAccount, and no object that this one watches needs it. */
   | { kind: "Unclaimed"; object: T }
-  /** Another installation uses the account: this one neither reads nor writes anything for it. */
-  | { kind: "Foreign" };
+  /** Another installation uses the account. `message`: what to do, when an object here needs the account. */
+  | { kind: "Foreign"; message: string | undefined };
 
 export type ClaimRequest<T extends AnyAccount> = { kind: Kind<T>; object: T };
 
@@ -55,6 +55,8 @@ export type InstallationClaims = {
   requires(key: AccountKey): boolean;
   /** Whether another installation holds the account, as far as this process knows. */
   isForeign(key: AccountKey): boolean;
+  /** Whether another installation holds the account and does not watch this namespace: its objects are not its concern. */
+  isForeignElsewhere(key: AccountKey, namespace: string): boolean;
   /** @throws Error unless this installation surely holds the account */
   assertHeld(key: AccountKey): void;
   /** The account is deleted. */
@@ -74,6 +76,8 @@ export type InstallationClaimsOptions = {
   recorder: Pick<EventRecorder, "event">;
   /** Namespace of the lease and the journal. */
   installation: string;
+  /** The namespaces that this installation watches; empty for all. */
+  watchNamespaces: readonly string[];
   onLost: (error: Error) => void;
   /** Reconciles the account. */
   check: (key: AccountKey) => void;
@@ -83,11 +87,15 @@ export type InstallationClaimsOptions = {
 const CLAIM_MS = 90_000;
 /** The holder sends nothing when it has not renewed for this long. */
 const HOLD_MS = 60_000;
+/** A claim shows at most so many namespaces. */
+const SHOWN_NAMESPACES = 256;
 const RENEW_MS = 20_000;
 const TICK_MS = 5_000;
 
 export function createInstallationClaims(options: InstallationClaimsOptions): InstallationClaims {
-  const { clock, log, installation } = options;
+  const { clock, log, installation, watchNamespaces } = options;
+  const isShown = watchNamespaces.length > 0 && watchNamespaces.length <= SHOWN_NAMESPACES;
+  const namespaces = isShown ? { namespaces: [...watchNamespaces] } : {};
   const held = new Map<AccountKey, Held>();
   /** Claims of other installations, and when this process first saw each value (monotonic ms). */
   const foreign = new Map<AccountKey, { claim: Claim; at: number }>();
@@ -125,7 +133,7 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
   async function write<T extends AnyAccount>(kind: Kind<T>, object: T, signal: AbortSignal): Promise<T> {
     const status: AccountStatus = {
       ...(object.status ?? { conditions: [] }),
-      claim: { installation, renewTime: rfc3339(clock.now()) },
+      claim: { installation, ...namespaces, renewTime: rfc3339(clock.now()) },
       conditions: removeCondition(object.status?.conditions, "Contested"),
     };
     return patchStatus<T>(options, kind, object, status, signal);
@@ -191,7 +199,7 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
       if (other !== undefined) {
         if (wanted) await contest(key, { kind, object }, other, signal);
         else contested.delete(key);
-        return { kind: "Foreign" };
+        return { kind: "Foreign", message: contested.get(key) };
       }
       contested.delete(key);
       if (held.has(key)) return { kind: "Ours", object };
@@ -209,6 +217,10 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
       return { kind: "Ours", object: taken };
     },
     isForeign,
+    isForeignElsewhere(key, namespace) {
+      const shown = foreign.get(key)?.claim.namespaces;
+      return isForeign(key) && shown !== undefined && !shown.includes(namespace);
+    },
     requires(key) {
       required.add(key);
       if (held.has(key)) return true;

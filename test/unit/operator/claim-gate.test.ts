@@ -18,9 +18,11 @@ async function isReconciled(options: {
   accounts: string[];
   held?: string[];
   foreign?: string[];
+  /** The other installation does not watch the namespace. */
+  elsewhere?: boolean;
   status?: VideoJobStatus;
 }) {
-  const { need, accounts, held = [], foreign = [], status } = options;
+  const { need, accounts, held = [], foreign = [], elsewhere = false, status } = options;
   const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
   kind.store.upsert(videoJobOf("image", {}, status));
   const registry = createAccountRegistry(
@@ -28,7 +30,11 @@ async function isReconciled(options: {
     () => {},
   );
   let reconciled = false;
-  const claims = { requires: (key: string) => held.includes(key), isForeign: (key: string) => foreign.includes(key) };
+  const claims = {
+    requires: (key: string) => held.includes(key),
+    isForeign: (key: string) => foreign.includes(key),
+    isForeignElsewhere: () => elsewhere,
+  };
   const reconcile = whileClaimed({ claims, accounts: registry }, kind, need, async () => {
     reconciled = true;
     return undefined;
@@ -46,6 +52,11 @@ describe("an object is reconciled", () => {
       name: "not while another installation has its account",
       options: { need: "NoOther", accounts: [OWN], foreign: [OWN] },
       expected: false,
+    },
+    {
+      name: "when another installation has its account and does not watch its namespace, to say so",
+      options: { need: "Claim", accounts: [OWN], foreign: [OWN], elsewhere: true },
+      expected: true,
     },
     { name: "without a claim when it only reads", options: { need: "NoOther", accounts: [OWN] }, expected: true },
     { name: "when there is no account, to say so", options: { need: "Claim", accounts: [] }, expected: true },

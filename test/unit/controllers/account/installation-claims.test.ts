@@ -66,6 +66,7 @@ async function world<T extends AnyAccount>(object: T) {
     log,
     recorder: { event: (_object, type, reason) => void events.push(`${type} ${reason}`) },
     installation: "ours",
+    watchNamespaces: [],
     onLost: (error) => void lost.push(error),
     check: (one) => void checks.push(one),
   });
@@ -169,6 +170,19 @@ describe("an account that another installation uses", () => {
     expect(w.stored().status?.claim?.installation).toBe("ours");
     expect(getCondition(w.stored().status?.conditions, "Contested")).toBeUndefined();
     expect(() => w.claims.assertUncontested()).not.toThrow();
+  });
+
+  it.each([
+    ["all namespaces", undefined, false],
+    ["the namespace of the object", ["team", "other"], false],
+    ["other namespaces only", ["other"], true],
+  ])("concerns the objects of this installation alone when it watches %s", async (_name, namespaces, expected) => {
+    const claim = { ...theirs(), ...(namespaces === undefined ? {} : { namespaces }) };
+    const w = await world(accountOf({ claim }));
+    await w.claim();
+    expect(w.claims.isForeignElsewhere(KEY, "team")).toBe(expected);
+    await w.clock.advance(90_000);
+    expect(w.claims.isForeignElsewhere(KEY, "team")).toBe(false);
   });
 
   it("stays theirs while they renew the claim", async () => {
