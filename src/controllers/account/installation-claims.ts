@@ -13,6 +13,8 @@ type Claim = NonNullable<AccountStatus["claim"]>;
 
 /** An account whose claim this process keeps. */
 type Held = {
+  /** Of the account object: one that is deleted and created again has no claim. */
+  uid: string;
   /** Monotonic ms: begin of the last write that the API server confirmed. */
   renewedAt: number;
   renew(): Promise<void>;
@@ -142,7 +144,7 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
   async function renew<T extends AnyAccount>(key: AccountKey, kind: Kind<T>, name: string): Promise<void> {
     const object = kind.store.get(name);
     const mine = held.get(key);
-    if (object === undefined || mine === undefined) return;
+    if (object === undefined || mine === undefined || object.metadata.uid !== mine.uid) return;
     const other = observe(key, object.status?.claim);
     if (other !== undefined) throw lose(key, other);
     const asked = clock.monotonic();
@@ -202,14 +204,14 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
         return { kind: "Foreign", message: contested.get(key) };
       }
       contested.delete(key);
-      if (held.has(key)) return { kind: "Ours", object };
+      const { namespace, name, uid } = object.metadata;
+      if (claim !== undefined && held.get(key)?.uid === uid) return { kind: "Ours", object };
       if (!wanted) return { kind: "Unclaimed", object };
       const asked = clock.monotonic();
       const taken = await write(kind, object, signal);
       foreign.delete(key);
-      const { namespace, name } = object.metadata;
       const stored = namespace === undefined ? name : `${namespace}/${name}`;
-      held.set(key, { renewedAt: asked, renew: () => renew(key, kind, stored) });
+      held.set(key, { uid, renewedAt: asked, renew: () => renew(key, kind, stored) });
       if (claim !== undefined && claim.installation !== installation) {
         log.warn({ account: key, from: claim.installation }, "claim of another installation has expired; taken over");
       }

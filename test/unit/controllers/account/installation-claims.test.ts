@@ -83,7 +83,8 @@ async function world<T extends AnyAccount>(object: T) {
     writes: () => api.requests.length,
     stored: () => stored,
     /** Another installation writes the status, and the watch shows it. */
-    change(status: object): void {
+    change(status: object, uid = stored.metadata.uid): void {
+      stored = { ...stored, metadata: { ...stored.metadata, uid } } as AnyAccount;
       kind.store.upsert(write(status) as T);
     },
     async claim() {
@@ -227,6 +228,14 @@ describe("a claim that this process holds", () => {
     w.change({ claim: theirs() });
     await expect(w.claim()).rejects.toThrow("namespace theirs has claimed Account/team/default");
     expect(w.lost).toHaveLength(1);
+  });
+
+  it("does not hold an account that is deleted and created again: it is claimed anew", async () => {
+    const w = await world(accountOf());
+    await w.claim();
+    w.change({ claim: null }, "another-uid");
+    expect(await w.claim()).toBe("Ours");
+    expect([w.writes(), w.claimed.length]).toEqual([2, 2]);
   });
 
   it("is written again when somebody removes it", async () => {
