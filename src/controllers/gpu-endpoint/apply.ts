@@ -76,7 +76,7 @@ async function create(input: ApplyInput): Promise<Outcome> {
     // Only with the intent in the status does a lost journal not hide the create. The next reconcile sends it.
     written.submission = intendCreate(endpoint, desired, journal, now);
     const message = `Endpoint ${desired.appName} is about to be created`;
-    return emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: 0 });
+    return { ...emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: 0 }), continues: true };
   }
   const created = await createEndpoint(input, desired, intent);
   Object.assign(written, created, { lastAppliedTime: rfc3339(now) });
