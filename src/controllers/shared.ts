@@ -63,6 +63,18 @@ export async function patchStatus<T extends KubeObject>(
   );
 }
 
+/** Throws unless the API server has stored the intent: a CRD of an earlier version drops the journal's ID. */
+export function assertIntentStored(
+  { resource }: Pick<Kind<KubeObject>, "resource">,
+  status: { submission?: { journal?: string | undefined } | undefined } | undefined,
+  journal: string,
+): void {
+  if (status?.submission?.journal === journal) return;
+  throw new Error(
+    `the CustomResourceDefinition of ${resource.kind} does not store status.submission.journal, so nothing is sent: upgrade the CRDs to the version of the operator`,
+  );
+}
+
 /** Throws when the object was deleted (or made anew) meanwhile. Called right before a request goes out for it. */
 export function assertPresent<T extends KubeObject>({ store, resource }: Kind<T>, object: T): void {
   const stored = store.get(keyOf(object));

@@ -11,7 +11,7 @@ import type { Resolved } from "../account/registry.ts";
 import { createReconciler } from "../reconciler.ts";
 import { referencesOf } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
-import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
+import { assertIntentStored, type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import type { Verdict } from "../verdict.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
@@ -130,9 +130,10 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
   warnOfFight(shared.recorder, endpoint, outcome);
   warnOfNotApplied(shared.recorder, endpoint, outcome);
   announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
-  await patchStatus(shared, kind, endpoint, status, signal);
+  const stored = await patchStatus(shared, kind, endpoint, status, signal);
   metrics.moved(endpoint, status, shared.clock.now());
   const { submission, endpointID } = written;
+  if (submission?.journal !== undefined) assertIntentStored(kind, stored.status, submission.journal);
   if (submission !== undefined) shared.journal.settle(submission.id);
   if (entry !== undefined && (submission ?? endpointID) !== undefined) shared.journal.settle(entry.id);
 

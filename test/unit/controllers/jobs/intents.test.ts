@@ -29,8 +29,11 @@ async function world({
   left = [],
   spec = {},
   status = () => undefined,
+  prunes = false,
   answer = () => ({ body: { task_id: "task-1" } }),
 }: {
+  /** The CRD does not have the fields of this version. */
+  prunes?: boolean;
   left?: JournalEntry[];
   spec?: Change;
   /** @param journal ID of the journal that the operator opens */
@@ -49,6 +52,7 @@ async function world({
     const { status: patch } = request.body as { status: VideoJobStatus };
     const before = kind.store.get("team/sea");
     const after = { ...before, status: merged({ ...before?.status }, patch) } as VideoJob;
+    if (prunes) delete after.status?.submission?.journal;
     steps.push(`status ${after.status?.phase} ${after.status?.submission?.state}`);
     return { body: { ...after, metadata: { ...after.metadata, resourceVersion: String(version++) } } };
   });
@@ -138,6 +142,13 @@ describe("the status of a job", () => {
     await w.reconcile();
     expect(w.steps).toEqual(["status Pending NotSent"]);
   });
+});
+
+it("nothing is sent when the API server drops the intent: its CRD is of an earlier version", async () => {
+  const w = await world({ prunes: true });
+  await expect(w.reconcile()).rejects.toThrow("upgrade the CRDs");
+  expect(w.steps).toEqual(["status Pending Intended"]);
+  expect(w.journal.entries()).toEqual([]);
 });
 
 describe("given an operator that ended while a request was in flight, the next one", () => {
