@@ -58,7 +58,7 @@ it.concurrent(`${COUNT} jobs in flight, the operator is killed and the journal i
 it.concurrent(`${COUNT} creates in flight, the operator is killed and the journal is lost: each endpoint is found again`, async () => {
   // The list shows a new endpoint late, and a second endpoint of the same app name would be accepted.
   const world = await disposableWorld("lostcreates", {
-    simulator: { listDelayMs: 100_000, duplicateAppName: "Accept" },
+    simulator: { listDelayMs: 300_000, duplicateAppName: "Accept" },
   });
   await loseJournal(world, "createEndpoint", async () => (await world.state()).endpoints.length);
   await world.startOperator();

@@ -15,6 +15,8 @@ import {
 closeWorldsAfterAll();
 
 const JOBS = 40;
+/** A response takes this long after its effect. */
+const LATENCY_MS = 5_000;
 
 /** The namespace of the lease and the journal of another installation. */
 async function installationNamespace(world: World): Promise<string> {
@@ -33,6 +35,14 @@ it(`two installations for the same namespace: none of ${JOBS} jobs is paid twice
   const operators = await Promise.all([
     world.startOperator({ args: ["--leader-elect"] }),
     world.startOperator({ args: ["--leader-elect", `--leader-election-namespace=${second}`] }),
+  ]);
+  for (const operator of operators) {
+    await eventually("it works", async () => operator.log().includes("controllers started"));
+  }
+  // Long enough for both installations to have a request of the same job in flight.
+  await world.control("POST", "/__faults", [
+    { operation: "submitSpeech", kind: "latency", latencyMs: LATENCY_MS, after: true, probability: 1 },
+    { operation: "createEndpoint", kind: "latency", latencyMs: LATENCY_MS, after: true, probability: 1 },
   ]);
   await Promise.all(names.map((name) => world.apply(manifest("hd", {}, name))));
   for (const name of ["one", "two"]) await world.apply(manifest("endpoint", {}, name));
