@@ -73,6 +73,7 @@ async function create(input: ApplyInput): Promise<Outcome> {
   // With an entry, the lookup took long enough: that create never took effect. The entry is settled with the next status.
   const intent = entry === undefined ? shownIntent(endpoint, journal, boundTo(account)) : undefined;
   if (intent === undefined) {
+    shared.assertLeading();
     // Only with the intent in the status does a lost journal not hide the create. The next reconcile sends it.
     written.submission = intendCreate(endpoint, desired, journal, now);
     const message = `Endpoint ${desired.appName} is about to be created`;

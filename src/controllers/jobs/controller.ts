@@ -53,8 +53,9 @@ export function createJobReconciler<T extends Job>(
     const observed = await observe(deps, job, state, context.signal);
     if (observed === undefined) return undefined;
     const transition = decide(state, observed.observation, { job, now: shared.clock.now() });
-    // The status shows the intent of a request before it is sent.
-    const after = await report(job, withdrawIntent(job, state, transition), context);
+    // The status shows the intent of a request before it is sent. Only the leader may write one.
+    if (transition.send !== undefined) shared.assertLeading();
+    const after = await report(job, transition, context);
     await apply(deps, after, { observed, transition }, context);
     settle(deps, job.metadata.uid, transition);
 
@@ -103,15 +104,6 @@ function entryOf({ journal }: Pick<Shared, "journal">, kind: string, job: Job): 
   const unexplained = phase === "Submitting" || (remote && submission === undefined);
   const subject = { kind, key: keyOf(job), uid: metadata.uid, operation: workOf(job).operation };
   return unsettledEntry(journal, subject, { submission, account, unexplained });
-}
-
-/** The request of an intent was not sent, and it is not sent now: the status says so. */
-function withdrawIntent({ status }: Job, { kind }: JobState, transition: Transition): Transition {
-  const { submission } = status ?? {};
-  if (kind !== "Waiting" || submission?.state !== "Intended" || transition.outcome === undefined) return transition;
-  if (transition.send !== undefined) return transition;
-  const { journal: _journal, ...withdrawn } = submission;
-  return { ...transition, written: { submission: { ...withdrawn, state: "NotSent" }, ...transition.written } };
 }
 
 /** The earlier of the transition's own time and the deadline; at once for a job that has just finished. */

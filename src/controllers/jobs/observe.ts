@@ -17,6 +17,7 @@ import {
   observeTask,
   observeUnknown,
   pastDeadline,
+  type RequestIntent,
 } from "./observations.ts";
 import type { JobState } from "./states.ts";
 import { type Answer, acceptedFrom } from "./submit.ts";
@@ -77,15 +78,15 @@ async function observeWaiting<T extends Job>(context: Context<T>, attempt: numbe
   const asking = { work: { ...workOf(job), operation }, createdAt, wake: () => deps.wake(job) };
   const waiting = requestSlot(deps.shared.admission, account.key, asking, facts.now);
   if (waiting !== undefined) return { observation: waiting };
-  const intent = { ...intentOf(context, attempt), specHash: hashOf(request.body), account: boundTo(account) };
+  // An intent that the status shows may be that of a later leader. So no process sends a request under the ID of another one.
+  const intent: RequestIntent = {
+    id: randomUUID(),
+    attempt,
+    specHash: hashOf(request.body),
+    journal: deps.shared.journal.id(),
+    account: boundTo(account),
+  };
   return { observation: { kind: "Clear", request, intent }, account, store };
-}
-
-/** The intent that the status already shows, if its request was not sent. */
-function intentOf<T extends Job>({ deps, job }: Context<T>, attempt: number) {
-  const { submission } = job.status ?? {};
-  const id = submission?.state === "Intended" ? submission.id : randomUUID();
-  return { id, attempt, journal: deps.shared.journal.id() };
 }
 
 /** Why the job is not sent, independently of its account and its store. */
@@ -120,6 +121,7 @@ function observeSending<T extends Job>(
 ): ObservationIn<"Sending"> {
   const request = deps.running.find(job.metadata.uid);
   if (request?.answer !== undefined) {
+    if (isObsolete(request.answer, job)) return { kind: "Withdrawn", until: facts.now };
     return observeAnswer(request.answer, facts, deps.running.backoffUntil(job.metadata.uid));
   }
   if (request !== undefined) return { kind: "UnderWay", ...request };
@@ -129,6 +131,16 @@ function observeSending<T extends Job>(
   const { account, outcome } = entry;
   if (outcome !== undefined) return observeAccepted(acceptedFrom(outcome), { entry, account }, job.spec);
   return observeUnknown({ entry, account }, causeOfUnknown(entry), facts);
+}
+
+/**
+ * Another process, such as the next leader, has written a later request to the status: without a result, this one matters no
+ * more. A task that was accepted is not forgotten, unless the later request has one as well.
+ */
+function isObsolete({ kind, entry }: Answer, { status }: Job): boolean {
+  const { submission } = status ?? {};
+  if (submission?.id === entry.id) return false;
+  return kind !== "Accepted" || submission?.state === "Accepted";
 }
 
 function causeOfUnknown({ restored }: JournalEntry): string {

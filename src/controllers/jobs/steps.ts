@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { cut, MESSAGE_LIMIT } from "../../api/v1alpha1/conditions.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
@@ -78,21 +77,14 @@ export function showPause({ until }: Observation<"TooSoon">, { job, now }: JobCo
 }
 
 /** The status shows the intent before the request is sent: only so does a lost journal not hide the request. */
-export function send({ request, intent }: Observation<"Clear">, { job, now }: JobContext): Step {
+export function send({ request, intent }: Observation<"Clear">, { now }: JobContext): Step {
   const { account, ...submission } = intent;
-  const shown = job.status?.submission;
-  const step: Step = { send: { request, intent }, againMs: SHOW_SENDING_AFTER_MS };
-  const known = shown?.state === "Intended" && shown.id === intent.id && shown.journal === intent.journal;
-  if (known && isDeepStrictEqual(job.status?.account, account)) return step;
+  const message = `Attempt ${intent.attempt} is about to be sent`;
   return {
-    ...step,
-    outcome: {
-      phase: "Pending",
-      reason: "Submitting",
-      message: `Attempt ${intent.attempt} is about to be sent`,
-      stalled: false,
-    },
+    outcome: { phase: "Pending", reason: "Submitting", message, stalled: false },
     written: { account, submission: { ...submission, state: "Intended", time: rfc3339(now) } },
+    send: { request, intent },
+    againMs: SHOW_SENDING_AFTER_MS,
   };
 }
 

@@ -30,10 +30,12 @@ async function world({
   spec = {},
   status = () => undefined,
   prunes = false,
+  leads = true,
   answer = () => ({ body: { task_id: "task-1" } }),
 }: {
   /** The CRD does not have the fields of this version. */
   prunes?: boolean;
+  leads?: boolean;
   left?: JournalEntry[];
   spec?: Change;
   /** @param journal ID of the journal that the operator opens */
@@ -76,7 +78,13 @@ async function world({
     () => {},
   );
   accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: accountAt(service.url) });
-  const shared = sharedOf(api.client, videoJobResource, { journal, accounts });
+  const shared = sharedOf(api.client, videoJobResource, {
+    journal,
+    accounts,
+    assertLeading: () => {
+      if (!leads) throw new Error("not leading");
+    },
+  });
   const running = createRunningRequests<Answer>({ clock: systemClock, random: () => 0.5, admission: shared.admission });
   let wake = Promise.withResolvers<void>();
   const run = createJobReconciler(
@@ -120,13 +128,13 @@ describe("the status of a job", () => {
     expect(w.job()?.status?.submission).not.toHaveProperty("journal", expect.anything());
   });
 
-  it("has the same intent when another account sends the request that was not sent", async () => {
+  it("has a new intent for a request that an earlier process did not send", async () => {
     const w = await world({ status: intended });
     await w.reconcile();
-    expect(w.job()?.status).toMatchObject({
-      account: { kind: "Account", name: "default" },
-      submission: { id: "intent-1", attempt: 1, state: "Intended" },
-    });
+    const { submission, account } = w.job()?.status ?? {};
+    expect(submission).toMatchObject({ attempt: 1, state: "Intended", journal: w.journal.id() });
+    expect(submission?.id).not.toBe("intent-1");
+    expect(account).toMatchObject({ kind: "Account", name: "default" });
   });
 
   it("shows that a request without effect was not sent", async () => {
@@ -135,12 +143,6 @@ describe("the status of a job", () => {
     await w.woken();
     await w.reconcile();
     expect(w.steps.at(-1)).toBe("status Pending NotSent");
-  });
-
-  it("shows that an intent was given up when the job is suspended", async () => {
-    const w = await world({ spec: { suspend: true }, status: intended });
-    await w.reconcile();
-    expect(w.steps).toEqual(["status Pending NotSent"]);
   });
 });
 
@@ -179,6 +181,31 @@ describe("given an operator that ended while a request was in flight, the next o
     await w.woken();
     expect(w.steps).toContain("request");
   });
+});
+
+describe("given a deposed leader whose request was not taken", () => {
+  const later = { id: "later", specHash: "0", attempt: 1, time: "2026-03-01T00:00:00Z" };
+
+  it.each<{ state: "Intended" | "Accepted" }>([{ state: "Intended" }, { state: "Accepted" }])(
+    "the request of the next leader stays in the status: $state",
+    async ({ state }) => {
+      const w = await world({ answer: () => ({ status: 429, body: { code: 429, reason: "RATE_LIMIT_EXCEEDED" } }) });
+      await w.reconcile();
+      await w.woken();
+      const before = w.job();
+      const status = { ...before?.status, taskID: "task-2", phase: "Queued", submission: { ...later, state } };
+      w.kind.store.upsert({ ...before, metadata: { ...before?.metadata, resourceVersion: "99" }, status } as VideoJob);
+      await w.reconcile();
+      expect(w.steps).toEqual(["status Pending Intended", "request"]);
+      expect(w.job()?.status).toMatchObject({ taskID: "task-2", submission: { id: "later", state } });
+    },
+  );
+});
+
+it("nothing is intended by a process that does not surely lead", async () => {
+  const w = await world({ leads: false });
+  await expect(w.reconcile()).rejects.toThrow("not leading");
+  expect(w.steps).toEqual([]);
 });
 
 it("an earlier request whose acceptance another process records stops the next attempt", async () => {
