@@ -86,6 +86,10 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
   const random = Math.random;
   const identity = `${hostname()}_${randomUUID()}`;
   const fenced = new AbortController();
+  const end = (error: Error): void => {
+    if (!fenced.signal.aborted) log.error({ reason: error.message }, "the operator cannot go on; restarting");
+    fenced.abort(error);
+  };
   const credentials = await loadCredentials({
     kubeconfig: config.kubeconfig,
     env: process.env,
@@ -128,7 +132,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
     : undefined;
   try {
     const clusterUID = await readClusterUID();
-    const { manager, recorder } = assembleOperator({
+    const { manager, recorder, claims } = assembleOperator({
       ...config,
       stopDeadlineMs: config.stopDeadline,
       kube,
@@ -140,12 +144,15 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       elector,
       identity,
       clusterUID,
+      installation: namespace,
+      end,
     });
     const probes = await serveProbes(config.healthProbeBindAddress, {
       healthz: { ping: () => undefined },
       readyz: {
         caches: () => manager.ready(),
         watch: health.watch,
+        claims: () => claims.assertUncontested(),
         ...(elector === undefined ? {} : { lease: health.lease }),
       },
     });

@@ -10,7 +10,7 @@ import type { ReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf, type Store } from "../runtime/store.ts";
 import type { SpendingAdmission } from "../submission/admission.ts";
 import type { Journal } from "../submission/journal.ts";
-import type { AccountRegistry } from "./account/registry.ts";
+import type { AccountKey, AccountRegistry } from "./account/registry.ts";
 
 /** What every controller works with. */
 export type Shared = {
@@ -29,6 +29,8 @@ export type Shared = {
   exports: ReferencePoller;
   /** UID of the namespace kube-system: tells clusters apart that share an account. */
   clusterUID: string;
+  /** Throws unless this installation surely holds the account. Called right before a paid request is sent. */
+  assertClaimed: (account: AccountKey) => void;
   /** Throws unless this process surely leads. Called right before whatever must not be sent twice. */
   assertLeading: () => void;
 };
@@ -58,6 +60,18 @@ export async function patchStatus<T extends KubeObject>(
       { metadata: { resourceVersion }, status: patch },
       { signal },
     ),
+  );
+}
+
+/** Throws unless the API server has stored the intent: a CRD of an earlier version drops the journal's ID. */
+export function assertIntentStored(
+  { resource }: Pick<Kind<KubeObject>, "resource">,
+  status: { submission?: { journal?: string | undefined } | undefined } | undefined,
+  journal: string,
+): void {
+  if (status?.submission?.journal === journal) return;
+  throw new Error(
+    `the CustomResourceDefinition of ${resource.kind} does not store status.submission.journal, so nothing is sent: upgrade the CRDs to the version of the operator`,
   );
 }
 

@@ -1,3 +1,4 @@
+import type { InstallationClaims } from "../controllers/account/installation-claims.ts";
 import { type Controller, createController } from "../runtime/controller.ts";
 import { createManager, type Manager, type Runnable } from "../runtime/manager.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
@@ -7,16 +8,27 @@ import { createAccountAccess, createContext, type Enqueue } from "./context.ts";
 import { type AnyKind, createInformers, kindsOf } from "./informers.ts";
 import type { OperatorContext } from "./kinds.ts";
 import type { AssembleOptions } from "./options.ts";
+import { entriesIn } from "./takeover.ts";
 import { watchEachOther } from "./watches.ts";
 
 /** Reconciles wait for the account's rate limit, so the deadline is long. Paid requests of jobs run beside the reconciles. */
 const DEADLINE_MS = 5 * 60_000;
 
+export type Operator = { manager: Manager; recorder: EventRecorder; claims: InstallationClaims };
+
 /** Builds the operator from the table of kinds: informers, secondary watches, controllers. Starts nothing. */
-export function assembleOperator(options: AssembleOptions): { manager: Manager; recorder: EventRecorder } {
+export function assembleOperator(options: AssembleOptions): Operator {
   const { kube, clock, random, log, journal, clusterUID } = options;
   const namespaces = options.watchNamespaces;
-  const informers = createInformers({ client: kube, namespaces, clock, random, log, clusterUID });
+  const informers = createInformers({
+    client: kube,
+    namespaces,
+    clock,
+    random,
+    log,
+    clusterUID,
+    onRestored: options.end,
+  });
   const kinds = kindsOf(informers, clusterUID);
 
   const controllers = new Map<string, Controller>();
@@ -24,7 +36,8 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
   const access = createAccountAccess(informers, enqueue);
   const context = createContext(options, informers, access, enqueue);
   const { accounts, recorder } = context.deps;
-  watchEachOther({ informers, accounts, stores: context.stores, ...access, enqueue, clusterUID });
+  const { claims } = context.account;
+  watchEachOther({ informers, accounts, claims, stores: context.stores, ...access, enqueue, clusterUID });
   for (const kind of kinds) controllers.set(kind.row.resource.plural, addController(options, context, kind));
 
   const manager = createManager({
@@ -36,13 +49,13 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
     onTakeover: (left) =>
       settleLeft(
         context.deps,
-        left,
+        entriesIn(left, namespaces),
         kinds.flatMap(({ row, informer }) => (row.submits ? [...informer.store.list()] : [])),
       ),
     log,
     stopDeadlineMs: options.stopDeadlineMs,
   });
-  return { manager, recorder };
+  return { manager, recorder, claims };
 }
 
 /** The controller of a kind, fed by its informer. */
@@ -66,9 +79,11 @@ function addController(options: AssembleOptions, context: OperatorContext, { row
 }
 
 /** What runs beside the controllers, in the order of the start. */
-function runnablesOf({ deps, jobs, stores }: OperatorContext): Runnable[] {
+function runnablesOf({ deps, account, jobs, stores }: OperatorContext): Runnable[] {
   const { references, exports, accounts } = deps;
+  const { claims } = account;
   return [
+    { name: "claims", start: () => claims.start(), stop: () => claims.stop() },
     { name: "references", start: () => references.start(), stop: () => references.stop() },
     { name: "exports", start: () => exports.start(), stop: () => exports.stop() },
     {

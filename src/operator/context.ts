@@ -2,6 +2,7 @@ import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource, gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
 import { createSharedPools } from "../artifacts/handle.ts";
 import { createDependants } from "../controllers/account/dependants.ts";
+import { createInstallationClaims, type InstallationClaims } from "../controllers/account/installation-claims.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
 import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
@@ -16,7 +17,7 @@ import type { Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
 import { anyAddress } from "../net/address-guard.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
-import { createEventRecorder } from "../runtime/recorder.ts";
+import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf } from "../runtime/store.ts";
 import { createSpendingAdmission } from "../submission/admission.ts";
@@ -64,7 +65,9 @@ export function createContext(
   enqueue: Enqueue,
 ): OperatorContext {
   const { clock, random, metrics } = options;
-  const deps = createDeps(options, informers, access, enqueue);
+  const recorder = createRecorder(options);
+  const claims = createInstallationClaims({ ...options, recorder, onLost: options.end, check: access.checkAccount });
+  const deps = createDeps({ ...options, recorder, claims }, informers, access, enqueue);
   const { accounts, admission } = deps;
   const stores = createStoreRegistry((key) => informers.artifactStores.store.get(key) !== undefined);
   const endpointMetrics = createEndpointMetrics(metrics.registry, {
@@ -79,7 +82,7 @@ export function createContext(
   registerJobMetrics(metrics.registry, Object.fromEntries(jobLists));
   return {
     deps,
-    account: createAccountWiring(options, informers, deps, { ...access, enqueue }),
+    account: { ...createAccountWiring(options, informers, deps, { ...access, enqueue }), claims },
     stores,
     jobs: {
       running: createRunningRequests<Answer>({ clock, random, admission }),
@@ -94,8 +97,22 @@ export function createContext(
   };
 }
 
+type Claiming = { recorder: EventRecorder; claims: InstallationClaims };
+
+function createRecorder({ kube, clock, log, identity }: AssembleOptions): EventRecorder {
+  return createEventRecorder({
+    client: kube,
+    clock,
+    log,
+    controller: "mooring.dev/operator",
+    instance: identity,
+    resourceOf: (object) =>
+      KINDS.find(({ resource }) => resource.kind === object.kind)?.resource ?? gpuEndpointResource,
+  });
+}
+
 function createDeps(
-  { kube, clock, random, log, journal, identity, clusterUID, elector }: AssembleOptions,
+  { kube, clock, random, log, journal, clusterUID, elector, recorder, claims }: AssembleOptions & Claiming,
   informers: Informers,
   { accountObject, checkAccount }: AccountAccess,
   enqueue: Enqueue,
@@ -113,15 +130,7 @@ function createDeps(
     random,
     log,
     journal,
-    recorder: createEventRecorder({
-      client: kube,
-      clock,
-      log,
-      controller: "mooring.dev/operator",
-      instance: identity,
-      resourceOf: (object) =>
-        KINDS.find(({ resource }) => resource.kind === object.kind)?.resource ?? gpuEndpointResource,
-    }),
+    recorder,
     accounts,
     admission: createSpendingAdmission({
       clock,
@@ -131,6 +140,7 @@ function createDeps(
     references: createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS }),
     exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
     clusterUID,
+    assertClaimed: (key) => claims.assertHeld(key),
     assertLeading: () => {
       if (elector?.surelyHeld() === false) throw new Error("the lease is not surely held: nothing is sent");
     },
@@ -142,7 +152,7 @@ function createAccountWiring(
   informers: Informers,
   { accounts, admission }: Shared,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
-): Omit<AccountWiring, "accountKind" | "lookup"> {
+): Omit<AccountWiring, "accountKind" | "lookup" | "claims"> {
   const { endpoints } = informers;
   const { onCall } = createServiceMetrics(
     metrics.registry,

@@ -34,6 +34,7 @@ import type { KubeObject, NamespacedObject } from "../kube/types.ts";
 import { publicLookup, publicOnly } from "../net/address-guard.ts";
 import type { Reconcile } from "../runtime/controller.ts";
 import type { Indexer } from "../runtime/store.ts";
+import { type ClaimGate, whileClaimed } from "./claim-gate.ts";
 
 /** What reconcilers are made of. assemble.ts creates each part once. */
 export type OperatorContext = {
@@ -82,6 +83,8 @@ const FEW_WORKERS = 4;
 
 const row = <T extends KubeObject>(one: KindRow<T>): KindRow<T> => one;
 
+const gateOf = ({ account, deps }: OperatorContext): ClaimGate => ({ claims: account.claims, accounts: deps.accounts });
+
 const byTask: Indexer<Job> = ({ status }) => (status?.taskID === undefined ? [] : [status.taskID]);
 
 /** The ArtifactStore that an object writes to. */
@@ -105,8 +108,11 @@ const jobRow = <T extends Job>(
   writesToStore: true,
   submits: true,
   isJob: true,
-  reconciler: ({ deps, jobs, enqueue }, kind) =>
-    createJobReconciler(deps, adapter(kind), jobs, (key) => enqueue(resource, key)),
+  reconciler: (context, kind) => {
+    const { deps, jobs, enqueue } = context;
+    const reconcile = createJobReconciler(deps, adapter(kind), jobs, (key) => enqueue(resource, key));
+    return whileClaimed(gateOf(context), kind, "Claim", reconcile);
+  },
 });
 
 const storeLookup = publicOnly(
@@ -157,7 +163,10 @@ export const KIND_ROWS = {
     indexers: (clusterUID) => ({ account: byAccount, ...claimIndexers(clusterUID) }),
     account: "Needs",
     submits: true,
-    reconciler: ({ deps, endpointMetrics }, kind) => createGpuEndpointReconciler(deps, kind, endpointMetrics),
+    reconciler: (context, kind) => {
+      const reconcile = createGpuEndpointReconciler(context.deps, kind, context.endpointMetrics);
+      return whileClaimed(gateOf(context), kind, "Claim", reconcile);
+    },
   }),
   speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter, trimSpeechJob),
   videoJobs: jobRow<VideoJob>(videoJobResource, videoJobAdapter, trimVideoJob),
@@ -168,7 +177,10 @@ export const KIND_ROWS = {
     indexers: () => ({ account: byAccount, artifacts: byStore }),
     account: "Waits",
     writesToStore: true,
-    reconciler: ({ deps, stores }, kind) => createBillReportReconciler(deps, kind, stores),
+    reconciler: (context, kind) => {
+      const reconcile = createBillReportReconciler(context.deps, kind, context.stores);
+      return whileClaimed(gateOf(context), kind, "NoOther", reconcile);
+    },
   }),
 };
 

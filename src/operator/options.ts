@@ -15,6 +15,10 @@ export type AssembleOptions = {
   journal: Journal;
   elector: LeaderElector | undefined;
   identity: string;
+  /** Namespace of the lease and the journal: what an installation is named by. */
+  installation: string;
+  /** Ends the process: the API server went back in time, or another installation has taken an account. */
+  end: (error: Error) => void;
   /** UID of the namespace kube-system. */
   clusterUID: string;
   /** Empty: all. */

@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { KubeClient, Query } from "../kube/client.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { runReflector } from "./reflector.ts";
+import { type RestoredError, runReflector } from "./reflector.ts";
 import { type Change, createStore, type Indexer, type Store } from "./store.ts";
 
 export type Informer<T extends KubeObject> = {
@@ -31,6 +31,8 @@ export type InformerOptions<T extends KubeObject> = {
   clock: Clock;
   random: () => number;
   log: Logger;
+  /** A list went back in time (reflector.ts): what the store holds is wrong from then on. */
+  onRestored?: ((error: RestoredError) => void) | undefined;
 };
 
 /** A store kept equal to a kind by one reflector a namespace. managedFields never reach the store. */

@@ -26,7 +26,17 @@ export type ReflectorOptions<T extends KubeObject> = {
   random: () => number;
   log: Logger;
   onRelist?: () => void;
+  /**
+   * A list is older than what this reflector has seen: the data of the API server was restored from a backup. The reflector has
+   * ended, because what it and others remember cannot be corrected. Only a new process can.
+   */
+  onRestored?: ((error: RestoredError) => void) | undefined;
 };
+
+/** The API server went back in time: its etcd was restored from a backup. */
+export class RestoredError extends Error {
+  override readonly name = "RestoredError";
+}
 
 /**
  * The reflector's whole memory: what it does next depends on nothing else.
@@ -62,12 +72,17 @@ export async function runReflector<T extends KubeObject>(
 ): Promise<void> {
   const { clock, log, resource } = options;
   let state: ReflectorState = { phase: "Stream" };
+  /** The latest version that a list or a watch has shown. */
+  let latest: string | undefined;
   let failures = 0;
   let healthySince = clock.monotonic();
   while (!signal.aborted) {
     const started = clock.monotonic();
-    const watched: Watched = await step(options, state, signal);
+    const watched: Watched = await step(options, state, latest, signal);
+    if (isDoubtful(watched.error)) watched.error = await checked(options, watched.error, latest, signal);
     if (signal.aborted) return;
+    if (watched.error instanceof RestoredError) return options.onRestored?.(watched.error);
+    latest = later(latest, watched.resourceVersion);
     const next = nextState(state, watched);
     const fallsBack = state.phase === "Stream" && next.phase === "List";
     state = next;
@@ -93,11 +108,52 @@ export async function runReflector<T extends KubeObject>(
 function step<T extends KubeObject>(
   options: ReflectorOptions<T>,
   state: ReflectorState,
+  latest: string | undefined,
   signal: AbortSignal,
 ): Promise<Watched> {
   if (state.phase === "Watch") return watchOnce(options, state.resourceVersion, signal);
   options.onRelist?.();
-  return state.phase === "Stream" ? watchOnce(options, undefined, signal) : listAll(options, signal);
+  return state.phase === "Stream" ? watchOnce(options, undefined, signal) : listAll(options, latest, signal);
+}
+
+/** Whether a failed watch may mean that the API server went back in time: it does not know the version, or it stays silent. */
+function isDoubtful(error: unknown): boolean {
+  if (error instanceof KubeError) return isTooLarge(error);
+  return error instanceof Error && "code" in error && error.code === "UND_ERR_BODY_TIMEOUT";
+}
+
+/**
+ * The error of a doubtful watch, or a RestoredError: a list shows the version of the API server. A watch from a later version
+ * than this shows nothing, for as long as it takes to get there.
+ */
+async function checked<T extends KubeObject>(
+  options: ReflectorOptions<T>,
+  doubtful: unknown,
+  latest: string | undefined,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { client, resource, namespace, selector, log } = options;
+  try {
+    const query = { ...selector, limit: 1 };
+    const { metadata } = await client.list<T>(resource, { namespace }, { signal, query });
+    assertNotRestored(options, metadata.resourceVersion, latest);
+  } catch (error) {
+    if (error instanceof RestoredError) return error;
+    log.debug({ resource: resource.plural, reason: String(error) }, "the version of the API server was not read");
+  }
+  return doubtful;
+}
+
+/** A list is a consistent read: its version is never lower than one that was seen before. */
+function assertNotRestored<T extends KubeObject>(
+  { resource }: ReflectorOptions<T>,
+  listed: string | undefined,
+  latest: string | undefined,
+): void {
+  if (listed === undefined || latest === undefined || !isLaterVersion(latest, listed)) return;
+  throw new RestoredError(
+    `the list of ${resource.plural} has resource version ${listed}, lower than ${latest} that was seen before: etcd was restored from a backup`,
+  );
 }
 
 /** What follows from a step. Pure. */
@@ -116,14 +172,21 @@ function isRefused(error: unknown): boolean {
 
 /** Only a version that the server cannot serve any more makes a new list necessary. */
 function isTooOld(error: unknown): boolean {
-  if (isGone(error)) return true;
+  return isGone(error) || isTooLarge(error);
+}
+
+function isTooLarge(error: unknown): boolean {
   return error instanceof KubeError && /too large resource version/i.test(error.message);
 }
 
 /** `resourceVersion`: where to go on; undefined when a list has not come to its end. */
 export type Watched = { resourceVersion: string | undefined; events: number; error?: unknown };
 
-async function listAll<T extends KubeObject>(options: ReflectorOptions<T>, signal: AbortSignal): Promise<Watched> {
+async function listAll<T extends KubeObject>(
+  options: ReflectorOptions<T>,
+  latest: string | undefined,
+  signal: AbortSignal,
+): Promise<Watched> {
   const keys = new Set<string>();
   let next: string | undefined;
   let resourceVersion: string | undefined;
@@ -134,6 +197,7 @@ async function listAll<T extends KubeObject>(options: ReflectorOptions<T>, signa
         { namespace: options.namespace },
         { signal, query: { ...options.selector, limit: PAGE_SIZE, continue: next } },
       );
+      assertNotRestored(options, page.metadata.resourceVersion, latest);
       for (const object of page.items) {
         keys.add(keyOf(object));
         options.sink.listed(object);

@@ -15,6 +15,9 @@ export const configMapResource: Resource = {
   namespaced: true,
 };
 
+/** The account that a request is sent to, as the status of its object shows it. */
+export type IntentAccount = { kind: "Account" | "ClusterAccount"; name: string; baseURL: string };
+
 /** A request that is about to be sent. */
 export type Intent = {
   /** Unique per submission. */
@@ -26,12 +29,20 @@ export type Intent = {
   operation: string;
   attempt: number;
   specHash: string;
+  account: IntentAccount;
   /** RFC 3339. */
   time: string;
 };
 
-/** An intent and its outcome. Without an outcome it is unknown whether the request was sent. */
-export type JournalEntry = Intent & { outcome?: Record<string, string> };
+/**
+ * An intent and its outcome. Without an outcome it is unknown whether the request was sent. `restored`: the journal did not
+ * have the intent, and the status of the object shows it (intents.ts). An entry of an earlier version has no account.
+ */
+export type JournalEntry = Omit<Intent, "account"> & {
+  account?: IntentAccount | undefined;
+  outcome?: Record<string, string>;
+  restored?: true;
+};
 
 /** Another leader has written a higher epoch: this process must not send anything any more. */
 export class FencedError extends Error {
@@ -44,6 +55,8 @@ export class FencedError extends Error {
  * # Guarantees
  * - `commit` resolves only when the intent is in etcd under this process's epoch.
  * - After another process has opened the journal, every `commit` of this process fails with FencedError.
+ * - A ConfigMap that is deleted and created again is another journal: it has another ID, and every `commit` of this process
+ *   fails with FencedError.
  *
  * Commits are grouped (group-commit.ts), and settled entries leave with the next write.
  */
@@ -51,8 +64,12 @@ export type Journal = {
   /** Increments the epoch and returns the entries that the previous leader left. */
   open(signal: AbortSignal): Promise<JournalEntry[]>;
   epoch(): number;
+  /** UID of the ConfigMap. A journal that is lost and made again has another one. @throws Error before `open` */
+  id(): string;
   /** @throws FencedError | the signal's reason; in both cases the intent was not and will not be sent */
   commit(intent: Intent, signal: AbortSignal): Promise<void>;
+  /** Adds an intent that a status shows and that the journal lost. In memory at once, and in etcd with the next write. */
+  restore(entry: JournalEntry): void;
   /** Keeps the outcome until it is settled, in memory at once and in etcd with the next write. */
   record(id: string, outcome: Record<string, string>): void;
   /** The outcome is in the object's status, or nothing was sent: removes the entry. */
@@ -88,20 +105,19 @@ export function createJournal(options: JournalOptions): Journal {
   const place: Place = { namespace: options.namespace, name: options.name };
   const live = new Map<string, JournalEntry>();
   let epoch = 0;
-  let resourceVersion: string | undefined;
+  let stored: Version | undefined;
   let fenced: FencedError | undefined;
 
   function body(): JournalMap {
     const intents = formatEntries(place, [...live.values()]);
-    return mapOf(place, resourceVersion, { epoch: String(epoch), holder: identity, intents });
+    return mapOf(place, stored, { epoch: String(epoch), holder: identity, intents });
   }
 
   /** Repeats a write until it is confirmed, another leader has the journal, or the signal aborts. */
   async function write(signal: AbortSignal): Promise<void> {
     for (let failures = 1; ; failures++) {
       try {
-        const written = await client.update<JournalMap>(configMapResource, place, body(), { signal });
-        resourceVersion = written.metadata.resourceVersion;
+        stored = versionOf(await client.update<JournalMap>(configMapResource, place, body(), { signal }));
         options.onCommit?.(live.size);
         return;
       } catch (error) {
@@ -117,37 +133,46 @@ export function createJournal(options: JournalOptions): Journal {
 
   /** After a conflict: reads whether the journal is still ours (a lost response, an edited annotation) or another leader's. */
   async function reread(signal: AbortSignal): Promise<void> {
-    const stored = await readMap(client, place, signal);
-    const storedEpoch = Number(stored?.data?.epoch ?? 0);
-    if (stored === undefined || storedEpoch !== epoch || stored.data?.holder !== identity) {
-      const holder = stored?.data?.holder ?? "an unknown holder";
-      fenced = new FencedError(
-        `journal ${place.namespace}/${place.name}: epoch ${storedEpoch} of ${holder} has replaced our epoch ${epoch}`,
-      );
-      options.onFenced?.(fenced);
-      throw fenced;
+    const found = await readMap(client, place, signal);
+    if (found?.metadata.uid !== stored?.uid) {
+      throw fence("the ConfigMap was deleted, and it may have been created again: it is another journal");
     }
-    resourceVersion = stored.metadata.resourceVersion;
+    const epochFound = Number(found?.data?.epoch ?? 0);
+    if (found === undefined || epochFound !== epoch || found.data?.holder !== identity) {
+      const holder = found?.data?.holder ?? "an unknown holder";
+      throw fence(`epoch ${epochFound} of ${holder} has replaced our epoch ${epoch}`);
+    }
+    stored = versionOf(found);
+  }
+
+  function fence(reason: string): FencedError {
+    fenced = new FencedError(`journal ${place.namespace}/${place.name}: ${reason}`);
+    options.onFenced?.(fenced);
+    return fenced;
   }
 
   const group = createGroupCommit({ clock, write, writable: () => epoch > 0 && fenced === undefined });
 
   return {
     epoch: () => epoch,
+    id() {
+      if (stored === undefined) throw new Error(`journal ${place.namespace}/${place.name} is not open`);
+      return stored.uid;
+    },
     find: (uid) => [...live.values()].find((entry) => entry.uid === uid),
     entries: () => [...live.values()],
     async open(signal) {
       for (;;) {
-        const stored = await readMap(client, place, signal);
-        for (const entry of parseEntries(stored?.data?.intents)) live.set(entry.id, entry);
-        epoch = Number(stored?.data?.epoch ?? 0) + 1;
-        resourceVersion = stored?.metadata.resourceVersion;
+        const found = await readMap(client, place, signal);
+        for (const entry of parseEntries(found?.data?.intents)) live.set(entry.id, entry);
+        epoch = Number(found?.data?.epoch ?? 0) + 1;
+        stored = found && versionOf(found);
         try {
-          const written =
-            stored === undefined
+          stored = versionOf(
+            found === undefined
               ? await client.create<JournalMap>(configMapResource, { namespace: place.namespace }, body(), { signal })
-              : await client.update<JournalMap>(configMapResource, place, body(), { signal });
-          resourceVersion = written.metadata.resourceVersion;
+              : await client.update<JournalMap>(configMapResource, place, body(), { signal }),
+          );
           return [...live.values()];
         } catch (error) {
           if (!isConflict(error) && !isAlreadyExists(error)) throw error;
@@ -167,6 +192,10 @@ export function createJournal(options: JournalOptions): Journal {
         throw error;
       }
     },
+    restore(entry) {
+      live.set(entry.id, { ...entry, restored: true });
+      group.writeLater();
+    },
     record(id, outcome) {
       const entry = live.get(id);
       if (entry === undefined) return;
@@ -180,9 +209,16 @@ export function createJournal(options: JournalOptions): Journal {
   };
 }
 
-function mapOf(place: Place, resourceVersion: string | undefined, data: Record<string, string>): JournalMap {
+type Version = { uid: string; resourceVersion: string };
+
+function versionOf({ metadata: { uid = "", resourceVersion = "" } }: JournalMap): Version {
+  return { uid, resourceVersion };
+}
+
+/** With a version, the API server accepts the write only while it stores this version of this object. */
+function mapOf(place: Place, version: Version | undefined, data: Record<string, string>): JournalMap {
   const labels = { "app.kubernetes.io/managed-by": "mooring" };
-  const metadata = { ...place, labels, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  const metadata = { ...place, labels, ...version };
   return { apiVersion: "v1", kind: "ConfigMap", metadata, spec: undefined, data };
 }
 

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { type Clock, rfc3339 } from "../clock.ts";
 import { ServiceError } from "../provider/errors.ts";
 import type { Intent, Journal, JournalEntry } from "./journal.ts";
@@ -7,12 +6,14 @@ import type { Intent, Journal, JournalEntry } from "./journal.ts";
  * Sends a request that creates or costs something at most once.
  *
  * # Expected flow
- * 1. The caller looks for an entry of the object in the journal. With an entry, it does not call `submitOnce`.
- * 2. `send` waits for the account's rate limit, then awaits `commit`: the intent is written to etcd.
- * 3. When a connection accepts the request, `send` calls `beforeSend` and writes the first byte.
- * 4. `submitOnce` returns. For `Accepted` the journal holds the outcome, for `Unknown` the intent without an outcome.
+ * 1. The caller looks for an entry of the object (intents.ts). With an entry, it does not call `submitOnce`.
+ * 2. The caller writes the intent, with the ID of the journal, to the object's status. Without it, a lost journal would hide
+ *    the request.
+ * 3. `send` waits for the account's rate limit, then awaits `commit`: the intent is written to etcd.
+ * 4. When a connection accepts the request, `send` calls `beforeSend` and writes the first byte.
+ * 5. `submitOnce` returns. For `Accepted` the journal holds the outcome, for `Unknown` the intent without an outcome.
  *    For `NotSent` and `Refused` the entry is gone.
- * 5. The caller writes the outcome to the object's status, and then calls `journal.settle(entry.id)`.
+ * 6. The caller writes the outcome to the object's status, and then calls `journal.settle(entry.id)`.
  *
  * # Guarantees
  * - The intent is in etcd, under this process's epoch, before the first byte leaves.
@@ -39,7 +40,7 @@ import type { Intent, Journal, JournalEntry } from "./journal.ts";
 export async function submitOnce<T>(deps: SubmitOnceDeps, request: SubmitOnceRequest<T>): Promise<SubmitOnceResult<T>> {
   const { journal, clock } = deps;
   const { signal, maxCommitMs } = request;
-  const entry: JournalEntry = { id: randomUUID(), ...request.intent, time: rfc3339(clock.now()) };
+  const entry: Intent = { ...request.intent, time: rfc3339(clock.now()) };
   let commitBegan = 0;
   let sent = false;
 
@@ -92,7 +93,7 @@ export type SubmitOnceDeps = {
 export type SendOptions = { signal: AbortSignal; commit: () => Promise<void>; beforeSend: () => void };
 
 export type SubmitOnceRequest<T> = {
-  intent: Omit<Intent, "id" | "time">;
+  intent: Omit<Intent, "time">;
   /** Throws when the object no longer wants the request: it is deleted, suspended or changed. */
   assertWanted(): void;
   send(options: SendOptions): Promise<T>;

@@ -125,3 +125,26 @@ it.concurrent("a leader that sleeps until another leads sends nothing and commit
   expect(await world.audit("submitSpeech")).toHaveLength(names.length);
   expectFenced(history, 2);
 });
+
+it.concurrent("an accepted response that arrives at a deposed leader ends the halt, and no second attempt follows", async () => {
+  const { world, leader, standby } = await twoReplicas("deposed");
+  await waitForCondition(world, "Account", "default", "Ready");
+  await world.control("POST", "/__faults", {
+    operation: "submitSpeech",
+    kind: "latency",
+    latencyMs: 10_000,
+    after: true,
+  });
+  await world.apply(manifest("hd", {}, "sent"));
+  await eventually("the request took effect", async () => (await world.state()).tasks.length === 1);
+  process.kill(leader.pid, "SIGSTOP");
+  await eventually("the standby leads", async () => leads(standby));
+  await eventually("the job is halted", async () => (await world.get("SpeechJob", "sent")).status?.phase === "Halted");
+
+  // The response has arrived in the meantime. The deposed leader finds it when it wakes.
+  process.kill(leader.pid, "SIGCONT");
+  const done = await waitForCondition(world, "SpeechJob", "sent", "Complete");
+  expect(done.status).toMatchObject({ attempts: 1, submission: { attempt: 1, state: "Accepted" } });
+  expect(await world.audit("submitSpeech")).toHaveLength(1);
+  expect(await leader.exited).toBe(1);
+});

@@ -21,7 +21,7 @@ describe("manifests become remote endpoints, speech and video", () => {
     operator = await world.startOperator();
   });
 
-  it("an endpoint is created once, serves, and costs one status write", async () => {
+  it("an endpoint is created once and serves; its status shows the intent, then the endpoint", async () => {
     const created = await world.apply(manifest("endpoint", {}, "one"));
     const ready = await waitForCondition(world, "GpuEndpoint", "one", "Ready");
     expect(ready.status).toMatchObject({
@@ -36,7 +36,7 @@ describe("manifests become remote endpoints, speech and video", () => {
     expect(ready.metadata.finalizers).toEqual(["mooring.dev/finalizer"]);
     const creates = (await world.audit("createEndpoint")).filter(({ body }) => JSON.stringify(body).includes("one-"));
     expect(creates).toHaveLength(1);
-    // One write for the finalizer, one for the status: nothing else touched the object.
+    // One write for the finalizer, one for the intent, one for the endpoint.
     expect(created.metadata.resourceVersion).not.toBe(ready.metadata.resourceVersion);
   });
 

@@ -37,6 +37,7 @@ export function entryOf(change: Partial<JournalEntry> = {}): JournalEntry {
     operation: "submitImageToVideo",
     attempt: 1,
     specHash: "0123456789abcdef",
+    account: { kind: "Account", name: "default", baseURL: "https://api.example.com" },
     time: "2026-03-01T00:00:00Z",
     ...change,
   };

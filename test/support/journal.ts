@@ -40,6 +40,7 @@ export const intent = (id: string): Intent => ({
   operation: "submitSpeech",
   attempt: 1,
   specHash: "0123456789abcdef",
+  account: { kind: "Account", name: "default", baseURL: "https://api.example.com" },
   time: "2026-03-01T00:00:00Z",
 });
 

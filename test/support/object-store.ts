@@ -21,7 +21,8 @@ export function createObjectStore(): ObjectStore {
 
   function store(method: string, path: string, object: Stored): Stored {
     version++;
-    const next = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
+    const uid = objects.get(path)?.metadata.uid ?? `uid-${version}`;
+    const next = { ...object, metadata: { uid, ...object.metadata, resourceVersion: String(version) } };
     objects.set(path, next);
     writes.push({ method, path, object: next });
     return next;
@@ -37,8 +38,9 @@ export function createObjectStore(): ObjectStore {
     const present = objects.get(path);
     if (present === undefined) return failure(404, "NotFound", `${path} not found`);
     if (method === "GET") return { body: present };
-    const wanted = object.metadata?.resourceVersion;
-    if (wanted !== undefined && wanted !== present.metadata.resourceVersion) {
+    const { resourceVersion: wanted, uid } = object.metadata ?? {};
+    const replaced = uid !== undefined && uid !== present.metadata.uid;
+    if (replaced || (wanted !== undefined && wanted !== present.metadata.resourceVersion)) {
       return failure(409, "Conflict", "the object has been modified; please apply your changes to the latest version");
     }
     if (method === "PUT") return { body: store(method, path, object) };

@@ -30,6 +30,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<S
     exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
     clusterUID: "cluster",
     admission: createSpendingAdmission({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
+    assertClaimed: () => {},
     assertLeading: () => {},
     ...change,
   };

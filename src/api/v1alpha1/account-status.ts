@@ -18,6 +18,18 @@ const budgetStatusSchema = z.object({
 export const accountStatusSchema = z
   .object({
     ...commonStatus,
+    claim: z
+      .object({
+        installation: text(253, "Namespace of the installation's lease and submission journal."),
+        namespaces: listOf(
+          text(63, "Namespace."),
+          256,
+          "Namespaces that the installation watches. Default: all.",
+        ).optional(),
+        renewTime: time("When the installation last renewed the claim. It expires 90 s later."),
+      })
+      .describe("The installation of Mooring that uses the account. Another one sends nothing for it.")
+      .optional(),
     limits: accountLimitsSchema.optional(),
     endpoints: z
       .object({

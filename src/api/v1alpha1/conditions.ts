@@ -27,6 +27,8 @@ export const CONDITIONS = {
   Reachable: "Reachable",
   /** Accounts: the budget of `spec.budget` is exceeded. */
   BudgetExceeded: "BudgetExceeded",
+  /** Accounts: a second installation of Mooring serves the account, and sends nothing for it. Removed 10 minutes after it ends. */
+  Contested: "Contested",
   /** BillReport: the bills are written to the destination in the spec. */
   Exported: "Exported",
 } as const;

@@ -95,6 +95,7 @@ const accountColumns: Column[] = [
   { name: "Endpoints", type: "integer", jsonPath: ".status.endpoints.managed", wide: true },
   { name: "Tasks", type: "integer", jsonPath: ".status.tasks.inFlight", wide: true },
   { name: "Month", type: "string", jsonPath: ".status.spend.month", wide: true },
+  { name: "Installation", type: "string", jsonPath: ".status.claim.installation", wide: true },
   readyReason,
 ];
 

@@ -112,7 +112,7 @@ export function valueSource(name: string, description: string) {
   ).describe(description);
 }
 
-/** State of a submission: `Intended` is committed in the journal, the others are outcomes. */
+/** State of a submission: `Intended` is written before the request is sent, the others are outcomes. */
 export const submissionStates = ["Intended", "Accepted", "NotSent", "Refused", "Unknown"] as const;
 
 export const submissionSchema = z
@@ -123,8 +123,12 @@ export const submissionSchema = z
     state: z
       .enum(submissionStates)
       .describe(
-        "Intended: committed to the journal, without an outcome yet. Accepted, NotSent, Refused, Unknown: the outcome.",
+        "Intended: written before the request is sent; no outcome is known yet. Accepted, NotSent, Refused, Unknown: the outcome.",
       ),
+    journal: text(
+      64,
+      "UID of the submission journal that holds the request while it is Intended. If the journal is another one, the outcome is Unknown.",
+    ).optional(),
     time: time("When the submission reached this state."),
   })
   .describe("The last create or paid request of this object.");

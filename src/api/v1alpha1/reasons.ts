@@ -160,6 +160,8 @@ export const REASONS = {
   AccountNotFound: "AccountNotFound",
   /** The account cannot be used now. See its conditions. */
   AccountNotReady: "AccountNotReady",
+  /** Another installation of Mooring uses the account. The message has the commands to resolve it. */
+  ClaimedByAnotherInstallation: "ClaimedByAnotherInstallation",
   /** The account has another base URL than the one that this object is bound to. */
   AccountMismatch: "AccountMismatch",
   /** The ClusterAccount does not allow this namespace. */

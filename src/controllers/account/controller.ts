@@ -35,27 +35,46 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     kind,
     async forgetDeleted(request) {
       const key = keyOfAccount(request);
+      wiring.claims.forget(key);
       const again = await memories.depart(key);
       if (again === undefined) reported.delete(key);
       return again;
     },
     finalize: async (deleted, { signal }) => {
       const key = keyOfAccount(deleted.metadata);
-      const object = await guard(key, deleted, signal);
+      const claimed = await claim(key, deleted, signal);
+      if (claimed === undefined) return { requeueAfterMs: SECRET_POLL_MS };
+      const object = await guard(key, claimed, signal);
       if (wiring.dependants.users(key).total === 0) return undefined;
       return observe(key, object, reconcileRequestOf(object), signal);
     },
     async reconcile(present, requested, { signal }) {
       const key = keyOfAccount(present.metadata);
-      return observe(key, await guard(key, present, signal), requested, signal);
+      const claimed = await claim(key, present, signal);
+      if (claimed === undefined) return { requeueAfterMs: SECRET_POLL_MS };
+      return observe(key, await guard(key, claimed, signal), requested, signal);
     },
     async pause(present, { signal }) {
       const key = keyOfAccount(present.metadata);
-      await guard(key, present, signal);
+      const claimed = await claim(key, present, signal);
+      if (claimed === undefined) return { requeueAfterMs: SECRET_POLL_MS };
+      await guard(key, claimed, signal);
       holdUnknown(key);
       return undefined;
     },
   });
+
+  /** The account, unless another installation uses it. */
+  async function claim(key: AccountKey, object: T, signal: AbortSignal): Promise<T | undefined> {
+    const claimed = await wiring.claims.claim<T>(key, { kind, object }, signal);
+    if (claimed.kind !== "Foreign") return claimed.object;
+    const { message } = claimed;
+    if (message !== undefined) {
+      const state = { kind: "Held", reason: "ClaimedByAnotherInstallation", message } as const;
+      accounts.set(key, { state, handle: undefined });
+    }
+    return undefined;
+  }
 
   /** The finalizer keeps an account while objects need it. */
   function guard(key: AccountKey, object: T, signal: AbortSignal): Promise<T> {

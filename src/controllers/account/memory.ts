@@ -10,6 +10,7 @@ import { keyOf } from "../../runtime/store.ts";
 import type { Kind, Shared } from "../shared.ts";
 import type { Dependants } from "./dependants.ts";
 import { createAccountHandle, type LiveSettings } from "./handle.ts";
+import type { InstallationClaims } from "./installation-claims.ts";
 import { matchesLabels } from "./namespaces.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
@@ -23,6 +24,7 @@ export type AccountWiring = {
   resultLookup: (kind: AccountRef["kind"], spec: Account["spec"] | ClusterAccount["spec"]) => LookupFunction;
   /** Memory for the bodies of all accounts' responses. */
   bodies: ByteBudget;
+  claims: InstallationClaims;
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
   dependants: Pick<Dependants, "boundEndpoints" | "endpoints" | "users">;
   /** Of the endpoints that the account shows, those that no object stands for although an operator made them. */

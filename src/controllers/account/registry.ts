@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { isDeepStrictEqual } from "node:util";
-import type { AccountRef } from "../../api/v1alpha1/meta.ts";
+import type { AccountRef, BoundAccount } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
@@ -85,6 +85,12 @@ export type AccountEntry = {
 
 export function accountKey(kind: AccountRef["kind"], name: string, namespace: string | undefined): AccountKey {
   return kind === "Account" ? `Account/${namespace}/${name}` : `ClusterAccount/${name}`;
+}
+
+/** What an object is bound to that uses this account. */
+export function boundTo({ key, baseURL }: Pick<AccountHandle, "key" | "baseURL">): BoundAccount {
+  const { kind, name } = refOf(key);
+  return { kind, name, baseURL };
 }
 
 /** Every account key that a reference may come to mean; the index by which dependants are found. */

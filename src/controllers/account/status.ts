@@ -8,6 +8,9 @@ import { budgetCondition, shownBudgets } from "./budget.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle } from "./registry.ts";
 
+/** A second installation sets the condition Contested again while it lasts. */
+const CONTESTED_MS = 10 * 60_000;
+
 export type AccountOutcome =
   | { kind: "Probed"; probe: Probe }
   /** The key could not be read; nothing was asked of the service. */
@@ -50,7 +53,9 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
   ].map((update) => ({ ...update, observedGeneration: generation }));
   // A budget that the spec no longer has is not exceeded.
   const kept = (base.conditions ?? []).filter(
-    ({ type }) => object.spec.budget !== undefined || type !== "BudgetExceeded",
+    ({ type, lastTransitionTime }) =>
+      (object.spec.budget !== undefined || type !== "BudgetExceeded") &&
+      (type !== "Contested" || now - Date.parse(lastTransitionTime) < CONTESTED_MS),
   );
   const stalled = updates.some(({ type }) => type === "Stalled");
   return {

@@ -3,13 +3,14 @@ import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { boundTo } from "../account/registry.ts";
 import type { Verdict } from "../verdict.ts";
 import { type DesiredEndpoint, referencesHash } from "./desired.ts";
 import { differences, ignoredFields } from "./drift.ts";
 import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
 import { notAppliedOf, type Plan } from "./plan.ts";
 import { unconfirmedCreates, withCreate } from "./recreation.ts";
-import { createEndpoint, updateEndpoint } from "./requests.ts";
+import { createEndpoint, intendCreate, shownIntent, updateEndpoint } from "./requests.ts";
 import { emptyOutcome, type Outcome, type Written } from "./status.ts";
 
 import type { Converged, ConvergeInput, Decision } from "./step.ts";
@@ -81,12 +82,21 @@ async function outcomeOf(input: ApplyInput): Promise<Outcome> {
 }
 
 async function create(input: ApplyInput): Promise<Outcome> {
-  const { shared, endpoint, desired, entry, written } = input;
+  const { shared, endpoint, desired, entry, account, written } = input;
   const now = shared.clock.now();
-  if (entry !== undefined) shared.journal.settle(entry.id); // the lookup took long enough: the create never took effect
   const before = unconfirmedCreates(input);
   written.unconfirmedCreates = before;
-  const created = await createEndpoint(input, desired);
+  const journal = shared.journal.id();
+  // With an entry, the lookup took long enough: that create never took effect. The entry is settled with the next status.
+  const intent = entry === undefined ? shownIntent(endpoint, journal, boundTo(account)) : undefined;
+  if (intent === undefined) {
+    shared.assertLeading();
+    // Only with the intent in the status does a lost journal not hide the create. The next reconcile sends it.
+    written.submission = intendCreate(endpoint, desired, journal, now);
+    const message = `Endpoint ${desired.appName} is about to be created`;
+    return { ...emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: 0 }), continues: true };
+  }
+  const created = await createEndpoint(input, desired, intent);
   const time = rfc3339(now);
   const creates = withCreate(before, { endpointID: created.endpointID, time });
   Object.assign(written, created, { lastAppliedTime: time, unconfirmedCreates: creates });

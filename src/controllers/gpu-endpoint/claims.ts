@@ -168,7 +168,7 @@ export function standingOf(
   } else if (bound !== undefined && bound !== target.value) {
     return undefined;
   }
-  if (bound !== undefined) return status?.submission !== undefined || entry !== undefined ? "Created" : "Bound";
+  if (bound !== undefined) return status?.submission?.state === "Accepted" || entry !== undefined ? "Created" : "Bound";
   const paused = metadata.annotations?.[ANNOTATIONS.paused] === "true";
   return paused || metadata.deletionTimestamp !== undefined ? undefined : "Waiting";
 }

@@ -3,13 +3,15 @@ import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
+import { keyOf } from "../../runtime/store.ts";
+import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { settleGone } from "../../submission/settle.ts";
 import type { Resolved } from "../account/registry.ts";
 import { createReconciler } from "../reconciler.ts";
 import { referencesOf } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
-import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
+import { assertIntentStored, type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import type { Verdict } from "../verdict.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
@@ -59,7 +61,9 @@ export function createGpuEndpointReconciler(
       shared.references.track(key, referencesOf(namespace, endpoint.spec.env ?? []));
       shared.exports.track(key, exportReferences(endpoint));
 
-      const resolved = await shared.accounts.resolve(endpoint.spec.accountRef, namespace);
+      // A create whose outcome is unknown is looked up with the account that it was sent to.
+      const { account = endpoint.spec.accountRef } = submission.entry ?? {};
+      const resolved = await shared.accounts.resolve(account, namespace);
       if (resolved.kind === "Checking") return undefined;
       const facts = { ...submission, requested, context };
       return report({ shared, kind, metrics }, await step(endpoint, resolved, facts), facts);
@@ -68,7 +72,7 @@ export function createGpuEndpointReconciler(
 
   /** What the journal knows of the object's create, and for how long its outcome has been unknown here. */
   function submissionOf(endpoint: GpuEndpoint): Submission {
-    const entry = unsettled(shared, endpoint);
+    const entry = entryOf(shared, endpoint);
     return { entry, unknownForMs: unknownCreates.ageMs(endpoint.metadata.uid, entry) };
   }
 
@@ -76,7 +80,7 @@ export function createGpuEndpointReconciler(
   async function step(endpoint: GpuEndpoint, resolved: Usable | Held, facts: Facts): Promise<Stepped> {
     if (resolved.kind === "Held") return { endpoint, ...held(resolved) };
     const { account, ref } = resolved;
-    const mismatch = baseURLMismatch(endpoint, account.baseURL);
+    const mismatch = baseURLMismatch(endpoint, facts.entry, account.baseURL);
     if (mismatch !== undefined) return { endpoint, outcome: emptyOutcome(mismatch), written: {} };
     const claimed = await claims.claim(endpoint, account.baseURL);
     if (claimed.kind !== "Granted") return { endpoint, ...unclaimed(claimed, {}) };
@@ -127,10 +131,12 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
   warnOfNotApplied(shared.recorder, endpoint, outcome);
   warnOfReportedDrift(shared.recorder, endpoint, outcome);
   announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
-  await patchStatus(shared, kind, endpoint, status, signal);
+  const stored = await patchStatus(shared, kind, endpoint, status, signal);
   metrics.moved(endpoint, status, shared.clock.now());
-  const settled = written.submission?.id ?? (written.endpointID === undefined ? undefined : entry?.id);
-  if (settled !== undefined) shared.journal.settle(settled);
+  const { submission, endpointID } = written;
+  if (submission?.journal !== undefined) assertIntentStored(kind, stored.status, submission.journal);
+  if (submission !== undefined) shared.journal.settle(submission.id);
+  if (entry !== undefined && (submission ?? endpointID) !== undefined) shared.journal.settle(entry.id);
 
   const requeues = [requeueOf(outcome.verdict)?.requeueAfterMs, exports.requeueAfterMs].flatMap((ms) => ms ?? []);
   if (exports.error !== undefined) throw exports.error;
@@ -139,12 +145,12 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
 
 const referenceKey = (key: string) => `${gpuEndpointResource.plural}:${key}`;
 
-/** The journal's entry, unless the status shows its outcome already (the operator ended in between). */
-function unsettled(shared: Shared, endpoint: GpuEndpoint): JournalEntry | undefined {
-  const entry = shared.journal.find(endpoint.metadata.uid);
-  if (entry === undefined || entry.id !== endpoint.status?.submission?.id) return entry;
-  shared.journal.settle(entry.id);
-  return undefined;
+/** The journal entry of the object's create whose outcome its status does not show. */
+function entryOf({ journal }: Shared, endpoint: GpuEndpoint): JournalEntry | undefined {
+  const { metadata, status = { conditions: [] } } = endpoint;
+  const { kind } = gpuEndpointResource;
+  const subject = { kind, key: keyOf(endpoint), uid: metadata.uid, operation: "createEndpoint" };
+  return unsettledEntry(journal, subject, status);
 }
 
 /** What is wrong with the endpoint itself is reported first. */
@@ -157,10 +163,14 @@ function held({ reason, message, againMs }: Held): Converged {
   return { outcome: { ...emptyOutcome(verdict), outdated: true }, written: {} };
 }
 
-/** An endpoint is not looked for at another service than the one that it is bound at. */
-function baseURLMismatch({ status }: GpuEndpoint, baseURL: string): Verdict | undefined {
-  const bound = status?.account?.baseURL;
-  if (status?.endpointID === undefined || bound === undefined || bound === baseURL) return undefined;
+/** An endpoint is not looked for at another service than the one that it is bound at, or that its create was sent to. */
+function baseURLMismatch(
+  { status }: GpuEndpoint,
+  entry: JournalEntry | undefined,
+  baseURL: string,
+): Verdict | undefined {
+  const bound = entry?.account?.baseURL ?? (status?.endpointID === undefined ? undefined : status.account?.baseURL);
+  if (bound === undefined || bound === baseURL) return undefined;
   const message = `bound to ${bound}, but the account now has base URL ${baseURL}: nothing is sent; restore the account's baseURL, or recreate this object`;
   return { kind: "Stalled", reason: "AccountMismatch", message };
 }

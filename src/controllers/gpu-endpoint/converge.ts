@@ -1,5 +1,6 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { rfc3339 } from "../../clock.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
@@ -35,7 +36,8 @@ export async function converge(input: ConvergeInput): Promise<Converged> {
     if (refused !== undefined) return { outcome: refused, written };
     return await apply({ ...input, desired, decision, written });
   } catch (error) {
-    return { outcome: failureOutcome(input, error, decision), written };
+    const outcome = failureOutcome(input, error, decision);
+    return { outcome, written: { ...written, ...refusedCreate(input.endpoint, error, input.shared.clock.now()) } };
   }
 }
 
@@ -138,6 +140,14 @@ function refusedBefore(input: ConvergeInput, decision: Decision): Outcome | unde
 function refusedOutcome(verdict: Verdict, decision: Decision): Outcome {
   const differences = decision.plan.action === "Update" ? decision.plan.differences : [];
   return { ...emptyOutcome(verdict), record: recordOf(decision), differences };
+}
+
+/** What the status keeps of a create that the service refused. */
+function refusedCreate({ status }: GpuEndpoint, error: unknown, now: number): Pick<Written, "submission"> {
+  const refused = error instanceof ServiceError && error.operation === "createEndpoint" && error.delivery === "Refused";
+  if (!refused || status?.submission?.state !== "Intended") return {};
+  const { id, specHash, attempt } = status.submission;
+  return { submission: { id, specHash, attempt, state: "Refused", time: rfc3339(now) } };
 }
 
 /** @throws every error that is neither of the service nor of a reference */

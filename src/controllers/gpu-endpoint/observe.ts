@@ -109,7 +109,7 @@ export function isResuming({ spec, status }: GpuEndpoint): boolean {
 /** The service may not show a new endpoint yet: its absence proves nothing. */
 function isNew(endpoint: GpuEndpoint, now: number): boolean {
   const { submission } = endpoint.status ?? {};
-  return submission !== undefined && now - Date.parse(submission.time) < LOOKUP_MS;
+  return submission?.state === "Accepted" && now - Date.parse(submission.time) < LOOKUP_MS;
 }
 
 function needsFreshRead(endpoint: GpuEndpoint, swept: EndpointRecord, now: number): boolean {

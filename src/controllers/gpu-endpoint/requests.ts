@@ -1,9 +1,12 @@
+import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { Submission } from "../../api/v1alpha1/meta.ts";
+import type { BoundAccount, Submission } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
+import { nextAttempt } from "../../submission/intents.ts";
 import { submitOnce } from "../../submission/submit-once.ts";
-import type { AccountHandle } from "../account/registry.ts";
+import { type AccountHandle, boundTo } from "../account/registry.ts";
 import { assertPresent, type Kind, type Shared } from "../shared.ts";
 import type { Cause } from "../verdict.ts";
 import { type DesiredEndpoint, requestHash } from "./desired.ts";
@@ -22,26 +25,60 @@ export type CreateInput = {
   context: Pick<ReconcileContext, "signal">;
 };
 
+/** A new intent to create the endpoint. It goes into the status, which has to show it before the create is sent. */
+export function intendCreate(
+  endpoint: GpuEndpoint,
+  desired: DesiredEndpoint,
+  journal: string,
+  now: number,
+): Submission {
+  const attempt = nextAttempt(endpoint.status?.submission);
+  const specHash = requestHash(desired);
+  return { id: randomUUID(), specHash, attempt, state: "Intended", journal, time: rfc3339(now) };
+}
+
+/** The intent that the status shows for this journal and this account. */
+export function shownIntent({ status }: GpuEndpoint, journal: string, account: BoundAccount): Submission | undefined {
+  const { submission, account: shown } = status ?? {};
+  if (submission?.state !== "Intended" || submission.journal !== journal) return undefined;
+  return isDeepStrictEqual(shown, account) ? submission : undefined;
+}
+
 /**
- * Creates the endpoint at most once (submitOnce). The journal entry stays until the caller has the endpoint ID in the
- * status.
+ * Creates the endpoint at most once (submitOnce). The status shows `intent`. The journal entry stays until the caller has the
+ * endpoint ID in the status.
  * @throws the error of a create that was not accepted; when its outcome is unknown, the intent stays in the journal
  */
-export async function createEndpoint(input: CreateInput, desired: DesiredEndpoint): Promise<Created> {
+export async function createEndpoint(
+  input: CreateInput,
+  desired: DesiredEndpoint,
+  { id, attempt }: Submission,
+): Promise<Created> {
   const { shared, account, kind, endpoint, context } = input;
   const { name, namespace, uid } = endpoint.metadata;
   const specHash = requestHash(desired);
-  const attempt = (endpoint.status?.submission?.attempt ?? 0) + 1;
+  const intent = {
+    id,
+    kind: "GpuEndpoint",
+    key: `${namespace}/${name}`,
+    uid,
+    operation: "createEndpoint",
+    attempt,
+    specHash,
+    account: boundTo(account),
+  };
   const result = await submitOnce(shared, {
-    intent: { kind: "GpuEndpoint", key: `${namespace}/${name}`, uid, operation: "createEndpoint", attempt, specHash },
-    assertWanted: () => assertPresent(kind, endpoint),
+    intent,
+    assertWanted: () => {
+      assertPresent(kind, endpoint);
+      shared.assertClaimed(account.key);
+    },
     send: (options) => account.endpoints.create(desired, options),
     outcomeOf: ({ id }) => ({ endpointID: id }),
     maxCommitMs: COMMIT_MS,
     signal: context.signal,
   });
   if (result.kind !== "Accepted") throw result.error;
-  const { id } = result.entry;
   const time = rfc3339(shared.clock.now());
   return { endpointID: result.value.id, submission: { id, specHash, attempt, state: "Accepted", time } };
 }

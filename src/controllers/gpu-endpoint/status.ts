@@ -31,6 +31,8 @@ export type Outcome = {
   missing?: "Proven" | "Unproven" | undefined;
   /** Of a verdict that waits: what the status shows of a bound endpoint may be out of date. */
   outdated?: boolean;
+  /** The next reconcile continues this step at once, so a reconcile request is not handled yet. */
+  continues?: boolean;
   verdict: Verdict;
 };
 
@@ -64,7 +66,7 @@ export function statusOf(endpoint: GpuEndpoint, { written, outcome, requested }:
   const previous = outcome.alreadyBound || otherEndpoint ? withoutRemote(stored) : stored;
   const record = outcome.record && withoutEnvValues(outcome.record, endpoint);
   const status: GpuEndpointStatus = { ...previous, ...written, observedGeneration: metadata.generation };
-  if (requested !== undefined) status.lastHandledReconcileAt = requested;
+  if (requested !== undefined && outcome.continues !== true) status.lastHandledReconcileAt = requested;
   if (written.appliedGeneration !== undefined && written.appliedReferencesHash === undefined) {
     delete status.appliedReferencesHash;
   }

@@ -1,25 +1,27 @@
 import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import { setFinalizer } from "../shared.ts";
+import { assertIntentStored, setFinalizer } from "../shared.ts";
 import { releaseSlot, withdrawUnlessAsking } from "./admission.ts";
 import { copyResults, keyOfResult } from "./copies.ts";
 import type { JobDeps } from "./deps.ts";
 import type { Observed } from "./observe.ts";
 import { taskRefresh } from "./refresh.ts";
-import type { JobState } from "./states.ts";
 import { submit } from "./submit.ts";
 import type { Transition } from "./transitions.ts";
-import type { Job, PaidRequest } from "./types.ts";
+import type { Job } from "./types.ts";
 
-/** Does what a transition asks for: starts the paid request or the copy, which run beside the reconciles, or polls the task. */
+/**
+ * Does what a transition asks for: starts the paid request or the copy, which run beside the reconciles, or polls the task.
+ * `job`: with the status of the transition.
+ */
 export async function apply<T extends Job>(
   deps: JobDeps<T>,
   job: T,
-  { state, observed, transition }: { state: JobState; observed: Observed; transition: Transition },
+  { observed, transition }: { observed: Observed; transition: Transition },
   { signal }: ReconcileContext,
 ): Promise<void> {
   withdrawUnlessAsking(deps.shared.admission, job.metadata.uid, transition);
-  if (transition.send !== undefined) startRequest(deps, job, { state, observed, request: transition.send });
+  if (transition.send !== undefined) startRequest(deps, job, observed, transition.send);
   if (transition.pollAfter !== undefined) deps.tasks.pollAfter(job, transition.pollAfter);
   if (transition.copy === true) await startCopy(deps, job, observed, signal);
 }
@@ -27,18 +29,12 @@ export async function apply<T extends Job>(
 function startRequest<T extends Job>(
   deps: JobDeps<T>,
   job: T,
-  { state, observed, request }: { state: JobState; observed: Observed; request: PaidRequest },
+  { account, store }: Observed,
+  { request, intent }: NonNullable<Transition["send"]>,
 ): void {
   const { shared, running, adapter } = deps;
-  const { account, store } = observed;
-  if (account === undefined || state.kind !== "Waiting") throw new Error("a request needs an account and an attempt");
-  const { attempt } = state;
-  const [kind, ...name] = account.key.split("/");
-  const bound = {
-    kind: kind === "Account" ? ("Account" as const) : ("ClusterAccount" as const),
-    name: name.at(-1) ?? "",
-    baseURL: account.baseURL,
-  };
+  if (account === undefined) throw new Error("a request needs an account");
+  assertIntentStored(adapter.kind, job.status, intent.journal);
   const target = store?.kind === "Usable" ? store.store : undefined;
   running.begin(
     job.metadata.uid,
@@ -47,9 +43,8 @@ function startRequest<T extends Job>(
       const answer = await submit(shared, {
         kind: adapter.kind,
         job,
-        attempt,
         account,
-        bound,
+        intent,
         request,
         openArtifact: target && ((type, maxBytes) => target.writer(keyOfResult(job, 0, type), { signal, maxBytes })),
         onSent: progress.sent,

@@ -1,8 +1,10 @@
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
+import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { createReconciler } from "../reconciler.ts";
 import { patchStatus, type Shared } from "../shared.ts";
+import { workOf } from "./admission.ts";
 import { apply, settle } from "./apply.ts";
 import type { JobDeps, JobWiring } from "./deps.ts";
 import { announce } from "./events.ts";
@@ -43,15 +45,18 @@ export function createJobReconciler<T extends Job>(
   async function reconcile(stored: T, requested: string | undefined, context: ReconcileContext): Promise<Result> {
     if (stored.spec.managedBy !== undefined) return pause(stored);
     const job = requested === undefined ? stored : await acknowledge(stored, requested, context);
-    const state = stateOf(job.status, unsettledEntry(shared, job), deps.running.find(job.metadata.uid) !== undefined);
+    const entry = entryOf(shared, kind.resource.kind, job);
+    const state = stateOf(job.status, entry, deps.running.find(job.metadata.uid) !== undefined);
     await follow(job, state);
     if (isFinished(state)) return reconcileFinished(shared, kind, job, context);
 
     const observed = await observe(deps, job, state, context.signal);
     if (observed === undefined) return undefined;
     const transition = decide(state, observed.observation, { job, now: shared.clock.now() });
-    await apply(deps, job, { state, observed, transition }, context);
+    // The status shows the intent of a request before it is sent. Only the leader may write one.
+    if (transition.send !== undefined) shared.assertLeading();
     const after = await report(job, transition, context);
+    await apply(deps, after, { observed, transition }, context);
     settle(deps, job.metadata.uid, transition);
 
     await live.removeParts(after, context);
@@ -92,12 +97,14 @@ function isFinished({ kind }: JobState): boolean {
   return kind === "Succeeded" || kind === "Failed";
 }
 
-/** The journal entry of the job, unless the status has its outcome already because the operator ended in between. */
-function unsettledEntry({ journal }: Pick<Shared, "journal">, { metadata, status }: Job): JournalEntry | undefined {
-  const entry = journal.find(metadata.uid);
-  if (entry === undefined || entry.id !== status?.submission?.id) return entry;
-  journal.settle(entry.id);
-  return undefined;
+/** The journal entry of the job whose outcome its status does not show. */
+function entryOf({ journal }: Pick<Shared, "journal">, kind: string, job: Job): JournalEntry | undefined {
+  const { metadata, status } = job;
+  const { phase, submission, account } = status ?? {};
+  const remote = phase === "Queued" || phase === "Running";
+  const unexplained = phase === "Submitting" || (remote && submission === undefined);
+  const subject = { kind, key: keyOf(job), uid: metadata.uid, operation: workOf(job).operation };
+  return unsettledEntry(journal, subject, { submission, account, unexplained });
 }
 
 /** The earlier of the transition's own time and the deadline; at once for a job that has just finished. */

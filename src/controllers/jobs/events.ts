@@ -14,7 +14,9 @@ export function announce({ recorder }: Pick<Shared, "recorder">, job: Job, statu
     recorder.event(job, "Normal", "Submitted", "Submit", `Task ${taskID}, attempt ${status.attempts}`);
   }
   const failed = (status.failedTasks ?? 0) > (before?.failedTasks ?? 0);
-  const again = phase === "Pending" && status.submission?.id !== before?.submission?.id;
+  const { submission } = status;
+  const shownBefore = submission?.id === before?.submission?.id && submission?.state === before?.submission?.state;
+  const again = phase === "Pending" && submission?.state === "Unknown" && !shownBefore;
   if (phase === "Pending" && (failed || again)) {
     const ready = getCondition(status.conditions, "Ready");
     recorder.event(job, "Warning", ready?.reason ?? phase, "Submit", ready?.message ?? phase);

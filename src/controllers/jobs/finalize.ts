@@ -72,7 +72,7 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
     admission.withdraw(uid);
     // The response triggers another reconcile, which continues here.
     if (request !== undefined && request.answer === undefined) return;
-    admission.release(uid, { charged: job.status?.submission !== undefined || request?.sent === true });
+    admission.release(uid, { charged: (job.status?.attempts ?? 0) > 0 || request?.sent === true });
     if (untrack(key, uid)) announceDeleted(shared, job, request?.answer);
     running.forget(uid);
   }

@@ -24,6 +24,9 @@ type Delivery = {
 /** What the status shows of a request that the service accepted or may have accepted. */
 export type Submitted = { entry: JournalEntry; account: BoundAccount | undefined; firstAudioMs?: number | undefined };
 
+/** A request that is about to be sent, as the status shows it. `journal`: the journal's ID. */
+export type RequestIntent = { id: string; attempt: number; specHash: string; journal: string; account: BoundAccount };
+
 /** Everything that a reconcile can observe, by kind, with its data. Times in ms since the epoch. */
 export type Observations = {
   // Before a request
@@ -38,7 +41,8 @@ export type Observations = {
   /** The backoff after a request or a copy that failed. The status shows the error. */
   BackingOff: { until: number };
   InvalidSpec: End;
-  Clear: { request: PaidRequest };
+  /** `intent`: what the status shows before the request is sent. */
+  Clear: { request: PaidRequest; intent: RequestIntent };
 
   // The outcome of a request
   /** No response yet. `sent`: the first byte left; before that the request waits for the account's rate limit. */

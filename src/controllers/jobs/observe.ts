@@ -1,5 +1,8 @@
-import { type AccountHandle, accountKey, type Resolved } from "../account/registry.ts";
+import { randomUUID } from "node:crypto";
+import type { JournalEntry } from "../../submission/journal.ts";
+import { type AccountHandle, accountKey, boundTo, type Resolved } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
+import { hashOf } from "../hash.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { verdictOf } from "../verdict.ts";
 import { requestSlot, workOf } from "./admission.ts";
@@ -15,11 +18,12 @@ import {
   observeTask,
   observeUnknown,
   pastDeadline,
+  type RequestIntent,
 } from "./observations.ts";
 import type { JobState } from "./states.ts";
 import { type Answer, acceptedFrom } from "./submit.ts";
 import { accountOfTask } from "./tasks.ts";
-import { InvalidJobError, type Job, resubmitTokenOf } from "./types.ts";
+import { InvalidJobError, type Job, type PaidRequest, resubmitTokenOf } from "./types.ts";
 
 /** An observation, with the account and the store that its step uses. */
 export type Observed = { observation: Observation; account?: AccountHandle; store?: ResolvedStore | undefined };
@@ -40,9 +44,9 @@ export async function observe<T extends Job>(
   const context = { deps, job, facts, signal };
   switch (state.kind) {
     case "Waiting":
-      return observeWaiting(context);
+      return observeWaiting(context, state.attempt);
     case "Sending":
-      return { observation: await observeSending(context, state) };
+      return { observation: observeSending(context, state) };
     case "Halted":
       return { observation: observeHalted(facts, resubmitTokenOf(job)) };
     case "Tracking":
@@ -54,7 +58,7 @@ export async function observe<T extends Job>(
   }
 }
 
-async function observeWaiting<T extends Job>(context: Context<T>): Promise<Observed | undefined> {
+async function observeWaiting<T extends Job>(context: Context<T>, attempt: number): Promise<Observed | undefined> {
   const { deps, job, facts } = context;
   const held = heldBack(context);
   if (held !== undefined) return { observation: held };
@@ -73,12 +77,22 @@ async function observeWaiting<T extends Job>(context: Context<T>): Promise<Obser
   const until = deps.running.backoffUntil(job.metadata.uid);
   if (until !== undefined && until > facts.now) return { observation: { kind: "BackingOff", until } };
   const prepared = await prepare(context, account);
-  if (prepared.kind !== "Clear") return { observation: prepared };
-  const { operation } = prepared.request;
+  if (prepared.kind !== "Prepared") return { observation: prepared };
+  const { request } = prepared;
+  const { operation } = request;
   const createdAt = Date.parse(job.metadata.creationTimestamp);
   const asking = { work: { ...workOf(job), operation }, createdAt, wake: () => deps.wake(job) };
   const waiting = requestSlot(deps.shared.admission, account.key, asking, facts.now);
-  return { observation: waiting ?? prepared, account, store };
+  if (waiting !== undefined) return { observation: waiting };
+  // An intent that the status shows may be that of a later leader. So no process sends a request under the ID of another one.
+  const intent: RequestIntent = {
+    id: randomUUID(),
+    attempt,
+    specHash: hashOf(request.body),
+    journal: deps.shared.journal.id(),
+    account: boundTo(account),
+  };
+  return { observation: { kind: "Clear", request, intent }, account, store };
 }
 
 /** Why the job is not sent, independently of its account and its store. */
@@ -94,10 +108,10 @@ function heldBack<T extends Job>({ job, facts }: Context<T>): ObservationIn<"Wai
 async function prepare<T extends Job>(
   { deps, job, signal }: Context<T>,
   account: AccountHandle,
-): Promise<Observation<"Clear" | "InvalidSpec" | "Blocked">> {
+): Promise<{ kind: "Prepared"; request: PaidRequest } | Observation<"InvalidSpec" | "Blocked">> {
   try {
     const reader = createValueReader(deps.shared.kube, signal);
-    return { kind: "Clear", request: await deps.adapter.prepare(job, account, reader) };
+    return { kind: "Prepared", request: await deps.adapter.prepare(job, account, reader) };
   } catch (error) {
     if (error instanceof InvalidJobError) return { kind: "InvalidSpec", reason: "InvalidSpec", message: error.message };
     const verdict = error instanceof MissingReferenceError ? verdictOf(error) : undefined;
@@ -107,25 +121,38 @@ async function prepare<T extends Job>(
   }
 }
 
-async function observeSending<T extends Job>(
+function observeSending<T extends Job>(
   { deps, job, facts }: Context<T>,
   { entry }: Extract<JobState, { kind: "Sending" }>,
-): Promise<ObservationIn<"Sending">> {
+): ObservationIn<"Sending"> {
   const request = deps.running.find(job.metadata.uid);
   if (request?.answer !== undefined) {
+    if (isObsolete(request.answer, job)) return { kind: "Withdrawn", until: facts.now };
     return observeAnswer(request.answer, facts, deps.running.backoffUntil(job.metadata.uid));
   }
   if (request !== undefined) return { kind: "UnderWay", ...request };
 
   // The operator ended before the status had the outcome. Only the journal entry is left.
   if (entry === undefined) throw new Error("a request without a journal entry and without a response");
-  const resolved = await deps.shared.accounts.resolve(job.spec.accountRef, job.metadata.namespace);
-  const account =
-    resolved.kind === "Usable"
-      ? { kind: resolved.ref.kind, name: resolved.ref.name, baseURL: resolved.account.baseURL }
-      : undefined;
-  if (entry.outcome !== undefined) return observeAccepted(acceptedFrom(entry.outcome), { entry, account }, job.spec);
-  return observeUnknown({ entry, account }, "the operator ended before it received the response", facts);
+  const { account, outcome } = entry;
+  if (outcome !== undefined) return observeAccepted(acceptedFrom(outcome), { entry, account }, job.spec);
+  return observeUnknown({ entry, account }, causeOfUnknown(entry), facts);
+}
+
+/**
+ * Another process, such as the next leader, has written a later request to the status: without a result, this one matters no
+ * more. A task that was accepted is not forgotten, unless the later request has one as well.
+ */
+function isObsolete({ kind, entry }: Answer, { status }: Job): boolean {
+  const { submission } = status ?? {};
+  if (submission?.id === entry.id) return false;
+  return kind !== "Accepted" || submission?.state === "Accepted";
+}
+
+function causeOfUnknown({ restored }: JournalEntry): string {
+  return restored === true
+    ? "the submission journal does not have the request: it was deleted or restored, or another installation sent the request"
+    : "the operator ended before it received the response";
 }
 
 function observeAnswer(answer: Answer, facts: Facts, backoffUntil: number | undefined): ObservationIn<"Sending"> {
@@ -223,7 +250,7 @@ function heldAccount({ reason, message, againMs }: Extract<Resolved, { kind: "He
 /** After its first submission a job uses the account of that submission only (api: accountRef). */
 function accountMismatch({ status }: Job, account: AccountHandle): Block | undefined {
   const bound = status?.account;
-  if (bound === undefined || status?.submission === undefined || bound.baseURL === account.baseURL) return undefined;
+  if (bound === undefined || (status?.attempts ?? 0) === 0 || bound.baseURL === account.baseURL) return undefined;
   const message = `bound to ${bound.baseURL}, but the account now has base URL ${account.baseURL}: nothing is sent; restore the account's baseURL, or recreate the job`;
   return { reason: "AccountMismatch", message, stalled: true };
 }

@@ -1,3 +1,4 @@
+import { nextAttempt } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { JobStatus } from "./types.ts";
 
@@ -26,5 +27,5 @@ export function stateOf(status: JobStatus | undefined, entry: JournalEntry | und
   if (phase === "Halted" || phase === "Storing") return { kind: phase };
   // A task belongs to the submission that was accepted last. A later attempt replaces it.
   if (taskID !== undefined && submission?.state === "Accepted") return { kind: "Tracking", taskID };
-  return { kind: "Waiting", attempt: (submission?.attempt ?? 0) + 1 };
+  return { kind: "Waiting", attempt: nextAttempt(submission) };
 }

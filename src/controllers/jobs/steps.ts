@@ -3,7 +3,13 @@ import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import { type Block, type Observation, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
+import {
+  type Block,
+  type Observation,
+  type RequestIntent,
+  SHOW_SENDING_AFTER_MS,
+  type Submitted,
+} from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
 import { type Job, type JobStatus, type PaidRequest, resubmitTokenOf } from "./types.ts";
 
@@ -16,8 +22,8 @@ export type Step = {
   outcome?: JobOutcome;
   /** Status fields besides those of the outcome. */
   written?: Partial<JobStatus>;
-  /** A paid request to be sent. */
-  send?: PaidRequest;
+  /** A paid request to be sent, after the status shows its intent. */
+  send?: { request: PaidRequest; intent: RequestIntent };
   /** Whether a copy of the results starts. */
   copy?: boolean;
   /** The job needs a poll of its task after this time, ms since the epoch. The task is polled at once. */
@@ -70,8 +76,16 @@ export function showPause({ until }: Observation<"TooSoon">, { job, now }: JobCo
   };
 }
 
-export function send({ request }: Observation<"Clear">): Step {
-  return { send: request, againMs: SHOW_SENDING_AFTER_MS };
+/** The status shows the intent before the request is sent: only so does a lost journal not hide the request. */
+export function send({ request, intent }: Observation<"Clear">, { now }: JobContext): Step {
+  const { account, ...submission } = intent;
+  const message = `Attempt ${intent.attempt} is about to be sent`;
+  return {
+    outcome: { phase: "Pending", reason: "Submitting", message, stalled: false },
+    written: { account, submission: { ...submission, state: "Intended", time: rfc3339(now) } },
+    send: { request, intent },
+    againMs: SHOW_SENDING_AFTER_MS,
+  };
 }
 
 // The outcome of a request
@@ -96,8 +110,13 @@ export function track({ taskID, ...submitted }: Observation<"Accepted">, { job, 
   };
 }
 
-export function showNotTaken({ reason, message, stalled, until }: Observation<"NotTaken">, { now }: JobContext): Step {
-  return { outcome: { phase: "Pending", reason, message, stalled }, againMs: Math.max(0, until - now) };
+export function showNotTaken(observation: Observation<"NotTaken">, { now }: JobContext): Step {
+  const { reason, message, stalled, until, entry } = observation;
+  return {
+    outcome: { phase: "Pending", reason, message, stalled },
+    ...(entry === undefined ? {} : { written: { submission: submissionOf(entry, "NotSent", now) } }),
+    againMs: Math.max(0, until - now),
+  };
 }
 
 /** The token that exists at the halt, such as that of a copied manifest, counts as handled: only a later one releases the job. */

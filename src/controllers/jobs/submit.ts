@@ -5,10 +5,9 @@ import { ServiceError } from "../../provider/errors.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import { hashOf } from "../hash.ts";
 import { assertPresent, type Kind, type Shared } from "../shared.ts";
 import { concernsKey, messageOf, type Verdict, verdictOf } from "../verdict.ts";
-import type { Block } from "./observations.ts";
+import type { Block, RequestIntent } from "./observations.ts";
 import type { Accepted, Job, PaidRequest, Sending } from "./types.ts";
 
 /** The outcome of a paid request (api: "A paid request is sent at most once per attempt"). */
@@ -33,10 +32,10 @@ class WithdrawnError extends Error {
 
 export type SubmitOptions<T extends Job> = {
   kind: Kind<T>;
+  /** Its status shows the intent. */
   job: T;
-  attempt: number;
   account: AccountHandle;
-  bound: BoundAccount;
+  intent: RequestIntent;
   request: PaidRequest;
   openArtifact: Sending["openArtifact"];
   onSent: () => void;
@@ -48,21 +47,24 @@ const STALLED_RETRY_MS = 5 * 60_000;
 
 /** Sends one paid request at most once (submitOnce). The journal entry stays until the status has the outcome. */
 export async function submit<T extends Job>(shared: Shared, options: SubmitOptions<T>): Promise<Answer> {
-  const { kind, job, request, account } = options;
+  const { kind, job, request, account, intent } = options;
   const { name, namespace, uid } = job.metadata;
-  const { operation, body } = request;
+  const { id, attempt, specHash } = intent;
   const result = await submitOnce<Accepted>(shared, {
     intent: {
+      id,
       kind: kind.resource.kind,
       key: `${namespace}/${name}`,
       uid,
-      operation,
-      attempt: options.attempt,
-      specHash: hashOf(body),
+      operation: request.operation,
+      attempt,
+      specHash,
+      account: intent.account,
     },
     assertWanted: () => {
       assertPresent(kind, job);
       assertWanted(kind, job);
+      shared.assertClaimed(account.key);
     },
     send: (sendOptions) =>
       request.send({
@@ -82,10 +84,10 @@ export async function submit<T extends Job>(shared: Shared, options: SubmitOptio
 /** Converts the result of a request. */
 function answerOf<T extends Job>(
   shared: Shared,
-  { kind, account, bound }: SubmitOptions<T>,
+  { kind, account, intent }: SubmitOptions<T>,
   result: SubmitOnceResult<Accepted>,
 ): Answer {
-  const answer = { account: bound, entry: result.entry };
+  const answer = { account: intent.account, entry: result.entry };
   if (result.kind === "Accepted") return { ...answer, kind: "Accepted", accepted: result.value };
   if (result.kind === "Unknown") {
     holdRefusedKey(shared, account, result.error);
@@ -144,12 +146,15 @@ function retryAfterOf(verdict: Verdict): number | undefined {
   return verdict.reason === "OperationForbidden" ? verdict.againMs : (verdict.againMs ?? STALLED_RETRY_MS);
 }
 
-/** The decision to send is based on an older object. Throws when the job was suspended or has another attempt meanwhile. */
+/**
+ * The decision to send is based on an older object. Throws when the job was suspended meanwhile, or when its status does not
+ * show this intent any more: another process has recorded the outcome of an earlier request.
+ */
 function assertWanted<T extends Job>({ store }: Kind<T>, job: T): void {
   const stored = store.get(`${job.metadata.namespace}/${job.metadata.name}`);
-  const before = job.status?.submission?.id;
   const ended = stored?.status?.phase === "Succeeded" || stored?.status?.phase === "Failed";
-  const changed = stored?.status?.submission?.id !== before;
+  const shown = stored?.status?.submission;
+  const changed = shown?.id !== job.status?.submission?.id || shown?.state !== job.status?.submission?.state;
   if (stored === undefined || ended || changed || stored.spec.suspend || stored.spec.managedBy !== undefined) {
     throw new WithdrawnError("the job was suspended or changed before its request was sent: nothing is sent");
   }

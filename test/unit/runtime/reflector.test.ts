@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { KubeClient } from "../../../src/kube/client.ts";
 import type { Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
-import { runReflector } from "../../../src/runtime/reflector.ts";
+import { type RestoredError, runReflector } from "../../../src/runtime/reflector.ts";
 import { createFakeClock, type FakeClock, settle, until } from "../../support/fake-clock.ts";
 import {
   type Answer,
@@ -35,11 +36,14 @@ type World = {
   streams: Stream[];
   lists: () => ApiRequest[];
   watches: () => ApiRequest[];
+  restored: RestoredError[];
   stop: () => Promise<void>;
 };
 
 /** Runs a reflector against `lists` (the last one again and again) and `watches` (then streams that stay open). */
-async function reflect(script: { lists?: Answer[]; watches?: (Answer | undefined)[] } = {}): Promise<World> {
+async function reflect(
+  script: { lists?: Answer[]; watches?: (Answer | undefined)[]; inactivityMs?: number } = {},
+): Promise<World> {
   const clock = createFakeClock();
   const seen: string[] = [];
   const streams: Stream[] = [];
@@ -54,13 +58,21 @@ async function reflect(script: { lists?: Answer[]; watches?: (Answer | undefined
         : ((lists.length > 1 ? lists.shift() : lists[0]) ?? "silence"),
   );
   const ended = new AbortController();
+  const restored: RestoredError[] = [];
+  const { inactivityMs } = script;
+  const impatient: KubeClient = {
+    ...api.client,
+    watch: (resource, place, options) =>
+      api.client.watch(resource, place, { ...options, inactivityMs: inactivityMs ?? options.inactivityMs }),
+  };
   const run = runReflector(
     {
-      client: api.client,
+      client: impatient,
       resource: things,
       clock,
       random: () => 0.5,
       log: silentLog,
+      onRestored: (error) => restored.push(error),
       sink: {
         listed: (object) => seen.push(`listed ${object.metadata.name}`),
         listEnded: (keys) => seen.push(`whole ${[...keys].join(" ")}`),
@@ -79,6 +91,7 @@ async function reflect(script: { lists?: Answer[]; watches?: (Answer | undefined
     clock,
     seen,
     streams,
+    restored,
     stop,
     lists: () => api.requests.filter((request) => !isWatch(request) && !isStreamedList(request)),
     watches: () => api.requests.filter(isWatch),
@@ -426,5 +439,41 @@ describe("a streamed list", () => {
     second.send(ended(12));
     await until(() => w.seen.length === 3);
     expect(w.seen[2]).toBe("whole ");
+  });
+});
+
+describe("an API server that was restored from a backup", () => {
+  const tooLarge: Answer = failure(504, "Timeout", "Too large resource version: 10, current: 7");
+
+  it("ends the reflector before it shows an object of the older list", async () => {
+    const w = await reflect({ lists: [page(10, ["a"]), page(7, ["a", "b"])], watches: [tooLarge] });
+    await until(() => w.restored.length === 1, w);
+    expect(w.seen).toEqual(["listed a", "whole team/a"]);
+    expect(String(w.restored[0])).toContain("resource version 7, lower than 10");
+    const requests = w.api.requests.length;
+    await w.clock.advance(60_000);
+    expect(w.api.requests.length).toBe(requests);
+  });
+
+  it("counts the versions that a watch has shown", async () => {
+    const w = await reflect({ lists: [page(10, ["a"]), page(11, ["a"])] });
+    await until(() => w.streams.length === 1, w);
+    w.streams[0]?.send({ type: "MODIFIED", object: thing("a", 12) });
+    w.streams[0]?.send({ type: "ERROR", object: { code: 410, reason: "Expired" } });
+    await until(() => w.restored.length === 1, w);
+    expect(String(w.restored[0])).toContain("resource version 11, lower than 12");
+  });
+
+  it("is noticed when a watch stays silent, because its version is still to come", async () => {
+    const w = await reflect({ lists: [page(10, ["a"]), page(7, ["b"])], inactivityMs: 50 });
+    await until(() => w.restored.length === 1, w);
+    expect(w.seen).toEqual(["listed a", "whole team/a"]);
+    expect(w.watches()).toHaveLength(1);
+  });
+
+  it("is not suspected when a list shows no change", async () => {
+    const w = await reflect({ lists: [page(10, ["a"]), page(10, ["a"])], watches: [tooLarge] });
+    await until(() => w.streams.length === 1, w);
+    expect(w.restored).toEqual([]);
   });
 });

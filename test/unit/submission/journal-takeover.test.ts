@@ -62,6 +62,16 @@ describe("the next leader", () => {
     expect(w.store.objects.get(JOURNAL_PATH)?.data?.["intents"]).not.toContain("uid-lost");
   });
 
+  it("keeps an intent that it restores from a status", async () => {
+    const w = await journalWorld();
+    const first = journalOf(w, "one");
+    await first.open(forever);
+    first.restore(intent("lost"));
+    expect(first.find("uid-lost")).toEqual({ ...intent("lost"), restored: true });
+    await first.close(forever);
+    expect(await journalOf(w, "two").open(forever)).toEqual([{ ...intent("lost"), restored: true }]);
+  });
+
   it.each(["create", "update"])("goes above the other epoch when two open at once (%s)", async (kind) => {
     const w = await journalWorld();
     if (kind === "update") await journalOf(w, "zero").open(forever);
@@ -114,6 +124,27 @@ describe("a deposed leader", () => {
     w.store.objects.delete(JOURNAL_PATH);
     expect(await outcomeOf(w, first.commit(intent("late"), forever))).toBeInstanceOf(FencedError);
     expect(w.store.objects.has(JOURNAL_PATH)).toBe(false);
+  });
+
+  it.each([
+    ["created again by the next leader", {}],
+    ["restored with its epoch and its holder", { epoch: "1", holder: "one" }],
+  ])("cannot commit after the journal was deleted and %s", async (_name, data) => {
+    const w = await journalWorld();
+    const first = journalOf(w, "one");
+    await first.open(forever);
+    const deleted = first.id();
+    const object = w.store.objects.get(JOURNAL_PATH);
+    w.store.objects.delete(JOURNAL_PATH);
+    const second = journalOf(w, "two");
+    await second.open(forever);
+    const { uid } = w.store.objects.get(JOURNAL_PATH)?.metadata ?? {};
+    if (object === undefined || uid === undefined) throw new Error("no journal");
+    w.store.put(JOURNAL_PATH, { ...object, metadata: { ...object.metadata, uid }, data: { ...object.data, ...data } });
+    expect(second.id()).not.toBe(deleted);
+    const error = await outcomeOf(w, first.commit(intent("late"), forever));
+    expect(error).toBeInstanceOf(FencedError);
+    expect(String(error)).toContain("it is another journal");
   });
 
   it("refuses also the commits that were waiting behind the write that found out", async () => {

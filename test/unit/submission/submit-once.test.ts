@@ -1,12 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
 import { type Delivery, ServiceError } from "../../../src/provider/errors.ts";
-import { createJournal, type JournalEntry } from "../../../src/submission/journal.ts";
+import { createJournal, type Intent, type JournalEntry } from "../../../src/submission/journal.ts";
 import { type SubmitOnceRequest, submitOnce } from "../../../src/submission/submit-once.ts";
 import { storedEntries } from "../../support/journal.ts";
 import { createObjectStore } from "../../support/object-store.ts";
 import { scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
 
+const intent: Omit<Intent, "time"> = {
+  id: "intent-1",
+  kind: "GpuEndpoint",
+  key: "team/echo",
+  uid: "u",
+  operation: "createEndpoint",
+  attempt: 1,
+  specHash: "0",
+  account: { kind: "Account", name: "default", baseURL: "https://api.example.com" },
+};
 const forever = new AbortController().signal;
 const NO_ENTRY: JournalEntry[] = [];
 const UNKNOWN = [expect.not.objectContaining({ outcome: expect.anything() })];
@@ -46,7 +56,7 @@ async function run(trouble: Trouble = {}) {
   let now = 0;
   const requests: JournalEntry[][] = [];
   const request: SubmitOnceRequest<{ id: string }> = {
-    intent: { kind: "GpuEndpoint", key: "team/echo", uid: "u", operation: "createEndpoint", attempt: 1, specHash: "0" },
+    intent,
     assertWanted: throwsAfter(trouble.unwantedAfter, "deleted"),
     async send({ commit, beforeSend }) {
       if (trouble.beforeCommit !== undefined) throw trouble.beforeCommit;
@@ -169,7 +179,7 @@ describe("a request that is sent at most once", () => {
     const { kind } = await submitOnce(
       { journal, clock: systemClock, assertLeading },
       {
-        intent: { kind: "VideoJob", key: "team/sea", uid: "u", operation: "o", attempt: 1, specHash: "0" },
+        intent,
         assertWanted: () => {},
         send: ({ commit }) => commit(),
         outcomeOf: () => ({}),

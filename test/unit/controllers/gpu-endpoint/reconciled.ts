@@ -29,7 +29,7 @@ export type ReconciledEndpoint = {
   clock: FakeClock;
   /** `TYPE REASON: NOTE`. */
   events: string[];
-  /** One reconcile. Returns when the next one is due, ms; undefined: not by itself. An error of the reconcile is "Error". */
+  /** One reconcile, and the next one when the first only wrote the intent to create. Returns when the next one is due, ms; undefined: not by itself. An error of the reconcile is "Error". */
   reconcile(): Promise<number | "Error" | undefined>;
   /** Reconciles whenever one is due, for `ms`. Time passes at the service too. */
   reconcileFor(ms: number): Promise<void>;
@@ -111,8 +111,11 @@ export async function reconciledEndpoint(
     events,
     async reconcile() {
       try {
-        const result = await run({ key: NAME, namespace: "team", name: "echo" }, { signal, log: silentLog });
-        return result?.requeueAfterMs;
+        for (;;) {
+          const result = await run({ key: NAME, namespace: "team", name: "echo" }, { signal, log: silentLog });
+          const intended = world.status().submission?.state === "Intended";
+          if (!intended || result?.requeueAfterMs !== 0) return result?.requeueAfterMs;
+        }
       } catch {
         return "Error";
       }

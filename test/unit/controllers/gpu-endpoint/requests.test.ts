@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
-import { createEndpoint } from "../../../../src/controllers/gpu-endpoint/requests.ts";
+import { createEndpoint, intendCreate } from "../../../../src/controllers/gpu-endpoint/requests.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { desiredOf, endpointOf } from "../../../support/endpoints.ts";
 import { createObjectStore } from "../../../support/object-store.ts";
@@ -24,7 +24,9 @@ async function setUp(onCommit: (remove: () => void) => void = () => {}) {
   const shared = sharedOf(api.client, gpuEndpointResource);
   await shared.journal.open(context.signal);
   const account = accountAt(service.url);
-  const create = () => createEndpoint({ shared, account, kind, endpoint, context }, desiredOf(endpoint));
+  const desired = desiredOf(endpoint);
+  const intent = intendCreate(endpoint, desired, shared.journal.id(), 0);
+  const create = () => createEndpoint({ shared, account, kind, endpoint, context }, desired, intent);
   return { create, service, journal: shared.journal };
 }
 

@@ -197,6 +197,8 @@ describe("the rest of the status", () => {
     expect(statusOf(endpointOf(), { ...update, requested: "2026-03-01" }, START)).toMatchObject({
       lastHandledReconcileAt: "2026-03-01",
     });
+    const continued = { ...update, outcome: { ...update.outcome, continues: true }, requested: "2026-03-01" };
+    expect(statusOf(endpointOf(), continued, START)).not.toHaveProperty("lastHandledReconcileAt");
     const unrequested = statusOf(endpointOf(), { ...update, requested: undefined }, START);
     expect(unrequested).not.toHaveProperty("lastHandledReconcileAt");
   });

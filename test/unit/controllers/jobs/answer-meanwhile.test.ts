@@ -38,9 +38,12 @@ it("a refusal that comes while the status says Submitting is written down, and n
     if (!request.path.startsWith(JOB)) return objects.script(request);
     const { status } = request.body as { status: VideoJobStatus };
     statuses.push(status);
-    writing.open();
-    await answered.opened;
-    const changed = { ...kind.store.get("team/sea"), status } as VideoJob;
+    if (status.phase !== "Pending") {
+      writing.open();
+      await answered.opened;
+    }
+    const before = kind.store.get("team/sea");
+    const changed = { ...before, status: { ...before?.status, ...status } } as VideoJob;
     return { body: { ...changed, metadata: { ...changed.metadata, resourceVersion: String(10 + statuses.length) } } };
   });
   const service = await scriptedService(async () => {
@@ -75,9 +78,9 @@ it("a refusal that comes while the status says Submitting is written down, and n
   await sent.opened;
   await clock.advance(2_000);
   await run(REQUEST, context); // writes Submitting, while the refusal arrives
-  expect(statuses.map(({ phase }) => phase)).toEqual(["Submitting"]);
+  expect(statuses.map(({ phase }) => phase)).toEqual(["Pending", "Submitting"]);
   await run(REQUEST, context);
-  expect(statuses.map(({ phase }) => phase)).toEqual(["Submitting", "Failed"]);
+  expect(statuses.map(({ phase }) => phase)).toEqual(["Pending", "Submitting", "Failed"]);
   await run(REQUEST, context);
   expect(service.requests).toHaveLength(1);
 });

@@ -14,7 +14,7 @@ import { createSpendingAdmission } from "../../../../src/submission/admission.ts
 import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock, START, settle } from "../../../support/fake-clock.ts";
 import { entryOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
-import type { Change } from "../../../support/manifests.ts";
+import { type Change, merged } from "../../../support/manifests.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import { accountAt } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
@@ -22,6 +22,7 @@ import { sharedOf } from "../../../support/shared.ts";
 const ACCOUNT = "Account/team/default";
 const baseURL = "http://127.0.0.1:1";
 const bound = { kind: "Account", name: "default", baseURL } as const;
+const JOURNAL = "journal-1";
 const at = "2026-02-28T23:59:00Z";
 
 const tracking: VideoJobStatus = {
@@ -32,6 +33,20 @@ const tracking: VideoJobStatus = {
   submission: { id: "i", specHash: "0", attempt: 1, state: "Accepted", time: at },
   submitTime: at,
   firstSubmitTime: at,
+};
+
+/** The status when the request of `entryOf` is sent. */
+const intended: VideoJobStatus = {
+  conditions: [],
+  phase: "Pending",
+  submission: {
+    id: entryOf().id,
+    specHash: entryOf().specHash,
+    attempt: 1,
+    state: "Intended",
+    journal: JOURNAL,
+    time: at,
+  },
 };
 
 /** A job with the account's only slot. Status writes are stored, and their responses are lost while `losing`. */
@@ -46,12 +61,10 @@ async function setUp(spec: Change, status: VideoJobStatus | undefined, task: Tas
     if (stored === undefined) throw new Error("no job");
     version++;
     const { status: patch = {}, metadata = {} } = body as { status?: object; metadata?: object };
-    const merged = { ...stored.status, ...patch } as Record<string, unknown>;
-    for (const [field, value] of Object.entries(merged)) if (value === null) delete merged[field];
     written = {
       ...stored,
       metadata: { ...stored.metadata, ...metadata, resourceVersion: String(version) },
-      status: merged as VideoJobStatus,
+      status: merged({ ...stored.status }, patch as Change) as VideoJobStatus,
     };
     return losing ? "cut" : { body: written };
   });
@@ -76,7 +89,8 @@ async function setUp(spec: Change, status: VideoJobStatus | undefined, task: Tas
     stores: createStoreRegistry(() => true),
   };
   const shared = sharedOf(api.client, videoJobResource, { clock, accounts, admission });
-  const run = createJobReconciler(shared, videoJobAdapter(kind), wiring, () => {});
+  const journal = { ...shared.journal, id: () => JOURNAL };
+  const run = createJobReconciler({ ...shared, journal }, videoJobAdapter(kind), wiring, () => {});
   return {
     clock,
     job,
@@ -146,7 +160,7 @@ it.each<{ name: string; spec?: Change; ends: Answer; phase: string; free: boolea
 ])(
   "given a request that is $name, a lost response to the status write keeps no slot and delays no shutdown",
   async ({ spec = {}, ends, phase, free }) => {
-    const w = await setUp(spec, undefined, undefined);
+    const w = await setUp(spec, intended, undefined);
     const { uid } = w.job.metadata;
     w.admission.request(ACCOUNT, workOf(w.job), () => {});
     w.running.begin(

@@ -9,6 +9,7 @@ import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video
 import type { Answer } from "../../../../src/controllers/jobs/submit.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
+import type { Allowance } from "../../../../src/submission/allowance.ts";
 import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock, settle } from "../../../support/fake-clock.ts";
 import { entryOf, videoJobOf } from "../../../support/jobs.ts";
@@ -30,14 +31,15 @@ async function setUp(spec: Change = {}, annotations: Record<string, string> = {}
   const job: VideoJob = { ...stored, metadata: { ...stored.metadata, annotations } };
   const api = await scriptedApi(({ path }) => (path.includes("/events") ? { status: 201, body: {} } : { body: job }));
   const clock = createFakeClock();
-  const allowance = { maxTasks: 1, budget: undefined, reserve: undefined };
+  const allowance: Allowance = { maxTasks: 1, budget: undefined, reserve: undefined };
   const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
   const running = createRunningRequests<Answer>({ clock, random: () => 0.5, admission });
   const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
   kind.store.upsert(job);
   const copies = createCopies({ clock, random: () => 0.5 });
+  const shared = sharedOf(api.client, videoJobResource, { clock, admission });
   const run = createJobReconciler(
-    sharedOf(api.client, videoJobResource, { clock, admission }),
+    shared,
     videoJobAdapter(kind),
     { running, copies, stores: createStoreRegistry(() => false) },
     () => {},
@@ -51,6 +53,8 @@ async function setUp(spec: Change = {}, annotations: Record<string, string> = {}
     kind,
     job,
     admission,
+    allowance,
+    journal: shared.journal,
     running,
     admitted,
     ask,
@@ -116,4 +120,32 @@ it("a job whose last status write was stored, but not answered, gives its place 
   await w.end();
   await w.reconcile();
   expect([w.admitted, w.running.find(w.uid)]).toEqual([[w.uid, "next"], undefined]);
+});
+
+it.each<{ sent: boolean; expected: string }>([
+  { sent: false, expected: "None" },
+  { sent: true, expected: "Settling" },
+])("a deleted job whose status shows an intent may be charged only if the request left: $sent", async (row) => {
+  const time = "2026-03-01T00:00:00Z";
+  const submission = { id: "intent-1", specHash: "0", attempt: 1, state: "Intended", journal: "j", time } as const;
+  const w = await setUp({}, {}, { conditions: [], submission });
+  const { uid } = w.job.metadata;
+  w.allowance.budget = { kind: "Limited", headroom: 1_000_000n, message: "" };
+  await w.journal.open(new AbortController().signal);
+  await w.reconcile();
+  w.askForJob();
+  const answered = Promise.withResolvers<Answer>();
+  w.running.begin(
+    uid,
+    () => {},
+    (progress) => {
+      if (row.sent) progress.sent();
+      return answered.promise;
+    },
+  );
+  w.kind.store.remove(w.job);
+  answered.resolve({ ...answer, kind: "Withdrawn" });
+  await settle();
+  await w.reconcile();
+  expect(w.admission.urgency(ACCOUNT)).toBe(row.expected);
 });

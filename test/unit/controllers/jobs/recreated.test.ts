@@ -128,11 +128,8 @@ it.each([
     ]);
     expect(w.running.find(OLD)).toBeUndefined();
     // Nothing of the former attempt is at the new object, and its own request is sent next.
-    expect([w.job()?.metadata.uid, w.job()?.status?.taskID, w.job()?.status?.submission]).toEqual([
-      NEW,
-      undefined,
-      undefined,
-    ]);
+    const { metadata, status } = w.job() ?? {};
+    expect([metadata?.uid, status?.taskID, status?.submission?.state]).toEqual([NEW, undefined, "Intended"]);
     await until(() => w.service.requests.length === 2);
     expect(w.journal.find(NEW)?.attempt).toBe(1);
   },

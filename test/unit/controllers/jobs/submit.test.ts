@@ -3,6 +3,7 @@ import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
 import { systemClock } from "../../../../src/clock.ts";
 import type { AccountHandle } from "../../../../src/controllers/account/registry.ts";
+import type { RequestIntent } from "../../../../src/controllers/jobs/observations.ts";
 import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts";
 import { type Answer, acceptedFrom, submit } from "../../../../src/controllers/jobs/submit.ts";
 import type { Kind, Shared } from "../../../../src/controllers/shared.ts";
@@ -20,6 +21,13 @@ import {
 } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
 
+const intentTo = (baseURL: string): RequestIntent => ({
+  id: "intent-1",
+  attempt: 1,
+  specHash: "0123456789abcdef",
+  journal: "journal-1",
+  account: { kind: "Account", name: "default", baseURL },
+});
 const forever = new AbortController().signal;
 
 async function world(answer: (request: ServiceRequest, store: ObjectStore) => ServiceAnswer) {
@@ -45,9 +53,8 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
       {
         kind,
         job,
-        attempt: 1,
         account,
-        bound: { kind: "Account", name: "default", baseURL: url },
+        intent: intentTo(url),
         request: await videoRequest(job),
         openArtifact: undefined,
         onSent: () => {},
@@ -86,6 +93,7 @@ describe("a paid request", () => {
         operation: "submitImageToVideo",
         attempt: 1,
         specHash: expect.stringMatching(/^[0-9a-f]{16}$/),
+        account: { kind: "Account", name: "default", baseURL: w.service.url },
         time: expect.any(String),
       },
     ]);

@@ -85,7 +85,11 @@ const examples: { [K in keyof Observations]: Observation<K> } = {
   TooSoon: { kind: "TooSoon", until: START + 5_000 },
   BackingOff: { kind: "BackingOff", until: START + 5_000 },
   InvalidSpec: { kind: "InvalidSpec", ...end },
-  Clear: { kind: "Clear", request: { operation: "submitImageToVideo", body: {}, send: async () => ({ taskID: "t" }) } },
+  Clear: {
+    kind: "Clear",
+    request: { operation: "submitImageToVideo", body: {}, send: async () => ({ taskID: "t" }) },
+    intent: { id: "intent-1", attempt: 1, specHash: "0123456789abcdef", journal: "journal-1", account },
+  },
   UnderWay: { kind: "UnderWay", sent: true, since: START - 5_000 },
   Accepted: { kind: "Accepted", entry, account, taskID: "task-1" },
   NotTaken: { kind: "NotTaken", ...block, entry, until: START + 5_000 },

@@ -1,0 +1,46 @@
+import type { BoundAccount } from "../api/v1alpha1/meta.ts";
+import type { InstallationClaims } from "../controllers/account/installation-claims.ts";
+import type { AccountRegistry, possibleAccounts } from "../controllers/account/registry.ts";
+import type { Kind } from "../controllers/shared.ts";
+import type { NamespacedObject } from "../kube/types.ts";
+import type { Reconcile } from "../runtime/controller.ts";
+
+/** An object that uses an account. */
+type Dependant = NamespacedObject<
+  { accountRef?: Parameters<typeof possibleAccounts>[0] },
+  { account?: BoundAccount | undefined } | undefined
+>;
+
+export type ClaimGate = {
+  claims: Pick<InstallationClaims, "requires" | "isForeign" | "isForeignElsewhere">;
+  accounts: Pick<AccountRegistry, "keyOf">;
+};
+
+/** The object is reconciled when its account is claimed. This interval is for a lost wake-up. */
+const CLAIM_AGAIN_MS = 30_000;
+
+/**
+ * Reconciles an object only while this installation holds its account: another installation may work for the object. An object
+ * that no other installation works for is reconciled, so that it shows why nothing is sent: it has no account, or the
+ * installation that holds the account does not watch its namespace.
+ * @param need `Claim`: this installation has to hold the account. `NoOther`: no other installation may hold it
+ */
+export function whileClaimed<T extends Dependant>(
+  { claims, accounts }: ClaimGate,
+  { store }: Kind<T>,
+  need: "Claim" | "NoOther",
+  reconcile: Reconcile,
+): Reconcile {
+  return async (request, context) => {
+    const object = store.get(request.key);
+    if (object === undefined) return reconcile(request, context);
+    const { namespace } = object.metadata;
+    const bound = object.status?.account;
+    const key = (bound && accounts.keyOf(bound, namespace)) ?? accounts.keyOf(object.spec.accountRef, namespace);
+    if (key === undefined) return reconcile(request, context);
+    const isOurs = need === "Claim" ? claims.requires(key) : !claims.isForeign(key);
+    return isOurs || claims.isForeignElsewhere(key, namespace)
+      ? reconcile(request, context)
+      : { requeueAfterMs: CLAIM_AGAIN_MS };
+  };
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from "node:crypto";
+import type { Intent, IntentAccount, Journal, JournalEntry } from "./journal.ts";
+
+/** What the status of an object shows of its last request. */
+export type ShownRequest = {
+  submission?:
+    | {
+        id: string;
+        specHash: string;
+        attempt: number;
+        state: "Intended" | "Accepted" | "NotSent" | "Refused" | "Unknown";
+        journal?: string | undefined;
+        time: string;
+      }
+    | undefined;
+  account?: IntentAccount | undefined;
+  /** The status shows a request that is under way, or its effect, although no submission explains it. */
+  unexplained?: boolean;
+};
+
+/** The object of a request, and the operation that it pays for. */
+export type Subject = Pick<Intent, "kind" | "key" | "uid" | "operation">;
+
+/**
+ * The journal entry of an object's request whose outcome the status does not show yet.
+ *
+ * The status shows each intent, with the ID of the journal, before the request is sent. If the journal has no entry for it:
+ * - In the journal with this ID, the request was surely not sent, or had no effect.
+ * - In any other journal the entry is lost: the journal was deleted or restored, or another installation sent the request. The
+ *   outcome is unknown. The entry is restored to the journal.
+ */
+export function unsettledEntry(
+  journal: Pick<Journal, "find" | "id" | "settle" | "restore">,
+  subject: Subject,
+  shown: ShownRequest,
+): JournalEntry | undefined {
+  const { submission } = shown;
+  const entry = journal.find(subject.uid);
+  if (entry !== undefined && (entry.id !== submission?.id || submission.state === "Intended")) return entry;
+  // The status has the outcome: the operator ended before it settled the entry.
+  if (entry !== undefined) journal.settle(entry.id);
+
+  const lost = lostEntry(journal, subject, shown);
+  if (lost === undefined) return undefined;
+  journal.restore(lost);
+  return journal.find(subject.uid);
+}
+
+/** The request that the status shows and that this journal cannot know. */
+function lostEntry(
+  journal: Pick<Journal, "id">,
+  subject: Subject,
+  { submission, account, unexplained }: ShownRequest,
+): JournalEntry | undefined {
+  if (submission?.state === "Intended") {
+    if (submission.journal === journal.id()) return undefined;
+    const { id, specHash, attempt, time } = submission;
+    return { ...subject, id, specHash, attempt, time, account };
+  }
+  if (unexplained !== true) return undefined;
+  const attempt = (submission?.attempt ?? 0) + 1;
+  const time = submission?.time ?? "1970-01-01T00:00:00Z";
+  return { ...subject, id: randomUUID(), specHash: "unknown", attempt, time, account };
+}
+
+/** The attempt that follows a submission, counted from 1. A request without effect does not count. */
+export function nextAttempt(submission: ShownRequest["submission"]): number {
+  const { attempt = 0, state } = submission ?? {};
+  return state === "Intended" || state === "NotSent" ? attempt : attempt + 1;
+}

@@ -1,0 +1,91 @@
+import { expect, it } from "vitest";
+import { manifest } from "../support/manifests.ts";
+import {
+  type AnyObject,
+  closeWorldsAfterAll,
+  condition,
+  disposableWorld,
+  eventually,
+  type World,
+  waitForCondition,
+} from "../support/world.ts";
+
+closeWorldsAfterAll();
+
+const COUNT = 20;
+const names = Array.from({ length: COUNT }, (_, index) => `lost-${index}`);
+
+/** A response takes this long after its effect: longer than the operator lives. */
+const LATENCY_MS = 60_000;
+
+/** A world whose operator is killed while each of the objects has a request in flight. The journal is deleted then. */
+async function loseJournal(world: World, operation: string, inFlight: () => Promise<number>): Promise<void> {
+  const operator = await world.startOperator();
+  await waitForCondition(world, "Account", "default", "Ready");
+  await world.control("POST", "/__faults", {
+    operation,
+    kind: "latency",
+    latencyMs: LATENCY_MS,
+    after: true,
+    probability: 1,
+  });
+  const variant = operation === "createEndpoint" ? "endpoint" : "hd";
+  for (const name of names) await world.apply(manifest(variant, {}, name));
+  await eventually("every request took effect", async () => (await inFlight()) === COUNT);
+  await operator.kill();
+  await world.remove("ConfigMap", "mooring-journal");
+  await world.control("DELETE", "/__faults");
+}
+
+it.concurrent(`${COUNT} jobs in flight, the operator is killed and the journal is lost: each halts, none is paid twice`, async () => {
+  const world = await disposableWorld("lostjobs");
+  await loseJournal(world, "submitSpeech", async () => (await world.state()).tasks.length);
+  await world.apply(manifest("hd", {}, "new"));
+  await world.startOperator();
+  await waitForCondition(world, "SpeechJob", "new", "Complete");
+  const jobs = await eventually("every job is halted", async () => {
+    const all = (await world.list("SpeechJob")).filter(({ metadata }) => metadata.name !== "new");
+    return all.every(({ status }) => status?.phase !== "Pending") && all;
+  });
+  expect(jobs.map(({ status }) => status?.phase)).toEqual(names.map(() => "Halted"));
+  expect(await world.audit("submitSpeech")).toHaveLength(COUNT + 1);
+  const [job] = jobs as [AnyObject];
+  expect(condition(job, "Stalled")).toMatchObject({ reason: "SubmissionUnknown" });
+  expect(condition(job, "Stalled")?.message).toContain("the submission journal does not have the request");
+  expect(job.status).toMatchObject({ attempts: 1, account: { kind: "Account", name: "default" } });
+});
+
+it.concurrent(`${COUNT} creates in flight, the operator is killed and the journal is lost: each endpoint is found again`, async () => {
+  // The list shows a new endpoint late, and a second endpoint of the same app name would be accepted.
+  const world = await disposableWorld("lostcreates", {
+    simulator: { listDelayMs: 300_000, duplicateAppName: "Accept" },
+  });
+  await loseJournal(world, "createEndpoint", async () => (await world.state()).endpoints.length);
+  await world.startOperator();
+  for (const name of names) await waitForCondition(world, "GpuEndpoint", name, "Ready");
+  const { endpoints } = await world.state();
+  expect(endpoints).toHaveLength(COUNT);
+  expect(await world.audit("createEndpoint")).toHaveLength(COUNT);
+});
+
+it.concurrent("the intent of a namespace that is not watched for a while stays: the job halts when it is watched again", async () => {
+  const world = await disposableWorld("narrowed");
+  const first = await world.startOperator();
+  await waitForCondition(world, "Account", "default", "Ready");
+  await world.control("POST", "/__faults", {
+    operation: "submitSpeech",
+    kind: "latency",
+    latencyMs: 60_000,
+    after: true,
+  });
+  await world.apply(manifest("hd", {}, "sent"));
+  await eventually("the request took effect", async () => (await world.state()).tasks.length === 1);
+  await first.kill();
+  const narrowed = await world.startOperator({ args: ["--watch-namespaces=default"] });
+  await eventually("the next operator works", async () => narrowed.log().includes("controllers started"));
+  await narrowed.stop();
+
+  await world.startOperator();
+  await eventually("the job is halted", async () => (await world.get("SpeechJob", "sent")).status?.phase === "Halted");
+  expect(await world.audit("submitSpeech")).toHaveLength(1);
+});

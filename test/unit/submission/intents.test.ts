@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { nextAttempt, type ShownRequest, unsettledEntry } from "../../../src/submission/intents.ts";
+import type { JournalEntry } from "../../../src/submission/journal.ts";
+import { entryOf } from "../../support/jobs.ts";
+
+const { kind, key, uid, operation, specHash, time, account } = entryOf();
+const subject = { kind, key, uid, operation };
+
+/** A journal with the ID `ours` that holds these entries. */
+function journalWith(...entries: JournalEntry[]) {
+  const live = new Map(entries.map((entry) => [entry.id, entry]));
+  return {
+    id: () => "ours",
+    find: (wanted: string) => [...live.values()].find((entry) => entry.uid === wanted),
+    settle: (id: string) => void live.delete(id),
+    restore: (entry: JournalEntry) => void live.set(entry.id, { ...entry, restored: true }),
+    left: () => [...live.keys()],
+  };
+}
+
+type State = NonNullable<ShownRequest["submission"]>["state"];
+
+const shown = (state: State, journal?: string): ShownRequest => ({
+  submission: { id: "intent-1", specHash, attempt: 1, state, journal, time },
+  account,
+});
+const lost = entryOf({ restored: true });
+const own = entryOf();
+const earlier = entryOf({ id: "intent-0" });
+
+describe("the request of an object whose status does not show the outcome", () => {
+  it.each<{
+    name: string;
+    journal: JournalEntry[];
+    status: ShownRequest;
+    expected: JournalEntry | undefined;
+    left: string[];
+  }>([
+    { name: "nothing was ever intended", journal: [], status: {}, expected: undefined, left: [] },
+    {
+      name: "the journal has the intent that the status shows",
+      journal: [own],
+      status: shown("Intended", "ours"),
+      expected: own,
+      left: ["intent-1"],
+    },
+    {
+      name: "the journal has an intent that no status shows",
+      journal: [own],
+      status: {},
+      expected: own,
+      left: ["intent-1"],
+    },
+    {
+      name: "the status shows the outcome of the entry already",
+      journal: [own],
+      status: shown("Accepted"),
+      expected: undefined,
+      left: [],
+    },
+    {
+      name: "this journal does not have the intent: it was not sent",
+      journal: [],
+      status: shown("Intended", "ours"),
+      expected: undefined,
+      left: [],
+    },
+    {
+      name: "another journal had the intent",
+      journal: [],
+      status: shown("Intended", "lost"),
+      expected: lost,
+      left: ["intent-1"],
+    },
+    {
+      name: "a restored journal has the intent",
+      journal: [own],
+      status: shown("Intended", "lost"),
+      expected: own,
+      left: ["intent-1"],
+    },
+    {
+      name: "the journal has an earlier attempt only",
+      journal: [earlier],
+      status: shown("Intended", "lost"),
+      expected: earlier,
+      left: ["intent-0"],
+    },
+  ])("$name", ({ journal, status, expected, left }) => {
+    const j = journalWith(...journal);
+    expect(unsettledEntry(j, subject, status)).toEqual(expected);
+    expect(j.left()).toEqual(left);
+  });
+
+  it.each<[string, ShownRequest, number]>([
+    ["without a submission", { account }, 1],
+    ["after an earlier attempt", { ...shown("Accepted"), account }, 2],
+  ])("a request under way that no submission explains is lost, %s", (_name, status, attempt) => {
+    const j = journalWith();
+    const entry = unsettledEntry(j, subject, { ...status, unexplained: true });
+    expect(entry).toMatchObject({ uid, attempt, account, restored: true });
+    expect(entry).not.toHaveProperty("outcome");
+    expect(j.left()).toEqual([entry?.id]);
+  });
+});
+
+it.each<[State | "None", number]>([
+  ["None", 1],
+  ["Intended", 1],
+  ["NotSent", 1],
+  ["Accepted", 2],
+  ["Unknown", 2],
+  ["Refused", 2],
+])("after an attempt that is %s, the next attempt is number %i", (state, expected) => {
+  expect(nextAttempt(state === "None" ? undefined : shown(state).submission)).toBe(expected);
+});
