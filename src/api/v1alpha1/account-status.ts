@@ -37,6 +37,10 @@ export const accountStatusSchema = z
         day: yuanStatus("Today.").optional(),
         week: yuanStatus("This week.").optional(),
         month: yuanStatus("This calendar month.").optional(),
+        unreadable: int(
+          0,
+          "Bills of this month whose amount is not an integer of 1/10000 yuan. Sums over them are unknown and left out.",
+        ).optional(),
         asOf: time("When the bills were read.").optional(),
       })
       .describe("Cost of all keys of the account by the bills, including vouchers, in billing.timeZone.")

@@ -14,6 +14,8 @@ export type MoneyView = {
   keys: readonly KeyBudget[] | undefined;
   /** What the calendar month cost so far, by the bills. */
   spentThisMonth: Money | undefined;
+  /** Bills of the month whose amount cannot be read: what the month cost is not known then. */
+  unreadableBills?: number;
   /** Why the last reading of a part failed. */
   failures?: { keys: string | undefined; bills: string | undefined };
 };
@@ -35,7 +37,15 @@ export function budgetState(spec: BudgetSpec, view: MoneyView): BudgetState {
 /** What was spent so far, by the same books; a rise shows what tasks have cost. undefined: not read yet. */
 export function usedOf(spec: BudgetSpec, { keys, spentThisMonth }: MoneyView): Money | undefined {
   if (spec.memberID === undefined) return spentThisMonth;
-  return keys === undefined ? undefined : counted(spec, keys).reduce((sum, { used = 0n }) => sum + used, 0n);
+  return keys && sumOf(counted(spec, keys).map(({ used }) => used));
+}
+
+/** undefined: a part cannot be read. */
+function sumOf(parts: readonly (Money | undefined)[]): Money | undefined {
+  return parts.reduce<Money | undefined>(
+    (sum, part) => (sum === undefined || part === undefined ? undefined : sum + part),
+    0n,
+  );
 }
 
 const counted = ({ keyID }: BudgetSpec, keys: readonly KeyBudget[]) =>
@@ -57,32 +67,45 @@ function keyState(spec: BudgetSpec, { keys, failures }: MoneyView): BudgetState 
     const what = keyID === undefined ? "no key budget" : `no budget of key ${keyID}`;
     return { kind: "Unknown", message: `Member ${memberID} has ${what}: correct spec.budget` };
   }
-  const least = found
-    .map((key) => ({ key, remaining: remainingOf(key) }))
-    .filter((one): one is { key: KeyBudget; remaining: Money } => one.remaining !== undefined)
-    .reduce<{ key: KeyBudget; remaining: Money } | undefined>(
-      (low, one) => (low === undefined || one.remaining < low.remaining ? one : low),
-      undefined,
-    );
+  const limits = found.filter(isLimited);
+  let least: { key: KeyBudget; remaining: Money } | undefined;
+  for (const key of limits) {
+    const remaining = remainingOf(key);
+    if (remaining === undefined) {
+      const message = `The budget of key ${nameOf(key)} of member ${memberID} shows no amount that can be read`;
+      return { kind: "Unknown", message };
+    }
+    if (least === undefined || remaining < least.remaining) least = { key, remaining };
+  }
   if (least === undefined) return { kind: "Unlimited", message: `The key budgets of member ${memberID} are unlimited` };
   const keep = minRemaining === undefined ? 0n : parseYuan(minRemaining);
-  const name = least.key.keyName === "" ? least.key.keyID : least.key.keyName;
   const kept = keep === 0n ? "" : `, of which ${formatYuan(keep)} have to be left`;
   return {
     kind: "Limited",
     headroom: least.remaining - keep,
-    message: `Key ${name} has ${formatYuan(least.remaining)} yuan left${kept}`,
+    message: `Key ${nameOf(least.key)} has ${formatYuan(least.remaining)} yuan left${kept}`,
   };
 }
 
-/** undefined: unlimited. A kind of budget that is not known here counts by its numbers. */
-function remainingOf({ type, limit, used, remaining }: KeyBudget): Money | undefined {
-  if (type.toLowerCase() === "unlimited") return undefined;
+const nameOf = ({ keyName, keyID }: KeyBudget) => (keyName === "" ? keyID : keyName);
+
+/** A kind of budget that is not known here counts by its numbers. */
+const isLimited = ({ type }: KeyBudget) => type.toLowerCase() !== "unlimited";
+
+/** undefined: it cannot be read. */
+function remainingOf({ limit, used, remaining }: KeyBudget): Money | undefined {
   if (remaining !== undefined) return remaining;
   return limit === undefined || used === undefined ? undefined : limit - used;
 }
 
-function monthState(monthlyLimit: string, { spentThisMonth: spent, failures }: MoneyView): BudgetState {
+function monthState(
+  monthlyLimit: string,
+  { spentThisMonth: spent, unreadableBills = 0, failures }: MoneyView,
+): BudgetState {
+  if (unreadableBills > 0) {
+    const message = `What the month has cost is not known: ${unreadableBills} of its bills have an amount that is not an integer of 1/10000 yuan`;
+    return { kind: "Unknown", message };
+  }
   if (spent === undefined) return unread("The bills of the month", failures?.bills);
   return {
     kind: "Limited",

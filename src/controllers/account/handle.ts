@@ -88,6 +88,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     return {
       keys: money.budgets(),
       spentThisMonth: money.spend()?.month,
+      unreadableBills: money.spend()?.unreadable ?? 0,
       failures: { keys: budgets, bills },
     };
   }

@@ -131,6 +131,13 @@ function inUseBy({ names, total }: { names: string[]; total: number }): { reason
   return { reason: "InUse", message };
 }
 
-function shownSpend({ day, week, month, atMs }: Spend): NonNullable<AccountStatus["spend"]> {
-  return { day: formatYuan(day), week: formatYuan(week), month: formatYuan(month), asOf: rfc3339(atMs) };
+/** A sum that is not known is left out. */
+function shownSpend({ day, week, month, unreadable, atMs }: Spend): NonNullable<AccountStatus["spend"]> {
+  return {
+    ...(day === undefined ? {} : { day: formatYuan(day) }),
+    ...(week === undefined ? {} : { week: formatYuan(week) }),
+    ...(month === undefined ? {} : { month: formatYuan(month) }),
+    ...(unreadable === 0 ? {} : { unreadable }),
+    asOf: rfc3339(atMs),
+  };
 }

@@ -10,14 +10,19 @@ import { timeZone } from "./time-zone.ts";
 /** Account.spec.billing, read. */
 export type BillingSettings = { intervalMs: number; timeZone: string; settleMs: number };
 
-/** What the account costs: the sums of the bills' amounts, vouchers included. */
+/**
+ * What the account costs: the sums of the bills' amounts, vouchers included. A sum over a bill whose amount cannot be read
+ * is undefined, never too small.
+ */
 export type Spend = {
-  day: Money;
+  day: Money | undefined;
   /** From Monday. */
-  week: Money;
-  month: Money;
-  /** Of the month. */
+  week: Money | undefined;
+  month: Money | undefined;
+  /** Of the month. A category with an amount that cannot be read is left out. */
   byCategory: ReadonlyMap<string, Money>;
+  /** Bills of the month whose amount cannot be read. */
+  unreadable: number;
   /** Start of that month, Unix seconds: tells a new month from a refund. */
   monthStart: number;
   /** When the bills were read, ms. */
@@ -107,16 +112,51 @@ async function readSpend(
   const { day, week, month } = currentPeriods(now, zone);
   const period = { startTime: Math.max(Math.min(week, month), billsBegin(zone)), endTime: now + 1 };
   const closedBefore = now - settleMs / 1000;
-  const sums = { day: 0n, week: 0n, month: 0n };
-  const byCategory = new Map<string, Money>();
+  const sums = { day: createSum(), week: createSum(), month: createSum() };
+  const byCategory = new Map<string, Sum>();
   for await (const bills of billsOfPeriod({ reader, query: { cycle: "Day" }, period, zone, closedBefore, signal })) {
-    for (const { startTime = now, amount = 0n, category } of bills) {
-      if (startTime >= day) sums.day += amount;
-      if (startTime >= week) sums.week += amount;
+    for (const { startTime = now, amount, category } of bills) {
+      if (startTime >= day) sums.day.add(amount);
+      if (startTime >= week) sums.week.add(amount);
       if (startTime < month) continue;
-      sums.month += amount;
-      byCategory.set(category, (byCategory.get(category) ?? 0n) + amount);
+      sums.month.add(amount);
+      const ofCategory = byCategory.get(category) ?? createSum();
+      byCategory.set(category, ofCategory);
+      ofCategory.add(amount);
     }
   }
-  return { ...sums, byCategory, monthStart: month, atMs: nowMs };
+  return {
+    day: sums.day.total(),
+    week: sums.week.total(),
+    month: sums.month.total(),
+    byCategory: new Map(
+      [...byCategory].flatMap(([category, sum]): [string, Money][] => {
+        const total = sum.total();
+        return total === undefined ? [] : [[category, total]];
+      }),
+    ),
+    unreadable: sums.month.unreadable(),
+    monthStart: month,
+    atMs: nowMs,
+  };
+}
+
+type Sum = {
+  add(amount: Money | undefined): void;
+  /** undefined: an amount cannot be read. */
+  total(): Money | undefined;
+  unreadable(): number;
+};
+
+function createSum(): Sum {
+  let total = 0n;
+  let unreadable = 0;
+  return {
+    add(amount) {
+      if (amount === undefined) unreadable++;
+      else total += amount;
+    },
+    total: () => (unreadable === 0 ? total : undefined),
+    unreadable: () => unreadable,
+  };
 }
