@@ -2,6 +2,7 @@ import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource, gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
 import { COPIES_AT_ONCE, DEFAULT_LIMITS } from "../artifacts/handle.ts";
 import { createSlots } from "../artifacts/slots.ts";
+import { createAbandonedTasks } from "../controllers/account/abandoned-tasks.ts";
 import { createDependants } from "../controllers/account/dependants.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
@@ -107,6 +108,12 @@ function createDeps(
     enqueue({ plural: key.slice(0, colon) }, key.slice(colon + 1));
   };
   const polled = { client: kube, clock, log, onChange };
+  const admission = createSpendingAdmission({
+    clock,
+    allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
+    inFlight: (key) => dependants.inFlight(key),
+    ended: (key) => dependants.ended(key, clock.now()),
+  });
   return {
     kube,
     clock,
@@ -123,11 +130,8 @@ function createDeps(
         KINDS.find(({ resource }) => resource.kind === object.kind)?.resource ?? gpuEndpointResource,
     }),
     accounts,
-    admission: createSpendingAdmission({
-      clock,
-      allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
-      inFlight: (key) => dependants.inFlight(key),
-    }),
+    admission,
+    abandoned: createAbandonedTasks({ accounts, admission, clock }),
     references: createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS }),
     exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
     clusterUID,

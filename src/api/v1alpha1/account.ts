@@ -92,7 +92,7 @@ const budgetSchema = ruled(
     keyID: text(255, "The API key whose budget counts; needs memberID. Default: all keys of the member.").optional(),
     minRemaining: yuan("Remaining budget that new paid work requires; needs memberID.").optional(),
     reservePerTask: yuan(
-      "Amount reserved for each task in progress, with action HoldNew. Default: the highest cost seen of a task of its kind. Until a cost is seen, tasks run one at a time.",
+      "Amount reserved for each task until its cost shows, with action HoldNew. Default: the highest cost seen of a task of its kind. Until a cost is seen, tasks run one at a time.",
     ).optional(),
     monthlyLimit: yuan("Most that a calendar month may cost, by the bills.").optional(),
     action: z

@@ -34,6 +34,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     async forgetDeleted(request) {
       const key = keyOfAccount(request);
       const again = await memories.depart(key);
+      shared.abandoned.check(key);
       if (again === undefined) reported.delete(key);
       return again;
     },
@@ -60,6 +61,8 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 
   async function observe(key: AccountKey, object: T, requested: string | undefined, signal: AbortSignal) {
     const { outcome, memory } = await probe(key, object, requested !== undefined, signal);
+    shared.abandoned.check(key);
+    shared.admission.recheck(key);
     const listed = memory?.handle.endpoints.observed.list();
     const orphans = listed === undefined ? undefined : wiring.orphansAmong(listed);
     if (orphans !== undefined) warnOfOrphans(key, object, orphans);

@@ -2,12 +2,14 @@ import type { LookupFunction } from "node:net";
 import type { Logger } from "pino";
 import type { AccountSpec, ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { Clock } from "../../clock.ts";
-import { type Money, parseYuan } from "../../money.ts";
+import { parseYuan } from "../../money.ts";
 import type { Urgency } from "../../provider/money/budget-reader.ts";
+import type { ReadTime } from "../../provider/money/read-time.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { Operation } from "../../provider/operations.ts";
 import { openSession, type SessionObservers } from "../../provider/session.ts";
-import { type BudgetSpec, budgetState, type MoneyView, usedOf } from "./budget.ts";
+import type { BookReading } from "../../submission/allowance.ts";
+import { type BudgetSpec, bookReadings, budgetState, type MoneyView, maxReadingAgeMs } from "./budget.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
 import { sessionSettings } from "./session-settings.ts";
 import { countVanished } from "./vanished.ts";
@@ -35,8 +37,8 @@ export type AccountUsage = {
 };
 
 export type AccountObservers = Omit<SessionObservers, "onMoneyRead"> & {
-  /** `used`: what is spent so far; the read began at `startedAt` (monotonic ms). */
-  onMoneyRead: (used: Money | undefined, startedAt: number) => void;
+  /** Bills or budgets were read. `readings`: the books that the budget counts. */
+  onMoneyRead: (readings: readonly BookReading[]) => void;
 };
 
 export type HandleOptions = {
@@ -73,8 +75,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     },
     observers: {
       ...observers,
-      onMoneyRead: (startedAt) =>
-        observers.onMoneyRead(live.budget === undefined ? undefined : usedOf(live.budget, view()), startedAt),
+      onMoneyRead: () => observers.onMoneyRead(live.budget === undefined ? [] : bookReadings(live.budget, view())),
     },
     held: usage.held,
     clock,
@@ -85,10 +86,16 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
 
   function view(): MoneyView {
     const { bills, budgets } = money.failures();
+    const lastRead = money.lastRead();
+    const maxAgeMs = maxReadingAgeMs(live.billing.intervalMs);
+    const isExpired = (time: ReadTime | undefined) =>
+      time !== undefined && clock.monotonic() - time.monotonic > maxAgeMs;
     return {
       keys: money.budgets(),
       spentThisMonth: money.spend()?.month,
       unreadableBills: money.spend()?.unreadable ?? 0,
+      lastRead: { keys: lastRead.budgets, bills: lastRead.bills },
+      expired: { keys: isExpired(lastRead.budgets), bills: isExpired(lastRead.bills) },
       failures: { keys: budgets, bills },
     };
   }

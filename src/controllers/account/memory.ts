@@ -144,8 +144,8 @@ export function createAccountMemory(
       observers: {
         onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
         onTask: (taskID) => wiring.onTask(key, taskID),
-        onMoneyRead: (used, startedAt) => {
-          shared.admission.moneyRead(key, used, startedAt);
+        onMoneyRead: (readings) => {
+          shared.admission.moneyRead(key, readings);
           wiring.onMoney(key);
         },
         onMoneyFailed: () => wiring.onMoney(key),

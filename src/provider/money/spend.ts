@@ -5,6 +5,7 @@ import { createPollLoop } from "../../poll-loop.ts";
 import { type BillReader, createBillReader } from "./bill-reader.ts";
 import { billsOfPeriod } from "./period.ts";
 import { billsBegin, currentPeriods } from "./ranges.ts";
+import type { ReadTime } from "./read-time.ts";
 import { timeZone } from "./time-zone.ts";
 
 /** Account.spec.billing, read. */
@@ -33,8 +34,10 @@ export type Spend = {
 export type AccountBills = {
   readonly reader: BillReader;
   settings(): BillingSettings;
-  /** undefined until the bills are read once. */
+  /** undefined until the bills are read once. A read that fails does not change it: see `lastRead`. */
   spend(): Spend | undefined;
+  /** When the read of `spend` began. */
+  lastRead(): ReadTime | undefined;
   /** Why the last read failed; undefined: it did not. */
   failure(): string | undefined;
   start(): void;
@@ -48,8 +51,7 @@ export type AccountBillsOptions = {
   wanted: () => boolean;
   /** Paid work waits for newer bills: they are read each minute. */
   hurry?: () => boolean;
-  /** The read began at `startedAt` (monotonic ms). */
-  onRead?: (startedAt: number) => void;
+  onRead?: () => void;
   onFailed?: () => void;
   clock: Clock;
   log: Logger;
@@ -63,6 +65,7 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
   const { clock, log, settings } = options;
   const reader = createBillReader({ client: options.client });
   let latest: Spend | undefined;
+  let lastRead: ReadTime | undefined;
   let failure: string | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
 
@@ -77,10 +80,12 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
     },
     async poll(signal) {
       readAt = clock.monotonic();
+      const began: ReadTime = { at: clock.now(), monotonic: readAt };
       try {
         latest = await readSpend(reader, settings(), clock.now(), signal);
+        lastRead = began;
         failure = undefined;
-        options.onRead?.(readAt);
+        options.onRead?.();
       } catch (error) {
         if (signal.aborted) return;
         // Not every kind of credential may read bills (interface: Authentication), so the account stays usable.
@@ -95,6 +100,7 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
     reader,
     settings,
     spend: () => latest,
+    lastRead: () => lastRead,
     failure: () => failure,
     start: loop.start,
     stop: loop.stop,
