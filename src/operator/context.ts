@@ -91,6 +91,7 @@ export function createContext(
     copies: { clock, limits: DEFAULT_LIMITS, slots: createSlots(COPIES_AT_ONCE) },
     artifactRoot: options.artifactRoot,
     allowPrivateNetworks: options.allowPrivateNetworks,
+    allowAmbientCredentials: options.allowAmbientCredentials,
     enqueue,
   };
 }

@@ -47,6 +47,8 @@ export type OperatorContext = {
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot: string | undefined;
   allowPrivateNetworks: boolean;
+  /** Whether an ArtifactStore without credentials uses the operator's own identity. */
+  allowAmbientCredentials: boolean;
   enqueue(resource: Pick<Resource, "plural">, key: string): void;
 };
 
@@ -130,9 +132,10 @@ export const KIND_ROWS = {
     verbs: [],
     indexers: () => ({}),
     workers: FEW_WORKERS,
-    reconciler: ({ deps, stores, artifactRoot, allowPrivateNetworks, copies }, kind) =>
+    reconciler: ({ deps, stores, artifactRoot, allowPrivateNetworks, allowAmbientCredentials, copies }, kind) =>
       createArtifactStoreReconciler(deps, kind, stores, {
         artifactRoot,
+        allowAmbientCredentials,
         lookup: allowPrivateNetworks ? undefined : storeLookup,
         handle: copies,
       }),

@@ -21,6 +21,8 @@ export type AssembleOptions = {
   watchNamespaces: readonly string[];
   maxConcurrentReconciles: number;
   allowPrivateNetworks: boolean;
+  /** Whether an ArtifactStore without credentials uses the operator's own identity. */
+  allowAmbientCredentials: boolean;
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot?: string | undefined;
 };

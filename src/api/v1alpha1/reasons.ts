@@ -134,7 +134,7 @@ export const REASONS = {
   TaskRunsOn: "TaskRunsOn",
 
   // Artifact stores
-  /** The artifact store refuses the credentials, or they lack a permission. */
+  /** The artifact store refuses the credentials, they lack a permission, or the store has none. */
   StoreDenied: "StoreDenied",
   /** The bucket does not exist. */
   BucketNotFound: "BucketNotFound",

@@ -13,6 +13,7 @@ describe("settings", () => {
       logLevel: "info",
       logFormat: "json",
       allowPrivateNetworks: false,
+      allowAmbientCredentials: false,
     });
   });
 
