@@ -152,7 +152,7 @@ const COST_UNKNOWN =
 const RESERVED = "Tasks whose cost is not billed yet reserve the rest of the budget";
 
 function tooMuch(left: string, cost: Money): string {
-  return `${left}, which is less than the ${formatYuan(cost)} yuan that a task reserves`;
+  return `A task reserves ${formatYuan(cost)} yuan, which is more than is left: ${left}`;
 }
 
 /** The highest amount that a book has shown of one of the tasks. */

@@ -1,7 +1,20 @@
 import { z } from "zod";
 import type { ClusterObject, NamespacedObject } from "../../kube/types.ts";
 import type { accountStatusSchema } from "./account-status.ts";
-import { celList, cidr, dataKey, dnsLabel, duration, int, listOf, matching, objectName, text, yuan } from "./fields.ts";
+import {
+  celList,
+  cidr,
+  dataKey,
+  dnsLabel,
+  duration,
+  flag,
+  int,
+  listOf,
+  matching,
+  objectName,
+  text,
+  yuan,
+} from "./fields.ts";
 import { secretKeyRefSchema } from "./meta.ts";
 import { ruled } from "./rule.ts";
 
@@ -187,16 +200,38 @@ const expressionSchema = ruled(
   ],
 );
 
-const namespacesSchema = z
+const namespaceSelector = z.object({
+  matchLabels: z
+    .record(z.string().max(317), z.string().max(63))
+    .meta({ maxProperties: 64 })
+    .describe("Labels a namespace must have.")
+    .optional(),
+  matchExpressions: listOf(expressionSchema, 32, "Conditions on the labels of a namespace.").optional(),
+});
+const namespacesSchema = namespaceSelector.describe(
+  "Label selector of the namespaces that may use the account. Default: all.",
+);
+
+/** Only for a ClusterAccount: the bills and budgets of the service show all API keys, of all who share it. */
+const spendingSchema = z
   .object({
-    matchLabels: z
-      .record(z.string().max(317), z.string().max(63))
-      .meta({ maxProperties: 64 })
-      .describe("Labels a namespace must have.")
-      .optional(),
-    matchExpressions: listOf(expressionSchema, 32, "Conditions on the labels of a namespace.").optional(),
+    showInStatus: flag(
+      "True: status.spend, status.budgets and messages about the budget show amounts and API keys, to everyone who may read this object or a job that uses it. Default false.",
+    ).default(false),
+    reports: listOf(
+      z.object({
+        namespaces: namespaceSelector.describe("Label selector of the namespaces. An empty one selects all."),
+        keyIDs: listOf(
+          text(255, "API key identifier."),
+          100,
+          "API keys whose bills the BillReports cover. Default: all keys, of everyone who shares the remote account.",
+        ).optional(),
+      }),
+      16,
+      "Namespaces whose BillReports may use the account, and the API keys that they cover. The bills of all entries that select a namespace are covered. Default: none.",
+    ).optional(),
   })
-  .describe("Label selector of the namespaces that may use the account. Default: all.");
+  .describe("Who sees what the account costs. Cluster administrators decide, because the bills show all API keys.");
 
 /** Only for a ClusterAccount: only a cluster administrator may open private networks to tenants. */
 const resultsSchema = z
@@ -221,6 +256,7 @@ export const clusterAccountSpecSchema = z
       .describe("The API key."),
     allowedNamespaces: namespacesSchema.optional(),
     results: resultsSchema.optional(),
+    spending: spendingSchema.optional(),
   })
   .describe("The service, its API key, allowed namespaces, limits and budget.");
 export type ClusterAccountSpec = z.output<typeof clusterAccountSpecSchema>;
@@ -233,4 +269,9 @@ export type ClusterAccount = ClusterObject<ClusterAccountSpec, AccountStatus>;
 /** Only a ClusterAccount names the namespace of its Secret. */
 export function isClusterAccount(object: Account | ClusterAccount): object is ClusterAccount {
   return "namespace" in object.spec.apiKeySecretRef;
+}
+
+/** Whether the account's status and the messages of its jobs show amounts and API keys. */
+export function showsSpending(spec: AccountSpec | ClusterAccountSpec): boolean {
+  return !("namespace" in spec.apiKeySecretRef) || ("spending" in spec && spec.spending?.showInStatus === true);
 }

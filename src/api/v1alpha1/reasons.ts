@@ -152,7 +152,7 @@ export const REASONS = {
   AccountNotReady: "AccountNotReady",
   /** The account has another base URL than the one that this object is bound to. */
   AccountMismatch: "AccountMismatch",
-  /** The ClusterAccount does not allow this namespace. */
+  /** The ClusterAccount does not allow this namespace, or does not let its BillReports see the bills. */
   NamespaceNotAllowed: "NamespaceNotAllowed",
   /** The service refuses the key (401 or 403). */
   Unauthorized: "Unauthorized",

@@ -42,6 +42,13 @@ export function budgetState(spec: BudgetSpec, view: MoneyView): BudgetState {
   return unknown ?? first ?? { kind: "Unlimited", message: "No budget limits the account" };
 }
 
+/** The state without amounts and API keys. `account`: as messages call it. */
+export function withoutAmounts(state: BudgetState, account: string): BudgetState {
+  if (state.kind !== "Limited") return state;
+  const hidden = `${account} does not show amounts (spending.showInStatus)`;
+  return { ...state, message: state.headroom > 0n ? hidden : `The budget is exceeded; ${hidden}` };
+}
+
 /** The books that the budget counts, as they were read last: a rise shows what tasks have cost. */
 export function bookReadings(spec: BudgetSpec, view: MoneyView): BookReading[] {
   const { memberID, keyID, monthlyLimit } = spec;
@@ -103,7 +110,7 @@ function keyState(spec: BudgetSpec, { keys, lastRead, expired, failures }: Money
   for (const key of limits) {
     const remaining = remainingOf(key);
     if (remaining === undefined) {
-      const message = `The budget of key ${nameOf(key)} of member ${memberID} shows no amount that can be read`;
+      const message = `A key budget of member ${memberID} shows no amount that can be read`;
       return { kind: "Unknown", message };
     }
     if (least === undefined || remaining < least.remaining) least = { key, remaining };

@@ -9,16 +9,25 @@ import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { Operation } from "../../provider/operations.ts";
 import { openSession, type SessionObservers } from "../../provider/session.ts";
 import type { BookReading } from "../../submission/allowance.ts";
-import { type BudgetSpec, bookReadings, budgetState, type MoneyView, maxReadingAgeMs } from "./budget.ts";
-import type { AccountHandle, AccountKey } from "./registry.ts";
+import {
+  type BudgetSpec,
+  bookReadings,
+  budgetState,
+  type MoneyView,
+  maxReadingAgeMs,
+  withoutAmounts,
+} from "./budget.ts";
+import type { AccountHandle, AccountKey, ReportableKeys } from "./registry.ts";
 import { sessionSettings } from "./session-settings.ts";
 import { countVanished } from "./vanished.ts";
 
-/** Read before each use: a change of the key, of `spec.billing` or of `spec.budget` does not replace the handle. */
+/** Read before each use: a change of the key, of `spec.billing`, `spec.budget` or `spec.spending` does not replace the handle. */
 export type LiveSettings = {
   readonly apiKey: string;
   readonly billing: BillingSettings;
   readonly budget: BudgetSpec | undefined;
+  /** Whether statuses and messages show amounts and API keys (ClusterAccount.spec.spending). */
+  readonly showsSpending: boolean;
 };
 
 /** What the cluster says about the use of the account. */
@@ -27,6 +36,8 @@ export type AccountUsage = {
   held(operation: Operation): string | undefined;
   /** Whether objects of a namespace may use the account. */
   allows(namespace: string): Promise<boolean>;
+  /** The API keys whose bills BillReports of a namespace cover. */
+  reportableKeys(namespace: string): Promise<ReportableKeys>;
   endpointsWanted(): boolean;
   /** Whether an endpoint has fields that only a complete read shows. */
   detailsWanted(): boolean;
@@ -102,7 +113,9 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
 
   function budget(): ReturnType<AccountHandle["budget"]> {
     if (live.budget === undefined) return undefined;
-    return { spec: live.budget, state: budgetState(live.budget, view()), keys: money.budgets() };
+    const state = budgetState(live.budget, view());
+    if (live.showsSpending) return { spec: live.budget, state, keys: money.budgets() };
+    return { spec: live.budget, state: withoutAmounts(state, key.replace("/", " ")), keys: undefined };
   }
 
   return {
@@ -110,6 +123,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     key,
     maxSpeechCharacters: spec.speech.maxCharacters,
     allows: usage.allows,
+    reportableKeys: usage.reportableKeys,
     budget,
     allowance() {
       const { spec: held, state } = budget() ?? {};

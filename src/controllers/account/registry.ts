@@ -25,7 +25,7 @@ export type AccountState =
 /** One account as its dependants use it: its session, its budget and who may use it. Replaced when its spec changes. */
 export type AccountHandle = AccountSession & {
   readonly key: AccountKey;
-  /** What `spec.budget` leaves; undefined without one. */
+  /** What `spec.budget` leaves; undefined without one. `keys` is undefined while statuses do not show it. */
   budget(): { spec: BudgetSpec; state: BudgetState; keys: readonly KeyBudget[] | undefined } | undefined;
   /** What new paid work has to wait for. */
   allowance(): Allowance;
@@ -36,7 +36,12 @@ export type AccountHandle = AccountSession & {
   vanished(missing?: MissingEndpoint): number;
   /** Whether objects of a namespace may use the account (ClusterAccount.spec.allowedNamespaces). */
   allows(namespace: string): Promise<boolean>;
+  /** The API keys whose bills BillReports of a namespace cover. The key of an Account is in the namespace: all. */
+  reportableKeys(namespace: string): Promise<ReportableKeys>;
 };
+
+/** `Keys`: of these identifiers; without one, none. */
+export type ReportableKeys = { kind: "All" } | { kind: "Keys"; keyIDs: readonly string[] };
 
 export type Resolved =
   | { kind: "Usable"; account: AccountHandle; ref: AccountRef }
@@ -70,7 +75,7 @@ export type AccountRegistry = {
 };
 
 /** Labels of namespaces are read by `get`, not watched. */
-const LABELS_AGAIN_MS = 31_000;
+export const LABELS_AGAIN_MS = 31_000;
 
 export type AccountEntry = {
   state: AccountState;

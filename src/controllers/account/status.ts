@@ -1,4 +1,4 @@
-import type { Account, AccountStatus, ClusterAccount } from "../../api/v1alpha1/account.ts";
+import { type Account, type AccountStatus, type ClusterAccount, showsSpending } from "../../api/v1alpha1/account.ts";
 import { type ConditionUpdate, setConditions } from "../../api/v1alpha1/conditions.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
@@ -40,7 +40,8 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
   const { handledRequest, spend, budget, now } = facts;
   const { generation } = object.metadata;
   const previous = object.status;
-  const base: AccountStatus = previous ?? { conditions: [] };
+  const shows = showsSpending(object.spec);
+  const base: AccountStatus = shows ? (previous ?? { conditions: [] }) : withoutSpending(previous);
   const limits = outcome.kind === "Probed" ? (outcome.probe.limits?.reported ?? base.limits) : base.limits;
   const inUse: ConditionUpdate[] = users === undefined ? [] : [{ type: "Ready", status: "False", ...inUseBy(users) }];
   const updates = [
@@ -65,7 +66,7 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
       ...(counts.orphaned === undefined ? {} : { orphaned: counts.orphaned }),
     },
     tasks: { inFlight: counts.inFlight },
-    ...(spend === undefined ? {} : { spend: shownSpend(spend) }),
+    ...(spend === undefined || !shows ? {} : { spend: shownSpend(spend) }),
     ...(budget?.keys === undefined ? {} : { budgets: shownBudgets(budget.keys) }),
     conditions: setConditions(
       kept.filter(({ type }) => stalled || type !== "Stalled"),
@@ -73,6 +74,11 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
       rfc3339(now),
     ),
   };
+}
+
+function withoutSpending(status: AccountStatus | undefined): AccountStatus {
+  const { spend, budgets, ...others } = status ?? { conditions: [] };
+  return others;
 }
 
 function budgetUpdates(budget: ReturnType<AccountHandle["budget"]>): ConditionUpdate[] {

@@ -285,7 +285,7 @@ describe("a reservation ends with a cost that is attributed to it, or with its t
     const { admission } = setUp({ budget: { ...limited(20n), message: "Key a has 0.002 yuan left" }, reserve: 30n });
     expect(admission.request(KEY, work("a"), () => {})).toMatchObject({
       reason: "BudgetExceeded",
-      message: "Key a has 0.002 yuan left, which is less than the 0.003 yuan that a task reserves",
+      message: "A task reserves 0.003 yuan, which is more than is left: Key a has 0.002 yuan left",
     });
   });
 });

@@ -19,7 +19,7 @@ const KEY_BUDGET = {
 };
 
 /** A started account with a budget. `answer.budgets` is what the service answers to the next read of the key budgets. */
-async function setUp(budget: BudgetSpec) {
+async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
   const answer: { budgets: ServiceAnswer } = { budgets: { body: { key_budgets: [KEY_BUDGET] } } };
   const reads = { budgets: 0, bills: 0 };
   const service = await scriptedService(({ path }) => {
@@ -36,10 +36,12 @@ async function setUp(budget: BudgetSpec) {
       apiKey: "sk-test",
       billing: { intervalMs: 60_000, timeZone: "UTC", settleMs: 86_400_000 },
       budget,
+      showsSpending,
     },
     usage: {
       held: () => undefined,
       allows: async () => true,
+      reportableKeys: async () => ({ kind: "All" }),
       endpointsWanted: () => false,
       detailsWanted: () => false,
       moneyWanted: () => true,
@@ -91,4 +93,13 @@ it("a reading of the bills is no reading of the key budgets", async () => {
   const [bills, startedAt] = [w.reads.bills, w.handle.money.lastRead().budgets?.monotonic];
   await until(() => w.reads.bills > bills + 1, { clock: w.clock, stepMs: 1_000 });
   expect(w.readings.at(-1)).toEqual([{ book: '["keys","member-1",null]', used: 0n, startedAt }]);
+});
+
+it("an account that does not show its spending keeps amounts and keys out of its jobs' messages", async () => {
+  const w = await setUp({ memberID: "member-1", minRemaining: "1", action: "HoldNew" }, { showsSpending: false });
+  await until(() => w.handle.allowance().budget?.kind === "Limited", { clock: w.clock, stepMs: 100 });
+  expect(w.handle.allowance().budget?.message).toBe(
+    "The budget is exceeded; Account team/default does not show amounts (spending.showInStatus)",
+  );
+  expect(w.handle.budget()?.keys).toBeUndefined();
 });
