@@ -60,6 +60,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   }
 
   async function observe(key: AccountKey, object: T, requested: string | undefined, signal: AbortSignal) {
+    shared.abandoned.restore(key, object.status?.tasks?.abandoned ?? []);
     const { outcome, memory } = await probe(key, object, requested !== undefined, signal);
     shared.abandoned.check(key);
     shared.admission.recheck(key);
@@ -71,6 +72,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       managed: wiring.dependants.endpoints(key).managed,
       orphaned: orphans?.length,
       inFlight: memory?.handle.tasks.inFlight() ?? 0,
+      abandoned: shared.abandoned.shown(key),
     };
     const status = accountStatus({
       object,

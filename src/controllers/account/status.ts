@@ -4,6 +4,7 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import { formatYuan } from "../../money.ts";
 import type { Spend } from "../../provider/money/spend.ts";
+import type { ShownTasks } from "./abandoned-tasks.ts";
 import { budgetCondition, shownBudgets } from "./budget.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle } from "./registry.ts";
@@ -19,6 +20,7 @@ export type AccountCounts = {
   managed: number;
   orphaned: number | undefined;
   inFlight: number;
+  abandoned: ShownTasks;
 };
 
 export type AccountFacts = {
@@ -65,7 +67,10 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
       ...(counts.total === undefined ? {} : { total: counts.total }),
       ...(counts.orphaned === undefined ? {} : { orphaned: counts.orphaned }),
     },
-    tasks: { inFlight: counts.inFlight },
+    tasks: {
+      inFlight: counts.inFlight,
+      ...(counts.abandoned.length === 0 ? {} : { abandoned: counts.abandoned }),
+    },
     ...(spend === undefined || !shows ? {} : { spend: shownSpend(spend) }),
     ...(budget?.keys === undefined ? {} : { budgets: shownBudgets(budget.keys) }),
     conditions: setConditions(

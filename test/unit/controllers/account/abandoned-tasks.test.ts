@@ -41,9 +41,9 @@ function setUp(allowed: Partial<Allowance> = { maxTasks: 1 }) {
     () => {},
   );
   const results = new Map<string, TaskResult>();
-  const open = () => {
+  const open = (baseURL = bound.baseURL) => {
     const { polled, tasks } = fakeTasks(results);
-    const handle = accountAt(bound.baseURL, { allowance: () => allowance, tasks });
+    const handle = accountAt(baseURL, { allowance: () => allowance, tasks });
     accounts.set(ACCOUNT, { state: { kind: "Ready" }, handle });
     return polled;
   };
@@ -111,5 +111,37 @@ describe("a task that runs on without its job", () => {
     w.accounts.remove(ACCOUNT);
     w.abandoned.check(ACCOUNT);
     expect([w.abandoned.has(w.work.uid), [...w.polled]]).toEqual([false, []]);
+  });
+
+  it("is followed on after a restart, from the account's status", () => {
+    const w = setUp();
+    const shown = w.abandoned.shown(ACCOUNT);
+    expect(shown).toEqual([
+      {
+        uid: w.work.uid,
+        namespace: "team",
+        operation: "submitImageToVideo",
+        taskID: "task-1",
+        submitTime: "2026-03-01T00:00:00Z",
+      },
+    ]);
+    const after = setUp();
+    after.results.set("task-1", taskOf("TASK_STATUS_SUCCEED"));
+    after.abandoned.check(ACCOUNT);
+    after.abandoned.restore(ACCOUNT, shown);
+    after.results.clear();
+    after.abandoned.check(ACCOUNT);
+    expect([after.admit("next"), [...after.polled]]).toEqual(["Waiting", ["task-1"]]);
+    after.results.set("task-1", taskOf("TASK_STATUS_SUCCEED"));
+    after.abandoned.check(ACCOUNT);
+    after.abandoned.restore(ACCOUNT, shown); // the status of before
+    expect([after.admit("next"), after.abandoned.shown(ACCOUNT)]).toEqual(["Admitted", []]);
+  });
+
+  it("is not asked for at another service", () => {
+    const w = setUp();
+    const polled = w.open("https://other.example.com");
+    w.abandoned.check(ACCOUNT);
+    expect([w.abandoned.has(w.work.uid), [...polled]]).toEqual([false, []]);
   });
 });

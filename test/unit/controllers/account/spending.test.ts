@@ -57,7 +57,7 @@ function statusOf(spending?: object) {
   return accountStatus({
     object,
     outcome: { kind: "NoKey", reason: "SecretNotFound", message: "" },
-    counts: { total: 0, managed: 0, orphaned: 0, inFlight: 0 },
+    counts: { total: 0, managed: 0, orphaned: 0, inFlight: 0, abandoned: [] },
     users: undefined,
     handledRequest: undefined,
     spend,
