@@ -1,11 +1,10 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { JobPhase } from "../../api/v1alpha1/job.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { type Indexer, keyOf, type Store } from "../../runtime/store.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { EndedWork } from "../../submission/admission.ts";
-import { endedWorkOf, workOf } from "../jobs/admission.ts";
+import { endedWorkOf, IN_FLIGHT, workOf } from "../jobs/admission.ts";
 import type { Job } from "../jobs/types.ts";
 import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } from "./registry.ts";
 
@@ -30,8 +29,6 @@ export type Dependants = {
    */
   users(key: AccountKey, limit?: number): { names: string[]; total: number };
 };
-
-const IN_FLIGHT: readonly JobPhase[] = ["Submitting", "Queued", "Running"];
 
 type Dependant = NamespacedObject<{ accountRef?: Parameters<typeof possibleAccounts>[0] }>;
 

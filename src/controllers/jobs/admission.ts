@@ -1,4 +1,5 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
+import type { JobPhase } from "../../api/v1alpha1/job.ts";
 import type { Operation } from "../../provider/operations.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { EndedWork, SpendingAdmission } from "../../submission/admission.ts";
@@ -50,14 +51,20 @@ export function workOf(job: Job): Work {
   return { uid, namespace, operation: paidOperation(job) };
 }
 
-/** The work of a job whose charge may not show yet. Undefined: it was not charged, or long ago. `now`: ms since the epoch. */
+/** Phases whose request or task is in flight. */
+export const IN_FLIGHT: readonly JobPhase[] = ["Submitting", "Queued", "Running"];
+
+/**
+ * The work of a job that has nothing in flight, and whose charge may not show yet. Undefined: it was not charged, or long
+ * ago. `now`: ms since the epoch.
+ */
 export function endedWorkOf(job: Job, now: number): EndedWork | undefined {
-  const { phase, submission, completionTime } = job.status ?? {};
-  if (submission === undefined || submission.state === "Refused") return undefined;
+  const { phase = "Pending", submission, completionTime } = job.status ?? {};
+  if (submission === undefined || submission.state === "Refused" || IN_FLIGHT.includes(phase)) return undefined;
   const end = submission.state === "Unknown" || isPastDeadline(job) ? "Unseen" : "Seen";
-  const hasEnded = phase === "Succeeded" || phase === "Failed" || phase === "Halted";
-  const time = Date.parse(completionTime ?? submission.time);
-  if (!hasEnded || Number.isNaN(time) || now - time > CHARGE_SHOWS_MS[end]) return undefined;
+  // The status does not show when the task ended whose results are being copied.
+  const time = phase === "Storing" ? now : Date.parse(completionTime ?? submission.time);
+  if (Number.isNaN(time) || now - time > CHARGE_SHOWS_MS[end]) return undefined;
   return { work: workOf(job), end, agoMs: Math.max(0, now - time) };
 }
 
