@@ -104,7 +104,12 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       const last = facts.probe?.result;
       if (last === undefined) throw new Error(`${key}: not probed`);
       const { handle } = memory;
-      accounts.set(key, { state: last.state, handle, limits: handle.endpoints.limits() });
+      accounts.set(key, {
+        state: last.state,
+        handle,
+        limits: handle.endpoints.limits(),
+        ...(facts.spending === undefined ? {} : { spending: facts.spending }),
+      });
       const outcome: AccountOutcome = { kind: "Probed", probe: last };
       return { outcome, memory };
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { isDeepStrictEqual } from "node:util";
+import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
@@ -70,7 +71,7 @@ export type AccountRegistry = {
   get(key: AccountKey): AccountEntry | undefined;
   remove(key: AccountKey): AccountEntry | undefined;
   entries(): Iterable<[AccountKey, AccountEntry]>;
-  /** Called when an account becomes usable, is held, is replaced, or has other limits. */
+  /** Called when an account becomes usable, is held, is replaced, or has other limits or another `spending`. */
   onChange(listener: (key: AccountKey) => void): void;
 };
 
@@ -82,6 +83,8 @@ export type AccountEntry = {
   handle: AccountHandle | undefined;
   /** The endpoint parameter limits that the probe read last. */
   limits?: EndpointLimits | undefined;
+  /** Who sees the account's bills. */
+  spending?: ClusterAccountSpec["spending"];
 };
 
 export function accountKey(kind: AccountRef["kind"], name: string, namespace: string | undefined): AccountKey {
@@ -109,7 +112,8 @@ export function createAccountRegistry(
       previous !== undefined &&
       previous.handle === entry.handle &&
       sameState(previous.state, entry.state) &&
-      isDeepStrictEqual(previous.limits, entry.limits);
+      isDeepStrictEqual(previous.limits, entry.limits) &&
+      isDeepStrictEqual(previous.spending, entry.spending);
     if (!same) for (const listener of listeners) listener(key);
   }
 

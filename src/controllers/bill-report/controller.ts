@@ -8,7 +8,7 @@ import { ServiceError } from "../../provider/errors.ts";
 import type { Range } from "../../provider/money/ranges.ts";
 import { createTally } from "../../provider/money/tally.ts";
 import { type TimeZone, timeZone } from "../../provider/money/time-zone.ts";
-import type { Reconcile } from "../../runtime/controller.ts";
+import type { Reconcile, Result } from "../../runtime/controller.ts";
 import { type AccountHandle, LABELS_AGAIN_MS } from "../account/registry.ts";
 import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
 import { createReconciler } from "../reconciler.ts";
@@ -39,6 +39,8 @@ type ReadOptions = {
 /** How often a Stalled report is checked again. */
 const STALLED_MS = 5 * 60_000;
 const MIN_REFRESH_MS = 1_000;
+/** How often a final report of a ClusterAccount is checked: nobody tells when a namespace's labels change. */
+const LABELS_CHANGE_MS = 5 * 60_000;
 
 /** Reads the bills of a period, sums them, writes them where the spec wants them, and again until they are final. */
 export function createBillReportReconciler(
@@ -53,15 +55,14 @@ export function createBillReportReconciler(
     async reconcile(report, request, { signal }) {
       const sameSpec = report.status?.observedGeneration === report.metadata.generation;
       const step = await observe(report, sameSpec && request === undefined, signal);
-      if (step === undefined) return undefined;
+      if (step === undefined) return recheckOf(report.status);
       const { outcome, account, keyIDs } = step;
       const handled = outcome.kind === "Waiting" || outcome.kind === "Retry" ? undefined : request;
       const status = statusOf(report, outcome, { account, keyIDs, handledRequest: handled }, clock.now());
-      await patchStatus(shared, kind, report, status, signal);
+      const after = await patchStatus(shared, kind, report, status, signal);
       announceStall(shared.recorder, report, problemOf(outcome), "Report");
-      return outcome.kind === "Read" || outcome.kind === "Current"
-        ? requeueOf({ ...outcome, kind: "Done" })
-        : requeueOf(outcome);
+      const isDone = outcome.kind === "Read" || outcome.kind === "Current";
+      return requeueOf(isDone ? { ...outcome, kind: "Done" } : outcome) ?? recheckOf(after.status);
     },
   });
 
@@ -165,6 +166,10 @@ export function createBillReportReconciler(
 }
 
 const DAY_MS = 86_400_000;
+
+function recheckOf(status: BillReportStatus | undefined): Result {
+  return status?.account?.kind === "ClusterAccount" ? { requeueAfterMs: LABELS_CHANGE_MS } : undefined;
+}
 
 function stalled(reason: Reason, message: string): Step {
   return { outcome: { kind: "Stalled", reason, message, againMs: STALLED_MS } };
