@@ -41,9 +41,11 @@ const HELP: Record<keyof OperatorConfig, string> = {
   logFormat: "json or pretty (default json)",
   allowPrivateNetworks:
     "allow private addresses for namespaced Accounts, ArtifactStores and result URLs; for development or a store in the cluster (default false)",
+  allowAmbientCredentials:
+    "let ArtifactStores without credentialsSecretRef use the operator's own cloud identity, at any endpoint that they name (default false)",
   artifactRoot: "folder of a mounted volume that holds the files of ArtifactStores with spec.volume; default: none",
 };
-const SWITCHES: readonly string[] = ["leaderElect", "allowPrivateNetworks"];
+const SWITCHES: readonly string[] = ["leaderElect", "allowPrivateNetworks", "allowAmbientCredentials"];
 
 /** `mooring operator`: controller-runtime's customary flags, each with an environment variable. */
 export function registerOperatorCommand(program: Command): void {

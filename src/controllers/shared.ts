@@ -10,6 +10,7 @@ import type { ReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf, type Store } from "../runtime/store.ts";
 import type { SpendingAdmission } from "../submission/admission.ts";
 import type { Journal } from "../submission/journal.ts";
+import type { AbandonedTasks } from "./account/abandoned-tasks.ts";
 import type { AccountKey, AccountRegistry } from "./account/registry.ts";
 
 /** What every controller works with. */
@@ -23,6 +24,8 @@ export type Shared = {
   accounts: AccountRegistry;
   /** Decides when a job may send its paid request. */
   admission: SpendingAdmission;
+  /** Tasks whose job does not follow them any more. */
+  abandoned: AbandonedTasks;
   /** Notices changes of the Secrets and ConfigMaps that a spec refers to. Keys: `PLURAL:NAMESPACE/NAME`. */
   references: ReferencePoller;
   /** Notices what is done to the objects that an endpoint is exported to. The same keys. */

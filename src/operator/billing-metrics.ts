@@ -20,13 +20,16 @@ export function registerSpendMetrics(registry: Registry, accounts: () => Account
 
   new Gauge({
     name: "mooring_spend_yuan",
-    help: "Cost of the current day, week and calendar month according to the bills, including vouchers",
+    help: "Cost of the current day, week and calendar month according to the bills, including vouchers; absent while a bill has an amount that cannot be read",
     labelNames: ["account", "period"],
     registers,
     collect() {
       this.reset();
       for (const { account, spend } of spends()) {
-        for (const period of ["day", "week", "month"] as const) this.set({ account, period }, yuan(spend[period]));
+        for (const period of ["day", "week", "month"] as const) {
+          const sum = spend[period];
+          if (sum !== undefined) this.set({ account, period }, yuan(sum));
+        }
       }
     },
   });

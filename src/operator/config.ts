@@ -47,6 +47,7 @@ export const operatorConfigSchema = z.strictObject({
   logLevel: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
   logFormat: z.enum(["json", "pretty"]).default("json"),
   allowPrivateNetworks: boolean.default(false),
+  allowAmbientCredentials: boolean.default(false),
   artifactRoot: z.string().regex(/^\//, "must be an absolute path").optional(),
 });
 export type OperatorConfig = Readonly<z.output<typeof operatorConfigSchema>>;

@@ -1,6 +1,7 @@
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource, gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
 import { createSharedPools } from "../artifacts/handle.ts";
+import { createAbandonedTasks } from "../controllers/account/abandoned-tasks.ts";
 import { createDependants } from "../controllers/account/dependants.ts";
 import { createInstallationClaims, type InstallationClaims } from "../controllers/account/installation-claims.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
@@ -93,6 +94,7 @@ export function createContext(
     copies: { clock, ...createSharedPools() },
     artifactRoot: options.artifactRoot,
     allowPrivateNetworks: options.allowPrivateNetworks,
+    allowAmbientCredentials: options.allowAmbientCredentials,
     enqueue,
   };
 }
@@ -124,6 +126,12 @@ function createDeps(
     enqueue({ plural: key.slice(0, colon) }, key.slice(colon + 1));
   };
   const polled = { client: kube, clock, log, onChange };
+  const admission = createSpendingAdmission({
+    clock,
+    allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
+    inFlight: (key) => dependants.inFlight(key),
+    ended: (key) => dependants.ended(key, clock.now()),
+  });
   return {
     kube,
     clock,
@@ -132,11 +140,8 @@ function createDeps(
     journal,
     recorder,
     accounts,
-    admission: createSpendingAdmission({
-      clock,
-      allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
-      inFlight: (key) => dependants.inFlight(key),
-    }),
+    admission,
+    abandoned: createAbandonedTasks({ accounts, admission, clock }),
     references: createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS }),
     exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
     clusterUID,

@@ -24,9 +24,9 @@ import { createGpuEndpointReconciler } from "../controllers/gpu-endpoint/control
 import type { EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { createJobReconciler } from "../controllers/jobs/controller.ts";
 import type { JobWiring } from "../controllers/jobs/deps.ts";
-import { speechJobAdapter } from "../controllers/jobs/requests/speech.ts";
-import { videoJobAdapter } from "../controllers/jobs/requests/video.ts";
-import { trimSpeechJob, trimVideoJob } from "../controllers/jobs/trim.ts";
+import { speechJobAdapter, trimSpeechJob } from "../controllers/jobs/requests/speech.ts";
+import { trimVideoJob, videoJobAdapter } from "../controllers/jobs/requests/video.ts";
+import { trimFinished } from "../controllers/jobs/trim.ts";
 import type { Job, JobAdapter } from "../controllers/jobs/types.ts";
 import type { Kind, Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -48,6 +48,8 @@ export type OperatorContext = {
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot: string | undefined;
   allowPrivateNetworks: boolean;
+  /** Whether an ArtifactStore without credentials uses the operator's own identity. */
+  allowAmbientCredentials: boolean;
   enqueue(resource: Pick<Resource, "plural">, key: string): void;
 };
 
@@ -148,9 +150,13 @@ export const KIND_ROWS = {
     changedBy: "admin",
     indexers: () => ({}),
     workers: FEW_WORKERS,
-    reconciler: ({ deps, stores, artifactRoot, allowPrivateNetworks, copies, enqueue }, kind) =>
+    reconciler: (
+      { deps, stores, artifactRoot, allowPrivateNetworks, allowAmbientCredentials, copies, enqueue },
+      kind,
+    ) =>
       createArtifactStoreReconciler(deps, kind, stores, {
         artifactRoot,
+        allowAmbientCredentials,
         lookup: allowPrivateNetworks ? undefined : storeLookup,
         handle: copies,
         enqueue: (key) => enqueue(artifactStoreResource, key),
@@ -168,8 +174,8 @@ export const KIND_ROWS = {
       return whileClaimed(gateOf(context), kind, "Claim", reconcile);
     },
   }),
-  speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter, trimSpeechJob),
-  videoJobs: jobRow<VideoJob>(videoJobResource, videoJobAdapter, trimVideoJob),
+  speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter, trimFinished(trimSpeechJob)),
+  videoJobs: jobRow<VideoJob>(videoJobResource, videoJobAdapter, trimFinished(trimVideoJob)),
   billReports: row<BillReport>({
     resource: billReportResource,
     verbs: [],

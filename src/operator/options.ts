@@ -27,6 +27,8 @@ export type AssembleOptions = {
   /** How long the operator waits for responses to paid requests when it is told to stop, ms. */
   stopDeadlineMs: number;
   allowPrivateNetworks: boolean;
+  /** Whether an ArtifactStore without credentials uses the operator's own identity. */
+  allowAmbientCredentials: boolean;
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot?: string | undefined;
 };

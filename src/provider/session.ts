@@ -37,8 +37,8 @@ export type SessionObservers = {
   onEndpoint: (id: string, appName: string) => void;
   /** A poll shows a change that a user would notice. */
   onTask: (taskID: string) => void;
-  /** Bills or budgets were read; the read began at `startedAt` (monotonic ms). */
-  onMoneyRead: (startedAt: number) => void;
+  /** Bills or budgets were read. */
+  onMoneyRead: () => void;
   onMoneyFailed: () => void;
   /** A call ended. */
   onCall: (event: CallEvent) => void;

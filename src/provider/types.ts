@@ -5,6 +5,7 @@ import type { EndpointLimits } from "./endpoints/limits.ts";
 import type { ServiceError } from "./errors.ts";
 import type { Bill, KeyBudget } from "./money/money-records.ts";
 import type { BillsOfPeriod } from "./money/period.ts";
+import type { ReadTime } from "./money/read-time.ts";
 import type { BillingSettings, Spend } from "./money/spend.ts";
 import type { Operation } from "./operations.ts";
 import type { LongSpeechRequest, SpeechRequest } from "./speech/body.ts";
@@ -181,6 +182,8 @@ export type AccountMoney = {
   spend(): Spend | undefined;
   /** Key budgets of the account's member; undefined until they are read once, and without a member. */
   budgets(): readonly KeyBudget[] | undefined;
+  /** When the last read that succeeded began; undefined: none did. */
+  lastRead(): { bills: ReadTime | undefined; budgets: ReadTime | undefined };
   /** Why the last read failed; undefined: it did not. */
   failures(): { bills: string | undefined; budgets: string | undefined };
   settings(): BillingSettings;

@@ -1,10 +1,9 @@
 import type { Clock } from "../clock.ts";
 import { createFairQueue } from "../fair-queue.ts";
-import type { Money } from "../money.ts";
 import type { Operation } from "../provider/operations.ts";
-import type { Allowance } from "./allowance.ts";
+import type { Allowance, BookReading } from "./allowance.ts";
 import { createPlaces, type Stage } from "./places.ts";
-import { type BudgetRefusal, createReservations } from "./reservations.ts";
+import { type BudgetRefusal, createReservations, type TaskEnd } from "./reservations.ts";
 
 /** A job that sends one paid request. */
 export type Work = { uid: string; namespace: string; operation: Operation };
@@ -25,8 +24,12 @@ export type AccountLine = {
   advance(uid: string, stage: Exclude<Stage, "Admitted">): void;
   running(work: Work): void;
   taskEnded(uid: string): void;
-  release(uid: string, charged: boolean): void;
-  moneyRead(used: Money | undefined, startedAt: number): void;
+  /** `end`: undefined when its request surely cost nothing. */
+  release(uid: string, end: TaskEnd | undefined): void;
+  /** A task that ended `agoMs` ago, before this line. */
+  ended(work: Work, end: TaskEnd, agoMs: number): void;
+  moneyRead(readings: readonly BookReading[]): void;
+  recheck(): void;
   urgency(): "Settling" | "Waiting" | "None";
   waiting(): number;
 };
@@ -39,8 +42,9 @@ const MAX_UNSENT = 16;
 const MAX_UNDER_WAY = 256;
 /** A waiting job asks once a minute; one that has not asked for longer is not there any more. */
 const FORGOTTEN_MS = 150_000;
-/** Most jobs that are woken to show a new reason. */
+/** Most jobs that are woken each second to show a new reason. */
 const WAKE_AT_ONCE = 64;
+const WAKE_EVERY_MS = 1_000;
 
 const TURN: Hold = {
   reason: "RateLimited",
@@ -53,8 +57,9 @@ export function createAccountLine({ clock, allowance, stopped }: AccountLineOpti
   const places = createPlaces();
   const queue = createFairQueue<Waiter>();
   const reservations = createReservations(clock);
-  /** The hold that the waiting jobs were told of after the last reading of the money. */
+  /** The hold that the waiting jobs were told of last. */
   let told = "";
+  let cancelTelling: (() => void) | undefined;
 
   const forgotten = (askedAt: number) => clock.monotonic() - askedAt > FORGOTTEN_MS;
 
@@ -93,11 +98,32 @@ export function createAccountLine({ clock, allowance, stopped }: AccountLineOpti
     return next && holdOn(next.value.operation);
   }
 
-  function release(uid: string, charged: boolean): void {
+  function release(uid: string, end: TaskEnd | undefined): void {
     queue.remove(uid);
     const operation = places.remove(uid);
-    if (operation !== undefined && charged && allowance().budget?.kind === "Limited") reservations.settle(operation);
+    const { budget } = allowance();
+    const counts = budget !== undefined && budget.kind !== "Unlimited";
+    if (operation !== undefined && end !== undefined && counts) reservations.settle(operation, end);
     admitNext();
+  }
+
+  /** Admits what may go now. When the hold is another one than before, the waiting jobs ask again and show it. */
+  function recheck(): void {
+    admitNext();
+    const held = hold();
+    const telling = held === undefined ? "" : `${held.reason}: ${held.message}`;
+    if (telling === told) return;
+    told = telling;
+    tell(queue.first(queue.size()));
+  }
+
+  function tell(waiters: readonly Waiter[]): void {
+    cancelTelling?.();
+    cancelTelling = undefined;
+    if (stopped()) return;
+    for (const { wake } of waiters.slice(0, WAKE_AT_ONCE)) wake();
+    const others = waiters.slice(WAKE_AT_ONCE);
+    if (others.length > 0) cancelTelling = clock.setTimeout(() => tell(others), WAKE_EVERY_MS);
   }
 
   return {
@@ -107,7 +133,7 @@ export function createAccountLine({ clock, allowance, stopped }: AccountLineOpti
         places.admit(uid, operation, now);
         return undefined;
       }
-      if (places.stageOf(uid) !== undefined) release(uid, true); // it asks, so its last request has ended
+      if (places.stageOf(uid) !== undefined) release(uid, "Seen"); // it asks, so its last request has ended
       const waiter = queue.get(uid);
       if (waiter === undefined) queue.push(namespace, uid, { operation, askedAt: now, wake });
       else Object.assign(waiter, { operation, askedAt: now, wake });
@@ -126,17 +152,15 @@ export function createAccountLine({ clock, allowance, stopped }: AccountLineOpti
     },
     running: ({ uid, operation }) => places.running(uid, operation),
     taskEnded(uid) {
-      if (places.stageOf(uid) === "InFlight") release(uid, true);
+      if (places.stageOf(uid) === "InFlight") release(uid, "Seen");
     },
     release,
-    moneyRead(used, startedAt) {
-      reservations.moneyRead(used, startedAt);
-      admitNext();
-      const held = hold();
-      const telling = held === undefined ? "" : `${held.reason}: ${held.message}`;
-      if (telling !== told) for (const { wake } of queue.first(WAKE_AT_ONCE)) wake();
-      told = telling;
+    ended: ({ operation }, end, agoMs) => reservations.settle(operation, end, agoMs),
+    moneyRead(readings) {
+      reservations.moneyRead(readings, allowance().reserve);
+      recheck();
     },
+    recheck,
     urgency() {
       if (reservations.settling()) return "Settling";
       const reason = hold()?.reason;

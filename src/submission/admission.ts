@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
-import type { Money } from "../money.ts";
 import { type AccountLine, createAccountLine, type Wait, type Work } from "./account-line.ts";
-import type { Allowance } from "./allowance.ts";
+import type { Allowance, BookReading } from "./allowance.ts";
+import type { TaskEnd } from "./reservations.ts";
 
 /**
  * Decides which of an account's jobs may send their paid request now. There is one queue per account.
@@ -23,13 +23,13 @@ import type { Allowance } from "./allowance.ts";
  * # Guarantees
  * - At most `maxTasks` jobs have a place. At most 16 of them wait for the rate limit, and at most 256 requests are under
  *   way.
- * - Each place reserves the cost of a task until the account's money is read after the task's end, so that tasks in
- *   flight never overdraw a budget (reservations.ts).
+ * - Each place reserves the cost of a task until its charge is attributed to it, or for a time after its end, so that
+ *   tasks in flight never overdraw a budget (reservations.ts).
  * - A place and a position in the queue belong to a job that asks. Both lapse 150 s after the job asked last, unless its
  *   request has begun.
  *
  * # Assumptions
- * - `inFlight` gives the jobs that the statuses show in flight; this process remembers nothing from before its start.
+ * - `inFlight` and `ended` give the jobs that the statuses show; this process remembers nothing from before its start.
  */
 export type SpendingAdmission = {
   /** Takes a place, or a position in the queue. `wake` is called when the job has a place: ask again then. */
@@ -49,13 +49,15 @@ export type SpendingAdmission = {
    * the response to the status write was lost. A position in the queue and other places stay.
    */
   taskEnded(uid: string): void;
-  /** Gives back the job's place or position. `charged`: its request can have cost something. */
-  release(uid: string, end: { charged: boolean }): void;
   /**
-   * The account's money was read. `used`: what the account has cost in total; undefined when only a part is known.
-   * `startedAt` (monotonic ms): when the reading began.
+   * Gives back the job's place or position. `charged`: its request can have cost something. `unseen`: its task may still
+   * run, and nobody observes it.
    */
-  moneyRead(account: string, used: Money | undefined, startedAt: number): void;
+  release(uid: string, end: { charged: boolean; unseen?: boolean }): void;
+  /** The account's money was read. `readings`: every book that the budget counts, as it was read last. */
+  moneyRead(account: string, readings: readonly BookReading[]): void;
+  /** The account's allowance may have changed: admits what may go now, and wakes waiting jobs to show a new reason. */
+  recheck(account: string): void;
   /** How soon another reading of the money helps: tasks have ended since the last one, or jobs wait for the budget. */
   urgency(account: string): "Settling" | "Waiting" | "None";
   /** How many jobs wait. */
@@ -71,9 +73,17 @@ export type SpendingAdmissionOptions = {
   allowance: (account: string) => Allowance;
   /** Jobs of the account that the statuses show in flight. Called once per account. */
   inFlight: (account: string) => Work[];
+  /** Jobs of the account whose task ended, as the statuses show, and how long ago. Called once per account. */
+  ended?: (account: string) => EndedWork[];
 };
 
-export function createSpendingAdmission({ clock, allowance, inFlight }: SpendingAdmissionOptions): SpendingAdmission {
+export type EndedWork = { work: Work; end: TaskEnd; agoMs: number };
+
+export function createSpendingAdmission({
+  clock,
+  allowance,
+  ...statuses
+}: SpendingAdmissionOptions): SpendingAdmission {
   const lines = new Map<string, AccountLine>();
   let stopped = false;
 
@@ -82,7 +92,8 @@ export function createSpendingAdmission({ clock, allowance, inFlight }: Spending
     if (known !== undefined) return known;
     const line = createAccountLine({ clock, allowance: () => allowance(account), stopped: () => stopped });
     lines.set(account, line);
-    for (const work of inFlight(account)) line.running(work);
+    for (const work of statuses.inFlight(account)) line.running(work);
+    for (const { work, end, agoMs } of statuses.ended?.(account) ?? []) line.ended(work, end, agoMs);
     return line;
   }
 
@@ -97,7 +108,7 @@ export function createSpendingAdmission({ clock, allowance, inFlight }: Spending
     const former = lineWith(uid);
     if (former !== line) {
       former?.withdraw(uid);
-      former?.release(uid, true);
+      former?.release(uid, "Seen");
     }
     return line;
   }
@@ -113,8 +124,10 @@ export function createSpendingAdmission({ clock, allowance, inFlight }: Spending
     answered: (uid) => lineWith(uid)?.advance(uid, "InFlight"),
     running: (account, work) => lineFor(account, work.uid).running(work),
     taskEnded: (uid) => lineWith(uid)?.taskEnded(uid),
-    release: (uid, { charged }) => lineWith(uid)?.release(uid, charged),
-    moneyRead: (account, used, startedAt) => lineOf(account).moneyRead(used, startedAt),
+    release: (uid, { charged, unseen = false }) =>
+      lineWith(uid)?.release(uid, charged ? (unseen ? "Unseen" : "Seen") : undefined),
+    moneyRead: (account, readings) => lineOf(account).moneyRead(readings),
+    recheck: (account) => lines.get(account)?.recheck(),
     urgency: (account) => lineOf(account).urgency(),
     waiting: (account) => lineOf(account).waiting(),
     stop() {

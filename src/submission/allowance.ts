@@ -21,3 +21,13 @@ export type Allowance = {
 
 /** The allowance of an account that is not known yet; its jobs wait for the account itself. */
 export const NO_ALLOWANCE: Allowance = { maxTasks: undefined, budget: undefined, reserve: undefined };
+
+/** What an account has cost in total by one of its books, which are its key budgets and its bills. */
+export type BookReading = {
+  /** Tells one book from another: the difference between the sums of two books is no cost. */
+  book: string;
+  /** undefined: not read yet, or a part of it cannot be read. */
+  used: Money | undefined;
+  /** When the last read that succeeded began, monotonic ms; -Infinity: none did. */
+  startedAt: number;
+};

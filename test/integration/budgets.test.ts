@@ -110,3 +110,97 @@ it.concurrent("maxConcurrentTasks: never more in flight, across a restart too, a
   expect(most).toBe(3);
   expect(await world.audit("submitSpeech")).toHaveLength(12);
 });
+
+// Ten characters cost 0.2 yuan.
+const COST = 2_000;
+const prices = { speechHDPerThousandCharacters: COST * 100 };
+const text = "0123456789";
+const budgetOf = (tasks: number) => ({
+  memberID: "member-1",
+  keyName: "default",
+  type: "One-time" as const,
+  limit: tasks * COST,
+});
+const holdNew = { memberID: "member-1", reservePerTask: "0.2", action: "HoldNew" };
+
+it.concurrent("deleting jobs whose tasks are in the service's queue does not give back what the tasks will cost", async () => {
+  const world = await disposableWorld("deleted", {
+    simulator: {
+      queueMs: [85_000, 85_000],
+      speechTaskMs: [0, 0],
+      prices,
+      budgets: [budgetOf(2)],
+      enforceBudgets: false,
+    },
+    account: { budget: holdNew, billing: { interval: "10s" } },
+  });
+  await world.startOperator();
+  for (const name of ["a", "b"]) await world.apply(manifest("hd", { text }, name));
+  await eventually("both are in the queue", async () => (await world.audit("submitSpeech")).length === 2, 60_000);
+  await eventually("both show their task", async () => (await phases(world)).Queued === 2, 60_000);
+  for (const name of ["a", "b"]) {
+    await world.remove("SpeechJob", name);
+    await world.apply(manifest("hd", { text }, `${name}-again`));
+  }
+  const account = await waitForCondition(world, "Account", "default", "BudgetExceeded", "True", 150_000);
+  expect(account.status?.budgets).toMatchObject([{ used: "0.4", remaining: "0" }]);
+  expect(await world.audit("submitSpeech")).toHaveLength(2);
+  expect(await phases(world)).toEqual({ Pending: 2 });
+});
+
+it.concurrent("a budget that cannot be read any more: no more is paid than it left, and the gate holds and says so", async () => {
+  const world = await disposableWorld("unread", {
+    simulator: { timeScale: 0.01, prices, budgets: [budgetOf(3)], enforceBudgets: false },
+    account: { budget: holdNew, billing: { interval: "2s" } },
+  });
+  await world.startOperator();
+  await eventually(
+    "the budget is read",
+    async () => (await world.get("Account", "default")).status?.budgets !== undefined,
+  );
+  await world.control("POST", "/__faults", { operation: "listKeyBudgets", kind: "status", status: 500, times: 1_000 });
+  for (let i = 0; i < 9; i++) await world.apply(manifest("hd", { text }, `j-${i}`));
+  const account = await eventually(
+    "the account says so",
+    async () => {
+      const found = await world.get("Account", "default");
+      return condition(found, "BudgetExceeded")?.status === "Unknown" && found;
+    },
+    150_000,
+  );
+  expect(condition(account, "BudgetExceeded")).toMatchObject({
+    reason: "BudgetUnknown",
+    message: expect.stringMatching(/^The key budgets of member member-1 were not read since /),
+  });
+  await eventually("the jobs say so", async () => {
+    const waiting = (await world.list("SpeechJob")).filter(({ status }) => status?.phase !== "Succeeded");
+    return waiting.length === 6 && waiting.every((job) => condition(job, "Ready")?.reason === "BudgetUnknown");
+  });
+  expect(await world.audit("submitSpeech")).toHaveLength(3);
+});
+
+it.concurrent("a limit that is raised in the account lets waiting jobs go at once", async () => {
+  const budget = { monthlyLimit: "0.1", reservePerTask: "0.2", action: "HoldNew" };
+  const world = await disposableWorld("raised", { simulator: { timeScale: 0.01, prices }, account: { budget } });
+  await world.control("POST", "/__state/charges", [
+    { time: new Date().toISOString(), amount: COST, productName: "Model A", category: "llm" },
+  ]);
+  await world.startOperator();
+  await world.apply(manifest("hd", { text }, "held"));
+  const held = await eventually("the job is held", async () => {
+    const job = await world.get("SpeechJob", "held");
+    return condition(job, "Ready")?.reason === "BudgetExceeded" && job;
+  });
+  expect(condition(held, "Ready")?.message).toBe("The month has cost 0.2 of 0.1 yuan");
+  await world.patch("Account", "default", { spec: { budget: { monthlyLimit: "0.3" } } });
+  await eventually(
+    "the job shows the present reading",
+    async () => {
+      const job = await world.get("SpeechJob", "held");
+      return /more than is left: The month has cost 0\.2 of 0\.3 yuan$/.test(condition(job, "Ready")?.message ?? "");
+    },
+    10_000,
+  );
+  await world.patch("Account", "default", { spec: { budget: { monthlyLimit: "10" } } });
+  await waitForCondition(world, "SpeechJob", "held", "Ready", "True", 20_000);
+});

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { clusterAccountResource } from "../../src/api/v1alpha1/kinds.ts";
 import { withClusterAccount } from "../support/cluster-account.ts";
 import { manifest } from "../support/manifests.ts";
 import {
@@ -62,4 +63,44 @@ it.concurrent("an Account reads the Secret of its own namespace only: one of tha
   expect(condition(account, "Stalled")).toMatchObject({ reason: "SecretNotFound" });
   expect(condition(account, "Stalled")?.message).toContain(`${world.namespace}/elsewhere`);
   expect(await world.audit()).toEqual([]);
+});
+
+it.concurrent("a BillReport through a ClusterAccount shows no API key, until its administrator lets the namespace see it", async () => {
+  const world = await disposableWorld("tenant-bills", { account: null });
+  await world.control("POST", "/__state/charges", [
+    { time: "2026-01-10T00:00:00Z", amount: 20_000, productName: "Model A", category: "llm" },
+  ]);
+  await withClusterAccount(world, {}, async (name) => {
+    await world.startOperator();
+    const accountRef = { kind: "ClusterAccount", name };
+    const period = { startTime: "2026-01-01T00:00:00Z", endTime: "2026-02-01T00:00:00Z", lastDays: null };
+    await world.apply(manifest("bill", { ...period, accountRef }, "january"));
+    const stalled = await waitForCondition(world, "BillReport", "january", "Stalled");
+    expect(condition(stalled, "Stalled")?.reason).toBe("NamespaceNotAllowed");
+    expect(Object.keys(stalled.status ?? {}).sort()).toEqual(["conditions", "observedGeneration"]);
+    const reads = await world.audit("listBills");
+    expect(reads.filter(({ query }) => Number(query?.startTime) === Date.parse(period.startTime) / 1000)).toEqual([]);
+
+    const spending = { reports: [{ namespaces: { matchLabels: { "kubernetes.io/metadata.name": world.namespace } } }] };
+    await world.kube.mergePatch(clusterAccountResource, { name }, { spec: { spending } });
+    const report = await waitForCondition(world, "BillReport", "january", "Ready", "True", 100_000);
+    expect(report.status).toMatchObject({ totals: { amount: "2" }, byKey: [{ amount: "2" }] });
+
+    const keyIDs = ["another-key"];
+    await world.kube.mergePatch(
+      clusterAccountResource,
+      { name },
+      {
+        spec: { spending: { reports: [{ ...spending.reports[0], keyIDs }] } },
+      },
+    );
+    await eventually(
+      "the report covers the other key only",
+      async () => {
+        const { status } = await world.get("BillReport", "january");
+        return status?.records === 0 && JSON.stringify(status.keyIDs) === JSON.stringify(keyIDs);
+      },
+      100_000,
+    );
+  });
 });

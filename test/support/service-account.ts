@@ -61,6 +61,7 @@ export function accountAt(baseURL: string, change: Partial<AccountHandle> = {}):
     resultLookup: anyAddress,
     vanished: () => 0,
     allows: async () => true,
+    reportableKeys: async () => ({ kind: "All" }),
     ...change,
   };
 }

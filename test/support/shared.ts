@@ -1,4 +1,5 @@
 import { systemClock } from "../../src/clock.ts";
+import { createAbandonedTasks } from "../../src/controllers/account/abandoned-tasks.ts";
 import { createAccountRegistry } from "../../src/controllers/account/registry.ts";
 import type { Shared } from "../../src/controllers/shared.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
@@ -15,6 +16,13 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<S
   const { clock = systemClock } = change;
   const random = () => 0.5;
   const parts = { client, clock, log: silentLog };
+  const {
+    accounts = createAccountRegistry(
+      () => false,
+      () => {},
+    ),
+    admission = createSpendingAdmission({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
+  } = change;
   return {
     kube: client,
     clock,
@@ -22,14 +30,12 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<S
     log: silentLog,
     journal: createJournal({ ...parts, namespace: "mooring", name: "mooring-journal", identity: "one", random }),
     recorder: createEventRecorder({ ...parts, controller: "c", instance: "i", resourceOf: () => events }),
-    accounts: createAccountRegistry(
-      () => false,
-      () => {},
-    ),
+    accounts,
     references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
     exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
     clusterUID: "cluster",
-    admission: createSpendingAdmission({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
+    admission,
+    abandoned: createAbandonedTasks({ accounts, admission, clock }),
     assertClaimed: () => {},
     assertLeading: () => {},
     ...change,

@@ -15,6 +15,14 @@ const budgetStatusSchema = z.object({
   periodEnd: time("End of the period of a recurring budget.").optional(),
 });
 
+const abandonedTaskSchema = z.object({
+  taskID: text(512, "Identifier of the remote task.", 0),
+  operation: text(64, "Operation that submitted it.", 0),
+  namespace: text(63, "Namespace of the job.", 0),
+  uid: text(64, "UID of the job.", 0),
+  submitTime: time("When it was submitted."),
+});
+
 export const accountStatusSchema = z
   .object({
     ...commonStatus,
@@ -40,7 +48,14 @@ export const accountStatusSchema = z
       .describe("Number of endpoints.")
       .optional(),
     tasks: z
-      .object({ inFlight: int(0, "Remote tasks in progress.").optional() })
+      .object({
+        inFlight: int(0, "Remote tasks in progress.").optional(),
+        abandoned: listOf(
+          abandonedTaskSchema,
+          100,
+          "Tasks in progress whose job was deleted, or failed by its deadline. They count for maxConcurrentTasks and reserve their cost until they end. Only for an account with one of these limits.",
+        ).optional(),
+      })
       .describe("Number of remote tasks.")
       .optional(),
     budgets: listOf(budgetStatusSchema, 100, "Key budgets of the member.").optional(),
@@ -49,6 +64,10 @@ export const accountStatusSchema = z
         day: yuanStatus("Today.").optional(),
         week: yuanStatus("This week.").optional(),
         month: yuanStatus("This calendar month.").optional(),
+        unreadable: int(
+          0,
+          "Bills of this month whose amount is not an integer of 1/10000 yuan. Sums over them are unknown and left out.",
+        ).optional(),
         asOf: time("When the bills were read.").optional(),
       })
       .describe("Cost of all keys of the account by the bills, including vouchers, in billing.timeZone.")

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { ClusterObject, NamespacedObject } from "../../kube/types.ts";
+import { namespacesSchema, resultsSchema, spendingSchema } from "./account-sharing.ts";
 import type { accountStatusSchema } from "./account-status.ts";
-import { celList, cidr, dataKey, dnsLabel, duration, int, listOf, matching, objectName, text, yuan } from "./fields.ts";
+import { celList, dataKey, dnsLabel, duration, int, listOf, matching, objectName, text, yuan } from "./fields.ts";
 import { secretKeyRefSchema } from "./meta.ts";
 import { ruled } from "./rule.ts";
 
@@ -92,7 +93,7 @@ const budgetSchema = ruled(
     keyID: text(255, "The API key whose budget counts; needs memberID. Default: all keys of the member.").optional(),
     minRemaining: yuan("Remaining budget that new paid work requires; needs memberID.").optional(),
     reservePerTask: yuan(
-      "Amount reserved for each task in progress, with action HoldNew. Default: the highest cost seen of a task of its kind. Until a cost is seen, tasks run one at a time.",
+      "Amount reserved for each task until its cost shows, with action HoldNew. Default: the highest cost seen of a task of its kind. Until a cost is seen, tasks run one at a time.",
     ).optional(),
     monthlyLimit: yuan("Most that a calendar month may cost, by the bills.").optional(),
     action: z
@@ -177,45 +178,6 @@ export const accountSpecSchema = z
   .describe("The service, its API key, limits and budget.");
 export type AccountSpec = z.output<typeof accountSpecSchema>;
 
-const expressionSchema = ruled(
-  z.object({
-    key: text(317, "Label key."),
-    operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"]).describe("How key and values relate."),
-    values: listOf(text(63, "Label value.", 0), 64, "For In and NotIn: the values.").optional(),
-  }),
-  [
-    {
-      cel: "(self.operator in ['In', 'NotIn']) == (has(self.values) && self.values.size() > 0)",
-      message: "values is required with In and NotIn, and not allowed with Exists and DoesNotExist",
-      fieldPath: ".values",
-      holds: ({ operator, values }) =>
-        (operator === "In" || operator === "NotIn") === (values !== undefined && values.length > 0),
-    },
-  ],
-);
-
-const namespacesSchema = z
-  .object({
-    matchLabels: z
-      .record(z.string().max(317), z.string().max(63))
-      .meta({ maxProperties: 64 })
-      .describe("Labels a namespace must have.")
-      .optional(),
-    matchExpressions: listOf(expressionSchema, 32, "Conditions on the labels of a namespace.").optional(),
-  })
-  .describe("Label selector of the namespaces that may use the account. Default: all.");
-
-/** Only for a ClusterAccount: only a cluster administrator may open private networks to tenants. */
-const resultsSchema = z
-  .object({
-    allowedPrivateNetworks: listOf(
-      cidr("A network in CIDR notation.", "results.allowedPrivateNetworks"),
-      32,
-      "Private networks that results may be copied from, including redirects, such as 10.20.0.0/16. Public addresses need no entry. A private host of baseURL needs one. Default: none.",
-    ).optional(),
-  })
-  .describe("Sources that results may be copied from.");
-
 export const clusterAccountSpecSchema = z
   .object({
     ...commonAccountSpec,
@@ -228,6 +190,7 @@ export const clusterAccountSpecSchema = z
       .describe("The API key."),
     allowedNamespaces: namespacesSchema.optional(),
     results: resultsSchema.optional(),
+    spending: spendingSchema.optional(),
   })
   .describe("The service, its API key, allowed namespaces, limits and budget.");
 export type ClusterAccountSpec = z.output<typeof clusterAccountSpecSchema>;
@@ -240,4 +203,9 @@ export type ClusterAccount = ClusterObject<ClusterAccountSpec, AccountStatus>;
 /** Only a ClusterAccount names the namespace of its Secret. */
 export function isClusterAccount(object: Account | ClusterAccount): object is ClusterAccount {
   return "namespace" in object.spec.apiKeySecretRef;
+}
+
+/** Whether the account's status and the messages of its jobs show amounts and API keys. */
+export function showsSpending(spec: AccountSpec | ClusterAccountSpec): boolean {
+  return !("namespace" in spec.apiKeySecretRef) || ("spending" in spec && spec.spending?.showInStatus === true);
 }

@@ -31,7 +31,7 @@ const s3Schema = z
     credentialsSecretRef: z
       .object({ name: objectName("Name of the Secret.") })
       .describe(
-        "A Secret in this namespace with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN for temporary credentials. Default: the operator's own identity (environment, web identity, instance profile).",
+        "A Secret in this namespace with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN for temporary credentials. Default: the operator's own identity (environment, web identity, instance profile), which needs an operator with --allow-ambient-credentials.",
       )
       .optional(),
   })

@@ -110,6 +110,11 @@ export const billReportStatusSchema = z
   .object({
     ...commonStatus,
     account: boundAccountSchema.optional(),
+    keyIDs: listOf(
+      text(255, "API key identifier.", 0),
+      1600,
+      "The API keys that the report covers, as spending.reports of the ClusterAccount has them. Absent: all keys.",
+    ).optional(),
     period: z
       .object({ startTime: time("Start of the period."), endTime: time("End of the period.") })
       .describe("Period of the bills below.")

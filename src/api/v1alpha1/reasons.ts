@@ -144,7 +144,7 @@ export const REASONS = {
   TaskRunsOn: "TaskRunsOn",
 
   // Artifact stores
-  /** The artifact store refuses the credentials, or they lack a permission. */
+  /** The artifact store refuses the credentials, they lack a permission, or the store has none. */
   StoreDenied: "StoreDenied",
   /** The bucket does not exist. */
   BucketNotFound: "BucketNotFound",
@@ -164,7 +164,7 @@ export const REASONS = {
   ClaimedByAnotherInstallation: "ClaimedByAnotherInstallation",
   /** The account has another base URL than the one that this object is bound to. */
   AccountMismatch: "AccountMismatch",
-  /** The ClusterAccount does not allow this namespace. */
+  /** The ClusterAccount does not allow this namespace, or does not let its BillReports see the bills. */
   NamespaceNotAllowed: "NamespaceNotAllowed",
   /** The service refuses the key: 401, or a 403 that the account's probe meets too. */
   Unauthorized: "Unauthorized",

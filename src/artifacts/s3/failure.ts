@@ -1,6 +1,6 @@
 import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
+import { codeOf, connectionWords } from "../../net/connection-words.ts";
 import { ArtifactError, type ArtifactErrorKind } from "../errors.ts";
-import { codeOf, words } from "../source-failure.ts";
 
 /** What the error codes of S3 and of the services that speak its protocol mean. */
 const KINDS: Record<string, { kind: ArtifactErrorKind; advice: string }> = {
@@ -30,23 +30,38 @@ const KINDS: Record<string, { kind: ArtifactErrorKind; advice: string }> = {
   XMinioAdminBucketQuotaExceeded: { kind: "NoSpace", advice: "" },
 };
 
-/** What a failed call of S3 means. An `ArtifactError` passes through. @param shown names bucket and key */
+/** Codes without advice that a message may name. */
+const NAMED = ["InternalError", "InvalidRequest", "NoSuchKey", "NoSuchUpload", "RequestTimeTooSkewed", "SlowDown"];
+
+/**
+ * What a failed call of S3 means. An `ArtifactError` passes through. The message quotes nothing of the response: the
+ * endpoint is a tenant's to choose, and its response may be of a server that the tenant cannot reach.
+ * @param shown names bucket and key
+ */
 export function s3Failure(error: unknown, shown: string, signal?: AbortSignal): ArtifactError {
   if (error instanceof ArtifactError) return error;
   if (signal?.aborted) {
     const { reason } = signal;
     return reason instanceof ArtifactError
       ? reason
-      : new ArtifactError("Aborted", `${shown}: ended: ${words(reason)}`, reason);
+      : new ArtifactError("Aborted", `${shown}: ended: ${connectionWords(reason)}`, reason);
   }
-  if (codeOf(error) === ADDRESS_REFUSED) return new ArtifactError("AddressRefused", words(error), error);
+  if (codeOf(error) === ADDRESS_REFUSED) return new ArtifactError("AddressRefused", connectionWords(error), error);
   const name = error instanceof Error ? error.name : "";
-  const status = statusOf(error);
-  const known = KINDS[name];
-  const kind = known?.kind ?? kindOfStatus(status);
-  const what = status === undefined ? words(error) : `${name} (HTTP ${status}): ${words(error)}`;
+  const known = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
+  const kind = known?.kind ?? kindOfStatus(statusOf(error));
   const advice = known === undefined || known.advice === "" ? "" : `: ${known.advice}`;
-  return new ArtifactError(kind, `${shown}: ${advice === "" ? what : what.replace(/\.$/, "")}${advice}`, error);
+  return new ArtifactError(kind, `${shown}: ${describe(error, name)}${advice}`, error);
+}
+
+/** The status and a code of the list, or what broke the connection. */
+function describe(error: unknown, name: string): string {
+  const status = statusOf(error);
+  const code = Object.hasOwn(KINDS, name) || NAMED.includes(name) ? name : undefined;
+  if (status !== undefined) return code === undefined ? `HTTP ${status}` : `${code} (HTTP ${status})`;
+  if (code !== undefined) return code;
+  if (name === "TimeoutError") return "no response in time";
+  return codeOf(error) === "" ? "the response is not one of S3" : connectionWords(error);
 }
 
 export function statusOf(error: unknown): number | undefined {

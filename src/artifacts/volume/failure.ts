@@ -1,5 +1,5 @@
+import { codeOf, connectionWords } from "../../net/connection-words.ts";
 import { ArtifactError, type ArtifactErrorKind } from "../errors.ts";
-import { codeOf, words } from "../source-failure.ts";
 
 const KINDS: Record<string, ArtifactErrorKind> = {
   ENOENT: "NotFound",
@@ -17,5 +17,5 @@ const KINDS: Record<string, ArtifactErrorKind> = {
 export function volumeFailure(error: unknown, shown: string): ArtifactError {
   if (error instanceof ArtifactError) return error;
   const kind = KINDS[codeOf(error)] ?? "StoreUnreachable";
-  return new ArtifactError(kind, `${shown}: ${words(error)}`, error);
+  return new ArtifactError(kind, `${shown}: ${connectionWords(error)}`, error);
 }

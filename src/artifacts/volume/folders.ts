@@ -1,8 +1,9 @@
 import { lstat, mkdir, open, readdir, realpath, rm } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
+import { codeOf } from "../../net/connection-words.ts";
 import { ArtifactError } from "../errors.ts";
 import { checkKey } from "../key.ts";
-import { abortion, codeOf } from "../source-failure.ts";
+import { abortion } from "../source-failure.ts";
 import { volumeFailure } from "./failure.ts";
 
 /** A file of a volume and what lies beside it while it is written. */

@@ -3,7 +3,8 @@ import type { ConditionUpdate } from "../../api/v1alpha1/conditions.ts";
 import { rfc3339 } from "../../clock.ts";
 import { formatYuan, type Money, parseYuan } from "../../money.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
-import type { BudgetState } from "../../submission/allowance.ts";
+import type { ReadTime } from "../../provider/money/read-time.ts";
+import type { BookReading, BudgetState } from "../../submission/allowance.ts";
 
 const SHOWN_BUDGETS = 100;
 
@@ -14,9 +15,18 @@ export type MoneyView = {
   keys: readonly KeyBudget[] | undefined;
   /** What the calendar month cost so far, by the bills. */
   spentThisMonth: Money | undefined;
+  /** Bills of the month whose amount cannot be read: what the month cost is not known then. */
+  unreadableBills?: number;
+  /** When the last read of each part that succeeded began. */
+  lastRead?: { keys: ReadTime | undefined; bills: ReadTime | undefined };
+  /** Parts that were read longer ago than `maxReadingAgeMs`: what they say does not count any more. */
+  expired?: { keys: boolean; bills: boolean };
   /** Why the last reading of a part failed. */
   failures?: { keys: string | undefined; bills: string | undefined };
 };
+
+/** A reading counts for two intervals and a minute: one read may fail or come late. `intervalMs`: `billing.interval`. */
+export const maxReadingAgeMs = (intervalMs: number): number => 2 * intervalMs + 60_000;
 
 /** What the budget of an account leaves for new paid work: the least of what its key budgets and its bills leave. Pure. */
 export function budgetState(spec: BudgetSpec, view: MoneyView): BudgetState {
@@ -32,14 +42,49 @@ export function budgetState(spec: BudgetSpec, view: MoneyView): BudgetState {
   return unknown ?? first ?? { kind: "Unlimited", message: "No budget limits the account" };
 }
 
-/** What was spent so far, by the same books; a rise shows what tasks have cost. undefined: not read yet. */
+/** The state without amounts and API keys. `account`: as messages call it. */
+export function withoutAmounts(state: BudgetState, account: string): BudgetState {
+  if (state.kind !== "Limited") return state;
+  const hidden = `${account} does not show amounts (spending.showInStatus)`;
+  return { ...state, message: state.headroom > 0n ? hidden : `The budget is exceeded; ${hidden}` };
+}
+
+/** The books that the budget counts, as they were read last: a rise shows what tasks have cost. */
+export function bookReadings(spec: BudgetSpec, view: MoneyView): BookReading[] {
+  const { memberID, keyID, monthlyLimit } = spec;
+  const { keys, bills } = view.lastRead ?? {};
+  const startedAt = (time: ReadTime | undefined) => time?.monotonic ?? Number.NEGATIVE_INFINITY;
+  return [
+    ...(memberID === undefined
+      ? []
+      : [{ book: JSON.stringify(["keys", memberID, keyID]), used: usedOf(spec, view), startedAt: startedAt(keys) }]),
+    ...(monthlyLimit === undefined ? [] : [{ book: "bills", used: view.spentThisMonth, startedAt: startedAt(bills) }]),
+  ];
+}
+
+/** What the key budgets that count have used; without a member, what the month has cost. undefined: not known. */
 export function usedOf(spec: BudgetSpec, { keys, spentThisMonth }: MoneyView): Money | undefined {
   if (spec.memberID === undefined) return spentThisMonth;
-  return keys === undefined ? undefined : counted(spec, keys).reduce((sum, { used = 0n }) => sum + used, 0n);
+  return keys && sumOf(counted(spec, keys).map(({ used }) => used));
+}
+
+/** undefined: a part cannot be read. */
+function sumOf(parts: readonly (Money | undefined)[]): Money | undefined {
+  return parts.reduce<Money | undefined>(
+    (sum, part) => (sum === undefined || part === undefined ? undefined : sum + part),
+    0n,
+  );
 }
 
 const counted = ({ keyID }: BudgetSpec, keys: readonly KeyBudget[]) =>
   keyID === undefined ? keys : keys.filter((key) => key.keyID === keyID);
+
+function expiredState(what: string, readAt: ReadTime | undefined, failure: string | undefined): BudgetState {
+  const since = readAt === undefined ? "" : ` since ${rfc3339(readAt.at)}`;
+  const cause = failure === undefined ? "" : `: ${failure}`;
+  const message = `${what} were not read${since}, which is longer than twice billing.interval and a minute${cause}`;
+  return { kind: "Unknown", message };
+}
 
 /** Nothing is read yet, or it cannot be. */
 function unread(what: string, failure: string | undefined): BudgetState {
@@ -49,40 +94,55 @@ function unread(what: string, failure: string | undefined): BudgetState {
   };
 }
 
-function keyState(spec: BudgetSpec, { keys, failures }: MoneyView): BudgetState {
+function keyState(spec: BudgetSpec, { keys, lastRead, expired, failures }: MoneyView): BudgetState {
   const { memberID, keyID, minRemaining } = spec;
+  if (expired?.keys === true) {
+    return expiredState(`The key budgets of member ${memberID}`, lastRead?.keys, failures?.keys);
+  }
   if (keys === undefined) return unread(`The key budgets of member ${memberID}`, failures?.keys);
   const found = counted(spec, keys);
   if (found.length === 0) {
     const what = keyID === undefined ? "no key budget" : `no budget of key ${keyID}`;
     return { kind: "Unknown", message: `Member ${memberID} has ${what}: correct spec.budget` };
   }
-  const least = found
-    .map((key) => ({ key, remaining: remainingOf(key) }))
-    .filter((one): one is { key: KeyBudget; remaining: Money } => one.remaining !== undefined)
-    .reduce<{ key: KeyBudget; remaining: Money } | undefined>(
-      (low, one) => (low === undefined || one.remaining < low.remaining ? one : low),
-      undefined,
-    );
+  const limits = found.filter(isLimited);
+  let least: { key: KeyBudget; remaining: Money } | undefined;
+  for (const key of limits) {
+    const remaining = remainingOf(key);
+    if (remaining === undefined) {
+      const message = `A key budget of member ${memberID} shows no amount that can be read`;
+      return { kind: "Unknown", message };
+    }
+    if (least === undefined || remaining < least.remaining) least = { key, remaining };
+  }
   if (least === undefined) return { kind: "Unlimited", message: `The key budgets of member ${memberID} are unlimited` };
   const keep = minRemaining === undefined ? 0n : parseYuan(minRemaining);
-  const name = least.key.keyName === "" ? least.key.keyID : least.key.keyName;
   const kept = keep === 0n ? "" : `, of which ${formatYuan(keep)} have to be left`;
   return {
     kind: "Limited",
     headroom: least.remaining - keep,
-    message: `Key ${name} has ${formatYuan(least.remaining)} yuan left${kept}`,
+    message: `Key ${nameOf(least.key)} has ${formatYuan(least.remaining)} yuan left${kept}`,
   };
 }
 
-/** undefined: unlimited. A kind of budget that is not known here counts by its numbers. */
-function remainingOf({ type, limit, used, remaining }: KeyBudget): Money | undefined {
-  if (type.toLowerCase() === "unlimited") return undefined;
+const nameOf = ({ keyName, keyID }: KeyBudget) => (keyName === "" ? keyID : keyName);
+
+/** A kind of budget that is not known here counts by its numbers. */
+const isLimited = ({ type }: KeyBudget) => type.toLowerCase() !== "unlimited";
+
+/** undefined: it cannot be read. */
+function remainingOf({ limit, used, remaining }: KeyBudget): Money | undefined {
   if (remaining !== undefined) return remaining;
   return limit === undefined || used === undefined ? undefined : limit - used;
 }
 
-function monthState(monthlyLimit: string, { spentThisMonth: spent, failures }: MoneyView): BudgetState {
+function monthState(monthlyLimit: string, view: MoneyView): BudgetState {
+  const { spentThisMonth: spent, unreadableBills = 0, lastRead, expired, failures } = view;
+  if (expired?.bills === true) return expiredState("The bills of the month", lastRead?.bills, failures?.bills);
+  if (unreadableBills > 0) {
+    const message = `What the month has cost is not known: ${unreadableBills} of its bills have an amount that is not an integer of 1/10000 yuan`;
+    return { kind: "Unknown", message };
+  }
   if (spent === undefined) return unread("The bills of the month", failures?.bills);
   return {
     kind: "Limited",

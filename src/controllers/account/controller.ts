@@ -37,6 +37,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       const key = keyOfAccount(request);
       wiring.claims.forget(key);
       const again = await memories.depart(key);
+      shared.abandoned.check(key);
       if (again === undefined) reported.delete(key);
       return again;
     },
@@ -89,7 +90,10 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   }
 
   async function observe(key: AccountKey, object: T, requested: string | undefined, signal: AbortSignal) {
+    shared.abandoned.restore(key, object.status?.tasks?.abandoned ?? []);
     const { outcome, memory } = await probe(key, object, requested !== undefined, signal);
+    shared.abandoned.check(key);
+    shared.admission.recheck(key);
     const listed = memory?.handle.endpoints.observed.list();
     const orphans = listed === undefined ? undefined : wiring.orphansAmong(listed);
     if (orphans !== undefined) warnOfOrphans(key, object, orphans);
@@ -98,6 +102,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       managed: wiring.dependants.endpoints(key).managed,
       orphaned: orphans?.length,
       inFlight: memory?.handle.tasks.inFlight() ?? 0,
+      abandoned: shared.abandoned.shown(key),
     };
     const status = accountStatus({
       object,
@@ -133,7 +138,13 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       const last = facts.probe?.result;
       if (last === undefined) throw new Error(`${key}: not probed`);
       const { handle } = memory;
-      accounts.set(key, { state: last.state, handle, limits: handle.endpoints.limits(), doubted });
+      accounts.set(key, {
+        state: last.state,
+        handle,
+        limits: handle.endpoints.limits(),
+        doubted,
+        ...(facts.spending === undefined ? {} : { spending: facts.spending }),
+      });
       const outcome: AccountOutcome = { kind: "Probed", probe: last };
       return { outcome, memory };
     } catch (error) {

@@ -1,10 +1,10 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { JobPhase } from "../../api/v1alpha1/job.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { type Indexer, keyOf, type Store } from "../../runtime/store.ts";
 import type { Work } from "../../submission/account-line.ts";
-import { workOf } from "../jobs/admission.ts";
+import type { EndedWork } from "../../submission/admission.ts";
+import { endedWorkOf, IN_FLIGHT, workOf } from "../jobs/admission.ts";
 import { hasReleasedSlot } from "../jobs/failing-polls.ts";
 import type { Job } from "../jobs/types.ts";
 import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } from "./registry.ts";
@@ -22,14 +22,14 @@ export type Dependants = {
   boundEndpoints(key: AccountKey): string[];
   /** Jobs whose request is on its way or whose task runs, as their statuses say; without those that gave their slot back. */
   inFlight(key: AccountKey): Work[];
+  /** Jobs whose task or request has ended so lately that its charge may not show yet. `now`: ms since the epoch. */
+  ended(key: AccountKey, now: number): EndedWork[];
   /**
    * What still needs the account: endpoints, until they are gone, and jobs that have not finished. `KIND NAMESPACE/NAME`,
    * sorted, at most `limit`, and how many there are in all.
    */
   users(key: AccountKey, limit?: number): { names: string[]; total: number };
 };
-
-const IN_FLIGHT: readonly JobPhase[] = ["Submitting", "Queued", "Running"];
 
 type Dependant = NamespacedObject<{ accountRef?: Parameters<typeof possibleAccounts>[0] }>;
 
@@ -66,6 +66,13 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
           .filter(({ status }) => IN_FLIGHT.includes(status?.phase ?? "Pending") && !hasReleasedSlot(status))
           .filter((job) => belongs(job, key))
           .map((job) => workOf(job)),
+      ),
+    ended: (key, now) =>
+      kinds.jobs.flatMap(({ store }) =>
+        store
+          .byIndex("account", key)
+          .filter((job) => belongs(job, key))
+          .flatMap((job) => endedWorkOf(job, now) ?? []),
       ),
     users(key, limit = 3) {
       const jobs = kinds.jobs.flatMap(({ resource, store }) =>

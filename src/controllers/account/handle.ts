@@ -2,22 +2,33 @@ import type { LookupFunction } from "node:net";
 import type { Logger } from "pino";
 import type { AccountSpec, ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { Clock } from "../../clock.ts";
-import { type Money, parseYuan } from "../../money.ts";
+import { parseYuan } from "../../money.ts";
 import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { Urgency } from "../../provider/money/budget-reader.ts";
+import type { ReadTime } from "../../provider/money/read-time.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { Operation } from "../../provider/operations.ts";
 import { openSession, type SessionObservers } from "../../provider/session.ts";
-import { type BudgetSpec, budgetState, type MoneyView, usedOf } from "./budget.ts";
-import type { AccountHandle, AccountKey } from "./registry.ts";
+import type { BookReading } from "../../submission/allowance.ts";
+import {
+  type BudgetSpec,
+  bookReadings,
+  budgetState,
+  type MoneyView,
+  maxReadingAgeMs,
+  withoutAmounts,
+} from "./budget.ts";
+import type { AccountHandle, AccountKey, ReportableKeys } from "./registry.ts";
 import { sessionSettings } from "./session-settings.ts";
 import { countVanished } from "./vanished.ts";
 
-/** Read before each use: a change of the key, of `spec.billing` or of `spec.budget` does not replace the handle. */
+/** Read before each use: a change of the key, of `spec.billing`, `spec.budget` or `spec.spending` does not replace the handle. */
 export type LiveSettings = {
   readonly apiKey: string;
   readonly billing: BillingSettings;
   readonly budget: BudgetSpec | undefined;
+  /** Whether statuses and messages show amounts and API keys (ClusterAccount.spec.spending). */
+  readonly showsSpending: boolean;
 };
 
 /** What the cluster says about the use of the account. */
@@ -26,6 +37,8 @@ export type AccountUsage = {
   held(operation: Operation): string | undefined;
   /** Whether objects of a namespace may use the account. */
   allows(namespace: string): Promise<boolean>;
+  /** The API keys whose bills BillReports of a namespace cover. */
+  reportableKeys(namespace: string): Promise<ReportableKeys>;
   endpointsWanted(): boolean;
   /** Whether an endpoint has fields that only a complete read shows. */
   detailsWanted(): boolean;
@@ -36,8 +49,8 @@ export type AccountUsage = {
 };
 
 export type AccountObservers = Omit<SessionObservers, "onMoneyRead"> & {
-  /** `used`: what is spent so far; the read began at `startedAt` (monotonic ms). */
-  onMoneyRead: (used: Money | undefined, startedAt: number) => void;
+  /** Bills or budgets were read. `readings`: the books that the budget counts. */
+  onMoneyRead: (readings: readonly BookReading[]) => void;
 };
 
 export type HandleOptions = {
@@ -76,8 +89,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     },
     observers: {
       ...observers,
-      onMoneyRead: (startedAt) =>
-        observers.onMoneyRead(live.budget === undefined ? undefined : usedOf(live.budget, view()), startedAt),
+      onMoneyRead: () => observers.onMoneyRead(live.budget === undefined ? [] : bookReadings(live.budget, view())),
     },
     held: usage.held,
     bodies: options.bodies,
@@ -89,16 +101,25 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
 
   function view(): MoneyView {
     const { bills, budgets } = money.failures();
+    const lastRead = money.lastRead();
+    const maxAgeMs = maxReadingAgeMs(live.billing.intervalMs);
+    const isExpired = (time: ReadTime | undefined) =>
+      time !== undefined && clock.monotonic() - time.monotonic > maxAgeMs;
     return {
       keys: money.budgets(),
       spentThisMonth: money.spend()?.month,
+      unreadableBills: money.spend()?.unreadable ?? 0,
+      lastRead: { keys: lastRead.budgets, bills: lastRead.bills },
+      expired: { keys: isExpired(lastRead.budgets), bills: isExpired(lastRead.bills) },
       failures: { keys: budgets, bills },
     };
   }
 
   function budget(): ReturnType<AccountHandle["budget"]> {
     if (live.budget === undefined) return undefined;
-    return { spec: live.budget, state: budgetState(live.budget, view()), keys: money.budgets() };
+    const state = budgetState(live.budget, view());
+    if (live.showsSpending) return { spec: live.budget, state, keys: money.budgets() };
+    return { spec: live.budget, state: withoutAmounts(state, key.replace("/", " ")), keys: undefined };
   }
 
   return {
@@ -106,6 +127,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     key,
     maxSpeechCharacters: spec.speech.maxCharacters,
     allows: usage.allows,
+    reportableKeys: usage.reportableKeys,
     budget,
     allowance() {
       const { spec: held, state } = budget() ?? {};

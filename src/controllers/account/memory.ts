@@ -1,5 +1,5 @@
 import type { LookupFunction } from "node:net";
-import type { Account, ClusterAccount } from "../../api/v1alpha1/account.ts";
+import { type Account, type ClusterAccount, isClusterAccount, showsSpending } from "../../api/v1alpha1/account.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { CallEvent } from "../../provider/call-options.ts";
@@ -11,7 +11,7 @@ import type { Kind, Shared } from "../shared.ts";
 import type { Dependants } from "./dependants.ts";
 import { createAccountHandle, type LiveSettings } from "./handle.ts";
 import type { InstallationClaims } from "./installation-claims.ts";
-import { matchesLabels } from "./namespaces.ts";
+import { matchesLabels, reportableKeys } from "./namespaces.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
 import { billingSettings } from "./session-settings.ts";
@@ -41,6 +41,7 @@ const DEPARTED_POLL_MS = 15_000;
 
 /** What changes while a handle lives. */
 type Facts = { -readonly [setting in keyof LiveSettings]: LiveSettings[setting] } & {
+  spending: ClusterAccount["spec"]["spending"];
   probe: { at: number; result: Probe } | undefined;
 };
 export type Memory = {
@@ -108,7 +109,9 @@ export function createAccountMemory(
 
   async function remember(key: AccountKey, object: Account | ClusterAccount, apiKey: string) {
     const { spec } = object;
-    const { budget: _budget, billing: _billing, apiKeySecretRef: _ref, ...relevant } = spec;
+    const spending = "spending" in spec ? spec.spending : undefined;
+    const { budget: _budget, billing: _billing, apiKeySecretRef: _ref, ...others } = spec;
+    const { spending: _spending, ...relevant }: typeof others & { spending?: typeof spending } = others;
     const settings = JSON.stringify(relevant);
     const known = memories.get(key);
     if (known?.settings === settings && !known.departed) {
@@ -117,9 +120,18 @@ export function createAccountMemory(
       if (changed) known.handle.keyChanged();
       known.facts.billing = billingSettings(spec.billing);
       known.facts.budget = spec.budget;
+      known.facts.spending = spending;
+      known.facts.showsSpending = showsSpending(spec);
       return { memory: known, changed };
     }
-    const facts: Facts = { apiKey, billing: billingSettings(spec.billing), budget: spec.budget, probe: undefined };
+    const facts: Facts = {
+      apiKey,
+      billing: billingSettings(spec.billing),
+      budget: spec.budget,
+      spending,
+      showsSpending: showsSpending(spec),
+      probe: undefined,
+    };
     const silence = createSilenceCount((message) => accounts.unreachable(key, message));
     const isReady = () => accounts.get(key)?.state.kind === "Ready";
     const handle = createAccountHandle({
@@ -137,6 +149,10 @@ export function createAccountMemory(
           const selector = "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined;
           return selector === undefined || matchesLabels(selector, await wiring.namespaceLabels(namespace));
         },
+        reportableKeys: async (namespace) =>
+          isClusterAccount(object)
+            ? reportableKeys(facts.spending, await wiring.namespaceLabels(namespace))
+            : { kind: "All" },
         // An account that showed endpoints once is observed further: orphans remain when the last object is deleted.
         endpointsWanted: () =>
           isReady() &&
@@ -149,8 +165,8 @@ export function createAccountMemory(
       observers: {
         onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
         onTask: (taskID) => wiring.onTask(key, taskID),
-        onMoneyRead: (used, startedAt) => {
-          shared.admission.moneyRead(key, used, startedAt);
+        onMoneyRead: (readings) => {
+          shared.admission.moneyRead(key, readings);
           wiring.onMoney(key);
         },
         onMoneyFailed: () => wiring.onMoney(key),

@@ -4,6 +4,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeObject } from "../../kube/types.ts";
+import type { ReportableKeys } from "./registry.ts";
 
 export const namespaceResource: Resource = {
   group: "",
@@ -36,6 +37,16 @@ export function matchesLabels(selector: LabelSelector, labels: Record<string, st
       return false;
     })
   );
+}
+
+/** The API keys whose bills BillReports of a namespace with these labels cover (ClusterAccount.spec.spending.reports). */
+export function reportableKeys(
+  spending: ClusterAccountSpec["spending"],
+  labels: Record<string, string>,
+): ReportableKeys {
+  const entries = (spending?.reports ?? []).filter(({ namespaces }) => matchesLabels(namespaces, labels));
+  if (entries.some(({ keyIDs }) => keyIDs === undefined)) return { kind: "All" };
+  return { kind: "Keys", keyIDs: [...new Set(entries.flatMap(({ keyIDs = [] }) => keyIDs))].sort() };
 }
 
 /** Reads a namespace's labels by `get`, at most once in 30 s each: there is no watch of namespaces to keep up. */

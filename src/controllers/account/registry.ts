@@ -1,5 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { isDeepStrictEqual } from "node:util";
+import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { AccountRef, BoundAccount } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
@@ -25,7 +26,7 @@ export type AccountState =
 /** One account as its dependants use it: its session, its budget and who may use it. Replaced when its spec changes. */
 export type AccountHandle = AccountSession & {
   readonly key: AccountKey;
-  /** What `spec.budget` leaves; undefined without one. */
+  /** What `spec.budget` leaves; undefined without one. `keys` is undefined while statuses do not show it. */
   budget(): { spec: BudgetSpec; state: BudgetState; keys: readonly KeyBudget[] | undefined } | undefined;
   /** What new paid work has to wait for. */
   allowance(): Allowance;
@@ -36,7 +37,12 @@ export type AccountHandle = AccountSession & {
   vanished(missing?: MissingEndpoint): number;
   /** Whether objects of a namespace may use the account (ClusterAccount.spec.allowedNamespaces). */
   allows(namespace: string): Promise<boolean>;
+  /** The API keys whose bills BillReports of a namespace cover. The key of an Account is in the namespace: all. */
+  reportableKeys(namespace: string): Promise<ReportableKeys>;
 };
+
+/** `Keys`: of these identifiers; without one, none. */
+export type ReportableKeys = { kind: "All" } | { kind: "Keys"; keyIDs: readonly string[] };
 
 export type Resolved =
   | { kind: "Usable"; account: AccountHandle; ref: AccountRef }
@@ -67,12 +73,12 @@ export type AccountRegistry = {
   get(key: AccountKey): AccountEntry | undefined;
   remove(key: AccountKey): AccountEntry | undefined;
   entries(): Iterable<[AccountKey, AccountEntry]>;
-  /** Called when an account becomes usable, is held, is replaced, or has other limits. */
+  /** Called when an account becomes usable, is held, is replaced, or has other limits or another `spending`. */
   onChange(listener: (key: AccountKey) => void): void;
 };
 
 /** Labels of namespaces are read by `get`, not watched. */
-const LABELS_AGAIN_MS = 31_000;
+export const LABELS_AGAIN_MS = 31_000;
 
 export type AccountEntry = {
   state: AccountState;
@@ -81,6 +87,8 @@ export type AccountEntry = {
   limits?: EndpointLimits | undefined;
   /** A 403 since the last probe. */
   doubted?: boolean;
+  /** Who sees the account's bills. */
+  spending?: ClusterAccountSpec["spending"];
 };
 
 export function accountKey(kind: AccountRef["kind"], name: string, namespace: string | undefined): AccountKey {
@@ -114,7 +122,8 @@ export function createAccountRegistry(
       previous !== undefined &&
       previous.handle === entry.handle &&
       sameState(previous.state, entry.state) &&
-      isDeepStrictEqual(previous.limits, entry.limits);
+      isDeepStrictEqual(previous.limits, entry.limits) &&
+      isDeepStrictEqual(previous.spending, entry.spending);
     if (!same) for (const listener of listeners) listener(key);
   }
 

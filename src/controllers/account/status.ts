@@ -1,9 +1,10 @@
-import type { Account, AccountStatus, ClusterAccount } from "../../api/v1alpha1/account.ts";
+import { type Account, type AccountStatus, type ClusterAccount, showsSpending } from "../../api/v1alpha1/account.ts";
 import { type ConditionUpdate, setConditions } from "../../api/v1alpha1/conditions.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import { formatYuan } from "../../money.ts";
 import type { Spend } from "../../provider/money/spend.ts";
+import type { ShownTasks } from "./abandoned-tasks.ts";
 import { budgetCondition, shownBudgets } from "./budget.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle } from "./registry.ts";
@@ -22,6 +23,7 @@ export type AccountCounts = {
   managed: number;
   orphaned: number | undefined;
   inFlight: number;
+  abandoned: ShownTasks;
 };
 
 export type AccountFacts = {
@@ -43,7 +45,8 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
   const { handledRequest, spend, budget, now } = facts;
   const { generation } = object.metadata;
   const previous = object.status;
-  const base: AccountStatus = previous ?? { conditions: [] };
+  const shows = showsSpending(object.spec);
+  const base: AccountStatus = shows ? (previous ?? { conditions: [] }) : withoutSpending(previous);
   const limits = outcome.kind === "Probed" ? (outcome.probe.limits?.reported ?? base.limits) : base.limits;
   const inUse: ConditionUpdate[] = users === undefined ? [] : [{ type: "Ready", status: "False", ...inUseBy(users) }];
   const updates = [
@@ -69,8 +72,11 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
       ...(counts.total === undefined ? {} : { total: counts.total }),
       ...(counts.orphaned === undefined ? {} : { orphaned: counts.orphaned }),
     },
-    tasks: { inFlight: counts.inFlight },
-    ...(spend === undefined ? {} : { spend: shownSpend(spend) }),
+    tasks: {
+      inFlight: counts.inFlight,
+      ...(counts.abandoned.length === 0 ? {} : { abandoned: counts.abandoned }),
+    },
+    ...(spend === undefined || !shows ? {} : { spend: shownSpend(spend) }),
     ...(budget?.keys === undefined ? {} : { budgets: shownBudgets(budget.keys) }),
     conditions: setConditions(
       kept.filter(({ type }) => stalled || type !== "Stalled"),
@@ -78,6 +84,11 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
       rfc3339(now),
     ),
   };
+}
+
+function withoutSpending(status: AccountStatus | undefined): AccountStatus {
+  const { spend, budgets, ...others } = status ?? { conditions: [] };
+  return others;
 }
 
 function budgetUpdates(budget: ReturnType<AccountHandle["budget"]>): ConditionUpdate[] {
@@ -136,6 +147,13 @@ function inUseBy({ names, total }: { names: string[]; total: number }): { reason
   return { reason: "InUse", message };
 }
 
-function shownSpend({ day, week, month, atMs }: Spend): NonNullable<AccountStatus["spend"]> {
-  return { day: formatYuan(day), week: formatYuan(week), month: formatYuan(month), asOf: rfc3339(atMs) };
+/** A sum that is not known is left out. */
+function shownSpend({ day, week, month, unreadable, atMs }: Spend): NonNullable<AccountStatus["spend"]> {
+  return {
+    ...(day === undefined ? {} : { day: formatYuan(day) }),
+    ...(week === undefined ? {} : { week: formatYuan(week) }),
+    ...(month === undefined ? {} : { month: formatYuan(month) }),
+    ...(unreadable === 0 ? {} : { unreadable }),
+    asOf: rfc3339(atMs),
+  };
 }

@@ -13,6 +13,8 @@ export type StoreWiring = {
   artifactRoot: string | undefined;
   /** Judges the addresses of S3 services. */
   lookup: S3Options["lookup"];
+  /** The operator's `--allow-ambient-credentials`: whether a store without credentials uses the operator's own identity. */
+  allowAmbientCredentials: boolean;
 };
 
 /** Everything a store is opened with. @throws MissingReferenceError */
@@ -24,6 +26,12 @@ export async function settingsOf(
   const { s3, volume } = store.spec;
   if (s3 !== undefined) {
     const { credentialsSecretRef: ref, ...rest } = s3;
+    if (ref === undefined && !wiring.allowAmbientCredentials) {
+      throw new MissingReferenceError(
+        "StoreDenied",
+        "spec.s3.credentialsSecretRef is not set: name a Secret with the credentials; the operator's own identity is used only when its administrator starts it with --allow-ambient-credentials",
+      );
+    }
     const credentials =
       ref === undefined ? undefined : await readCredentials(reader, store.metadata.namespace, ref.name);
     return { kind: "s3", s3: { ...rest, credentials, lookup: wiring.lookup } };

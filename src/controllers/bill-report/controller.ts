@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { BillReport, BillReportStatus } from "../../api/v1alpha1/bill-report.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { parseDuration } from "../../api/v1alpha1/duration.ts";
@@ -7,23 +8,26 @@ import { ServiceError } from "../../provider/errors.ts";
 import type { Range } from "../../provider/money/ranges.ts";
 import { createTally } from "../../provider/money/tally.ts";
 import { type TimeZone, timeZone } from "../../provider/money/time-zone.ts";
-import type { Reconcile } from "../../runtime/controller.ts";
-import type { AccountHandle } from "../account/registry.ts";
+import type { Reconcile, Result } from "../../runtime/controller.ts";
+import { type AccountHandle, LABELS_AGAIN_MS } from "../account/registry.ts";
 import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
 import { createReconciler } from "../reconciler.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import { type Kind, patchStatus, type Shared } from "../shared.ts";
 import { verdictOf } from "../verdict.ts";
 import { exportToConfigMap, exportToStore } from "./export.ts";
-import { fileOf, shownPeriod, shownTotals, tallied } from "./file.ts";
+import { fileOf, ofKeys, shownPeriod, shownTotals, tallied } from "./file.ts";
 import { reportPeriod } from "./period.ts";
 import { type Exported, type Outcome, problemOf, statusOf } from "./status.ts";
 
-type Step = { outcome: Outcome; account?: BillReportStatus["account"] };
+type Step = { outcome: Outcome; account?: BillReportStatus["account"]; keyIDs?: readonly string[] | undefined };
+
+/** The account of a report, and the API keys that the report covers; undefined: all. */
+type Source = { account: AccountHandle; keyIDs: readonly string[] | undefined };
 
 type ReadOptions = {
   report: BillReport;
-  account: AccountHandle;
+  source: Source;
   zone: TimeZone;
   range: Range;
   /** Of `spec.output`. */
@@ -35,6 +39,8 @@ type ReadOptions = {
 /** How often a Stalled report is checked again. */
 const STALLED_MS = 5 * 60_000;
 const MIN_REFRESH_MS = 1_000;
+/** How often a final report of a ClusterAccount is checked: nobody tells when a namespace's labels change. */
+const LABELS_CHANGE_MS = 5 * 60_000;
 
 /** Reads the bills of a period, sums them, writes them where the spec wants them, and again until they are final. */
 export function createBillReportReconciler(
@@ -48,44 +54,47 @@ export function createBillReportReconciler(
     kind,
     async reconcile(report, request, { signal }) {
       const sameSpec = report.status?.observedGeneration === report.metadata.generation;
-      if (report.status?.final === true && sameSpec && request === undefined) return undefined;
       const step = await observe(report, sameSpec && request === undefined, signal);
-      if (step === undefined) return undefined;
-      const { outcome, account } = step;
+      if (step === undefined) return recheckOf(report.status);
+      const { outcome, account, keyIDs } = step;
       const handled = outcome.kind === "Waiting" || outcome.kind === "Retry" ? undefined : request;
-      const status = statusOf(report, outcome, { account, handledRequest: handled }, clock.now());
-      await patchStatus(shared, kind, report, status, signal);
+      const status = statusOf(report, outcome, { account, keyIDs, handledRequest: handled }, clock.now());
+      const after = await patchStatus(shared, kind, report, status, signal);
       announceStall(shared.recorder, report, problemOf(outcome), "Report");
-      return outcome.kind === "Read" || outcome.kind === "Current"
-        ? requeueOf({ ...outcome, kind: "Done" })
-        : requeueOf(outcome);
+      const isDone = outcome.kind === "Read" || outcome.kind === "Current";
+      return requeueOf(isDone ? { ...outcome, kind: "Done" } : outcome) ?? recheckOf(after.status);
     },
   });
 
-  /** Undefined: the account is being checked; the report is reconciled again when that ends. */
+  /** Undefined: nothing changes. The report is final, or is reconciled again when the account was checked. */
   async function observe(report: BillReport, current: boolean, signal: AbortSignal): Promise<Step | undefined> {
+    const final = current && report.status?.final === true;
     const resolved = await shared.accounts.resolve(report.spec.accountRef, report.metadata.namespace);
     if (resolved.kind === "Checking") return undefined;
     if (resolved.kind === "Held") {
+      if (final) return undefined;
       const { reason, message, againMs } = resolved;
       return { outcome: { kind: "Waiting", reason, message, ...(againMs === undefined ? {} : { againMs }) } };
     }
-    const { baseURL } = resolved.account;
+    const { account, ref } = resolved;
+    const keys = await account.reportableKeys(report.metadata.namespace);
+    if (keys.kind === "Keys" && keys.keyIDs.length === 0) return notReportable(report, ref.name);
+    const keyIDs = keys.kind === "All" ? undefined : keys.keyIDs;
+    const sameKeys = isDeepStrictEqual(keyIDs, report.status?.keyIDs);
+    if (final && sameKeys) return undefined;
+    const { baseURL } = account;
     const bound = report.status?.account?.baseURL ?? baseURL;
     if (bound !== baseURL) {
       const message = `bound to ${bound}, but the account now has base URL ${baseURL}: no request is sent; restore the account's baseURL, or recreate this object`;
       return stalled("AccountMismatch", message);
     }
-    return { ...(await refresh(report, resolved.account, current, signal)), account: { ...resolved.ref, baseURL } };
+    const step = await refresh(report, { account, keyIDs }, current && sameKeys, signal);
+    return { ...step, account: { ...ref, baseURL }, keyIDs };
   }
 
-  async function refresh(
-    report: BillReport,
-    account: AccountHandle,
-    known: boolean,
-    signal: AbortSignal,
-  ): Promise<Step> {
+  async function refresh(report: BillReport, source: Source, known: boolean, signal: AbortSignal): Promise<Step> {
     const { spec, status } = report;
+    const { account } = source;
     const now = clock.now();
     const intervalMs = Math.max(MIN_REFRESH_MS, parseDuration(spec.refreshInterval));
     const { timeZone: name, settleMs } = account.money.settings();
@@ -118,7 +127,7 @@ export function createBillReportReconciler(
     const dueMs = status?.asOf === undefined || !known || storeCameBack ? now : Date.parse(status.asOf) + intervalMs;
     if (dueMs > now) return { outcome: { kind: "Current", againMs: dueMs - now } };
     try {
-      const { tally, exported } = await read({ report, account, zone, range: period.range, store, now, signal });
+      const { tally, exported } = await read({ report, source, zone, range: period.range, store, now, signal });
       const settled = period.kind === "Over" && now >= period.finalFrom * 1000;
       const final = settled && exported.kind !== "Refused";
       const outcome: Outcome = { kind: "Read", range: period.range, tally, final, exported };
@@ -129,20 +138,18 @@ export function createBillReportReconciler(
     }
   }
 
-  async function read({ report, account, zone, range, store, now, signal }: ReadOptions) {
+  async function read({ report, source, zone, range, store, now, signal }: ReadOptions) {
     const { cycle, category, productName, exportTo, output } = report.spec;
-    const { money } = account;
+    const { money } = source.account;
     const tally = createTally();
-    const bills = tallied(
-      money.bills({
-        query: { cycle, category, productName },
-        period: range,
-        zone,
-        closedBefore: (now - money.settings().settleMs) / 1000,
-        signal,
-      }),
-      tally,
-    );
+    const all = money.bills({
+      query: { cycle, category, productName },
+      period: range,
+      zone,
+      closedBefore: (now - money.settings().settleMs) / 1000,
+      signal,
+    });
+    const bills = tallied(ofKeys(all, source.keyIDs), tally);
     const summary = () => ({ period: shownPeriod(range), ...shownTotals(tally) });
     let exported: Exported = { kind: "NotWanted" };
     if (exportTo !== undefined) {
@@ -160,8 +167,25 @@ export function createBillReportReconciler(
 
 const DAY_MS = 86_400_000;
 
+function recheckOf(status: BillReportStatus | undefined): Result {
+  return status?.account?.kind === "ClusterAccount" ? { requeueAfterMs: LABELS_CHANGE_MS } : undefined;
+}
+
 function stalled(reason: Reason, message: string): Step {
   return { outcome: { kind: "Stalled", reason, message, againMs: STALLED_MS } };
+}
+
+/** Bills show the API keys of everyone who shares the account. */
+function notReportable({ metadata: { namespace } }: BillReport, account: string): Step {
+  const message = `ClusterAccount ${account} does not let BillReports of namespace ${namespace} see its bills, which show all its API keys: ask its administrator for an entry in spec.spending.reports, or use an Account`;
+  const outcome: Outcome = {
+    kind: "Stalled",
+    forgets: true,
+    reason: "NamespaceNotAllowed",
+    message,
+    againMs: LABELS_AGAIN_MS,
+  };
+  return { outcome };
 }
 
 function failed(error: unknown): Step {

@@ -39,6 +39,15 @@ export function shownPeriod({ startTime, endTime }: Range): { startTime: string;
   return { startTime: rfc3339(startTime * 1000), endTime: rfc3339(endTime * 1000) };
 }
 
+/** The bills of these API keys; undefined: of all. */
+export async function* ofKeys(
+  bills: AsyncIterable<Bill[]>,
+  keyIDs: readonly string[] | undefined,
+): AsyncGenerator<Bill[]> {
+  const wanted = keyIDs && new Set(keyIDs);
+  for await (const some of bills) yield wanted ? some.filter(({ keyID }) => wanted.has(keyID)) : some;
+}
+
 /** Counts bills on their way. */
 export async function* tallied(bills: AsyncIterable<Bill[]>, tally: Tally): AsyncGenerator<Bill[]> {
   for await (const some of bills) {

@@ -12,6 +12,8 @@ import { shownPeriod, shownSums, shownTables } from "./file.ts";
 export type Outcome =
   /** The bills were read now. */
   | { kind: "Read"; range: Range; tally: Tally; final: boolean; exported: Exported; againMs?: number }
+  /** The ClusterAccount does not let the namespace see its bills (any more): results go from the status. */
+  | ({ kind: "Stalled"; forgets: true; againMs: number } & Cause)
   /** The bills in the status are recent enough. */
   | { kind: "Current"; againMs?: number }
   | Extract<Verdict, { kind: "Waiting" | "Stalled" | "Retry" }>;
@@ -28,19 +30,25 @@ export function problemOf(outcome: Outcome): Cause | undefined {
 }
 
 /** What of the status does not follow from the outcome. */
-export type ReportFacts = { account: BillReportStatus["account"]; handledRequest: string | undefined };
+export type ReportFacts = {
+  account: BillReportStatus["account"];
+  /** The API keys that were read; undefined: all. */
+  keyIDs?: readonly string[] | undefined;
+  handledRequest: string | undefined;
+};
 
 /** The whole status after a reconcile. Pure; `now` in ms since the epoch. */
 export function statusOf(
   report: BillReport,
   outcome: Outcome,
-  { account, handledRequest }: ReportFacts,
+  { account, keyIDs, handledRequest }: ReportFacts,
   now: number,
 ): BillReportStatus {
   const previous: BillReportStatus = report.status ?? { conditions: [] };
   const { generation } = report.metadata;
   // Results of another spec do not answer this one.
-  const kept = previous.observedGeneration === generation ? previous : withoutResults(previous);
+  const forgets = previous.observedGeneration !== generation || "forgets" in outcome;
+  const kept = forgets ? withoutResults(previous) : previous;
   const status: BillReportStatus = {
     ...kept,
     observedGeneration: generation,
@@ -50,6 +58,10 @@ export function statusOf(
   };
   const exportRemoved = outcome.kind === "Read" && outcome.exported.kind === "NotWanted";
   if (exportRemoved) delete status.export;
+  if (outcome.kind === "Read") {
+    if (keyIDs === undefined) delete status.keyIDs;
+    else status.keyIDs = [...keyIDs];
+  }
   if (outcome.kind === "Read" && !outcome.final) delete status.final;
   const before = exportRemoved ? removeCondition(status.conditions, "Exported") : status.conditions;
   status.conditions = mergeConditions(before, updatesOf(status, outcome), generation, now);
@@ -57,7 +69,7 @@ export function statusOf(
 }
 
 function withoutResults(status: BillReportStatus): BillReportStatus {
-  const { period, totals, byProduct, byCategory, byKey, records, unreadable, asOf, final, ...rest } = status;
+  const { period, totals, byProduct, byCategory, byKey, records, unreadable, asOf, final, keyIDs, ...rest } = status;
   return rest;
 }
 

@@ -71,7 +71,8 @@ export function createJobReconciler<T extends Job>(
     live.track(job);
     if (state.kind === "Tracking") return tasks.follow(job, state.taskID);
     tasks.forget(job);
-    if (state.kind !== "Sending") shared.admission.taskEnded(job.metadata.uid);
+    const { uid } = job.metadata;
+    if (state.kind !== "Sending" && !shared.abandoned.has(uid)) shared.admission.taskEnded(uid);
   }
 
   /** Writes the status and the events of a transition that changes the status. Returns the job as it is then. */

@@ -2,12 +2,15 @@ import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import { settleGone } from "../../submission/settle.ts";
+import type { AbandonedTask } from "../account/abandoned-tasks.ts";
 import { setFinalizer } from "../shared.ts";
+import { isPastDeadline, workOf } from "./admission.ts";
 import { startCopy } from "./apply.ts";
 import { abandonCopies } from "./copies.ts";
 import type { JobDeps } from "./deps.ts";
 import { announceDeleted } from "./events.ts";
 import { observe } from "./observe.ts";
+import type { Answer } from "./submit.ts";
 import type { Job } from "./types.ts";
 
 /** The unfinished jobs of one kind. Releases what this process holds for a job when the job finishes or is deleted. */
@@ -72,8 +75,12 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
     admission.withdraw(uid);
     // The response triggers another reconcile, which continues here.
     if (request !== undefined && request.answer === undefined) return;
-    admission.release(uid, { charged: (job.status?.attempts ?? 0) > 0 || request?.sent === true });
-    if (untrack(key, uid)) announceDeleted(shared, job, request?.answer);
+    const first = untrack(key, uid);
+    // The service charges the task although its job is deleted.
+    const task = first ? runningTask(job, request?.answer) : undefined;
+    if (task !== undefined) shared.abandoned.follow(task);
+    else if (!shared.abandoned.has(uid)) admission.release(uid, releaseOf(job, request));
+    if (first) announceDeleted(shared, job, request?.answer);
     running.forget(uid);
   }
 
@@ -85,11 +92,12 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
     finish(job) {
       const { uid } = job.metadata;
       tasks.forget(job);
-      untrack(keyOf(job), uid);
+      const task = untrack(keyOf(job), uid) ? runningTask(job, undefined) : undefined;
       running.resetBackoff(uid);
       // The response to the last status write was lost: the step that settles the request did not run.
       if (running.find(uid)?.answer !== undefined) running.forget(uid);
-      admission.release(uid, { charged: true });
+      if (task !== undefined) shared.abandoned.follow(task);
+      else if (!shared.abandoned.has(uid)) admission.release(uid, { charged: true });
     },
     forgetFormer(key, present) {
       const known = trackedAt(key);
@@ -125,4 +133,26 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
       if (await abandonCopies(job, deps.stores, type, context)) withoutParts.add(uid);
     },
   };
+}
+
+/** The task that a job leaves behind that is deleted or has failed by its deadline. `answer`: the response that its status does not show. */
+function runningTask(job: Job, answer: Answer | undefined): AbandonedTask | undefined {
+  const work = workOf(job);
+  if (answer !== undefined) {
+    if (answer.kind !== "Accepted" || !("taskID" in answer.accepted)) return undefined;
+    const { account, accepted, entry } = answer;
+    return { work, account, taskID: accepted.taskID, submittedAt: Date.parse(entry.time) };
+  }
+  const { phase, account, taskID, submitTime } = job.status ?? {};
+  const runs = phase === "Queued" || phase === "Running" || isPastDeadline(job);
+  if (!runs || account === undefined || taskID === undefined || submitTime === undefined) return undefined;
+  return { work, account, taskID, submittedAt: Date.parse(submitTime) };
+}
+
+function releaseOf(
+  { status }: Job,
+  request: { sent: boolean; answer?: Answer } | undefined,
+): { charged: boolean; unseen: boolean } {
+  const unseen = request?.answer?.kind === "Unknown" || status?.submission?.state === "Unknown";
+  return { charged: (status?.attempts ?? 0) > 0 || request?.sent === true, unseen };
 }

@@ -9,8 +9,11 @@ import type { JobStatus } from "./types.ts";
 type Effects = {
   /** The job asks for a slot, or uses the one that it has. In all other rows it withdraws an unused one. */
   asksForSlot?: boolean;
-  /** The job has no request or task in flight any more. `Charged`: it can have cost something. */
-  releasesSlot?: "Charged" | "Uncharged";
+  /**
+   * The job has no request or task in flight any more. `Charged`: it can have cost something. `Unseen`: its task may still
+   * run, and nobody knows the task.
+   */
+  releasesSlot?: "Charged" | "Unseen" | "Uncharged";
   /** The observation precedes the response: a response that arrived meanwhile is not forgotten. */
   awaitsResponse?: boolean;
   /** The next backoff starts from the beginning. */
@@ -87,12 +90,12 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
     NotTaken: { step: steps.showNotTaken, next: "Waiting", settles, releasesSlot: "Uncharged" },
     Withdrawn: { step: steps.unchanged, next: "Waiting", releasesSlot: "Uncharged" },
     Refused: { ...fails, settles, releasesSlot: "Uncharged" },
-    Unknown: { step: steps.halt, next: "Halted", settles, releasesSlot: "Charged", cleared: TASK_FIELDS },
+    Unknown: { step: steps.halt, next: "Halted", settles, releasesSlot: "Unseen", cleared: TASK_FIELDS },
     UnknownButResubmit: {
       step: steps.sendAgain,
       next: "Waiting",
       settles,
-      releasesSlot: "Charged",
+      releasesSlot: "Unseen",
       cleared: TASK_FIELDS,
     },
   },
@@ -104,13 +107,13 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
     Blocked: { step: steps.showBlockedTask, next: "Tracking" },
     Unfinished: { step: steps.showProgress, next: "Tracking", cleared: ["pollsFailingSince"] },
     PollsFailing: { step: showFailingPolls, next: "Tracking" },
-    PollsLost: { step: showFailingPolls, next: "Tracking", releasesSlot: "Charged" },
+    PollsLost: { step: showFailingPolls, next: "Tracking", releasesSlot: "Unseen" },
     Results: { ...succeeds, ...delivered },
     ResultsToStore: { step: steps.storeResults, next: "Storing", ...delivered, cleared: WAITS },
     NoResults: { ...fails, releasesSlot: "Charged" },
     TaskFailed: { ...fails, releasesSlot: "Charged" },
     TaskFailedRetry: { step: steps.retryTask, next: "Waiting", releasesSlot: "Charged", cleared: TASK_FIELDS },
-    PastDeadline: { ...fails, releasesSlot: "Charged" },
+    PastDeadline: fails, // the task runs on: finalize.ts,
   },
   Storing: {
     Blocked: { step: steps.showBlockedCopy, next: "Storing" },

@@ -1,4 +1,5 @@
 import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
+import { codeOf, connectionWords } from "../../net/connection-words.ts";
 import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "../errors.ts";
 import type { Operation } from "../operations.ts";
 
@@ -20,7 +21,7 @@ export function failureOf(operation: Operation, error: unknown, state: SendState
   if (error instanceof ServiceError) return error;
   const kind = kindOf(error, state);
   const delivery: Delivery = state.written ? "Unknown" : "NotSent";
-  const words = cleanWords(error instanceof Error ? describe(error) : String(error), apiKey);
+  const words = cleanWords(connectionWords(error), apiKey);
   return new ServiceError({
     operation,
     kind,
@@ -48,15 +49,4 @@ function kindOf(error: unknown, state: SendState): FailureKind {
   if (state.ended !== undefined) return state.ended;
   if (state.written) return "ConnectionLost";
   return codeOf(error) === ADDRESS_REFUSED ? "Misconfigured" : "Unreachable";
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
-/** A connection tried on several addresses fails with all their errors at once, and with an empty message. */
-function describe(error: Error): string {
-  const parts = error instanceof AggregateError ? error.errors : [error];
-  const texts = parts.map((part) => (part instanceof Error ? part.message || codeOf(part) || part.name : String(part)));
-  return [...new Set(texts)].join("; ");
 }

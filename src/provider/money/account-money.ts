@@ -22,8 +22,8 @@ export type MoneySettings = {
 export type AccountMoneyOptions = {
   client: Pick<ServiceClient, "listBills" | "listKeyBudgets">;
   settings: MoneySettings;
-  /** Bills or budgets were read; the read began at `startedAt` (monotonic ms). */
-  onRead: (startedAt: number) => void;
+  /** Bills or budgets were read. */
+  onRead: () => void;
   onFailed: () => void;
   clock: Clock;
   log: Logger;
@@ -59,6 +59,7 @@ export function createAccountMoney(
     bills: (request) => billsOfPeriod({ reader: bills.reader, ...request }),
     spend: bills.spend,
     budgets: budgets.latest,
+    lastRead: () => ({ bills: bills.lastRead(), budgets: budgets.lastRead() }),
     failures: () => ({ bills: bills.failure(), budgets: budgets.failure() }),
     settings: billing,
     start() {

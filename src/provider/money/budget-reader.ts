@@ -3,11 +3,14 @@ import type { Clock } from "../../clock.ts";
 import { createPollLoop } from "../../poll-loop.ts";
 import type { ServiceClient } from "../client.ts";
 import type { KeyBudget } from "./money-records.ts";
+import type { ReadTime } from "./read-time.ts";
 
 /** Reads the key budgets of an account's member at an interval. */
 export type BudgetReader = {
-  /** undefined until they are read once. */
+  /** undefined until they are read once. A read that fails does not change them: see `lastRead`. */
   latest(): readonly KeyBudget[] | undefined;
+  /** When the read of `latest` began. */
+  lastRead(): ReadTime | undefined;
   /** Why the last read failed; undefined: it did not. */
   failure(): string | undefined;
   start(): void;
@@ -26,8 +29,7 @@ export type BudgetReaderOptions = {
   urgency: () => Urgency;
   clock: Clock;
   log: Logger;
-  /** The read began at `startedAt` (monotonic ms). */
-  onRead: (startedAt: number) => void;
+  onRead: () => void;
   onFailed: () => void;
 };
 
@@ -39,6 +41,7 @@ const RETRY_MS = 60_000;
 export function createBudgetReader(options: BudgetReaderOptions): BudgetReader {
   const { clock, log } = options;
   let budgets: readonly KeyBudget[] | undefined;
+  let lastRead: ReadTime | undefined;
   let readFor: string | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
   let failure: string | undefined;
@@ -75,10 +78,15 @@ export function createBudgetReader(options: BudgetReaderOptions): BudgetReader {
 
   async function read(memberID: string, signal: AbortSignal): Promise<void> {
     readAt = clock.monotonic();
-    if (memberID !== readFor) budgets = undefined;
+    const began: ReadTime = { at: clock.now(), monotonic: readAt };
+    if (memberID !== readFor) {
+      budgets = undefined;
+      lastRead = undefined;
+    }
     readFor = memberID;
     try {
       budgets = await options.client.listKeyBudgets({ memberID }, { signal });
+      lastRead = began;
       failure = undefined;
     } catch (error) {
       if (signal.aborted) return;
@@ -87,12 +95,13 @@ export function createBudgetReader(options: BudgetReaderOptions): BudgetReader {
       options.onFailed();
       return;
     }
-    options.onRead(readAt);
+    options.onRead();
   }
 
   return {
     failure: () => failure,
     latest: () => (options.memberID() === readFor ? budgets : undefined),
+    lastRead: () => (options.memberID() === readFor ? lastRead : undefined),
     start: loop.start,
     stop: loop.stop,
   };

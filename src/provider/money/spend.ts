@@ -5,19 +5,25 @@ import { createPollLoop } from "../../poll-loop.ts";
 import { type BillReader, createBillReader } from "./bill-reader.ts";
 import { billsOfPeriod } from "./period.ts";
 import { billsBegin, currentPeriods } from "./ranges.ts";
+import type { ReadTime } from "./read-time.ts";
 import { timeZone } from "./time-zone.ts";
 
 /** Account.spec.billing, read. */
 export type BillingSettings = { intervalMs: number; timeZone: string; settleMs: number };
 
-/** What the account costs: the sums of the bills' amounts, vouchers included. */
+/**
+ * What the account costs: the sums of the bills' amounts, vouchers included. A sum over a bill whose amount cannot be read
+ * is undefined, never too small.
+ */
 export type Spend = {
-  day: Money;
+  day: Money | undefined;
   /** From Monday. */
-  week: Money;
-  month: Money;
-  /** Of the month. */
+  week: Money | undefined;
+  month: Money | undefined;
+  /** Of the month. A category with an amount that cannot be read is left out. */
   byCategory: ReadonlyMap<string, Money>;
+  /** Bills of the month whose amount cannot be read. */
+  unreadable: number;
   /** Start of that month, Unix seconds: tells a new month from a refund. */
   monthStart: number;
   /** When the bills were read, ms. */
@@ -28,8 +34,10 @@ export type Spend = {
 export type AccountBills = {
   readonly reader: BillReader;
   settings(): BillingSettings;
-  /** undefined until the bills are read once. */
+  /** undefined until the bills are read once. A read that fails does not change it: see `lastRead`. */
   spend(): Spend | undefined;
+  /** When the read of `spend` began. */
+  lastRead(): ReadTime | undefined;
   /** Why the last read failed; undefined: it did not. */
   failure(): string | undefined;
   start(): void;
@@ -43,8 +51,7 @@ export type AccountBillsOptions = {
   wanted: () => boolean;
   /** Paid work waits for newer bills: they are read each minute. */
   hurry?: () => boolean;
-  /** The read began at `startedAt` (monotonic ms). */
-  onRead?: (startedAt: number) => void;
+  onRead?: () => void;
   onFailed?: () => void;
   clock: Clock;
   log: Logger;
@@ -58,6 +65,7 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
   const { clock, log, settings } = options;
   const reader = createBillReader({ client: options.client });
   let latest: Spend | undefined;
+  let lastRead: ReadTime | undefined;
   let failure: string | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
 
@@ -72,10 +80,12 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
     },
     async poll(signal) {
       readAt = clock.monotonic();
+      const began: ReadTime = { at: clock.now(), monotonic: readAt };
       try {
         latest = await readSpend(reader, settings(), clock.now(), signal);
+        lastRead = began;
         failure = undefined;
-        options.onRead?.(readAt);
+        options.onRead?.();
       } catch (error) {
         if (signal.aborted) return;
         // Not every kind of credential may read bills (interface: Authentication), so the account stays usable.
@@ -90,6 +100,7 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
     reader,
     settings,
     spend: () => latest,
+    lastRead: () => lastRead,
     failure: () => failure,
     start: loop.start,
     stop: loop.stop,
@@ -107,16 +118,51 @@ async function readSpend(
   const { day, week, month } = currentPeriods(now, zone);
   const period = { startTime: Math.max(Math.min(week, month), billsBegin(zone)), endTime: now + 1 };
   const closedBefore = now - settleMs / 1000;
-  const sums = { day: 0n, week: 0n, month: 0n };
-  const byCategory = new Map<string, Money>();
+  const sums = { day: createSum(), week: createSum(), month: createSum() };
+  const byCategory = new Map<string, Sum>();
   for await (const bills of billsOfPeriod({ reader, query: { cycle: "Day" }, period, zone, closedBefore, signal })) {
-    for (const { startTime = now, amount = 0n, category } of bills) {
-      if (startTime >= day) sums.day += amount;
-      if (startTime >= week) sums.week += amount;
+    for (const { startTime = now, amount, category } of bills) {
+      if (startTime >= day) sums.day.add(amount);
+      if (startTime >= week) sums.week.add(amount);
       if (startTime < month) continue;
-      sums.month += amount;
-      byCategory.set(category, (byCategory.get(category) ?? 0n) + amount);
+      sums.month.add(amount);
+      const ofCategory = byCategory.get(category) ?? createSum();
+      byCategory.set(category, ofCategory);
+      ofCategory.add(amount);
     }
   }
-  return { ...sums, byCategory, monthStart: month, atMs: nowMs };
+  return {
+    day: sums.day.total(),
+    week: sums.week.total(),
+    month: sums.month.total(),
+    byCategory: new Map(
+      [...byCategory].flatMap(([category, sum]): [string, Money][] => {
+        const total = sum.total();
+        return total === undefined ? [] : [[category, total]];
+      }),
+    ),
+    unreadable: sums.month.unreadable(),
+    monthStart: month,
+    atMs: nowMs,
+  };
+}
+
+type Sum = {
+  add(amount: Money | undefined): void;
+  /** undefined: an amount cannot be read. */
+  total(): Money | undefined;
+  unreadable(): number;
+};
+
+function createSum(): Sum {
+  let total = 0n;
+  let unreadable = 0;
+  return {
+    add(amount) {
+      if (amount === undefined) unreadable++;
+      else total += amount;
+    },
+    total: () => (unreadable === 0 ? total : undefined),
+    unreadable: () => unreadable,
+  };
 }

@@ -10,7 +10,7 @@ import { z } from "zod";
 const read = <T>(convert: (value: unknown) => T) => z.unknown().optional().transform(convert);
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
-const INTEGER = /^[+-]?\d+$/;
+const INTEGER = /^[+-]?\d+(\.0+)?$/;
 
 /** 60, "60" and " 60 " are 60; anything else is undefined. */
 export function toNumber(value: unknown): number | undefined {
@@ -20,11 +20,14 @@ export function toNumber(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** An exact integer of any size: 5, "5" and "9223372036854775807"; anything else is undefined. */
+/**
+ * An exact integer of any size: 5, "5", "5.0" and "9223372036854775807"; anything else is undefined, as is a number from
+ * 2^53 on, which JSON has rounded.
+ */
 export function toBigInt(value: unknown): bigint | undefined {
-  if (typeof value === "number") return Number.isInteger(value) ? BigInt(value) : undefined;
+  if (typeof value === "number") return Number.isSafeInteger(value) ? BigInt(value) : undefined;
   if (typeof value !== "string" || !INTEGER.test(value.trim()) || value.length > 64) return undefined;
-  return BigInt(value.trim().replace(/^\+/, ""));
+  return BigInt(value.trim().replace(/^\+|\.0+$/g, ""));
 }
 
 /** A string as it is; numbers and booleans spelled out; anything else is "". */

@@ -53,7 +53,7 @@ export function accountAfter(
   };
   const status = accountStatus({
     object,
-    counts: { total: 2, managed: 1, orphaned: 1, inFlight: 0 },
+    counts: { total: 2, managed: 1, orphaned: 1, inFlight: 0, abandoned: [] },
     users: undefined,
     handledRequest: undefined,
     spend: undefined,

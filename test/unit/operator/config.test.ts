@@ -16,6 +16,7 @@ describe("settings", () => {
       logLevel: "info",
       logFormat: "json",
       allowPrivateNetworks: false,
+      allowAmbientCredentials: false,
     });
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../../src/provider/operations.ts";
 import type { Work } from "../../../src/submission/account-line.ts";
-import { createSpendingAdmission } from "../../../src/submission/admission.ts";
+import { createSpendingAdmission, type EndedWork } from "../../../src/submission/admission.ts";
 import type { Allowance, BudgetState } from "../../../src/submission/allowance.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
@@ -13,7 +13,7 @@ const work = (uid: string, operation: Operation = "submitSpeech", namespace = "t
 });
 const limited = (headroom: bigint): BudgetState => ({ kind: "Limited", headroom, message: "Key a has some left" });
 
-function setUp(allowed: Partial<Allowance>, inFlight: Work[] = []) {
+function setUp(allowed: Partial<Allowance>, inFlight: Work[] = [], ended: EndedWork[] = []) {
   const clock = createFakeClock();
   const allowance: Allowance = { maxTasks: undefined, budget: undefined, reserve: undefined, ...allowed };
   const woken: string[] = [];
@@ -21,6 +21,7 @@ function setUp(allowed: Partial<Allowance>, inFlight: Work[] = []) {
     clock,
     allowance: () => allowance,
     inFlight: () => inFlight,
+    ended: () => ended,
   });
   return {
     clock,
@@ -32,7 +33,7 @@ function setUp(allowed: Partial<Allowance>, inFlight: Work[] = []) {
       return answer.kind === "Waiting" ? answer.reason : answer.kind;
     },
     /** A reading of the money that began now. */
-    read: (used: bigint) => admission.moneyRead(KEY, used, clock.monotonic()),
+    read: (used: bigint) => admission.moneyRead(KEY, [{ book: "keys", used, startedAt: clock.monotonic() }]),
   };
 }
 
@@ -145,6 +146,150 @@ describe("a budget that holds new work", () => {
   });
 });
 
+/** Jobs that end at once and whose charge never shows, one each second, while the account's cost rises by 1 each 5 s. */
+async function sentIn(seconds: number, { clock, admission, admit, read }: ReturnType<typeof setUp>) {
+  read(0n);
+  const sent: string[] = [];
+  for (let second = 1; second <= seconds; second++) {
+    await clock.advance(1_000);
+    if (second % 5 === 0) read(BigInt(second / 5));
+    const uid = `job-${second}`;
+    if (admit(uid) === "Admitted") sent.push(uid);
+    admission.release(uid, { charged: true });
+  }
+  return sent.length;
+}
+
+describe("a reservation ends with a cost that is attributed to it, or with its time", () => {
+  it("not with any rise: a budget for 2 lets 2 go each minute", async () => {
+    expect(await sentIn(100, setUp({ budget: limited(60n), reserve: 30n }))).toBe(4);
+  });
+
+  it("not with any rise while the cost of a task is not known: 2 go in the first minute", async () => {
+    expect(await sentIn(60, setUp({ budget: limited(60n) }))).toBe(2);
+  });
+
+  it("a rise ends as many as it pays for, those that ended first before the others", async () => {
+    const { clock, admission, admit, read } = setUp({ budget: limited(60n), reserve: 30n });
+    read(0n);
+    for (const uid of ["a", "b"]) admit(uid);
+    admission.release("a", { charged: true });
+    await clock.advance(10_000);
+    admission.release("b", { charged: true });
+    await clock.advance(10_000);
+    read(20n);
+    expect(admit("c")).toBe("BudgetExceeded");
+    await clock.advance(10_000);
+    read(35n); // 30 for a, 5 for b
+    expect([admit("c"), admit("d")]).toEqual(["Admitted", "BudgetExceeded"]);
+    await clock.advance(10_000);
+    read(60n);
+    expect(admit("d")).toBe("Admitted");
+  });
+
+  it("each book that the budget counts has to show the cost", async () => {
+    const { clock, admission, admit } = setUp({ budget: limited(30n), reserve: 30n });
+    const readBoth = (keys: bigint, bills: bigint) =>
+      admission.moneyRead(KEY, [
+        { book: "keys", used: keys, startedAt: clock.monotonic() },
+        { book: "bills", used: bills, startedAt: clock.monotonic() },
+      ]);
+    readBoth(0n, 0n);
+    admit("a");
+    admission.release("a", { charged: true });
+    await clock.advance(5_000);
+    readBoth(30n, 0n);
+    expect(admit("b")).toBe("BudgetExceeded");
+    await clock.advance(5_000);
+    readBoth(30n, 30n);
+    expect(admit("b")).toBe("Admitted");
+  });
+
+  it("a book that is not read any more ends none, whatever other books are read", async () => {
+    const { clock, admission, admit } = setUp({ budget: limited(30n), reserve: 30n });
+    const keys = { book: "keys", used: 0n, startedAt: clock.monotonic() };
+    const readBills = () => admission.moneyRead(KEY, [keys, { book: "bills", used: 0n, startedAt: clock.monotonic() }]);
+    readBills();
+    admit("a");
+    admission.release("a", { charged: true });
+    for (let minute = 0; minute < 60; minute++) {
+      await clock.advance(60_000);
+      readBills();
+    }
+    expect(admit("b")).toBe("BudgetExceeded");
+  });
+
+  it("the difference between two books is no cost", async () => {
+    const { clock, admission, admit } = setUp({ budget: limited(30n), reserve: 30n });
+    const readOf = (book: string, used: bigint) =>
+      admission.moneyRead(KEY, [{ book, used, startedAt: clock.monotonic() }]);
+    readOf("key a", 0n);
+    admit("a");
+    admission.release("a", { charged: true });
+    await clock.advance(5_000);
+    readOf("key b", 500n);
+    expect(admit("b")).toBe("BudgetExceeded");
+  });
+
+  it("a task whose end was not seen reserves its cost for a quarter of an hour", async () => {
+    const { clock, admission, admit, read } = setUp({ budget: limited(30n), reserve: 30n });
+    read(0n);
+    admit("a");
+    admission.release("a", { charged: true, unseen: true });
+    await clock.advance(14 * 60_000);
+    read(0n);
+    expect(admit("b")).toBe("BudgetExceeded");
+    expect(admission.urgency(KEY)).toBe("Waiting");
+    await clock.advance(61_000);
+    read(0n);
+    expect(admit("b")).toBe("Admitted");
+  });
+
+  it("a task that ends while the budget cannot be read reserves its cost too", async () => {
+    const { clock, allowance, admission, admit, read } = setUp({ budget: limited(30n), reserve: 30n });
+    read(0n);
+    admit("a");
+    allowance.budget = { kind: "Unknown", message: "expired" };
+    admission.release("a", { charged: true });
+    await clock.advance(5_000);
+    allowance.budget = limited(30n);
+    read(0n);
+    expect(admit("b")).toBe("BudgetExceeded");
+  });
+
+  it("tasks that ended just before this process reserve their cost", async () => {
+    const ended = [{ work: work("old"), end: "Seen" as const, agoMs: 30_000 }];
+    const { clock, admit, read } = setUp({ budget: limited(30n), reserve: 30n }, [], ended);
+    read(0n);
+    expect(admit("a")).toBe("BudgetExceeded");
+    await clock.advance(31_000);
+    read(0n);
+    expect(admit("a")).toBe("Admitted");
+  });
+
+  it("learns the cost of a task from everything that shows in its minute", async () => {
+    const { clock, admission, admit, read } = setUp({ budget: limited(100n) });
+    read(0n);
+    admit("a");
+    admission.release("a", { charged: true });
+    await clock.advance(5_000);
+    read(1n); // of another cause
+    await clock.advance(20_000);
+    read(41n); // a's charge
+    await clock.advance(40_000);
+    read(41n);
+    expect([admit("b"), admit("c"), admit("d")]).toEqual(["Admitted", "Admitted", "BudgetExceeded"]);
+  });
+
+  it("says that a task costs more than is left", () => {
+    const { admission } = setUp({ budget: { ...limited(20n), message: "Key a has 0.002 yuan left" }, reserve: 30n });
+    expect(admission.request(KEY, work("a"), () => {})).toMatchObject({
+      reason: "BudgetExceeded",
+      message: "A task reserves 0.003 yuan, which is more than is left: Key a has 0.002 yuan left",
+    });
+  });
+});
+
 describe("the order of an account's jobs", () => {
   it("lets another namespace's first job go next, however many jobs wait before it", () => {
     const { admission, admit, woken } = setUp({ maxTasks: 1 });
@@ -248,4 +393,32 @@ it("tells waiting jobs when the budget's state changes, and not with every readi
   expect(woken).toEqual(["a", "b"]);
   read(1n);
   expect(woken).toEqual(["a", "b"]);
+});
+
+describe("a changed allowance", () => {
+  it("lets waiting jobs go at once", () => {
+    const { allowance, admission, admit, woken } = setUp({ budget: limited(0n), reserve: 30n });
+    admit("a");
+    allowance.budget = limited(30n);
+    admission.recheck(KEY);
+    expect(woken).toEqual(["a"]);
+    expect(admit("a")).toBe("Admitted");
+  });
+
+  it("wakes every waiting job to show the new reason, some each second", async () => {
+    const { clock, allowance, admission, admit, woken } = setUp({ budget: limited(0n) });
+    const uids = Array.from({ length: 150 }, (_, index) => `u${index}`);
+    for (const uid of uids) admit(uid);
+    admission.recheck(KEY);
+    await clock.advance(5_000);
+    woken.length = 0;
+    admission.recheck(KEY);
+    await clock.advance(5_000);
+    expect(woken).toEqual([]);
+    allowance.budget = { ...limited(0n), message: "Key a has -5 yuan left" };
+    admission.recheck(KEY);
+    expect(woken).toHaveLength(64);
+    await clock.advance(2_000);
+    expect(woken).toEqual(uids);
+  });
 });

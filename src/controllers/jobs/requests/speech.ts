@@ -77,3 +77,9 @@ function longSpeechRequest(spec: SpeechJobSpec, text: string): LongSpeechRequest
 function commonRequest({ voiceSetting, audioSetting, pronunciationDict, voiceModify }: SpeechJobSpec, text: string) {
   return { text, voiceSetting, audioSetting, pronunciationDict, voiceModify };
 }
+
+/** Removes the text of the request. */
+export function trimSpeechJob({ spec }: SpeechJob): void {
+  delete spec.text;
+  delete spec.pronunciationDict;
+}

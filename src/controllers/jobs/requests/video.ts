@@ -35,3 +35,12 @@ export async function videoRequest({ spec }: VideoJob): Promise<PaidRequest> {
     send: ({ session, options }) => session.video.videoToVideo(videoToVideo, options),
   };
 }
+
+/** Removes the text of the request. */
+export function trimVideoJob({ spec: { imageToVideo, videoToVideo } }: VideoJob): void {
+  if (imageToVideo !== undefined) {
+    imageToVideo.prompt = "";
+    delete imageToVideo.negativePrompt;
+  }
+  if (videoToVideo !== undefined) videoToVideo.input = {};
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type BudgetSpec, budgetState } from "../../../../src/controllers/account/budget.ts";
+import { type BudgetSpec, budgetState, usedOf } from "../../../../src/controllers/account/budget.ts";
 import type { KeyBudget } from "../../../../src/provider/money/money-records.ts";
 
 const key = (change: Partial<KeyBudget> = {}): KeyBudget => ({
@@ -44,6 +44,29 @@ describe("what a budget leaves", () => {
   ] as const)("is unknown when %s", (_name, spec, keys) => {
     const view = { keys: keys === undefined ? undefined : [...keys], spentThisMonth: undefined };
     expect(budgetState(spec, view).kind).toBe("Unknown");
+  });
+
+  it.each([
+    ["a key's budget shows no amount", member(), [key(), key({ keyID: "k2", remaining: undefined, used: undefined })]],
+    ["a key's limit cannot be read", member(), [key({ remaining: undefined, limit: undefined })]],
+  ] as const)("is unknown when %s", (_name, spec, keys) => {
+    expect(budgetState(spec, { keys: [...keys], spentThisMonth: undefined }).kind).toBe("Unknown");
+  });
+
+  it("is unknown when the amount of a bill of the month cannot be read", () => {
+    const spec: BudgetSpec = { action: "HoldNew", monthlyLimit: "100" };
+    const state = budgetState(spec, { keys: undefined, spentThisMonth: undefined, unreadableBills: 2 });
+    expect(state).toEqual({
+      kind: "Unknown",
+      message:
+        "What the month has cost is not known: 2 of its bills have an amount that is not an integer of 1/10000 yuan",
+    });
+  });
+
+  it("what is used is unknown when a part of it cannot be read", () => {
+    const keys = [key({ used: 5n }), key({ keyID: "k2", used: undefined })];
+    expect(usedOf(member(), { keys, spentThisMonth: undefined })).toBeUndefined();
+    expect(usedOf(member({ keyID: "k1" }), { keys, spentThisMonth: undefined })).toBe(5n);
   });
 
   it("says why it is not known", () => {

@@ -207,6 +207,7 @@ describe("dependants hear", () => {
     ["that it became held", (before) => ({ ...before, state: held("401") }), true],
     ["of a new handle", () => ready(DEFAULT), true],
     ["of other limits", (before) => ({ ...before, limits: limitsOf({ maxWorkerNum: 3 }) }), true],
+    ["of another visibility of its bills", (before) => ({ ...before, spending: { showInStatus: true } }), true],
     ["nothing when nothing changed", (before) => ({ ...before, state: { kind: "Ready" } }), false],
   ])("%s", (_name, change, told) => {
     const { registry, changes } = world(DEFAULT);

@@ -154,6 +154,12 @@ describe("scalars", () => {
     );
   });
 
+  it("money that is not exact is not read", () => {
+    expect(toBigInt("12.0")).toBe(12n);
+    expect(toBigInt("12.5")).toBeUndefined();
+    expect(toBigInt(2 ** 53)).toBeUndefined(); // JSON rounds 2^53 + 1 to it
+  });
+
   it.each(["", " ", "0x10", "1,5", "12px", "NaN", "Infinity", "1e999", null, {}, [5], true])(
     "%j is no number",
     (value) => {

@@ -35,6 +35,13 @@ describe("a request that never left", () => {
     expect(await failure(ship(client))).toMatchObject({ kind: "Unreachable", delivery: "NotSent" });
   });
 
+  it("a refused connection does not tell what the service's name resolves to", async () => {
+    client = makeClient(`http://localhost:${await closedPort()}`);
+    const { message } = await failure(ship(client));
+    expect(message).toContain("the service cannot be reached: connect ECONNREFUSED");
+    expect(message).not.toMatch(/127\.0\.0\.1|::1/);
+  });
+
   it("a name that does not resolve", async () => {
     const lookup: LookupFunction = (hostname, _options, callback) =>
       callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: "ENOTFOUND" }), []);

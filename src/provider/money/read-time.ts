@@ -1,0 +1,2 @@
+/** When a read began. `at`: ms since the epoch. `monotonic`: ms of the monotonic clock. */
+export type ReadTime = { at: number; monotonic: number };

@@ -1,0 +1,107 @@
+import { expect, it, onTestFinished } from "vitest";
+import { accountSpecSchema } from "../../../../src/api/v1alpha1/account.ts";
+import type { BudgetSpec } from "../../../../src/controllers/account/budget.ts";
+import { createAccountHandle } from "../../../../src/controllers/account/handle.ts";
+import { anyAddress } from "../../../../src/net/address-guard.ts";
+import { createByteBudget } from "../../../../src/provider/byte-budget.ts";
+import type { BookReading } from "../../../../src/submission/allowance.ts";
+import { createFakeClock, until } from "../../../support/fake-clock.ts";
+import { manifest } from "../../../support/manifests.ts";
+import { silentLog } from "../../../support/scripted-api-server.ts";
+import { type ServiceAnswer, scriptedService } from "../../../support/service-account.ts";
+
+const KEY_BUDGET = {
+  key_id: "k1",
+  key_name: "main",
+  budget_type: "One-time",
+  budget_limit: 90,
+  used: 0,
+  remaining: 90,
+};
+
+/** A started account with a budget. `answer.budgets` is what the service answers to the next read of the key budgets. */
+async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
+  const answer: { budgets: ServiceAnswer } = { budgets: { body: { key_budgets: [KEY_BUDGET] } } };
+  const reads = { budgets: 0, bills: 0 };
+  const service = await scriptedService(({ path }) => {
+    const budgets = path.includes("key-budget-list");
+    reads[budgets ? "budgets" : "bills"]++;
+    return budgets ? answer.budgets : { body: { bills: [] } };
+  });
+  const clock = createFakeClock();
+  const readings: (readonly BookReading[])[] = [];
+  const handle = createAccountHandle({
+    key: "Account/team/default",
+    spec: accountSpecSchema.parse(manifest("account", { baseURL: service.url }).spec),
+    live: {
+      apiKey: "sk-test",
+      billing: { intervalMs: 60_000, timeZone: "UTC", settleMs: 86_400_000 },
+      budget,
+      showsSpending,
+    },
+    usage: {
+      held: () => undefined,
+      allows: async () => true,
+      reportableKeys: async () => ({ kind: "All" }),
+      endpointsWanted: () => false,
+      detailsWanted: () => false,
+      moneyWanted: () => true,
+      moneyUrgency: () => "None",
+      boundEndpoints: () => [],
+    },
+    observers: {
+      onEndpoint: () => {},
+      onTask: () => {},
+      onMoneyRead: (books) => void readings.push(books),
+      onMoneyFailed: () => {},
+      onCall: () => {},
+      onObserverError: () => {},
+    },
+    lookup: undefined,
+    bodies: createByteBudget(),
+    resultLookup: anyAddress,
+    clock,
+    random: () => 0.5,
+    log: silentLog,
+  });
+  handle.start();
+  onTestFinished(() => handle.close());
+  return { clock, answer, reads, readings, handle };
+}
+
+it("a reading of the key budgets that fails after a success counts for two intervals and a minute, then the gate holds", async () => {
+  const w = await setUp({ memberID: "member-1", action: "HoldNew" });
+  const state = () => w.handle.allowance().budget;
+  await until(() => state()?.kind === "Limited", { clock: w.clock, stepMs: 100 });
+  w.answer.budgets = { status: 403, body: { code: 403, reason: "NO_RIGHT", message: "no", metadata: {} } };
+  const readAt = w.clock.monotonic();
+  await until(() => w.clock.monotonic() > readAt + 170_000, { clock: w.clock, stepMs: 1_000 });
+  expect(state()?.kind).toBe("Limited");
+  await until(() => w.clock.monotonic() > readAt + 190_000, { clock: w.clock, stepMs: 1_000 });
+  expect(state()).toMatchObject({
+    kind: "Unknown",
+    message: expect.stringMatching(
+      /^The key budgets of member member-1 were not read since 2026-03-01T00:00:\d\dZ, which is longer than twice billing.interval and a minute: .*403/,
+    ),
+  });
+  w.answer.budgets = { body: { key_budgets: [KEY_BUDGET] } };
+  await until(() => state()?.kind === "Limited", { clock: w.clock, stepMs: 1_000 });
+});
+
+it("a reading of the bills is no reading of the key budgets", async () => {
+  const w = await setUp({ memberID: "member-1", action: "HoldNew" });
+  await until(() => w.readings.length >= 2 && w.handle.money.budgets() !== undefined, { clock: w.clock, stepMs: 100 });
+  w.answer.budgets = "cut";
+  const [bills, startedAt] = [w.reads.bills, w.handle.money.lastRead().budgets?.monotonic];
+  await until(() => w.reads.bills > bills + 1, { clock: w.clock, stepMs: 1_000 });
+  expect(w.readings.at(-1)).toEqual([{ book: '["keys","member-1",null]', used: 0n, startedAt }]);
+});
+
+it("an account that does not show its spending keeps amounts and keys out of its jobs' messages", async () => {
+  const w = await setUp({ memberID: "member-1", minRemaining: "1", action: "HoldNew" }, { showsSpending: false });
+  await until(() => w.handle.allowance().budget?.kind === "Limited", { clock: w.clock, stepMs: 100 });
+  expect(w.handle.allowance().budget?.message).toBe(
+    "The budget is exceeded; Account team/default does not show amounts (spending.showInStatus)",
+  );
+  expect(w.handle.budget()?.keys).toBeUndefined();
+});

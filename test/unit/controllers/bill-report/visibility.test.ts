@@ -1,0 +1,135 @@
+import { describe, expect, it } from "vitest";
+import {
+  type BillReport,
+  type BillReportStatus,
+  billReportSpecSchema,
+} from "../../../../src/api/v1alpha1/bill-report.ts";
+import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
+import { billReportResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import { createAccountRegistry, type ReportableKeys } from "../../../../src/controllers/account/registry.ts";
+import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createBillReportReconciler } from "../../../../src/controllers/bill-report/controller.ts";
+import { createStore } from "../../../../src/runtime/store.ts";
+import { billOf } from "../../../support/bills.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { manifest } from "../../../support/manifests.ts";
+import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
+import { accountAt } from "../../../support/service-account.ts";
+import { sharedOf } from "../../../support/shared.ts";
+import { storedMeta } from "../../../support/stored-meta.ts";
+
+const ALL: ReportableKeys = { kind: "All" };
+const keysOf = (...keyIDs: string[]): ReportableKeys => ({ kind: "Keys", keyIDs });
+const bills = [
+  billOf({ ownerID: "ours", apikeyName: "ours", amount: "10000", payAmount: "10000" }),
+  billOf({ ownerID: "theirs", apikeyName: "theirs", amount: "20000", payAmount: "20000" }),
+];
+
+/** A BillReport of January 2026 through a ClusterAccount with the bills of two API keys. */
+async function setUp(reportable: ReportableKeys) {
+  const kind = { resource: billReportResource, store: createStore<BillReport>() };
+  kind.store.upsert({
+    apiVersion: "mooring.dev/v1alpha1",
+    kind: "BillReport",
+    metadata: storedMeta({ name: "january" }),
+    spec: billReportSpecSchema.parse({
+      ...manifest("bill").spec,
+      accountRef: { kind: "ClusterAccount", name: "shared" },
+      lastDays: undefined,
+      startTime: "2026-01-01T00:00:00Z",
+      endTime: "2026-02-01T00:00:00Z",
+    }),
+  });
+  const stored = () => {
+    const report = kind.store.get("team/january");
+    if (report === undefined) throw new Error("no report");
+    return report;
+  };
+  let version = 7;
+  const api = await scriptedApi(({ path, body }) => {
+    if (path.includes("/events")) return { status: 201, body: {} };
+    const { status: patch } = body as { status: Record<string, unknown> };
+    const status = { ...stored().status, ...patch };
+    version++;
+    return {
+      body: {
+        ...stored(),
+        metadata: { ...stored().metadata, resourceVersion: String(version) },
+        status: Object.fromEntries(Object.entries(status).filter(([, value]) => value !== null)),
+      },
+    };
+  });
+  const clock = createFakeClock();
+  const granted = { keys: reportable };
+  const account = accountAt("https://api.example.com", { reportableKeys: async () => granted.keys });
+  let reads = 0;
+  const money = {
+    ...account.money,
+    bills: async function* () {
+      reads++;
+      yield bills;
+    },
+  };
+  const accounts = createAccountRegistry(
+    (key) => key === "ClusterAccount/shared",
+    () => {},
+  );
+  accounts.set("ClusterAccount/shared", { state: { kind: "Ready" }, handle: { ...account, money } });
+  const run = createBillReportReconciler(
+    sharedOf(api.client, billReportResource, { clock, accounts }),
+    kind,
+    createStoreRegistry(() => false),
+  );
+  const request = { key: "team/january", namespace: "team", name: "january" };
+  const requeue = () => run(request, { signal: new AbortController().signal, log: silentLog });
+  return {
+    granted,
+    reads: () => reads,
+    requeue,
+    reconcile: async (): Promise<BillReportStatus | undefined> => {
+      await requeue();
+      return stored().status;
+    },
+  };
+}
+
+describe("a BillReport through a ClusterAccount", () => {
+  it("shows nothing to a namespace that spending.reports does not select", async () => {
+    const w = await setUp(keysOf());
+    const status = await w.reconcile();
+    expect(getCondition(status?.conditions, "Stalled")).toMatchObject({
+      reason: "NamespaceNotAllowed",
+      message: expect.stringContaining("ask its administrator for an entry in spec.spending.reports"),
+    });
+    expect(JSON.stringify(status)).not.toMatch(/ours|theirs|10000|"1"/);
+    expect(w.reads()).toBe(0);
+  });
+
+  it("covers the API keys that the namespace may see, and no sum of others", async () => {
+    const w = await setUp(keysOf("ours"));
+    const status = await w.reconcile();
+    expect(status).toMatchObject({ keyIDs: ["ours"], totals: { amount: "1" }, records: 1, final: true });
+    expect(status?.byKey).toMatchObject([{ keyID: "ours", amount: "1" }]);
+    expect(JSON.stringify(status)).not.toContain("theirs");
+  });
+
+  it("covers all keys when the namespace may see all", async () => {
+    const w = await setUp(ALL);
+    expect(await w.reconcile()).toMatchObject({ totals: { amount: "3" }, records: 2 });
+  });
+
+  it("loses its results, final ones too, when the namespace may not see them any more", async () => {
+    const w = await setUp(ALL);
+    expect(await w.reconcile()).toMatchObject({ final: true });
+    expect(await w.requeue()).toEqual({ requeueAfterMs: 300_000 }); // the labels of the namespace may change
+    expect(w.reads()).toBe(1);
+    w.granted.keys = keysOf("ours");
+    expect(await w.reconcile()).toMatchObject({ totals: { amount: "1" }, final: true });
+    w.granted.keys = keysOf();
+    const status = await w.reconcile();
+    expect(getCondition(status?.conditions, "Stalled")?.reason).toBe("NamespaceNotAllowed");
+    expect(status).not.toHaveProperty("totals");
+    expect(status).not.toHaveProperty("byKey");
+    expect(status).not.toHaveProperty("keyIDs");
+  });
+});
