@@ -25,9 +25,8 @@ import { createGpuEndpointReconciler } from "../controllers/gpu-endpoint/control
 import type { EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { createJobReconciler } from "../controllers/jobs/controller.ts";
 import type { JobWiring } from "../controllers/jobs/deps.ts";
-import { speechJobAdapter } from "../controllers/jobs/requests/speech.ts";
-import { videoJobAdapter } from "../controllers/jobs/requests/video.ts";
-import { trimSpeechJob, trimVideoJob } from "../controllers/jobs/trim.ts";
+import { dropSpeechTexts, speechJobAdapter } from "../controllers/jobs/requests/speech.ts";
+import { dropVideoTexts, videoJobAdapter } from "../controllers/jobs/requests/video.ts";
 import type { Job, JobAdapter } from "../controllers/jobs/types.ts";
 import type { Kind, Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -93,10 +92,13 @@ const byStore: Indexer<NamespacedObject<{ output?: { storeRef: { name: string } 
 const jobRow = <T extends Job>(
   resource: Resource,
   adapter: (kind: Kind<T>) => JobAdapter<T>,
-  trim: (job: T) => void,
+  dropTexts: (job: T) => void,
 ): KindRow<T> => ({
   resource,
-  trim,
+  // Finished jobs stay in the cluster, often by the thousand. A job that has not finished keeps everything.
+  trim(job) {
+    if (job.status?.phase === "Succeeded" || job.status?.phase === "Failed") dropTexts(job);
+  },
   verbs: ["patch", "delete"],
   indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore }),
   account: "Needs",
@@ -153,8 +155,8 @@ export const KIND_ROWS = {
     submits: true,
     reconciler: ({ deps, endpointMetrics }, kind) => createGpuEndpointReconciler(deps, kind, endpointMetrics),
   }),
-  speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter, trimSpeechJob),
-  videoJobs: jobRow<VideoJob>(videoJobResource, videoJobAdapter, trimVideoJob),
+  speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter, dropSpeechTexts),
+  videoJobs: jobRow<VideoJob>(videoJobResource, videoJobAdapter, dropVideoTexts),
   billReports: row<BillReport>({
     resource: billReportResource,
     verbs: [],
