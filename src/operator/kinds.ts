@@ -24,9 +24,8 @@ import { createGpuEndpointReconciler } from "../controllers/gpu-endpoint/control
 import type { EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { createJobReconciler } from "../controllers/jobs/controller.ts";
 import type { JobWiring } from "../controllers/jobs/deps.ts";
-import { speechJobAdapter, trimSpeechJob } from "../controllers/jobs/requests/speech.ts";
-import { trimVideoJob, videoJobAdapter } from "../controllers/jobs/requests/video.ts";
-import { trimFinished } from "../controllers/jobs/trim.ts";
+import { dropSpeechTexts, speechJobAdapter } from "../controllers/jobs/requests/speech.ts";
+import { dropVideoTexts, videoJobAdapter } from "../controllers/jobs/requests/video.ts";
 import type { Job, JobAdapter } from "../controllers/jobs/types.ts";
 import type { Kind, Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -99,10 +98,13 @@ const byStore: Indexer<NamespacedObject<{ output?: { storeRef: { name: string } 
 const jobRow = <T extends Job>(
   resource: Resource,
   adapter: (kind: Kind<T>) => JobAdapter<T>,
-  trim: (job: T) => void,
+  dropTexts: (job: T) => void,
 ): KindRow<T> => ({
   resource,
-  trim,
+  // Finished jobs stay in the cluster, often by the thousand. A job that has not finished keeps everything.
+  trim(job) {
+    if (job.status?.phase === "Succeeded" || job.status?.phase === "Failed") dropTexts(job);
+  },
   verbs: ["patch", "delete"],
   changedBy: "edit",
   indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore }),
@@ -174,8 +176,8 @@ export const KIND_ROWS = {
       return whileClaimed(gateOf(context), kind, "Claim", reconcile);
     },
   }),
-  speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter, trimFinished(trimSpeechJob)),
-  videoJobs: jobRow<VideoJob>(videoJobResource, videoJobAdapter, trimFinished(trimVideoJob)),
+  speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter, dropSpeechTexts),
+  videoJobs: jobRow<VideoJob>(videoJobResource, videoJobAdapter, dropVideoTexts),
   billReports: row<BillReport>({
     resource: billReportResource,
     verbs: [],

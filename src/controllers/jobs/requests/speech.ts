@@ -17,6 +17,12 @@ export function speechJobAdapter(kind: Kind<SpeechJob>): JobAdapter<SpeechJob> {
   };
 }
 
+/** Removes the text of the request from the copy of a finished job: nothing sends it again. */
+export function dropSpeechTexts({ spec }: SpeechJob): void {
+  delete spec.text;
+  delete spec.pronunciationDict;
+}
+
 /** The paid request of a SpeechJob. @throws InvalidJobError | MissingReferenceError */
 export async function speechRequest(job: SpeechJob, account: AccountHandle, reader: ValueReader): Promise<PaidRequest> {
   const { spec } = job;
@@ -76,10 +82,4 @@ function longSpeechRequest(spec: SpeechJobSpec, text: string): LongSpeechRequest
 
 function commonRequest({ voiceSetting, audioSetting, pronunciationDict, voiceModify }: SpeechJobSpec, text: string) {
   return { text, voiceSetting, audioSetting, pronunciationDict, voiceModify };
-}
-
-/** Removes the text of the request. */
-export function trimSpeechJob({ spec }: SpeechJob): void {
-  delete spec.text;
-  delete spec.pronunciationDict;
 }

@@ -11,6 +11,15 @@ export function videoJobAdapter(kind: Kind<VideoJob>): JobAdapter<VideoJob> {
   };
 }
 
+/** Removes the texts of the request from the copy of a finished job: nothing sends it again. */
+export function dropVideoTexts({ spec: { imageToVideo, videoToVideo } }: VideoJob): void {
+  if (imageToVideo !== undefined) {
+    imageToVideo.prompt = "";
+    delete imageToVideo.negativePrompt;
+  }
+  if (videoToVideo !== undefined) videoToVideo.input = {};
+}
+
 /** `status.model`. */
 export function videoModelOf(job: VideoJob): string {
   return job.spec.imageToVideo === undefined ? "vid2.6-v2v" : "vid-i2v";
@@ -34,13 +43,4 @@ export async function videoRequest({ spec }: VideoJob): Promise<PaidRequest> {
     body: videoToVideo,
     send: ({ session, options }) => session.video.videoToVideo(videoToVideo, options),
   };
-}
-
-/** Removes the text of the request. */
-export function trimVideoJob({ spec: { imageToVideo, videoToVideo } }: VideoJob): void {
-  if (imageToVideo !== undefined) {
-    imageToVideo.prompt = "";
-    delete imageToVideo.negativePrompt;
-  }
-  if (videoToVideo !== undefined) videoToVideo.input = {};
 }

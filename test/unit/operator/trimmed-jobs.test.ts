@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { jobPhases } from "../../../../src/api/v1alpha1/job.ts";
-import type { SpeechJob } from "../../../../src/api/v1alpha1/speech-job.ts";
-import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
-import { KIND_ROWS } from "../../../../src/operator/kinds.ts";
-import { createStore } from "../../../../src/runtime/store.ts";
-import { speechJobOf, videoJobOf } from "../../../support/jobs.ts";
+import { jobPhases } from "../../../src/api/v1alpha1/job.ts";
+import type { SpeechJob } from "../../../src/api/v1alpha1/speech-job.ts";
+import type { VideoJob } from "../../../src/api/v1alpha1/video-job.ts";
+import { KIND_ROWS } from "../../../src/operator/kinds.ts";
+import { createStore } from "../../../src/runtime/store.ts";
+import { speechJobOf, videoJobOf } from "../../support/jobs.ts";
 
 const TEXT = "a very long text";
 const speechJobs = () => createStore<SpeechJob>(KIND_ROWS.speechJobs.indexers("uid"), KIND_ROWS.speechJobs.trim);

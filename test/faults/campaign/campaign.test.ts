@@ -1,0 +1,79 @@
+import { expect, it } from "vitest";
+import { type RunOptions, type RunReport, runCombination } from "./run.ts";
+import { drawCombination, SWITCHES, type Switch } from "./switches.ts";
+
+/**
+ * The short form runs with `npm test`. `npm run test:campaign` runs the long form: each switch, then random combinations until
+ * the time is over. MOORING_CAMPAIGN_SECONDS, _JOBS, _ENDPOINTS, _KILLS, _SEED and _PARALLEL change it.
+ */
+const number = (name: string, value: number) => Number(process.env[`MOORING_CAMPAIGN_${name}`] ?? value);
+const SECONDS = number("SECONDS", 0);
+const LONG = SECONDS > 0;
+const SEED = number("SEED", 1);
+const PARALLEL = number("PARALLEL", 3);
+const SIZE: Omit<RunOptions, "seed"> = {
+  jobs: number("JOBS", LONG ? 200 : 40),
+  endpoints: number("ENDPOINTS", LONG ? 50 : 10),
+  kills: number("KILLS", LONG ? 2 : 1),
+  arrivalMs: LONG ? 15_000 : 6_000,
+  endsEarly: !LONG,
+};
+
+function expectGood({ name, duplicates, losses, contradictions, wrong }: RunReport): void {
+  const good = { duplicates: [], losses: [], contradictions: [], wrong: [] };
+  expect({ duplicates, losses, contradictions, wrong }, name).toEqual(good);
+}
+
+function lineOf(report: RunReport): string {
+  const { name, phases, taken, calls, faults, settledAfterMs, duplicates, losses, contradictions, wrong } = report;
+  const bad = { duplicates, losses, contradictions, wrong };
+  const counts = Object.entries(bad).map(([what, found]) => `${what} ${found.length}`);
+  const details = Object.values(bad).flat().slice(0, 5);
+  return [
+    `${name}: ${JSON.stringify(phases)}, ${taken} paid, ${calls} calls, ${faults} faults`,
+    `settled after ${Math.round(settledAfterMs / 1_000)} s; ${counts.join(", ")}${details.map((line) => `\n    ${line}`).join("")}`,
+  ].join("; ");
+}
+
+const only = process.env["MOORING_CAMPAIGN_ONLY"];
+
+it.runIf(!LONG).concurrent.for([1, 2, 3])(
+  `${SIZE.jobs} jobs and ${SIZE.endpoints} endpoints with random combination %i of the simulator's switches, and a kill`,
+  { timeout: 400_000 },
+  async (index, { expect: _expect }) => {
+    const seed = SEED + index;
+    const report = await runCombination(drawCombination(seed), { ...SIZE, seed });
+    console.log(lineOf(report));
+    expectGood(report);
+  },
+);
+
+it.runIf(LONG)(
+  `${SIZE.jobs} jobs and ${SIZE.endpoints} endpoints with each switch, and with random combinations`,
+  {
+    timeout: SECONDS * 1_000 + 900_000,
+  },
+  async () => {
+    const end = performance.now() + SECONDS * 1_000;
+    const fixed: Switch[][] = SWITCHES.filter(({ name }) => only === undefined || name === only).map((one) => [one]);
+    const reports: RunReport[] = [];
+    let next = 0;
+    const work = async () => {
+      while (performance.now() < end && (only === undefined || next < fixed.length)) {
+        const index = next++;
+        const seed = SEED + index;
+        const switches = fixed[index] ?? drawCombination(seed);
+        const report = await runCombination(switches, { ...SIZE, seed });
+        reports.push(report);
+        process.stderr.write(`${index} (seed ${seed}) ${lineOf(report)}\n`);
+      }
+    };
+    await Promise.all(Array.from({ length: PARALLEL }, work));
+    const jobs = reports.length * SIZE.jobs;
+    console.log(
+      `${reports.length} combinations, ${jobs} jobs, ${reports.length * SIZE.endpoints} endpoints, ${reports.length * SIZE.kills} kills, ` +
+        `${reports.reduce((sum, { faults }) => sum + faults, 0)} faults in ${reports.reduce((sum, { calls }) => sum + calls, 0)} calls`,
+    );
+    for (const report of reports) expectGood(report);
+  },
+);
