@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Command } from "commander";
+import { LONGEST_REQUEST } from "../api/v1alpha1/account.ts";
 import { systemClock } from "../clock.ts";
 import { namespaceResource } from "../controllers/account/namespaces.ts";
 import { createKubeClient } from "../kube/client.ts";
@@ -35,6 +36,7 @@ const HELP: Record<keyof OperatorConfig, string> = {
     "namespace of the lease and the journal; default: that of the pod, else of the kubeconfig's context, else default",
   watchNamespaces: "comma-separated namespaces to watch; default: all",
   maxConcurrentReconciles: "objects of a kind that are reconciled at once, 1-1000 (default 64)",
+  stopDeadline: `on SIGTERM, how long the operator waits for responses to paid requests; a request that takes longer ends with an unknown outcome (default ${LONGEST_REQUEST}, the longest requestTimeout of an account)`,
   logLevel: "trace, debug, info, warn, error or fatal (default info)",
   logFormat: "json or pretty (default json)",
   allowPrivateNetworks:
@@ -128,6 +130,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
     const clusterUID = await readClusterUID();
     const { manager, recorder } = assembleOperator({
       ...config,
+      stopDeadlineMs: config.stopDeadline,
       kube,
       clock,
       random,

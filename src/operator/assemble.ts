@@ -9,9 +9,8 @@ import type { OperatorContext } from "./kinds.ts";
 import type { AssembleOptions } from "./options.ts";
 import { watchEachOther } from "./watches.ts";
 
-/** Reconciles wait for the account's rate limit, so the deadline is long. A paid synchronous call takes up to a minute. */
+/** Reconciles wait for the account's rate limit, so the deadline is long. Paid requests of jobs run beside the reconciles. */
 const DEADLINE_MS = 5 * 60_000;
-const STOP_DEADLINE_MS = 25_000;
 
 /** Builds the operator from the table of kinds: informers, secondary watches, controllers. Starts nothing. */
 export function assembleOperator(options: AssembleOptions): { manager: Manager; recorder: EventRecorder } {
@@ -41,7 +40,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
         kinds.flatMap(({ row, informer }) => (row.submits ? [...informer.store.list()] : [])),
       ),
     log,
-    stopDeadlineMs: STOP_DEADLINE_MS,
+    stopDeadlineMs: options.stopDeadlineMs,
   });
   return { manager, recorder };
 }

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { LONGEST_REQUEST } from "../api/v1alpha1/account.ts";
+import { parseDuration } from "../api/v1alpha1/duration.ts";
 import { parseBindAddress } from "../runtime/http.ts";
 
 const boolean = z.union([
@@ -10,6 +12,15 @@ const bindAddress = z.string().superRefine((text, context) => {
     parseBindAddress(text);
   } catch (error) {
     context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error), input: text });
+  }
+});
+/** A Go duration, in ms. */
+const duration = z.string().transform((text, context) => {
+  try {
+    return parseDuration(text);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error), input: text });
+    return z.NEVER;
   }
 });
 const list = z.union([
@@ -32,6 +43,7 @@ export const operatorConfigSchema = z.strictObject({
   leaderElectionNamespace: z.string().min(1).max(63).optional(),
   watchNamespaces: list.default([]),
   maxConcurrentReconciles: z.coerce.number().int().min(1).max(1000).default(64),
+  stopDeadline: duration.prefault(LONGEST_REQUEST),
   logLevel: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
   logFormat: z.enum(["json", "pretty"]).default("json"),
   allowPrivateNetworks: boolean.default(false),

@@ -20,6 +20,8 @@ export type AssembleOptions = {
   /** Empty: all. */
   watchNamespaces: readonly string[];
   maxConcurrentReconciles: number;
+  /** How long the operator waits for responses to paid requests when it is told to stop, ms. */
+  stopDeadlineMs: number;
   allowPrivateNetworks: boolean;
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot?: string | undefined;

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { deadlineSignal } from "../clock.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
 import type { Informer } from "./informer.ts";
@@ -32,7 +33,7 @@ export type ManagerOptions<Entry> = {
   /** Called after the caches hold a consistent list and before any controller works. */
   onTakeover: (left: Entry[]) => void;
   log: Logger;
-  /** How long running reconciles may take to end, ms. */
+  /** How long requests under way may take to end at a stop, ms. What has come of them is then recorded within 5 s. */
   stopDeadlineMs: number;
 };
 
@@ -44,8 +45,10 @@ export type Manager = {
   leading(): boolean;
 };
 
-/** The share of the stop deadline that draining may take; the rest is for writing down what came of it. */
-const DRAIN_SHARE = 0.8;
+/** Time to write down what came of the requests that the stop deadline has ended. */
+const RECORD_MS = 5_000;
+/** Stop deadline of a process that has lost the lease: another one leads, so a response can only be recorded at once. */
+const LOST_LEASE_MS = 20_000;
 
 /**
  * Ordered start, reverse stop. The takeover order is the safety argument and nothing may move in it: lease; read the
@@ -71,8 +74,10 @@ export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
   }
 
   async function finish(watches: AbortController): Promise<void> {
-    const deadline = AbortSignal.timeout(options.stopDeadlineMs);
-    const drained = AbortSignal.timeout(options.stopDeadlineMs * DRAIN_SHARE);
+    const lost = elector?.lost.aborted === true;
+    const drainMs = lost ? Math.min(LOST_LEASE_MS, options.stopDeadlineMs) : options.stopDeadlineMs;
+    const drained = deadlineSignal(drainMs);
+    const deadline = deadlineSignal(drainMs + RECORD_MS);
     await Promise.all(options.runnables.map((runnable) => runnable.drain?.(drained)));
     await Promise.all(options.controllers.map((controller) => controller.stop(deadline)));
     for (const runnable of [...options.runnables].reverse()) await runnable.stop();

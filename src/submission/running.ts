@@ -37,8 +37,8 @@ export type RunningRequests<A> = {
   /** The next backoff of the job starts at 1 s again. */
   resetBackoff(uid: string): void;
   /**
-   * Admits no more jobs and waits until every outcome is in the status. When `deadline` aborts, the requests under way are
-   * aborted: their outcome is unknown.
+   * Admits no more jobs, withdraws the requests of which no byte has left, and waits until every outcome is in the status.
+   * When `deadline` aborts, the requests under way are aborted: their outcome is unknown.
    */
   drain(deadline: AbortSignal): Promise<void>;
 };
@@ -57,7 +57,7 @@ export function createRunningRequests<A>({ clock, random, admission }: RunningRe
   const requests = new Map<string, RunningRequest<A>>();
   const backoffs = new Map<string, { failures: number; until: number }>();
   /** Requests without an answer. Each has a signal of its own: what listens to it goes with the request. */
-  const unanswered = new Set<AbortController>();
+  const unanswered = new Map<RunningRequest<A>, AbortController>();
   const onEmpty = new Set<() => void>();
 
   return {
@@ -66,7 +66,7 @@ export function createRunningRequests<A>({ clock, random, admission }: RunningRe
       const request: RunningRequest<A> = { since: clock.now(), sent: false };
       const ending = new AbortController();
       requests.set(uid, request);
-      unanswered.add(ending);
+      unanswered.set(request, ending);
       admission.began(uid);
       const progress: Progress = {
         sent() {
@@ -80,7 +80,7 @@ export function createRunningRequests<A>({ clock, random, admission }: RunningRe
       };
       void run(progress, ending.signal).then((answer) => {
         request.answer = answer;
-        unanswered.delete(ending);
+        unanswered.delete(request);
         admission.answered(uid);
         wake();
       });
@@ -100,10 +100,12 @@ export function createRunningRequests<A>({ clock, random, admission }: RunningRe
     async drain(deadline) {
       admission.stop();
       if (requests.size === 0) return;
+      // A request that waits for its turn would be sent during the stop, or hold it up until the deadline.
+      for (const [{ sent }, ending] of unanswered) if (!sent) ending.abort(new Error("the operator is stopping"));
       await new Promise<void>((resolve) => {
         onEmpty.add(resolve);
         const end = () => {
-          for (const ending of unanswered) ending.abort(deadline.reason);
+          for (const ending of unanswered.values()) ending.abort(deadline.reason);
           clock.setTimeout(resolve, LAST_WRITES_MS);
         };
         if (deadline.aborted) end();

@@ -4,6 +4,24 @@ import { closeWorldsAfterAll, disposableWorld, eventually, waitForCondition } fr
 
 closeWorldsAfterAll();
 
+it("SIGTERM waits for a synchronous request that takes longer than 20 s; a second job is not sent meanwhile", async () => {
+  const world = await disposableWorld("sigterm-long");
+  const operator = await world.startOperator();
+  await waitForCondition(world, "Account", "default", "Ready");
+  await world.control("POST", "/__faults", [
+    { operation: "synthesizeSpeech", kind: "latency", latencyMs: 28_000, after: true, times: 1 },
+  ]);
+  await world.apply(manifest("turbo", {}, "long"));
+  await eventually("the request took effect", async () => (await world.audit("synthesizeSpeech")).length === 1);
+  const stopped = operator.stop();
+  await world.apply(manifest("turbo", { text: "after the stop" }, "later"));
+  expect(await stopped).toBe(0);
+
+  const { status } = await world.get("SpeechJob", "long");
+  expect(status).toMatchObject({ phase: "Succeeded", submission: { state: "Accepted", attempt: 1 } });
+  expect(await world.audit("synthesizeSpeech")).toHaveLength(1);
+});
+
 it("SIGTERM finishes what is being sent, and its status writes, before the operator ends", async () => {
   const world = await disposableWorld("sigterm");
   const operator = await world.startOperator();

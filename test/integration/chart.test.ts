@@ -89,6 +89,15 @@ describe("values", () => {
   });
 
   it.each([
+    { settings: [], deadline: "1800s", grace: 1830 },
+    { settings: ["--set", "stopDeadlineSeconds=90"], deadline: "90s", grace: 120 },
+  ])("the pod's grace period is longer than the stop deadline of $deadline", async ({ settings, deadline, grace }) => {
+    const { stdout } = await helm("template", "mooring", CHART, ...settings);
+    expect(stdout).toContain(`- --stop-deadline=${deadline}`);
+    expect(stdout).toContain(`terminationGracePeriodSeconds: ${grace}`);
+  });
+
+  it.each([
     ["replica=2", "replica"],
     ["image.tags=1", "tags"],
     ["crds.enable=true", "enable"],
@@ -101,7 +110,7 @@ describe("values", () => {
     ["networkPolicy.ingress=x", "ingress"],
     ["replicas=two", "replicas"],
     ["cleanup.timeout=60", "timeout"],
-    ["terminationGracePeriodSeconds=5", "terminationGracePeriodSeconds"],
+    ["stopDeadlineSeconds=0", "stopDeadlineSeconds"],
   ])("%s is refused by name", async (setting, named) => {
     const { code, stderr } = await helm("template", "mooring", CHART, "--set", setting);
     expect(code).not.toBe(0);

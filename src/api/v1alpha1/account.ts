@@ -113,6 +113,12 @@ const budgetSchema = ruled(
   ],
 ).describe("When new paid work must wait.");
 
+/**
+ * The longest `requestTimeout`: no request of the interface takes longer (interface: request_timeout is at most 1800 s). A
+ * stop waits as long for the requests under way.
+ */
+export const LONGEST_REQUEST = "30m";
+
 const commonAccountSpec = {
   baseURL: matching(
     "^https?://[^\\s/@?#]+(/[^\\s@?#]*)?$",
@@ -120,9 +126,10 @@ const commonAccountSpec = {
     "Base URL of the service. The paths of the operations are appended.",
     "baseURL must be http(s)://host[:port][/path] without user, query or fragment: the key goes into apiKeySecretRef",
   ),
-  requestTimeout: duration("Timeout of one request. Streams have an inactivity timeout instead. Default 60s.").default(
-    "60s",
-  ),
+  requestTimeout: duration(
+    "Timeout of one request, at most 30m. Streams have an inactivity timeout instead. Default 60s.",
+    LONGEST_REQUEST,
+  ).default("60s"),
   paths: pathsSchema
     .describe(
       "Paths that replace the default paths of operations, by operation name. The service names models in its paths, so a newer model is another path.",

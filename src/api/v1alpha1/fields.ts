@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseDuration } from "./duration.ts";
 import { ruled } from "./rule.ts";
 
 const DURATION = "^([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h))+$";
@@ -58,16 +59,25 @@ export function flag(description: string): z.ZodBoolean {
   return z.boolean().describe(description);
 }
 
-/** A Go duration such as 30s or 24h, above 0: it paces a loop or bounds a wait. */
-export function duration(description: string): z.ZodString {
+/** A Go duration such as 30s or 24h, above 0: it paces a loop or bounds a wait. `max`: the longest one, a Go duration too. */
+export function duration(description: string, max?: string): z.ZodString {
   const regex = new RegExp(DURATION, "u");
-  return ruled(z.string().max(32), [
-    {
-      cel: `self.matches(${celString(DURATION)}) && self.matches('[1-9]')`,
-      message: "must be a Go duration above 0, such as 500ms, 30s, 5m or 24h",
-      holds: (value) => regex.test(value) && /[1-9]/u.test(value),
-    },
-  ]).describe(description);
+  const wellFormed = {
+    cel: `self.matches(${celString(DURATION)}) && self.matches('[1-9]')`,
+    message: "must be a Go duration above 0, such as 500ms, 30s, 5m or 24h",
+    holds: (value: string) => regex.test(value) && /[1-9]/u.test(value),
+  };
+  const rules = max === undefined ? [wellFormed] : [wellFormed, notLonger(max, regex)];
+  return ruled(z.string().max(32), rules).describe(description);
+}
+
+/** Holds for what is no duration: that has a rule of its own. */
+function notLonger(max: string, regex: RegExp) {
+  return {
+    cel: `!self.matches(${celString(DURATION)}) || duration(self) <= duration(${celString(max)})`,
+    message: `must be ${max} or shorter`,
+    holds: (value: string) => !regex.test(value) || parseDuration(value) <= parseDuration(max),
+  };
 }
 
 /** An amount of money in yuan as a decimal string; the service counts in 1/10000 yuan. */

@@ -1,5 +1,5 @@
 import type { LookupFunction } from "node:net";
-import type { AccountSpec } from "../../api/v1alpha1/account.ts";
+import { type AccountSpec, LONGEST_REQUEST } from "../../api/v1alpha1/account.ts";
 import { parseDuration } from "../../api/v1alpha1/duration.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { SessionOptions } from "../../provider/session.ts";
@@ -20,7 +20,8 @@ export function sessionSettings(
     connection: {
       baseURL: spec.baseURL,
       apiKey,
-      requestTimeoutMs: parseDuration(spec.requestTimeout),
+      // An object that was stored before the limit can have a longer one.
+      requestTimeoutMs: Math.min(parseDuration(spec.requestTimeout), parseDuration(LONGEST_REQUEST)),
       lookup,
       paths: Object.fromEntries(paths),
       deleteOperation,

@@ -21,6 +21,14 @@ export const accountRefusals: readonly Refusal[] = [
   ...["60", "1 minute", "5d", "-5s", "0s", ""].map((requestTimeout) =>
     account(`requestTimeout "${requestTimeout}"`, { requestTimeout }, { requestTimeout: "1m30s" }, badDuration),
   ),
+  ...["30m1s", "1h"].map((requestTimeout) =>
+    account(
+      `requestTimeout ${requestTimeout}`,
+      { requestTimeout },
+      { requestTimeout: "30m" },
+      "must be 30m or shorter",
+    ),
+  ),
   account(
     "syncInterval without a unit",
     { endpoints: { syncInterval: "60" } },

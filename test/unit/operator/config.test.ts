@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { accountSpecSchema, LONGEST_REQUEST } from "../../../src/api/v1alpha1/account.ts";
+import { sessionSettings } from "../../../src/controllers/account/session-settings.ts";
 import { flagOf, operatorConfigSchema, parseOperatorConfig, variableOf } from "../../../src/operator/config.ts";
 
 describe("settings", () => {
@@ -10,6 +12,7 @@ describe("settings", () => {
       leaderElect: false,
       watchNamespaces: [],
       maxConcurrentReconciles: 64,
+      stopDeadline: 30 * 60_000,
       logLevel: "info",
       logFormat: "json",
       allowPrivateNetworks: false,
@@ -31,6 +34,19 @@ describe("settings", () => {
       logLevel: "warn",
       maxConcurrentReconciles: 8,
     });
+  });
+
+  it("wait at a stop for the longest request that an account may configure", () => {
+    const spec = accountSpecSchema.parse({
+      baseURL: "https://api.example.com",
+      apiKeySecretRef: { name: "key", key: "apiKey" },
+      requestTimeout: LONGEST_REQUEST,
+    });
+    expect(parseOperatorConfig({}, {}).stopDeadline).toBe(
+      sessionSettings(spec, () => "key", undefined).connection.requestTimeoutMs,
+    );
+    expect(parseOperatorConfig({ stopDeadline: "1m30s" }, {}).stopDeadline).toBe(90_000);
+    expect(() => parseOperatorConfig({ stopDeadline: "90" }, {})).toThrow(/--stop-deadline .*expected a Go duration/);
   });
 
   it("are not changed later", () => {

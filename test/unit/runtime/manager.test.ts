@@ -145,6 +145,31 @@ describe("stopping", () => {
     expect(log.indexOf("things stopped done")).toBeLessThan(log.indexOf("close"));
   });
 
+  it("waits for requests under way until the stop deadline, and then for what has come of them", async () => {
+    const aborts: string[] = [];
+    const until = (name: string, signal: AbortSignal) =>
+      new Promise<void>((resolve) => {
+        signal.addEventListener("abort", () => {
+          aborts.push(name);
+          resolve();
+        });
+      });
+    const w = world({
+      stopDeadlineMs: 100,
+      runnables: [{ name: "r", start: () => {}, drain: (signal) => until("drain", signal), stop: () => {} }],
+      controllers: [
+        {
+          name: "c",
+          enqueue: () => {},
+          start: () => void w.log.push("work"),
+          stop: async (signal) => void aborts.push(`recording: ${signal.aborted}`),
+        },
+      ],
+    });
+    expect(await ended(w, () => w.stop.abort())).toBe("ended");
+    expect(aborts).toEqual(["drain", "recording: false"]);
+  });
+
   it("gives the lease back although the journal could not be written", async () => {
     const w = world({}, { failing: "close" });
     expect(await ended(w, () => w.stop.abort())).toBe("ended");

@@ -91,6 +91,7 @@ describe("paid requests beside the reconciles", () => {
   it("are waited for at the end, and nothing more begins", async () => {
     const world = create();
     const one = request(world, "a", "one");
+    one.sent();
     let drained = false;
     const draining = world.running.drain(new AbortController().signal).then(() => {
       drained = true;
@@ -103,9 +104,25 @@ describe("paid requests beside the reconciles", () => {
     await draining;
   });
 
+  it("are withdrawn at the end while no byte has left: they do not delay it", async () => {
+    const world = create();
+    request(world, "a", "waits for its turn");
+    const sent = request(world, "a", "sent");
+    sent.sent();
+    const draining = world.running.drain(new AbortController().signal);
+    await settle();
+    expect(world.running.find("waits for its turn")?.answer).toBeDefined();
+    expect(world.running.find("sent")?.answer).toBeUndefined();
+    sent.answer();
+    await settle();
+    world.running.forget("waits for its turn");
+    world.running.forget("sent");
+    await draining;
+  });
+
   it("become unknown when the end does not wait for them", async () => {
     const world = create();
-    request(world, "a", "one");
+    request(world, "a", "one").sent();
     const deadline = new AbortController();
     const draining = world.running.drain(deadline.signal);
     deadline.abort(new Error("the operator is stopping"));
