@@ -16,6 +16,7 @@ import type { Answer } from "../controllers/jobs/submit.ts";
 import type { Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
 import { anyAddress } from "../net/address-guard.ts";
+import { createByteBudget } from "../provider/byte-budget.ts";
 import { createEventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf } from "../runtime/store.ts";
@@ -164,6 +165,7 @@ function createAccountWiring(
     },
     onCall,
     onMoney: checkAccount,
+    bodies: createByteBudget(),
     resultLookup: allowPrivateNetworks ? () => anyAddress : resultLookup,
   };
 }

@@ -9,7 +9,9 @@ import type { Limiter } from "./http/limiter.ts";
 import type { Transport } from "./http/transport.ts";
 import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money/money-records.ts";
 import type { DeleteOperation, PathOverrides } from "./operations.ts";
-import { type AudioChunk, readSpeechStream } from "./speech/speech-stream.ts";
+import { readSpeechBody } from "./speech/speech-body.ts";
+import type { AudioChunk, AudioSink, SpeechResult } from "./speech/speech-result.ts";
+import { readSpeechStream } from "./speech/speech-stream.ts";
 import { type TaskResult, taskResultFrom } from "./tasks/task-result.ts";
 import { billList, keyBudgetList, keyBudgetsQuery, listBillsQuery } from "./wire/billing.ts";
 import {
@@ -25,7 +27,7 @@ import {
 } from "./wire/endpoints-v1.ts";
 import { endpointIDPath, endpointPageOf, endpointV2, listEndpointsQuery } from "./wire/endpoints-v2.ts";
 import { endpointLimits, type ReportedLimits } from "./wire/limits.ts";
-import { speechAnswer, submitSpeechRequest, synthesizeSpeechRequest } from "./wire/speech.ts";
+import { submitSpeechRequest, synthesizeSpeechRequest } from "./wire/speech.ts";
 import { submittedTask, taskResult, taskResultQuery } from "./wire/tasks.ts";
 import { imageToVideoRequest, videoToVideoRequest } from "./wire/video.ts";
 
@@ -76,8 +78,12 @@ export type ServiceClient = {
   deleteEndpoint: ((input: { endpointID: string }, options?: CallOptions) => Promise<void>) | undefined;
   getEndpointLimits(input?: Record<string, never>, options?: CallOptions): Promise<ReportedLimits>;
   getTaskResult(input: { taskID: string }, options?: CallOptions): Promise<TaskResult>;
-  /** `audio` is hex, or a URL when `output_format` is `url`. Always sent with stream false. */
-  synthesizeSpeech(input: Omit<SynthesizeSpeechBody, "stream">, options?: CallOptions): Promise<{ audio: string }>;
+  /** Always sent with stream false. Audio in hex goes to `sink`; without one, only a URL can be read. */
+  synthesizeSpeech(
+    input: Omit<SynthesizeSpeechBody, "stream">,
+    options?: CallOptions,
+    sink?: AudioSink,
+  ): Promise<SpeechResult>;
   /** Sent when iteration starts, with stream true. Ends normally only when the service reports the end. */
   streamSpeech(input: Omit<SynthesizeSpeechBody, "stream">, options?: CallOptions): AsyncIterable<AudioChunk>;
   submitSpeech(input: SubmitSpeechBody, options?: CallOptions): Promise<{ taskID: string }>;
@@ -111,7 +117,7 @@ function deletionOf({ method, path, idField }: DeleteOperation, endpointID: stri
 }
 
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
-  const { call, stream } = createCaller(options);
+  const { call, receive, stream } = createCaller(options);
   const { deleteOperation } = options;
   const speechHD = submitSpeechRequest();
   const earlierPage = endpointPageOfV1(createEndpointReader(endpointV1, fromEarlier));
@@ -166,9 +172,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       const request = { query: { task_id: taskID }, rules: taskResultQuery, answer: taskResult };
       return taskResultFrom(await call("getTaskResult", request, callOptions));
     },
-    synthesizeSpeech: async (input, callOptions) => {
-      const request = { body: { ...input, stream: false }, rules: synthesizeSpeechRequest, answer: speechAnswer };
-      return { audio: (await call("synthesizeSpeech", request, callOptions)).audio };
+    synthesizeSpeech: (input, callOptions, sink) => {
+      const request = { body: { ...input, stream: false }, rules: synthesizeSpeechRequest };
+      return receive("synthesizeSpeech", request, callOptions, (answer) => readSpeechBody(answer, sink));
     },
     streamSpeech: (input, callOptions) =>
       stream(

@@ -7,35 +7,127 @@ export type OperationInfo = {
   paid: boolean;
   /** Whether a second call with the same parameters changes nothing more. */
   idempotent: boolean;
+  /**
+   * Largest response that is read into memory. A result is never lost by it: paid operations answer with an identifier or a
+   * URL, and audio is not read into memory.
+   */
+  maxResponseBytes: number;
 };
+
+const MIB = 1024 * 1024;
+/** One object, an identifier or a URL. */
+const OBJECT = 4 * MIB;
+/** A page of endpoints, or the budgets of a member. */
+const LIST = 16 * MIB;
+/** Bills have no pages (interface: "Not paged"). */
+const BILLS = 32 * MIB;
 
 /**
  * Every operation of the interface, and `deleteEndpoint`, which the interface does not show. Limits, path overrides,
  * metrics and errors use these names.
  */
 export const OPERATIONS = {
-  listEndpoints: { method: "GET", path: "/gpus/v2/endpoints", paid: false, idempotent: true },
-  getEndpoint: { method: "GET", path: "/gpus/v2/endpoints/{endpoint_id}", paid: false, idempotent: true },
-  listEndpointsEarlier: { method: "GET", path: "/gpu-instance/openapi/v1/endpoints", paid: false, idempotent: true },
-  getEndpointEarlier: { method: "GET", path: "/gpu-instance/openapi/v1/endpoint", paid: false, idempotent: true },
+  listEndpoints: { method: "GET", path: "/gpus/v2/endpoints", paid: false, idempotent: true, maxResponseBytes: LIST },
+  getEndpoint: {
+    method: "GET",
+    path: "/gpus/v2/endpoints/{endpoint_id}",
+    paid: false,
+    idempotent: true,
+    maxResponseBytes: OBJECT,
+  },
+  listEndpointsEarlier: {
+    method: "GET",
+    path: "/gpu-instance/openapi/v1/endpoints",
+    paid: false,
+    idempotent: true,
+    maxResponseBytes: LIST,
+  },
+  getEndpointEarlier: {
+    method: "GET",
+    path: "/gpu-instance/openapi/v1/endpoint",
+    paid: false,
+    idempotent: true,
+    maxResponseBytes: OBJECT,
+  },
   createEndpoint: {
     method: "POST",
     path: "/gpu-instance/openapi/v1/endpoint/create",
     paid: false,
     idempotent: false,
+    maxResponseBytes: OBJECT,
   },
-  updateEndpoint: { method: "POST", path: "/gpu-instance/openapi/v1/endpoint/update", paid: false, idempotent: true },
+  updateEndpoint: {
+    method: "POST",
+    path: "/gpu-instance/openapi/v1/endpoint/update",
+    paid: false,
+    idempotent: true,
+    maxResponseBytes: OBJECT,
+  },
   /** The account sets method and path (`endpoints.deleteOperation`). */
-  deleteEndpoint: { method: "DELETE", path: "", paid: false, idempotent: true },
-  getEndpointLimits: { method: "GET", path: "/gpu-instance/openapi/v1/endpoint/limit", paid: false, idempotent: true },
-  getTaskResult: { method: "GET", path: "/v3/async/task-result", paid: false, idempotent: true },
-  synthesizeSpeech: { method: "POST", path: "/v3/vendor-speech-2.6-turbo", paid: true, idempotent: false },
-  streamSpeech: { method: "POST", path: "/v3/vendor-speech-2.6-turbo", paid: true, idempotent: false },
-  submitSpeech: { method: "POST", path: "/v3/async/vendor-speech-2.6-hd", paid: true, idempotent: false },
-  submitImageToVideo: { method: "POST", path: "/v3/async/vid-i2v", paid: true, idempotent: false },
-  submitVideoToVideo: { method: "POST", path: "/v3/async/vid2.6-v2v", paid: true, idempotent: false },
-  listBills: { method: "GET", path: "/openapi/v1/billing/apikey/bill/list", paid: false, idempotent: true },
-  listKeyBudgets: { method: "GET", path: "/openapi/v1/user/team/key-budget-list", paid: false, idempotent: true },
+  deleteEndpoint: { method: "DELETE", path: "", paid: false, idempotent: true, maxResponseBytes: OBJECT },
+  getEndpointLimits: {
+    method: "GET",
+    path: "/gpu-instance/openapi/v1/endpoint/limit",
+    paid: false,
+    idempotent: true,
+    maxResponseBytes: OBJECT,
+  },
+  getTaskResult: {
+    method: "GET",
+    path: "/v3/async/task-result",
+    paid: false,
+    idempotent: true,
+    maxResponseBytes: OBJECT,
+  },
+  synthesizeSpeech: {
+    method: "POST",
+    path: "/v3/vendor-speech-2.6-turbo",
+    paid: true,
+    idempotent: false,
+    maxResponseBytes: OBJECT,
+  },
+  streamSpeech: {
+    method: "POST",
+    path: "/v3/vendor-speech-2.6-turbo",
+    paid: true,
+    idempotent: false,
+    maxResponseBytes: OBJECT,
+  },
+  submitSpeech: {
+    method: "POST",
+    path: "/v3/async/vendor-speech-2.6-hd",
+    paid: true,
+    idempotent: false,
+    maxResponseBytes: OBJECT,
+  },
+  submitImageToVideo: {
+    method: "POST",
+    path: "/v3/async/vid-i2v",
+    paid: true,
+    idempotent: false,
+    maxResponseBytes: OBJECT,
+  },
+  submitVideoToVideo: {
+    method: "POST",
+    path: "/v3/async/vid2.6-v2v",
+    paid: true,
+    idempotent: false,
+    maxResponseBytes: OBJECT,
+  },
+  listBills: {
+    method: "GET",
+    path: "/openapi/v1/billing/apikey/bill/list",
+    paid: false,
+    idempotent: true,
+    maxResponseBytes: BILLS,
+  },
+  listKeyBudgets: {
+    method: "GET",
+    path: "/openapi/v1/user/team/key-budget-list",
+    paid: false,
+    idempotent: true,
+    maxResponseBytes: LIST,
+  },
 } as const satisfies Record<string, OperationInfo>;
 
 export type Operation = keyof typeof OPERATIONS;

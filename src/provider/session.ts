@@ -1,6 +1,7 @@
 import type { LookupFunction } from "node:net";
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
+import type { ByteBudget } from "./byte-budget.ts";
 import type { CallEvent } from "./call-options.ts";
 import { createServiceClient } from "./client.ts";
 import { createEndpoints, type EndpointSettings } from "./endpoints/endpoints.ts";
@@ -51,6 +52,8 @@ export type SessionOptions = {
   endpoints: EndpointSettings;
   money: MoneySettings;
   observers: SessionObservers;
+  /** Memory for the bodies of responses; default: a budget of this session alone. */
+  bodies?: ByteBudget | undefined;
   /** Why nothing may be sent now; undefined: it may. */
   held: (operation: Operation) => string | undefined;
   clock: Clock;
@@ -67,7 +70,7 @@ export function openSession(options: SessionOptions): AccountSession {
   const { connection, observers, clock, random, log } = options;
   const { baseURL, apiKey, requestTimeoutMs, lookup, paths, deleteOperation } = connection;
   const connect = lookup === undefined ? {} : { connect: { lookup } };
-  const transport = createTransport({ baseURL, apiKey, requestTimeoutMs, ...connect, clock });
+  const transport = createTransport({ baseURL, apiKey, requestTimeoutMs, ...connect, clock, bodies: options.bodies });
   const limiter = createLimiter({ clock, random, ...options.rate });
   const breaker = createBreaker({ clock, random, held: options.held, probe: "getEndpointLimits" });
   const { onCall, onObserverError } = observers;

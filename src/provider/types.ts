@@ -7,7 +7,7 @@ import type { BillsOfPeriod } from "./money/period.ts";
 import type { BillingSettings, Spend } from "./money/spend.ts";
 import type { Operation } from "./operations.ts";
 import type { LongSpeechRequest, SpeechRequest } from "./speech/body.ts";
-import type { AudioChunk } from "./speech/speech-stream.ts";
+import type { AudioChunk, AudioSink, SpeechResult } from "./speech/speech-result.ts";
 import type { TaskResult } from "./tasks/task-result.ts";
 import type { ImageToVideoRequest, VideoToVideoRequest } from "./video/body.ts";
 
@@ -142,12 +142,14 @@ export type Tasks = {
   stop(): Promise<void>;
 };
 
-/** Audio as the service returns it: a URL that works for 24 hours, or the bytes. */
-export type SpeechResult = { url: string } | { audio: Uint8Array };
-
 /** Speech synthesis. Every call is paid and not idempotent: send it under the submission journal. */
 export type Speech = {
-  synthesize(request: SpeechRequest & { outputFormat: "url" | "hex" }, options: SendOptions): Promise<SpeechResult>;
+  /** `sink` takes the bytes; undefined: a response with bytes is unreadable. Its error is passed on unchanged. */
+  synthesize(
+    request: SpeechRequest & { outputFormat: "url" | "hex" },
+    options: SendOptions,
+    sink: AudioSink | undefined,
+  ): Promise<SpeechResult>;
   /** Sent when iteration starts. Iteration ends normally only when the service reports the end of the synthesis. */
   stream(request: SpeechRequest & { excludeAggregatedAudio: boolean }, options: SendOptions): AsyncIterable<AudioChunk>;
   /** Long text; the result comes from the task. */

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { AccountSpec, ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { Clock } from "../../clock.ts";
 import { type Money, parseYuan } from "../../money.ts";
+import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { Urgency } from "../../provider/money/budget-reader.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { Operation } from "../../provider/operations.ts";
@@ -49,6 +50,8 @@ export type HandleOptions = {
   lookup: LookupFunction | undefined;
   /** Judges the addresses that results are copied from. */
   resultLookup: LookupFunction;
+  /** Memory for the bodies of responses. */
+  bodies: ByteBudget;
   clock: Clock;
   random: () => number;
   log: Logger;
@@ -77,6 +80,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
         observers.onMoneyRead(live.budget === undefined ? undefined : usedOf(live.budget, view()), startedAt),
     },
     held: usage.held,
+    bodies: options.bodies,
     clock,
     random,
     log,

@@ -1,6 +1,7 @@
 import type { LookupFunction } from "node:net";
 import type { Account, ClusterAccount } from "../../api/v1alpha1/account.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
+import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { CallEvent } from "../../provider/call-options.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isCleanupOperation } from "../../provider/operations.ts";
@@ -20,6 +21,8 @@ export type AccountWiring = {
   lookup: LookupFunction | undefined;
   /** Judges the addresses that results are copied from, by the account's spec. */
   resultLookup: (kind: AccountRef["kind"], spec: Account["spec"] | ClusterAccount["spec"]) => LookupFunction;
+  /** Memory for the bodies of all accounts' responses. */
+  bodies: ByteBudget;
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
   dependants: Pick<Dependants, "boundEndpoints" | "endpoints" | "users">;
   /** Of the endpoints that the account shows, those that no object stands for although an operator made them. */
@@ -160,6 +163,7 @@ export function createAccountMemory(
       },
       lookup: wiring.lookup,
       resultLookup: wiring.resultLookup(wiring.accountKind, spec),
+      bodies: wiring.bodies,
       clock,
       random: shared.random,
       log: shared.log.child({ account: key }),

@@ -2,9 +2,8 @@ import type { z } from "zod";
 import type { CallEvent, SendOptions } from "../call-options.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation, type PathOverrides } from "../operations.ts";
-import { readErrorBody, readReportedError } from "../wire/errors.ts";
+import { type Answer, readerOf } from "./answer.ts";
 import type { Breaker } from "./breaker.ts";
-import { words } from "./classify.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
 
@@ -57,59 +56,110 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     options: CallOptions = {},
   ): Promise<unknown> {
     const prepared = prepare(operation, request, paths);
-    await turns.enter(operation, options);
-    let startedAt = performance.now();
-    const beforeWrite = () => {
-      breaker?.recheck(operation); // as above, while the call waited for a connection
-      options.beforeSend?.();
-      startedAt = performance.now();
-    };
-    try {
-      const { signal, hidden } = options;
-      const answer = await transport.send({ operation, ...prepared, signal, hidden, beforeWrite });
-      const value = readAnswer(operation, answer, request, { apiKey: transport.apiKey(), hidden });
-      turns.leave(operation, startedAt, answer.status);
-      return value;
-    } catch (error) {
-      turns.leave(operation, startedAt, error instanceof ServiceError ? error : aborted(operation, error));
-      throw error;
-    }
+    const { signal, hidden } = options;
+    return exchange(operation, options, async (beforeWrite) => {
+      const { status, body, release } = await transport.send({ operation, ...prepared, signal, hidden, beforeWrite });
+      try {
+        return { status, value: answerOf(operation, status, hidden).read(body.toString("utf8"), request) };
+      } finally {
+        release();
+      }
+    });
+  }
+
+  /** Reads the body as it arrives. */
+  async function receive<T>(
+    operation: Operation,
+    request: CallRequest,
+    options: CallOptions = {},
+    read: (answer: Answer) => Promise<T>,
+  ): Promise<T> {
+    const prepared = prepare(operation, request, paths);
+    return exchange(operation, options, async (beforeWrite) => {
+      const answer = await open(operation, prepared, options, beforeWrite);
+      return { status: answer.status, value: await read(answer) };
+    });
   }
 
   async function* stream<T>(
     operation: Operation,
     request: CallRequest,
     options: CallOptions = {},
-    read: (status: number, chunks: AsyncIterable<Uint8Array>, apiKey: string) => AsyncIterable<T>,
+    read: (answer: Answer) => AsyncIterable<T>,
   ): AsyncGenerator<T> {
     const prepared = prepare(operation, request, paths);
     await turns.enter(operation, options);
-    let startedAt = performance.now();
-    const beforeWrite = () => {
-      breaker?.recheck(operation);
-      options.beforeSend?.();
-      startedAt = performance.now();
-    };
+    const sending = watchSending(operation, options);
     // The outcome when the reader stops early.
-    let outcome: number | ServiceError = new ServiceError({
-      operation,
-      kind: "Aborted",
-      delivery: "Unknown",
-      message: "the reader left before the stream ended",
-    });
+    let outcome: number | ServiceError = left(operation);
     try {
-      const answer = await transport.open({ operation, ...prepared, signal: options.signal, beforeWrite });
-      yield* read(answer.status, answer.chunks, transport.apiKey());
+      const answer = await open(operation, prepared, options, sending.beforeWrite);
+      yield* read(answer);
       outcome = answer.status;
     } catch (error) {
       if (error instanceof ServiceError) outcome = error;
       throw error;
     } finally {
-      turns.leave(operation, startedAt, outcome);
+      turns.leave(operation, sending.startedAt(), outcome);
     }
   }
 
-  return { call, stream };
+  /** Runs one exchange between its turn and its report. */
+  async function exchange<T>(
+    operation: Operation,
+    options: CallOptions,
+    run: (beforeWrite: () => void) => Promise<{ status: number; value: T }>,
+  ): Promise<T> {
+    await turns.enter(operation, options);
+    const sending = watchSending(operation, options);
+    try {
+      const { status, value } = await run(sending.beforeWrite);
+      turns.leave(operation, sending.startedAt(), status);
+      return value;
+    } catch (error) {
+      const other = sending.sent() ? left(operation) : aborted(operation, error);
+      turns.leave(operation, sending.startedAt(), error instanceof ServiceError ? error : other);
+      throw error;
+    }
+  }
+
+  /** The last check before the first byte, and when that was. */
+  function watchSending(operation: Operation, { beforeSend }: CallOptions) {
+    let startedAt = performance.now();
+    let sent = false;
+    const beforeWrite = () => {
+      breaker?.recheck(operation); // as in `enter`, while the call waited for a connection
+      beforeSend?.();
+      startedAt = performance.now();
+      sent = true;
+    };
+    return { beforeWrite, startedAt: () => startedAt, sent: () => sent };
+  }
+
+  async function open(
+    operation: Operation,
+    prepared: Prepared,
+    { signal, hidden }: CallOptions,
+    beforeWrite: () => void,
+  ): Promise<Answer> {
+    const { status, chunks, reserve } = await transport.open({ operation, ...prepared, signal, hidden, beforeWrite });
+    const { read, unreadable } = answerOf(operation, status, hidden);
+    return {
+      operation,
+      status,
+      chunks,
+      reserve,
+      apiKey: transport.apiKey(),
+      unreadable,
+      parse: (text, schema) => read(text, { answer: schema }) as z.output<typeof schema>,
+    };
+  }
+
+  function answerOf(operation: Operation, status: number, hidden: readonly string[] | undefined) {
+    return readerOf(operation, status, { apiKey: transport.apiKey(), hidden });
+  }
+
+  return { call, receive, stream };
 }
 
 type Turns = {
@@ -193,59 +243,6 @@ function pathOf(template: string, path: Record<string, string> = {}, query: Quer
   return `${filled}${filled.includes("?") ? "&" : "?"}${search}`;
 }
 
-/**
- * Reads a 2xx. Without a schema any body will do that does not report an error. With one, an answer that carries what was
- * asked for is a success whatever else it says: a task that runs must not be lost.
- */
-function readAnswer(
-  operation: Operation,
-  answer: { status: number; body: Buffer },
-  { answer: schema, isEmpty }: Pick<CallRequest<z.ZodType | undefined>, "answer" | "isEmpty">,
-  { apiKey, hidden }: { apiKey: string; hidden: readonly string[] | undefined },
-): unknown {
-  const text = answer.body.toString("utf8");
-  // No cause: a parser's error quotes its input, and the response may quote the key.
-  const unreadable = (why: string) =>
-    new ServiceError({
-      operation,
-      kind: "UnreadableResponse",
-      delivery: "Unknown",
-      status: answer.status,
-      reason: cleanWords(readErrorBody(text)?.message ?? "", apiKey, hidden),
-      message: `the answer ${answer.status} ${cleanWords(why, apiKey, hidden)}`,
-    });
-  const reported = () => {
-    const body = readReportedError(text);
-    return body === undefined ? undefined : `reports an error: ${words(body) || body.code}`;
-  };
-  if (schema === undefined) {
-    const error = reported();
-    if (error !== undefined) throw unreadable(error);
-    return undefined;
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw unreadable(`cannot be read: ${notJSON(text)}`);
-  }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) {
-    const error = isEmpty?.(parsed.data) === true ? reported() : undefined;
-    if (error !== undefined) throw unreadable(error);
-    return parsed.data;
-  }
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim()).join("; ");
-  throw unreadable(reported() ?? `cannot be read: ${problems}`);
-}
-
-/** A page of something between us and the service is quoted; a torn answer of the service may hold anybody's secrets. */
-function notJSON(text: string): string {
-  if (text === "") return "it is empty";
-  if (/^\s*[{["]/.test(text)) return `it is not complete JSON (${text.length} characters)`;
-  return `it is not JSON: ${text.slice(0, 4_096)}`;
-}
-
 function aborted(operation: Operation, cause: unknown): ServiceError {
   return new ServiceError({
     operation,
@@ -253,5 +250,15 @@ function aborted(operation: Operation, cause: unknown): ServiceError {
     delivery: "NotSent",
     message: "the call was aborted before it was sent",
     cause,
+  });
+}
+
+/** The reader of the response ended it. */
+function left(operation: Operation): ServiceError {
+  return new ServiceError({
+    operation,
+    kind: "Aborted",
+    delivery: "Unknown",
+    message: "the reader left before the stream ended",
   });
 }

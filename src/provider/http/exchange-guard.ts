@@ -8,6 +8,8 @@ export type Guard = {
   touch(): void;
   /** Stops the timer while it is our turn, not the service's. */
   rest(): void;
+  /** Continues with the time that was left at `rest`. */
+  resume(): void;
   release(): void;
 };
 
@@ -20,15 +22,23 @@ export function createGuard(signal: AbortSignal | undefined, clock: Clock, timeo
   };
   const onAbort = () => end("Aborted");
   let cancelTimer = () => {};
+  let leftMs = timeoutMs;
+  let endsAt = 0;
+  const start = (ms: number) => {
+    cancelTimer();
+    endsAt = clock.monotonic() + ms;
+    cancelTimer = clock.setTimeout(() => end("Timeout"), ms);
+  };
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
   return {
     state,
-    touch: () => {
+    touch: () => start(timeoutMs),
+    rest: () => {
       cancelTimer();
-      cancelTimer = clock.setTimeout(() => end("Timeout"), timeoutMs);
+      leftMs = Math.max(0, endsAt - clock.monotonic());
     },
-    rest: () => cancelTimer(),
+    resume: () => start(leftMs),
     release: () => {
       cancelTimer();
       signal?.removeEventListener("abort", onAbort);

@@ -1,7 +1,9 @@
 import type { Dispatcher } from "undici";
 import { type Clock, systemClock } from "../../clock.ts";
+import { type ByteBudget, createByteBudget } from "../byte-budget.ts";
 import { ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
+import { readBody } from "./body.ts";
 import { type RefusedAnswer, refusal } from "./classify.ts";
 import { type ConnectionOptions, createPool, parseBase } from "./connections.ts";
 import { createGuard, type Guard } from "./exchange-guard.ts";
@@ -15,6 +17,8 @@ export type TransportOptions = ConnectionOptions & {
   /** Longest time for a whole request, or of silence in a stream. Milliseconds, default 60000. */
   requestTimeoutMs?: number;
   clock?: Clock;
+  /** Memory for bodies. Default: a budget of its own. */
+  bodies?: ByteBudget | undefined;
 };
 
 export type TransportRequest = {
@@ -31,16 +35,21 @@ export type TransportRequest = {
   hidden?: readonly string[] | undefined;
 };
 
-/** A 2xx response. */
-export type TransportAnswer = { status: number; body: Buffer };
-export type TransportStream = { status: number; chunks: AsyncIterable<Buffer> };
+/** A 2xx response. `release` gives back the memory of the body. */
+export type TransportAnswer = { status: number; body: Buffer; release(): void };
+/** `reserve` waits until `bytes` of memory are free for a part of the body. */
+export type TransportStream = {
+  status: number;
+  chunks: AsyncIterable<Buffer>;
+  reserve(bytes: number): Promise<{ release(): void }>;
+};
 
 /**
  * The connections of one account. Guarantees: a request is written to a socket at most once (no retries, no redirects, no
  * pipelining), and a failure tells whether a byte of it may have left (`ServiceError.delivery`).
  */
 export type Transport = {
-  /** Sends a request and reads the whole 2xx response, at most 64 MiB. Anything else is a `ServiceError`. */
+  /** Sends a request and reads the whole 2xx response, up to the limit of its operation. Anything else is a `ServiceError`. */
   send(request: TransportRequest): Promise<TransportAnswer>;
   /** Sends a request and returns the 2xx body as it arrives; `requestTimeoutMs` is then the longest silence. */
   open(request: TransportRequest): Promise<TransportStream>;
@@ -50,7 +59,6 @@ export type Transport = {
   close(): Promise<void>;
 };
 
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /** Never throws: a base URL that cannot work fails each request with `Misconfigured`. */
@@ -58,6 +66,7 @@ export function createTransport(options: TransportOptions): Transport {
   const clock = options.clock ?? systemClock;
   const timeoutMs = options.requestTimeoutMs ?? 60_000;
   const apiKey = () => options.apiKey().trim();
+  const bodies = options.bodies ?? createByteBudget();
   const base = parseBase(options.baseURL);
   // A kept-alive socket may close at the moment of writing, and the outcome is unknown then. A paid request therefore has a
   // connection of its own. (A create with an unknown outcome is found by its app name, at no cost.)
@@ -122,14 +131,19 @@ export function createTransport(options: TransportOptions): Transport {
     send: (request) =>
       exchange(request, async (guard) => {
         const response = await accepted(request, guard);
-        const body = await readCapped(response.body, request.operation);
+        const body = await readBody(response, request.operation, bodies, guard);
         guard.release();
-        return { status: response.statusCode, body };
+        return { status: response.statusCode, ...body };
       }),
     open: (request) =>
       exchange(request, async (guard) => {
         const response = await accepted(request, guard);
-        return { status: response.statusCode, chunks: chunksOf(response.body, request.operation, guard, apiKey) };
+        const { signal } = guard.state.controller;
+        return {
+          status: response.statusCode,
+          chunks: chunksOf(response.body, request.operation, guard, apiKey),
+          reserve: (bytes) => bodies.reserve(bytes, bytes, signal),
+        };
       }),
     apiKey,
     close: async () => {
@@ -193,24 +207,6 @@ async function* chunksOf(
   } finally {
     guard.release();
   }
-}
-
-async function readCapped(body: AsyncIterable<Buffer>, operation: Operation): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) {
-      throw new ServiceError({
-        operation,
-        kind: "UnreadableResponse",
-        delivery: "Unknown",
-        message: `the answer is larger than ${MAX_ANSWER_BYTES} bytes`,
-      });
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size);
 }
 
 /** As much of a refusal as is needed to understand it. One that breaks off half-way still has its status. */

@@ -146,23 +146,63 @@ describe("the probe", () => {
 describe("speech", () => {
   const request = { text: "Ahoy.", voiceSetting: { voiceID: "v" } };
 
-  it.each<{ what: string; audio: string; outputFormat: "url" | "hex"; expected: object }>([
-    { what: "a URL", audio: "https://files/a.mp3", outputFormat: "url", expected: { url: "https://files/a.mp3" } },
-    { what: "bytes", audio: "00ff", outputFormat: "hex", expected: { audio: Buffer.from([0, 255]) } },
-    { what: "a URL for bytes", audio: "http://files/a", outputFormat: "hex", expected: { url: "http://files/a" } },
-  ])("is $what", async ({ audio, outputFormat, expected }) => {
-    const service = await scriptedService(() => ({ body: { audio } }));
-    const { speech } = sessionAt(service.url);
-    expect(await speech.synthesize({ ...request, outputFormat }, { signal })).toEqual(expected);
+  /** What a synthesis resolves with, and the bytes that went to the sink. A job that asks for a URL has none. */
+  async function synthesize(body: object, outputFormat: "url" | "hex") {
+    const service = await scriptedService(() => ({ body }));
+    const pieces: Uint8Array[] = [];
+    const sink = async (piece: Uint8Array) => void pieces.push(Buffer.from(piece));
+    const call = sessionAt(service.url).speech.synthesize(
+      { ...request, outputFormat },
+      { signal },
+      outputFormat === "hex" ? sink : undefined,
+    );
+    return { call, audio: () => Buffer.concat(pieces).toString("hex") };
+  }
+
+  it.each<{ what: string; body: object; outputFormat: "url" | "hex"; expected: object; audio?: string }>([
+    {
+      what: "a URL",
+      body: { audio: "https://files/a.mp3" },
+      outputFormat: "url",
+      expected: { url: "https://files/a.mp3" },
+    },
+    { what: "bytes", body: { audio: "00ff" }, outputFormat: "hex", expected: { bytes: 2 }, audio: "00ff" },
+    {
+      what: "a URL for bytes",
+      body: { audio: "http://files/a" },
+      outputFormat: "hex",
+      expected: { url: "http://files/a" },
+    },
+    {
+      what: "bytes between other fields",
+      body: {
+        extra: { audio: "11", 'x"': ['{"audio":"22"'] },
+        audio: "00fF",
+        code: 0,
+        note: "audio",
+        end: { audio: 1 },
+      },
+      outputFormat: "hex",
+      expected: { bytes: 2 },
+      audio: "00ff",
+    },
+  ])("is $what", async ({ body, outputFormat, expected, audio = "" }) => {
+    const result = await synthesize(body, outputFormat);
+    expect(await result.call).toEqual(expected);
+    expect(result.audio()).toBe(audio);
   });
 
-  it.each<{ what: string; audio: string; outputFormat: "url" | "hex" }>([
-    { what: "bytes for a URL", audio: "00ff", outputFormat: "url" },
-    { what: "half a byte", audio: "00f", outputFormat: "hex" },
-    { what: "no hex", audio: "zz", outputFormat: "hex" },
-  ])("that is $what is unreadable, and its effect unknown", async ({ audio, outputFormat }) => {
-    const service = await scriptedService(() => ({ body: { audio } }));
-    const error = await failure(sessionAt(service.url).speech.synthesize({ ...request, outputFormat }, { signal }));
+  it.each<{ what: string; body: object; outputFormat: "url" | "hex" }>([
+    { what: "bytes for a URL", body: { audio: "00ff" }, outputFormat: "url" },
+    { what: "half a byte", body: { audio: "00f" }, outputFormat: "hex" },
+    { what: "no hex", body: { audio: "zz" }, outputFormat: "hex" },
+    { what: "hex at first", body: { audio: "00zz" }, outputFormat: "hex" },
+    { what: "empty", body: { audio: "" }, outputFormat: "hex" },
+    { what: "missing", body: { text: "audio" }, outputFormat: "hex" },
+    { what: "a number", body: { audio: 12 }, outputFormat: "hex" },
+    { what: "an error", body: { code: 500, message: "no voice" }, outputFormat: "hex" },
+  ])("that is $what is unreadable, and its effect unknown", async ({ body, outputFormat }) => {
+    const error = await failure((await synthesize(body, outputFormat)).call);
     expect([error.kind, error.delivery]).toEqual(["UnreadableResponse", "Unknown"]);
   });
 });

@@ -104,13 +104,13 @@ const rows: Row[] = [
   {
     operation: "synthesizeSpeech",
     size: "minimal",
-    call: () => bench.client.synthesizeSpeech(MINIMAL.synthesizeSpeech),
+    call: () => bench.client.synthesizeSpeech(MINIMAL.synthesizeSpeech, {}, async () => {}),
     sent: () => ({ path: TURBO, body: { ...MINIMAL.synthesizeSpeech, stream: false } }),
   },
   {
     operation: "synthesizeSpeech",
     size: "maximal",
-    call: () => bench.client.synthesizeSpeech(wholeSpeech),
+    call: () => bench.client.synthesizeSpeech(wholeSpeech, {}, async () => {}),
     sent: () => ({ path: TURBO, body: MAXIMAL.synthesizeSpeech }),
   },
   {

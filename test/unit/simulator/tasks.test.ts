@@ -65,6 +65,8 @@ describe("a task", () => {
   });
 });
 
+const ignore = async () => {};
+
 describe("results", () => {
   const magic: [format: string, head: string][] = [
     ["wav", "52494646"],
@@ -79,8 +81,10 @@ describe("results", () => {
     const [fromTask] = resultsOf(await client.getTaskResult({ taskID }));
     expect(fromTask).toMatchObject({ kind: "Audio", type: format });
     const { bytes } = await download(fromTask?.url ?? "");
-    const { audio } = await client.synthesizeSpeech(body);
-    const { audio: url } = await client.synthesizeSpeech({ ...body, output_format: "url" });
+    const pieces: Uint8Array[] = [];
+    await client.synthesizeSpeech(body, {}, async (piece) => void pieces.push(piece));
+    const audio = Buffer.concat(pieces).toString("hex");
+    const { url } = (await client.synthesizeSpeech({ ...body, output_format: "url" })) as { url: string };
     const streamed = await collect(client.streamSpeech(body));
     expect(audio.slice(0, head.length)).toBe(head);
     expect(audio).toBe(bytes.toString("hex"));
@@ -128,8 +132,8 @@ describe("money", () => {
   it("bills grow with use, in every field of the interface", async () => {
     const client = await start({ timeScale: 0 });
     expect(await bills()).toEqual([]);
-    await client.synthesizeSpeech(speech("x".repeat(500)));
-    await client.synthesizeSpeech(speech("x".repeat(1000)));
+    await client.synthesizeSpeech(speech("x".repeat(500)), {}, ignore);
+    await client.synthesizeSpeech(speech("x".repeat(1000)), {}, ignore);
     const { taskID } = await client.submitImageToVideo({ prompt: "a", image_url: "x" });
     await client.getTaskResult({ taskID });
     const day = Date.parse("2026-03-04T00:00:00Z") / 1000;
@@ -184,7 +188,7 @@ describe("money", () => {
         { memberID: "n", keyName: "not theirs" },
       ],
     });
-    await client.synthesizeSpeech(speech("x".repeat(1000)));
+    await client.synthesizeSpeech(speech("x".repeat(1000)), {}, ignore);
     expect(await client.listKeyBudgets({ memberID: "m" })).toMatchObject([
       { keyName: "once", type: "One-time", limit: 1000n, used: 2000n, remaining: -1000n, cycle: "" },
       {
@@ -206,7 +210,7 @@ describe("money", () => {
   it("a budget may begin again at another time than the calendar's month", async () => {
     const budget = { memberID: "m", type: "Recurring" as const, limit: 5000, monthsFrom: "2026-06-15T12:00:00Z" };
     const client = await start({ timeScale: 0, budgets: [budget] });
-    await client.synthesizeSpeech(speech("x".repeat(1000)));
+    await client.synthesizeSpeech(speech("x".repeat(1000)), {}, ignore);
     const [before] = await client.listKeyBudgets({ memberID: "m" });
     expect(before).toMatchObject({
       used: 2000n,
@@ -220,7 +224,7 @@ describe("money", () => {
 
   it("that has run out refuses paid calls", async () => {
     const client = await start({ timeScale: 0, balance: 1000 });
-    await client.synthesizeSpeech(speech("x".repeat(1000)));
+    await client.synthesizeSpeech(speech("x".repeat(1000)), {}, ignore);
     expect(await failure(client.submitSpeech(speech()))).toMatchObject({
       kind: "InsufficientBalance",
       delivery: "Refused",

@@ -5,7 +5,7 @@ import { jobResults } from "../results.ts";
 import type { Accepted, Sending } from "../types.ts";
 
 /**
- * One synthesis in one response: a URL is the result itself, bytes go into the store. The store is opened before the
+ * One synthesis in one response: a URL is the result itself, bytes go into the store as they arrive. The store is opened before the
  * request is sent, so a store that refuses the artifact costs nothing.
  */
 export async function synthesize(
@@ -18,11 +18,9 @@ export async function synthesize(
     request.outputFormat === "hex" ? sending : { ...sending, openArtifact: undefined },
     type,
     async (options, write) => {
-      const result = await session.speech.synthesize(request, options);
-      if ("url" in result) return { results: jobResults([{ kind: "Audio", url: result.url, type }], clock.now()) };
-      if (write === undefined) throw new Error("the response has bytes, and the job has no store for them");
-      await write(result.audio);
-      return undefined;
+      const result = await session.speech.synthesize(request, options, write);
+      if ("bytes" in result) return undefined;
+      return { results: jobResults([{ kind: "Audio", url: result.url, type }], clock.now()) };
     },
   );
 }

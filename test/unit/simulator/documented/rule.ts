@@ -59,7 +59,7 @@ function sendByClient({ operation }: Rule, body: object): Promise<unknown> {
   const streamed = operation === "synthesizeSpeech" && Reflect.get(body, "stream") === true;
   if (streamed) return collect(Reflect.apply(bench.client.streamSpeech, undefined, [body]));
   const input = operation === "createEndpoint" ? Reflect.get(body, "endpoint") : body;
-  return Reflect.apply(bench.client[operation], undefined, [input]);
+  return Reflect.apply(bench.client[operation], undefined, [input, {}, async () => {}]);
 }
 
 /** Tests that two readings of the document agree on every rule: the simulator's and the client's. */

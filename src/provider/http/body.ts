@@ -1,0 +1,48 @@
+import type { Dispatcher } from "undici";
+import type { ByteBudget } from "../byte-budget.ts";
+import { ServiceError } from "../errors.ts";
+import { OPERATIONS, type Operation } from "../operations.ts";
+import type { Guard } from "./exchange-guard.ts";
+
+/** Reads a body into memory that is reserved for it. The time of the service does not run while the body waits for memory. */
+export async function readBody(
+  { body, headers }: Dispatcher.ResponseData,
+  operation: Operation,
+  budget: ByteBudget,
+  guard: Guard,
+): Promise<{ body: Buffer; release(): void }> {
+  const limit = OPERATIONS[operation].maxResponseBytes;
+  const { signal } = guard.state.controller;
+  const length = /^\d+$/.test(String(headers["content-length"])) ? Number(headers["content-length"]) : undefined;
+  if (length !== undefined && length > limit) throw tooLarge(operation, limit);
+  const ours = async <T>(wait: Promise<T>): Promise<T> => {
+    guard.rest();
+    const value = await wait;
+    guard.resume();
+    return value;
+  };
+  const memory = await ours(budget.reserve(limit, length, signal));
+  try {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of body) {
+      size += chunk.length;
+      if (size > limit) throw tooLarge(operation, limit);
+      await ours(memory.grow(size, signal));
+      chunks.push(chunk);
+    }
+    return { body: Buffer.concat(chunks, size), release: memory.release };
+  } catch (error) {
+    memory.release();
+    throw error;
+  }
+}
+
+function tooLarge(operation: Operation, limit: number): ServiceError {
+  return new ServiceError({
+    operation,
+    kind: "UnreadableResponse",
+    delivery: "Unknown",
+    message: `the answer is larger than ${limit} bytes`,
+  });
+}
