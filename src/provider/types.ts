@@ -1,3 +1,4 @@
+import type { Sanitizer } from "../text/sanitizer.ts";
 import type { BreakerState, SendOptions } from "./call-options.ts";
 import type { KeySession } from "./endpoints/endpoint-index.ts";
 import type { EndpointRecord } from "./endpoints/endpoint-record.ts";
@@ -183,6 +184,8 @@ export type AccountSession = {
   readonly speech: Speech;
   readonly video: Video;
   readonly money: AccountMoney;
+  /** For texts that the service returned as exact values: keeps out the account's API keys and the values in `hidden`. */
+  sanitizer(hidden?: readonly string[]): Sanitizer;
   /** Reads the parameter limits: a free call that shows whether the service answers and accepts the key. */
   probe(signal: AbortSignal): Promise<EndpointLimits>;
   /** The API key changed: what another key showed does not prove anything any more. */

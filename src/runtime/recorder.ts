@@ -3,6 +3,7 @@ import { type Clock, delay } from "../clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
+import { plainText } from "../text/sanitizer.ts";
 
 export const eventResource: Resource = {
   group: "events.k8s.io",
@@ -107,7 +108,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
   return {
     event(object, type, reason, action, note) {
       const { uid = "", name, namespace = "default" } = object.metadata;
-      const text = cutToBytes(note, NOTE_BYTES);
+      const text = cutToBytes(plainText(note, NOTE_BYTES), NOTE_BYTES);
       const key = [uid, type, reason, action, text].join("\n");
       const microTime = new Date(clock.now()).toISOString().replace("Z", "000Z");
       const known = series.get(key);

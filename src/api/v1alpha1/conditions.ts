@@ -1,4 +1,5 @@
 import type { Condition } from "../../kube/types.ts";
+import { cutTo, plainText } from "../../text/sanitizer.ts";
 import type { Reason } from "./reasons.ts";
 
 /** The condition types of all kinds. */
@@ -88,7 +89,7 @@ function put(conditions: Conditions, update: ConditionUpdate, now: string): Cond
     type: update.type,
     status: update.status,
     reason: update.reason,
-    message: cut(update.message, MESSAGE_LIMIT),
+    message: plainText(update.message, MESSAGE_LIMIT),
     lastTransitionTime: present?.status === update.status ? present.lastTransitionTime : now,
     ...(update.observedGeneration === undefined ? {} : { observedGeneration: update.observedGeneration }),
   };
@@ -97,7 +98,5 @@ function put(conditions: Conditions, update: ConditionUpdate, now: string): Cond
 
 /** At most `limit` characters. The last one is an ellipsis when the text was longer. */
 export function cut(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const characters = Array.from(text);
-  return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join("")}…`;
+  return cutTo(text, limit);
 }

@@ -17,6 +17,7 @@ import {
 } from "./observations.ts";
 import type { JobState } from "./states.ts";
 import { type Answer, acceptedFrom } from "./submit.ts";
+import { withoutSecrets } from "./task-texts.ts";
 import { accountOfTask } from "./tasks.ts";
 import { InvalidJobError, type Job, resubmitTokenOf } from "./types.ts";
 
@@ -139,7 +140,7 @@ function observeAnswer(answer: Answer, facts: Facts, backoffUntil: number | unde
 }
 
 async function observeTracking<T extends Job>(
-  { deps, job, facts }: Context<T>,
+  { deps, job, facts, signal }: Context<T>,
   taskID: string,
 ): Promise<Observed | undefined> {
   const resolved = await accountOfTask(deps.shared, job);
@@ -151,7 +152,9 @@ async function observeTracking<T extends Job>(
   const { account } = resolved;
   const mismatch = accountMismatch(job, account);
   if (mismatch !== undefined) return { observation: observeTask(facts, taskID, undefined, mismatch) };
-  return { observation: observeTask(facts, taskID, account.tasks.latest(taskID), undefined), account };
+  const secrets = () => deps.adapter.secrets(job, createValueReader(deps.shared.kube, signal));
+  const polled = await withoutSecrets(account.tasks.latest(taskID), secrets);
+  return { observation: observeTask(facts, taskID, polled, undefined), account };
 }
 
 function observeCopy<T extends Job>(context: Context<T>): Observed | undefined {

@@ -3,6 +3,7 @@ import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+
 import { type Block, type Observation, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
 import { type Job, type JobStatus, type PaidRequest, resubmitTokenOf } from "./types.ts";
@@ -193,7 +194,7 @@ export function storeResults(
       result,
       results,
       reason: "Storing",
-      message: "The results are being copied",
+      message: `The results are being copied${result?.omitted === undefined ? "" : `, without ${result.omitted} that cannot be stored in the status`}`,
       stalled: false,
     },
     ...(submitted === undefined ? {} : { written: submission(job, submitted, "Accepted", now) }),
