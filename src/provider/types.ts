@@ -81,6 +81,8 @@ export type EndpointObserver = {
   shown(): EndpointRecord[];
   /** Stands for the current API key. What was observed in another session proves nothing about what this key can see. */
   session(): KeySession;
+  /** Why the last list could not be read; undefined: it could, or it failed for another reason. */
+  failure(): string | undefined;
   /** Number of endpoints that are known. */
   total(): number;
   /** Every endpoint; undefined until one list is complete. */

@@ -20,6 +20,8 @@ const SHORTEST_ENCODED = 8;
 const EXCERPT = 16;
 /** Every excerpt contains a whole block of this length that begins at a multiple of it. */
 const BLOCK = EXCERPT / 2;
+/** The few blocks of a shorter secret are searched for one by one; for a longer one, the text is indexed. */
+const SHORT_SECRET = 512;
 /** Places of one block in a text that are looked at: a text that repeats itself must not cost the square of its length. */
 const PLACES = 32;
 
@@ -64,13 +66,19 @@ function matchesIn(
   forms: (secret: SecretForms) => readonly string[],
   excerpts: boolean,
 ): Range[] {
-  const blocks = excerpts && view.text.length >= EXCERPT ? blocksOf(view.text) : undefined;
+  const { text } = view;
+  let blocks: Map<string, readonly number[]> | undefined;
+  const places = (form: string): PlacesOf => {
+    if (form.length <= SHORT_SECRET) return (block) => placesOf(text, block);
+    blocks ??= blocksOf(text);
+    const known = blocks;
+    return (block) => known.get(block) ?? [];
+  };
+  const parts = (form: string) =>
+    excerpts && text.length >= EXCERPT && form.length > EXCERPT ? excerptsOf(text, form, places(form)) : [];
   return secrets
     .flatMap(forms)
-    .flatMap((form) => [
-      ...wholeMatches(view.text, form),
-      ...(blocks === undefined || form.length <= EXCERPT ? [] : excerptsOf(view.text, form, blocks)),
-    ])
+    .flatMap((form) => [...wholeMatches(text, form), ...parts(form)])
     .map(({ from, to }) => ({ from: view.at?.[from] ?? from, to: view.to?.[to - 1] ?? to }));
 }
 
@@ -80,6 +88,17 @@ function wholeMatches(text: string, form: string): Range[] {
     ranges.push({ from, to: from + form.length });
   }
   return ranges;
+}
+
+/** Where a block of characters begins in a text. */
+type PlacesOf = (block: string) => readonly number[];
+
+function placesOf(text: string, block: string): number[] {
+  const places: number[] = [];
+  for (let at = text.indexOf(block); at >= 0 && places.length < PLACES; at = text.indexOf(block, at + 1)) {
+    places.push(at);
+  }
+  return places;
 }
 
 /** Where each block of characters begins in the text. */
@@ -95,11 +114,11 @@ function blocksOf(text: string): Map<string, number[]> {
 }
 
 /** The parts of the text that are excerpts of the secret. */
-function excerptsOf(text: string, secret: string, blocks: ReadonlyMap<string, readonly number[]>): Range[] {
+function excerptsOf(text: string, secret: string, placesOfBlock: PlacesOf): Range[] {
   const ranges: Range[] = [];
   const covered = new Uint8Array(text.length);
   for (let at = 0; at + BLOCK <= secret.length; at += BLOCK) {
-    for (const place of blocks.get(secret.slice(at, at + BLOCK)) ?? []) {
+    for (const place of placesOfBlock(secret.slice(at, at + BLOCK))) {
       if (covered[place] === 1) continue;
       let before = 0;
       while (before < Math.min(place, at) && text[place - before - 1] === secret[at - before - 1]) before++;

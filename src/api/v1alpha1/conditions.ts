@@ -26,6 +26,8 @@ export const CONDITIONS = {
   Authenticated: "Authenticated",
   /** Accounts: the service responds. */
   Reachable: "Reachable",
+  /** Accounts, present only while False: the list of endpoints can be read. */
+  EndpointsListed: "EndpointsListed",
   /** Accounts: the budget of `spec.budget` is exceeded. */
   BudgetExceeded: "BudgetExceeded",
   /** BillReport: the bills are written to the destination in the spec. */

@@ -79,11 +79,13 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       counts,
       users: object.metadata.deletionTimestamp === undefined ? undefined : wiring.dependants.users(key),
       handledRequest: requested,
+      listFailure: memory?.handle.endpoints.observed.failure(),
       spend: memory?.handle.money.spend(),
       budget: memory?.handle.budget(),
       now: clock.now(),
     });
     warnOfBudget(shared.recorder, object, status);
+    warnOfList(shared.recorder, object, status);
     await patchStatus(shared, kind, object, status, signal);
     return { requeueAfterMs: SECRET_POLL_MS };
   }
@@ -151,6 +153,13 @@ function shownNames(orphans: readonly Orphan[], memory: Memory | undefined): Orp
 
 function secretNamespace(object: Account | ClusterAccount): string {
   return isClusterAccount(object) ? object.spec.apiKeySecretRef.namespace : object.metadata.namespace;
+}
+
+/** One event when the list of endpoints becomes unreadable. */
+function warnOfList(recorder: EventRecorder, object: Account | ClusterAccount, status: AccountStatus): void {
+  const listed = getCondition(status.conditions, "EndpointsListed");
+  if (listed === undefined || getCondition(object.status?.conditions, "EndpointsListed") !== undefined) return;
+  recorder.event(object, "Warning", "ListUnreadable", "Sweep", listed.message);
 }
 
 /** One event when the budget becomes exceeded; the condition says the rest. */

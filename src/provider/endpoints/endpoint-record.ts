@@ -195,6 +195,29 @@ export function withDetails(record: EndpointRecord, detailed: EndpointRecord): E
   };
 }
 
+/** Bytes that an element of a record takes, beside its texts. */
+const ELEMENT_BYTES = 100;
+const RECORD_BYTES = 500;
+
+/** About how much memory a record takes, in bytes. */
+export function weightOf({ workers, volumes, envs, ports, details, ...record }: EndpointRecord): number {
+  const texts = [record.id, record.name, record.appName, record.image, record.entrypoint, record.command, record.url];
+  const { status, error, message } = record.status;
+  const elements = workers.length + volumes.length + envs.length + ports.length + (details?.products.length ?? 0);
+  return (
+    RECORD_BYTES +
+    elements * ELEMENT_BYTES +
+    lengthOf([...texts, record.productID, record.registryAuthID, record.healthCheck.path, status, error, message]) +
+    envs.reduce((sum, { key, value }) => sum + key.length + value.length, 0) +
+    volumes.reduce((sum, { id, mountPath }) => sum + id.length + mountPath.length, 0) +
+    workers.reduce((sum, { log, status }) => sum + log.length + status.error.length + status.message.length, 0) +
+    lengthOf(details?.products ?? []) +
+    lengthOf([details?.clusterID ?? "", details?.log ?? ""])
+  );
+}
+
+const lengthOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0);
+
 function statusWith(sanitize: Sanitizer) {
   return ({ status, error, message }: RemoteStatus): RemoteStatus => ({
     status: sanitize(status, TEXT.state),

@@ -3,8 +3,12 @@ import type { Sanitizer } from "../../text/sanitizer.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
 import type { Operation } from "../operations.ts";
 import { readErrorBody, readReportedError } from "../wire/errors.ts";
-import { type PageRecords, readRecords, UnreadablePageError } from "../wire/pages.ts";
+import { countValues } from "../wire/page-scanner.ts";
+import { notJSON, type PageRecords, readPage, UnreadablePageError } from "../wire/pages.ts";
 import { words } from "./classify.ts";
+
+/** Most values of one object: parsing it takes one turn of the event loop. */
+const MOST_VALUES = 50_000;
 
 /** A 2xx response whose body is read as it arrives. */
 export type Answer = {
@@ -74,27 +78,25 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
   return {
     unreadable,
     parse: (text: string, answer: z.ZodType) => check(parseJSON(text), { answer }, text),
-    async read(text: string, rules: AnswerRules): Promise<unknown> {
-      if (rules.answer === undefined) {
-        const error = reported(text);
-        if (error !== undefined) throw unreadable(error, text);
-        return undefined;
+    async read(body: Buffer, rules: AnswerRules): Promise<unknown> {
+      const { answer, page } = rules;
+      if (answer !== undefined && page !== undefined) {
+        try {
+          const read = await readPage(body, page);
+          return check(read.page, rules, read.rest);
+        } catch (error) {
+          if (!(error instanceof UnreadablePageError)) throw error;
+          throw unreadable(reported(error.text) ?? `cannot be read: ${error.message}`, error.text);
+        }
       }
-      const value = parseJSON(text);
-      if (rules.page === undefined) return check(value, rules, text);
-      try {
-        return check(await readRecords(value, rules.page), rules, text);
-      } catch (error) {
-        if (!(error instanceof UnreadablePageError)) throw error;
-        throw unreadable(reported(text) ?? `cannot be read: ${error.message}`, text);
+      if (body.length > MOST_VALUES && countValues(body) > MOST_VALUES) {
+        throw unreadable(`cannot be read: it has more than ${MOST_VALUES} values`);
       }
+      const text = body.toString("utf8");
+      if (answer !== undefined) return check(parseJSON(text), rules, text);
+      const error = reported(text);
+      if (error !== undefined) throw unreadable(error, text);
+      return undefined;
     },
   };
-}
-
-/** A page of something between us and the service is quoted; a torn answer of the service may hold anybody's secrets. */
-function notJSON(text: string): string {
-  if (text === "") return "it is empty";
-  if (/^\s*[{["]/.test(text)) return `it is not complete JSON (${text.length} characters)`;
-  return `it is not JSON: ${text.slice(0, 4_096)}`;
 }

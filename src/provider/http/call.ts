@@ -63,7 +63,7 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
       const { status, body, release } = await transport.send({ operation, ...prepared, signal, hidden, beforeWrite });
       try {
         const { read } = readerOf(operation, status, transport.sanitizer(hidden));
-        return { status, value: await read(body.toString("utf8"), request) };
+        return { status, value: await read(body, request) };
       } finally {
         release();
       }

@@ -5,6 +5,7 @@ import { type ByteBudget, createByteBudget } from "../byte-budget.ts";
 import { ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
 import { readBody } from "./body.ts";
+import { createBodyLane } from "./body-lane.ts";
 import { type RefusedAnswer, refusal } from "./classify.ts";
 import { type ConnectionOptions, createPool, parseBase } from "./connections.ts";
 import { createGuard, type Guard } from "./exchange-guard.ts";
@@ -71,6 +72,7 @@ export function createTransport(options: TransportOptions): Transport {
   const sanitizer = (hidden: readonly string[] = []) =>
     hidden.length === 0 ? plain : createSanitizer({ apiKeys: keys.all, hidden });
   const bodies = options.bodies ?? createByteBudget();
+  const lane = createBodyLane(bodies, clock);
   const base = parseBase(options.baseURL);
   // A kept-alive socket may close at the moment of writing, and the outcome is unknown then. A paid request therefore has a
   // connection of its own. (A create with an unknown outcome is found by its app name, at no cost.)
@@ -135,7 +137,7 @@ export function createTransport(options: TransportOptions): Transport {
     send: (request) =>
       exchange(request, async (guard) => {
         const response = await accepted(request, guard);
-        const body = await readBody(response, request.operation, bodies, guard);
+        const body = await readBody(response, request.operation, lane, guard);
         guard.release();
         return { status: response.statusCode, ...body };
       }),
