@@ -1,4 +1,5 @@
 import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
+import { ownValue } from "../../own-value.ts";
 import { ArtifactError, type ArtifactErrorKind } from "../errors.ts";
 import { codeOf, words } from "../source-failure.ts";
 
@@ -42,7 +43,7 @@ export function s3Failure(error: unknown, shown: string, signal?: AbortSignal): 
   if (codeOf(error) === ADDRESS_REFUSED) return new ArtifactError("AddressRefused", words(error), error);
   const name = error instanceof Error ? error.name : "";
   const status = statusOf(error);
-  const known = KINDS[name];
+  const known = ownValue(KINDS, name);
   const kind = known?.kind ?? kindOfStatus(status);
   const what = status === undefined ? words(error) : `${name} (HTTP ${status}): ${words(error)}`;
   const advice = known === undefined || known.advice === "" ? "" : `: ${known.advice}`;
