@@ -41,6 +41,8 @@ const HELP: Record<keyof OperatorConfig, string> = {
   logFormat: "json or pretty (default json)",
   allowPrivateNetworks:
     "allow private addresses for namespaced Accounts, ArtifactStores and result URLs; for development or a store in the cluster (default false)",
+  deniedNetworks:
+    "comma-separated networks that nobody may connect to, whatever else is allowed, for services, stores and results; the cluster's service network belongs here (default: the metadata services of clouds)",
   artifactRoot: "folder of a mounted volume that holds the files of ArtifactStores with spec.volume; default: none",
 };
 const SWITCHES: readonly string[] = ["leaderElect", "allowPrivateNetworks"];

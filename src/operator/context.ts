@@ -6,7 +6,6 @@ import { createDependants } from "../controllers/account/dependants.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
 import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
-import { resultLookup } from "../controllers/account/result-lookup.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
 import { createEndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/orphans.ts";
@@ -15,7 +14,6 @@ import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
 import type { Answer } from "../controllers/jobs/submit.ts";
 import type { Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
-import { anyAddress } from "../net/address-guard.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
 import { createEventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
@@ -23,6 +21,7 @@ import { keyOf } from "../runtime/store.ts";
 import { createSpendingAdmission } from "../submission/admission.ts";
 import { NO_ALLOWANCE } from "../submission/allowance.ts";
 import { createRunningRequests } from "../submission/running.ts";
+import { createAddresses } from "./addresses.ts";
 import { type Informers, jobInformersOf } from "./informers.ts";
 import type { OperatorContext } from "./kinds.ts";
 import type { AssembleOptions } from "./options.ts";
@@ -90,7 +89,7 @@ export function createContext(
     endpointMetrics,
     copies: { clock, limits: DEFAULT_LIMITS, slots: createSlots(COPIES_AT_ONCE) },
     artifactRoot: options.artifactRoot,
-    allowPrivateNetworks: options.allowPrivateNetworks,
+    addresses: createAddresses(options),
     enqueue,
   };
 }
@@ -139,7 +138,7 @@ function createDeps(
 }
 
 function createAccountWiring(
-  { kube, clock, clusterUID, metrics, allowPrivateNetworks }: AssembleOptions,
+  { kube, clock, clusterUID, metrics, ...settings }: AssembleOptions,
   informers: Informers,
   { accounts, admission }: Shared,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
@@ -166,7 +165,7 @@ function createAccountWiring(
     onCall,
     onMoney: checkAccount,
     bodies: createByteBudget(),
-    resultLookup: allowPrivateNetworks ? () => anyAddress : resultLookup,
+    resultLookup: createAddresses(settings).results,
   };
 }
 

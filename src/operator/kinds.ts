@@ -31,9 +31,9 @@ import type { Job, JobAdapter } from "../controllers/jobs/types.ts";
 import type { Kind, Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject, NamespacedObject } from "../kube/types.ts";
-import { publicLookup, publicOnly } from "../net/address-guard.ts";
 import type { Reconcile } from "../runtime/controller.ts";
 import type { Indexer } from "../runtime/store.ts";
+import type { Addresses } from "./addresses.ts";
 
 /** What reconcilers are made of. assemble.ts creates each part once. */
 export type OperatorContext = {
@@ -46,7 +46,7 @@ export type OperatorContext = {
   copies: HandleOptions;
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot: string | undefined;
-  allowPrivateNetworks: boolean;
+  addresses: Addresses;
   enqueue(resource: Pick<Resource, "plural">, key: string): void;
 };
 
@@ -99,10 +99,6 @@ const jobRow = <T extends Job>(resource: Resource, adapter: (kind: Kind<T>) => J
     createJobReconciler(deps, adapter(kind), jobs, (key) => enqueue(resource, key)),
 });
 
-const storeLookup = publicOnly(
-  "an ArtifactStore may use public addresses only: use a public address or a volume, or start the operator with --allow-private-networks",
-);
-
 /** The table of kinds, in the order in which they are listed: kinds that others refer to come first. */
 export const KIND_ROWS = {
   accounts: row<Account>({
@@ -110,11 +106,11 @@ export const KIND_ROWS = {
     verbs: ["patch"],
     indexers: () => ({}),
     workers: FEW_WORKERS,
-    reconciler: ({ deps, account, allowPrivateNetworks }, kind) =>
+    reconciler: ({ deps, account, addresses }, kind) =>
       createAccountReconciler(deps, kind, {
         ...account,
         accountKind: "Account",
-        lookup: allowPrivateNetworks ? undefined : publicLookup,
+        lookup: addresses.service("Account"),
       }),
   }),
   clusterAccounts: row<ClusterAccount>({
@@ -122,18 +118,22 @@ export const KIND_ROWS = {
     verbs: ["patch"],
     indexers: () => ({}),
     workers: FEW_WORKERS,
-    reconciler: ({ deps, account }, kind) =>
-      createAccountReconciler(deps, kind, { ...account, accountKind: "ClusterAccount", lookup: undefined }),
+    reconciler: ({ deps, account, addresses }, kind) =>
+      createAccountReconciler(deps, kind, {
+        ...account,
+        accountKind: "ClusterAccount",
+        lookup: addresses.service("ClusterAccount"),
+      }),
   }),
   artifactStores: row<ArtifactStore>({
     resource: artifactStoreResource,
     verbs: [],
     indexers: () => ({}),
     workers: FEW_WORKERS,
-    reconciler: ({ deps, stores, artifactRoot, allowPrivateNetworks, copies }, kind) =>
+    reconciler: ({ deps, stores, artifactRoot, addresses, copies }, kind) =>
       createArtifactStoreReconciler(deps, kind, stores, {
         artifactRoot,
-        lookup: allowPrivateNetworks ? undefined : storeLookup,
+        lookup: addresses.store,
         handle: copies,
       }),
   }),

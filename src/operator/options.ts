@@ -23,6 +23,8 @@ export type AssembleOptions = {
   /** How long the operator waits for responses to paid requests when it is told to stop, ms. */
   stopDeadlineMs: number;
   allowPrivateNetworks: boolean;
+  /** Networks that nobody may connect to, in CIDR notation. */
+  deniedNetworks: readonly string[];
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot?: string | undefined;
 };

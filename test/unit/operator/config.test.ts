@@ -16,6 +16,7 @@ describe("settings", () => {
       logLevel: "info",
       logFormat: "json",
       allowPrivateNetworks: false,
+      deniedNetworks: ["169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32"],
     });
   });
 
