@@ -48,11 +48,15 @@ const RETRY_MS = 10_000;
 const MAX_RETRY_MS = 10 * 60_000;
 const IDLE_MS = 1_000;
 
+function isUnreadable(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.kind === "UnreadableResponse";
+}
+
 /** An open circuit breaker is the consequence of unreadable lists. Any other error shows that the service does something else. */
 function unreadableAfter(before: { error: ServiceError; times: number } | undefined, error: unknown) {
   if (!(error instanceof ServiceError)) return undefined;
   if (error.kind === "BreakerOpen" && before !== undefined) return { ...before, times: before.times + 1 };
-  return error.kind === "UnreadableResponse" ? { error, times: (before?.times ?? 0) + 1 } : undefined;
+  return isUnreadable(error) ? { error, times: (before?.times ?? 0) + 1 } : undefined;
 }
 
 type Waiter = { resolve: () => void; reject: (error: unknown) => void };
@@ -78,9 +82,14 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   async function readList(signal: AbortSignal): Promise<boolean> {
     const session = index.session();
     const listing = index.beginList();
-    for await (const { record, askedAt } of endpointPages(options, signal)) {
-      if (index.session() !== session) return false;
-      if (listing.take(record, askedAt)) options.onChange(record.id, record.appName);
+    try {
+      for await (const { record, askedAt } of endpointPages(options, signal)) {
+        if (index.session() !== session) return false;
+        if (listing.take(record, askedAt)) options.onChange(record.id, record.appName);
+      }
+    } catch (error) {
+      if (isUnreadable(error)) listing.discard();
+      throw error;
     }
     if (index.session() !== session) return false;
     const { gone, missing } = listing.end();

@@ -465,6 +465,25 @@ describe("a service that returns no list", () => {
     await expect(w.sweep.first(forever)).rejects.toThrow("1,000,000 records");
   });
 
+  it("does not fill the memory with what lists without an end show", async () => {
+    let page = 0;
+    const w = world([], {
+      client: {
+        listEndpoints: async () => {
+          page += 1;
+          if (page % 3 === 0) throw unreadable();
+          return { data: [record(`p${page}`)], nextCursor: String(page), hasMore: true };
+        },
+        listEndpointsEarlier: () => Promise.reject(),
+      },
+    });
+    w.sweep.observe(record("read-alone"));
+    w.sweep.start();
+    await w.clock.advance(3_600_000);
+    expect(page).toBeGreaterThan(9);
+    expect([w.sweep.total(), w.sweep.get("read-alone")?.id]).toEqual([1, "read-alone"]);
+  });
+
   it("is another one than a service that cannot be reached, which is asked every 10 s", async () => {
     const times: number[] = [];
     const w = world([], {
