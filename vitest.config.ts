@@ -6,7 +6,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["test/unit/**/*.test.ts"],
+          include: ["test/unit/**/*.test.ts", "test/security/*.test.ts"],
           environment: "node",
           globalSetup: ["tools/programs/setup.ts"],
           // Modules keep no state, so files share them: loading them anew for each file takes half of the time.
@@ -19,7 +19,7 @@ export default defineConfig({
       {
         test: {
           name: "integration",
-          include: ["test/integration/**/*.test.ts", "test/faults/**/*.test.ts"],
+          include: ["test/integration/**/*.test.ts", "test/faults/**/*.test.ts", "test/security/cluster/*.test.ts"],
           environment: "node",
           // Far beyond what a busy machine takes: only so that a hanging test ends.
           testTimeout: 300_000,

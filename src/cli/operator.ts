@@ -43,6 +43,8 @@ const HELP: Record<keyof OperatorConfig, string> = {
     "allow private addresses for namespaced Accounts, ArtifactStores and result URLs; for development or a store in the cluster (default false)",
   allowAmbientCredentials:
     "let ArtifactStores without credentialsSecretRef use the operator's own cloud identity, at any endpoint that they name (default false)",
+  deniedNetworks:
+    "comma-separated networks that nobody may connect to, whatever else is allowed, for services, stores and results; the cluster's service network belongs here (default: the metadata services of clouds)",
   artifactRoot: "folder of a mounted volume that holds the files of ArtifactStores with spec.volume; default: none",
 };
 const SWITCHES: readonly string[] = ["leaderElect", "allowPrivateNetworks", "allowAmbientCredentials"];

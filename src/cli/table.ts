@@ -1,3 +1,7 @@
+import { plainText } from "../text/sanitizer.ts";
+
+const CELL_LENGTH = 4096;
+
 /**
  * Columns as kubectl prints them: headings in capitals, three blanks between, nothing after the last. `numbers` names the
  * headings whose column is flush right.
@@ -7,7 +11,8 @@ export function tableOf(
   rows: readonly (readonly string[])[],
   numbers: readonly string[] = [],
 ): string {
-  const lines = [headings, ...rows];
+  // A terminal obeys control characters, and names come from the service.
+  const lines = [headings, ...rows.map((row) => row.map((cell) => plainText(cell, CELL_LENGTH)))];
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => width(line[column] ?? ""))));
   return lines
     .map((line) =>

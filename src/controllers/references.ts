@@ -4,6 +4,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { isForbidden, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
+import { ownValue } from "../own-value.ts";
 import type { Reference } from "../runtime/reference-poller.ts";
 import { configMapResource } from "../submission/journal.ts";
 import { howToGrant } from "./permissions.ts";
@@ -74,7 +75,7 @@ export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueR
       if (secret === undefined) {
         throw new MissingReferenceError("SecretNotFound", `Secret ${namespace}/${name} does not exist: create it`);
       }
-      const value = secret.data?.[key];
+      const value = ownValue(secret.data, key);
       if (value === undefined) {
         throw new MissingReferenceError("SecretKeyMissing", `Secret ${namespace}/${name} has no key "${key}": add it`);
       }
@@ -88,7 +89,7 @@ export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueR
           `ConfigMap ${namespace}/${name} does not exist: create it`,
         );
       }
-      const value = configMap.data?.[key];
+      const value = ownValue(configMap.data, key);
       if (value === undefined) {
         throw new MissingReferenceError(
           "SecretKeyMissing",

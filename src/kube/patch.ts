@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { ownValue } from "../own-value.ts";
 
 type Json = Record<string, unknown>;
 
@@ -7,22 +8,22 @@ type Json = Record<string, unknown>;
  * field that is absent in `to` becomes null.
  */
 export function mergePatchOf(from: Json | undefined, to: Json): Json | undefined {
-  const patch: Json = {};
+  const patch = new Map<string, unknown>();
   for (const [key, wanted] of Object.entries(to)) {
-    const present = from?.[key];
+    const present = ownValue(from, key);
     if (wanted === undefined) {
-      if (present !== undefined) patch[key] = null;
+      if (present !== undefined) patch.set(key, null);
     } else if (isRecord(wanted) && isRecord(present)) {
       const inner = mergePatchOf(present, wanted);
-      if (inner !== undefined) patch[key] = inner;
+      if (inner !== undefined) patch.set(key, inner);
     } else if (!isDeepStrictEqual(present, wanted)) {
-      patch[key] = wanted;
+      patch.set(key, wanted);
     }
   }
   for (const key of Object.keys(from ?? {})) {
-    if (!(key in to)) patch[key] = null;
+    if (!Object.hasOwn(to, key)) patch.set(key, null);
   }
-  return Object.keys(patch).length === 0 ? undefined : patch;
+  return patch.size === 0 ? undefined : Object.fromEntries(patch);
 }
 
 function isRecord(value: unknown): value is Json {

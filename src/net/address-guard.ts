@@ -85,10 +85,11 @@ function parseAddress(address: string): { bare: string; family: "ipv4" | "ipv6" 
 }
 
 /** Networks in CIDR notation. @throws RangeError for one that is none */
-function parseNetworks(networks: readonly string[]): Network[] {
+export function parseNetworks(networks: readonly string[]): Network[] {
   return networks.map((network) => {
     const [address = "", bits = ""] = network.split("/");
-    if (isIP(address) === 0 || !/^\d{1,3}$/.test(bits)) {
+    const most = isIP(address) === 4 ? 32 : 128;
+    if (isIP(address) === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > most) {
       throw new RangeError(`${network} is no network: give it in CIDR notation, such as 10.0.0.0/8`);
     }
     return [address, Number(bits)];
@@ -102,21 +103,51 @@ function parseNetworks(networks: readonly string[]): Network[] {
  * know the network.
  * @param advice ends the error's message: which setting allows the address
  * @param allowedPrivateNetworks in CIDR notation; their addresses are allowed although they are private
+ * @param denied in CIDR notation; their addresses are refused, whatever else is allowed
  */
-export function publicOnly(advice: string, allowedPrivateNetworks: readonly string[] = []): LookupFunction {
+export function publicOnly(
+  advice: string,
+  allowedPrivateNetworks: readonly string[] = [],
+  denied: readonly string[] = [],
+): LookupFunction {
   const allowed = networkSet(parseNetworks(allowedPrivateNetworks));
-  const isRefused = (address: string) => {
-    const { bare, family } = parseAddress(address);
-    return isPrivateAddress(bare) && !(family !== undefined && allowed.check(bare, family));
-  };
+  const isPrivate: Judge = ({ bare, family }) =>
+    isPrivateAddress(bare) && !(family !== undefined && allowed.check(bare, family))
+      ? { what: "not public", advice }
+      : undefined;
+  return judgedBy([deniedIn(denied), isPrivate]);
+}
+
+/** A `lookup` that refuses the addresses of some networks only, in CIDR notation. */
+export function anyExcept(denied: readonly string[]): LookupFunction {
+  return denied.length === 0 ? anyAddress : judgedBy([deniedIn(denied)]);
+}
+
+/** What is wrong with an address; undefined: nothing. */
+type Judge = (address: ReturnType<typeof parseAddress>) => { what: string; advice: string } | undefined;
+
+function deniedIn(networks: readonly string[]): Judge {
+  const denied = networkSet(parseNetworks(networks));
+  const advice = "nobody may connect to the networks in the operator's --denied-networks: use another address";
+  return ({ bare, family }) =>
+    family !== undefined && denied.check(bare, family) ? { what: "denied", advice } : undefined;
+}
+
+function judgedBy(judges: readonly Judge[]): LookupFunction {
+  const refusalOf = (addresses: readonly LookupAddress[]) =>
+    addresses
+      .map(({ address }) => parseAddress(address))
+      .flatMap((address) => judges.flatMap((judge) => judge(address) ?? []))[0];
   return (hostname, options, callback) => {
     const all: LookupOptions = { ...options, all: true };
     dnsLookup(hostname, all, (error, answers) => {
       if (error !== null) return callback(error, "", 0);
       const addresses = answers as unknown as LookupAddress[];
-      if (addresses.some(({ address }) => isRefused(address))) {
-        const what = isIP(hostname) === 0 ? "resolves to an address that is not public" : "is not a public address";
-        return callback(new PrivateAddressError(`${hostname} ${what}: ${advice}`), "", 0);
+      const refusal = refusalOf(addresses);
+      if (refusal !== undefined) {
+        const literal = refusal.what === "denied" ? "is a denied address" : "is not a public address";
+        const what = isIP(hostname) === 0 ? `resolves to an address that is ${refusal.what}` : literal;
+        return callback(new PrivateAddressError(`${hostname} ${what}: ${refusal.advice}`), "", 0);
       }
       if (options.all) return callback(null, addresses);
       const [first] = addresses;
@@ -128,8 +159,3 @@ export function publicOnly(advice: string, allowedPrivateNetworks: readonly stri
 
 /** A `lookup` that refuses nothing, for `--allow-private-networks`. */
 export const anyAddress: LookupFunction = (hostname, options, callback) => dnsLookup(hostname, options, callback);
-
-/** For what is called for a namespaced Account. */
-export const publicLookup: LookupFunction = publicOnly(
-  "a namespaced Account may use public addresses only: use a ClusterAccount, or --allow-private-networks for development",
-);

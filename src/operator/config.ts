@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { LONGEST_REQUEST } from "../api/v1alpha1/account.ts";
 import { parseDuration } from "../api/v1alpha1/duration.ts";
+import { parseNetworks } from "../net/address-guard.ts";
 import { parseBindAddress } from "../runtime/http.ts";
 
 const boolean = z.union([
@@ -33,6 +34,18 @@ const list = z.union([
   ),
 ]);
 
+/**
+ * Where clouds tell a machine its credentials. No service is there, and no account needs them.
+ * Link local: AWS, Azure, Google Cloud, Oracle, DigitalOcean and OpenStack. Others: Alibaba Cloud, Azure's platform, EKS and EC2 (IPv6), Oracle.
+ */
+const METADATA_NETWORKS: string[] = [
+  "169.254.0.0/16",
+  "100.100.100.200/32",
+  "168.63.129.16/32",
+  "192.0.0.192/32",
+  "fd00:ec2::/32",
+];
+
 /** The operator's settings. Each is a flag `--kebab-case` and an environment variable `MOORING_<FLAG>`; the flag wins. */
 export const operatorConfigSchema = z.strictObject({
   kubeconfig: z.string().min(1).optional(),
@@ -48,6 +61,15 @@ export const operatorConfigSchema = z.strictObject({
   logFormat: z.enum(["json", "pretty"]).default("json"),
   allowPrivateNetworks: boolean.default(false),
   allowAmbientCredentials: boolean.default(false),
+  deniedNetworks: list
+    .superRefine((networks, context) => {
+      try {
+        parseNetworks(networks);
+      } catch (error) {
+        context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+      }
+    })
+    .default(METADATA_NETWORKS),
   artifactRoot: z.string().regex(/^\//, "must be an absolute path").optional(),
 });
 export type OperatorConfig = Readonly<z.output<typeof operatorConfigSchema>>;

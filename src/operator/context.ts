@@ -7,7 +7,6 @@ import { createInstallationClaims, type InstallationClaims } from "../controller
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
 import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
-import { resultLookup } from "../controllers/account/result-lookup.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
 import { createEndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/orphans.ts";
@@ -16,7 +15,6 @@ import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
 import type { Answer } from "../controllers/jobs/submit.ts";
 import type { Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
-import { anyAddress } from "../net/address-guard.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
@@ -24,6 +22,7 @@ import { keyOf } from "../runtime/store.ts";
 import { createSpendingAdmission } from "../submission/admission.ts";
 import { NO_ALLOWANCE } from "../submission/allowance.ts";
 import { createRunningRequests } from "../submission/running.ts";
+import { createAddresses } from "./addresses.ts";
 import { type Informers, jobInformersOf } from "./informers.ts";
 import type { OperatorContext } from "./kinds.ts";
 import type { AssembleOptions } from "./options.ts";
@@ -93,8 +92,8 @@ export function createContext(
     endpointMetrics,
     copies: { clock, ...createSharedPools() },
     artifactRoot: options.artifactRoot,
-    allowPrivateNetworks: options.allowPrivateNetworks,
     allowAmbientCredentials: options.allowAmbientCredentials,
+    addresses: createAddresses(options),
     enqueue,
   };
 }
@@ -153,7 +152,7 @@ function createDeps(
 }
 
 function createAccountWiring(
-  { kube, clock, clusterUID, metrics, allowPrivateNetworks }: AssembleOptions,
+  { kube, clock, clusterUID, metrics, ...settings }: AssembleOptions,
   informers: Informers,
   { accounts, admission }: Shared,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
@@ -180,7 +179,7 @@ function createAccountWiring(
     onCall,
     onMoney: checkAccount,
     bodies: createByteBudget(),
-    resultLookup: allowPrivateNetworks ? () => anyAddress : resultLookup,
+    resultLookup: createAddresses(settings).results,
   };
 }
 

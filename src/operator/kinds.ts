@@ -30,9 +30,9 @@ import type { Job, JobAdapter } from "../controllers/jobs/types.ts";
 import type { Kind, Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject, NamespacedObject } from "../kube/types.ts";
-import { publicLookup, publicOnly } from "../net/address-guard.ts";
 import type { Reconcile } from "../runtime/controller.ts";
 import type { Indexer } from "../runtime/store.ts";
+import type { Addresses } from "./addresses.ts";
 import { type ClaimGate, whileClaimed } from "./claim-gate.ts";
 
 /** What reconcilers are made of. assemble.ts creates each part once. */
@@ -46,9 +46,9 @@ export type OperatorContext = {
   copies: StoreHandleOptions;
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot: string | undefined;
-  allowPrivateNetworks: boolean;
   /** Whether an ArtifactStore without credentials uses the operator's own identity. */
   allowAmbientCredentials: boolean;
+  addresses: Addresses;
   enqueue(resource: Pick<Resource, "plural">, key: string): void;
 };
 
@@ -119,10 +119,6 @@ const jobRow = <T extends Job>(
   },
 });
 
-const storeLookup = publicOnly(
-  "an ArtifactStore may use public addresses only: use a public address or a volume, or start the operator with --allow-private-networks",
-);
-
 /** The table of kinds, in the order in which they are listed: kinds that others refer to come first. */
 export const KIND_ROWS = {
   accounts: row<Account>({
@@ -131,11 +127,11 @@ export const KIND_ROWS = {
     changedBy: "admin",
     indexers: () => ({}),
     workers: FEW_WORKERS,
-    reconciler: ({ deps, account, allowPrivateNetworks }, kind) =>
+    reconciler: ({ deps, account, addresses }, kind) =>
       createAccountReconciler(deps, kind, {
         ...account,
         accountKind: "Account",
-        lookup: allowPrivateNetworks ? undefined : publicLookup,
+        lookup: addresses.service("Account"),
       }),
   }),
   clusterAccounts: row<ClusterAccount>({
@@ -143,8 +139,12 @@ export const KIND_ROWS = {
     verbs: ["patch"],
     indexers: () => ({}),
     workers: FEW_WORKERS,
-    reconciler: ({ deps, account }, kind) =>
-      createAccountReconciler(deps, kind, { ...account, accountKind: "ClusterAccount", lookup: undefined }),
+    reconciler: ({ deps, account, addresses }, kind) =>
+      createAccountReconciler(deps, kind, {
+        ...account,
+        accountKind: "ClusterAccount",
+        lookup: addresses.service("ClusterAccount"),
+      }),
   }),
   artifactStores: row<ArtifactStore>({
     resource: artifactStoreResource,
@@ -152,14 +152,11 @@ export const KIND_ROWS = {
     changedBy: "admin",
     indexers: () => ({}),
     workers: FEW_WORKERS,
-    reconciler: (
-      { deps, stores, artifactRoot, allowPrivateNetworks, allowAmbientCredentials, copies, enqueue },
-      kind,
-    ) =>
+    reconciler: ({ deps, stores, artifactRoot, addresses, allowAmbientCredentials, copies, enqueue }, kind) =>
       createArtifactStoreReconciler(deps, kind, stores, {
         artifactRoot,
         allowAmbientCredentials,
-        lookup: allowPrivateNetworks ? undefined : storeLookup,
+        lookup: addresses.store,
         handle: copies,
         enqueue: (key) => enqueue(artifactStoreResource, key),
       }),

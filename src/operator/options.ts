@@ -29,6 +29,8 @@ export type AssembleOptions = {
   allowPrivateNetworks: boolean;
   /** Whether an ArtifactStore without credentials uses the operator's own identity. */
   allowAmbientCredentials: boolean;
+  /** Networks that nobody may connect to, in CIDR notation. */
+  deniedNetworks: readonly string[];
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot?: string | undefined;
 };

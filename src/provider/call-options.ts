@@ -12,6 +12,8 @@ export type SendOptions = {
    * throws. It must not return a promise: a rejection would come too late.
    */
   beforeSend?: (() => void) | undefined;
+  /** Values of the request that no error shows, in case the service quotes them. Default: none. */
+  hidden?: readonly string[] | undefined;
 };
 
 /** State of the circuit breaker of one operation. */

@@ -1,31 +1,38 @@
 import { z } from "zod";
 import type { CallEvent } from "./call-options.ts";
-import { createEndpointReader } from "./endpoints/endpoint-memory.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
+import { createPageReaders } from "./endpoints/page-readers.ts";
 import { ServiceError } from "./errors.ts";
 import type { Breaker } from "./http/breaker.ts";
 import { type CallOptions, createCaller } from "./http/call.ts";
 import type { Limiter } from "./http/limiter.ts";
 import type { Transport } from "./http/transport.ts";
 import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money/money-records.ts";
-import type { DeleteOperation, PathOverrides } from "./operations.ts";
+import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts";
 import { readSpeechBody } from "./speech/speech-body.ts";
 import type { AudioChunk, AudioSink, SpeechResult } from "./speech/speech-result.ts";
 import { readSpeechStream } from "./speech/speech-stream.ts";
 import { type TaskResult, taskResultFrom } from "./tasks/task-result.ts";
-import { billList, keyBudgetList, keyBudgetsQuery, listBillsQuery } from "./wire/billing.ts";
+import {
+  bill,
+  billPageOf,
+  type KeyBudgetWire,
+  keyBudget,
+  keyBudgetPageOf,
+  keyBudgetsQuery,
+  listBillsQuery,
+} from "./wire/billing.ts";
+import { MOST_BILLS, PAGE_RECORDS, TEXT } from "./wire/bounds.ts";
 import {
   createdEndpointV1,
   type createEndpointParameters,
   createEndpointRequest,
   endpointDetailV1,
   endpointEarlierQuery,
-  endpointPageOfV1,
-  endpointV1,
   listEndpointsEarlierQuery,
   updateEndpointRequest,
 } from "./wire/endpoints-v1.ts";
-import { endpointIDPath, endpointPageOf, endpointV2, listEndpointsQuery } from "./wire/endpoints-v2.ts";
+import { endpointIDPath, endpointV2, listEndpointsQuery } from "./wire/endpoints-v2.ts";
 import { endpointLimits, type ReportedLimits } from "./wire/limits.ts";
 import { submitSpeechRequest, synthesizeSpeechRequest } from "./wire/speech.ts";
 import { submittedTask, taskResult, taskResultQuery } from "./wire/tasks.ts";
@@ -120,8 +127,29 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const { call, receive, stream } = createCaller(options);
   const { deleteOperation } = options;
   const speechHD = submitSpeechRequest();
-  const earlierPage = endpointPageOfV1(createEndpointReader(endpointV1, fromEarlier));
-  const endpointPage = endpointPageOf(createEndpointReader(endpointV2, fromCurrent));
+  const sanitize = options.transport.sanitizer();
+  const endpoints = createPageReaders(sanitize);
+
+  /** An identifier becomes part of a status and of messages. One that quotes a secret can neither be shown nor shortened. */
+  async function identified(
+    operation: Operation,
+    hidden: readonly string[] | undefined,
+    answer: Promise<string>,
+  ): Promise<string> {
+    const id = await answer;
+    if (!options.transport.sanitizer(hidden).quotesSecret(id)) return id;
+    const message = "the answer cannot be used: its identifier quotes the API key or a value of the request";
+    throw new ServiceError({ operation, kind: "UnreadableResponse", delivery: "Unknown", message });
+  }
+
+  async function submit(
+    operation: Operation,
+    request: { body: unknown; rules: z.ZodType },
+    callOptions: CallOptions | undefined,
+  ): Promise<{ taskID: string }> {
+    const answer = call(operation, { ...request, answer: submittedTask }, callOptions).then(({ task_id }) => task_id);
+    return { taskID: await identified(operation, callOptions?.hidden, answer) };
+  }
 
   return {
     listEndpoints: async ({ limit, cursor, keyword, memberIDs }, callOptions) => {
@@ -131,7 +159,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         keyword: keyword || undefined,
         member_ids: memberIDs?.join(",") || undefined,
       };
-      const request = { query, rules: listEndpointsQuery, answer: endpointPage };
+      const request = { query, rules: listEndpointsQuery, ...endpoints.current };
       const isEmpty = ({ data }: { data: unknown[] }) => data.length === 0;
       const page = await call("listEndpoints", { ...request, isEmpty }, callOptions);
       const nextCursor = page.next_cursor;
@@ -139,10 +167,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     },
     getEndpoint: async ({ endpointID }, callOptions) => {
       const path = { endpoint_id: endpointID };
-      return fromCurrent(await call("getEndpoint", { path, rules: endpointIDPath, answer: endpointV2 }, callOptions));
+      const request = { path, rules: endpointIDPath, answer: endpointV2 };
+      return fromCurrent(await call("getEndpoint", request, callOptions), sanitize);
     },
     listEndpointsEarlier: async (query, callOptions) => {
-      const request = { query, rules: listEndpointsEarlierQuery, answer: earlierPage };
+      const request = { query, rules: listEndpointsEarlierQuery, ...endpoints.earlier };
       const isEmpty = ({ endpoints }: { endpoints: unknown[] }) => endpoints.length === 0;
       const page = await call("listEndpointsEarlier", { ...request, isEmpty }, callOptions);
       return { data: page.endpoints, total: page.total };
@@ -151,13 +180,14 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       const request = { query, rules: endpointEarlierQuery, answer: endpointDetailV1 };
       const isEmpty = ({ endpoint }: { endpoint: unknown }) => endpoint === null;
       const { endpoint } = await call("getEndpointEarlier", { ...request, isEmpty }, callOptions);
-      if (endpoint !== null) return fromEarlier(endpoint);
+      if (endpoint !== null) return fromEarlier(endpoint, sanitize);
       const message = `the response has no endpoint for id ${query.id}`;
       throw new ServiceError({ operation: "getEndpointEarlier", kind: "NotFound", delivery: "Refused", message });
     },
     createEndpoint: async (endpoint, callOptions) => {
       const request = { body: { endpoint }, rules: createEndpointRequest, answer: createdEndpointV1 };
-      return { id: (await call("createEndpoint", request, callOptions)).id };
+      const answer = call("createEndpoint", request, callOptions).then(({ id }) => id);
+      return { id: await identified("createEndpoint", callOptions?.hidden, answer) };
     },
     updateEndpoint: async (body, callOptions) => {
       // The interface does not show the response body, so any 2xx that reports no error is a success.
@@ -167,10 +197,13 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       deleteOperation === undefined
         ? undefined
         : ({ endpointID }, callOptions) => call("deleteEndpoint", deletionOf(deleteOperation, endpointID), callOptions),
-    getEndpointLimits: (_input, callOptions) => call("getEndpointLimits", { answer: endpointLimits }, callOptions),
+    getEndpointLimits: async (_input, callOptions) => {
+      const limits = await call("getEndpointLimits", { answer: endpointLimits }, callOptions);
+      return { ...limits, cudaVersionList: limits.cudaVersionList.map((version) => sanitize(version, TEXT.word)) };
+    },
     getTaskResult: async ({ taskID }, callOptions) => {
       const request = { query: { task_id: taskID }, rules: taskResultQuery, answer: taskResult };
-      return taskResultFrom(await call("getTaskResult", request, callOptions));
+      return taskResultFrom(await call("getTaskResult", request, callOptions), sanitize);
     },
     synthesizeSpeech: (input, callOptions, sink) => {
       const request = { body: { ...input, stream: false }, rules: synthesizeSpeechRequest };
@@ -183,27 +216,24 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         callOptions,
         readSpeechStream,
       ),
-    submitSpeech: async (body, callOptions) => {
-      const answer = await call("submitSpeech", { body, rules: speechHD, answer: submittedTask }, callOptions);
-      return { taskID: answer.task_id };
-    },
-    submitImageToVideo: async (body, callOptions) => {
-      const request = { body, rules: imageToVideoRequest, answer: submittedTask };
-      return { taskID: (await call("submitImageToVideo", request, callOptions)).task_id };
-    },
-    submitVideoToVideo: async (body, callOptions) => {
-      const request = { body, rules: videoToVideoRequest, answer: submittedTask };
-      return { taskID: (await call("submitVideoToVideo", request, callOptions)).task_id };
-    },
+    submitSpeech: (body, callOptions) => submit("submitSpeech", { body, rules: speechHD }, callOptions),
+    submitImageToVideo: (body, callOptions) =>
+      submit("submitImageToVideo", { body, rules: imageToVideoRequest }, callOptions),
+    submitVideoToVideo: (body, callOptions) =>
+      submit("submitVideoToVideo", { body, rules: videoToVideoRequest }, callOptions),
     listBills: async (query, callOptions) => {
+      const page = { list: "bills", record: bill.transform((wire) => billFrom(wire, sanitize)), most: MOST_BILLS };
+      const request = { query, rules: listBillsQuery, answer: billPageOf(z.custom<Bill>()), page };
       const isEmpty = ({ bills }: { bills: unknown[] }) => bills.length === 0;
-      const answer = await call("listBills", { query, rules: listBillsQuery, answer: billList, isEmpty }, callOptions);
-      return answer.bills.map(billFrom);
+      return (await call("listBills", { ...request, isEmpty }, callOptions)).bills;
     },
     listKeyBudgets: async ({ memberID }, callOptions) => {
-      const request = { query: { member_id: memberID }, rules: keyBudgetsQuery, answer: keyBudgetList };
+      const page = { list: "key_budgets", record: keyBudget, most: PAGE_RECORDS };
+      const answer = keyBudgetPageOf(z.custom<KeyBudgetWire>());
+      const request = { query: { member_id: memberID }, rules: keyBudgetsQuery, answer, page };
       const isEmpty = ({ key_budgets }: { key_budgets: unknown[] }) => key_budgets.length === 0;
-      return (await call("listKeyBudgets", { ...request, isEmpty }, callOptions)).key_budgets.map(keyBudgetFrom);
+      const { key_budgets } = await call("listKeyBudgets", { ...request, isEmpty }, callOptions);
+      return key_budgets.map((budget) => keyBudgetFrom(budget, sanitize));
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { Sanitizer } from "../text/sanitizer.ts";
 import type { Operation } from "./operations.ts";
 
 /** What is wrong. Callers decide by it. */
@@ -57,7 +58,7 @@ export class ServiceError extends Error {
   declare readonly status?: number;
   /** The service's own code. */
   declare readonly code?: string;
-  /** The service's own explanation: at most 300 characters, without control characters. */
+  /** The service's own explanation, sanitized: at most 300 characters. */
   declare readonly reason?: string;
   /** How long the service asks to wait, in ms. */
   declare readonly retryAfterMs?: number;
@@ -88,26 +89,10 @@ export type ServiceErrorDetails = {
   cause?: unknown;
 };
 
-/** A shorter value is no secret, and hiding it would make messages unreadable. */
-const SHORTEST_HIDDEN = 4;
+/** Longest quotation of the service in an error. */
+const WORDS_LIMIT = 300;
 
-/**
- * Cleans a text from outside for a condition or a log line: without the key, the values in `hidden` and control
- * characters, and with at most 300 characters.
- */
-export function cleanWords(text: string, apiKey: string, hidden: readonly string[] = []): string {
-  const words = withoutValues(text, hidden);
-  const bare = words.replace(/Bearer\s+[^\s"',;<>]{12,}/gi, "Bearer [API key]");
-  const redacted = apiKey === "" ? bare : bare.replaceAll(apiKey, "[API key]");
-  const plain = redacted.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
-  const characters = [...plain];
-  return characters.length <= 300 ? plain : `${characters.slice(0, 299).join("")}…`;
-}
-
-/** The text with each of the values in `hidden` replaced by "(hidden)". */
-export function withoutValues(text: string, hidden: readonly string[]): string {
-  return hidden
-    .filter((value) => value.length >= SHORTEST_HIDDEN)
-    .sort((a, b) => b.length - a.length)
-    .reduce((shown, value) => shown.replaceAll(value, "(hidden)"), text);
+/** A text of the service for an error. */
+export function cleanWords(text: string, sanitize: Sanitizer): string {
+  return sanitize(text, WORDS_LIMIT);
 }

@@ -101,6 +101,7 @@ export function openSession(options: SessionOptions): AccountSession {
     speech: createSpeech(client),
     video: createVideo(client),
     money,
+    sanitizer: transport.sanitizer,
     probe: endpoints.readLimits,
     keyChanged: endpoints.keyChanged,
     requests: { waiting: limiter.waiting, breakerState: breaker.state },

@@ -1,3 +1,4 @@
+import type { Sanitizer } from "../text/sanitizer.ts";
 import type { BreakerState, SendOptions } from "./call-options.ts";
 import type { KeySession } from "./endpoints/endpoint-index.ts";
 import type { EndpointRecord } from "./endpoints/endpoint-record.ts";
@@ -82,6 +83,8 @@ export type EndpointObserver = {
   shown(): EndpointRecord[];
   /** Stands for the current API key. What was observed in another session proves nothing about what this key can see. */
   session(): KeySession;
+  /** Why the last list could not be read; undefined: it could, or it failed for another reason. */
+  failure(): string | undefined;
   /** Number of endpoints that are known. */
   total(): number;
   /** Every endpoint; undefined until one list is complete. */
@@ -197,6 +200,8 @@ export type AccountSession = {
   readonly speech: Speech;
   readonly video: Video;
   readonly money: AccountMoney;
+  /** For texts that the service returned as exact values: keeps out the account's API keys and the values in `hidden`. */
+  sanitizer(hidden?: readonly string[]): Sanitizer;
   /** Reads the parameter limits: a free call that shows whether the service answers and accepts the key. */
   probe(signal: AbortSignal): Promise<EndpointLimits>;
   /** The API key changed: what another key showed does not prove anything any more. */

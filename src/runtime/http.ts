@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
+import { ownValue } from "../own-value.ts";
 
 export type HttpServer = { readonly port: number; close(): Promise<void> };
 
@@ -26,8 +27,8 @@ export function serveProbes(address: string, checks: { healthz: Checks; readyz: 
   const sets: Record<string, Checks> = checks;
   return serve(address, async ({ path, query }) => {
     const [, set = "", only, ...rest] = path.split("/");
-    const all = rest.length === 0 ? sets[set] : undefined;
-    if (all === undefined || (only !== undefined && all[only] === undefined)) return NOT_FOUND;
+    const all = rest.length === 0 ? ownValue(sets, set) : undefined;
+    if (all === undefined || (only !== undefined && ownValue(all, only) === undefined)) return NOT_FOUND;
     const excluded = query.getAll("exclude");
     const chosen = Object.entries(all).filter(([name]) => (only ?? name) === name && !excluded.includes(name));
     const results = await Promise.all(chosen.map(outcome));

@@ -4,6 +4,7 @@ import { createFairQueue } from "../fair-queue.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
+import { plainText } from "../text/sanitizer.ts";
 import { createEventMemory } from "./event-memory.ts";
 
 export const eventResource: Resource = {
@@ -90,7 +91,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
   return {
     event(object, type, reason, action, note) {
       const { uid = "", name, namespace = "default" } = object.metadata;
-      const text = cutToBytes(note, NOTE_BYTES);
+      const text = cutToBytes(plainText(note, NOTE_BYTES), NOTE_BYTES);
       const key = [uid, type, reason, action, text].join("\n");
       const microTime = new Date(clock.now()).toISOString().replace("Z", "000Z");
       const known = memory.countUp(key);

@@ -76,6 +76,9 @@ export type WorldOptions = {
   seed?: number;
 };
 
+/** `within`: a program with arguments that replaces itself by the operator, such as a shell that enters a cgroup first. */
+export type StartOptions = { kubeconfig?: string; args?: string[]; within?: string[] };
+
 /**
  * A namespace, a simulator and an operator that watches this namespace alone, for the tests of one case. The Account
  * `default` points at the simulator.
@@ -84,7 +87,7 @@ export type World = {
   namespace: string;
   kube: KubeClient;
   simulator: Simulator;
-  startOperator(options?: { kubeconfig?: string; args?: string[] }): Promise<Operator>;
+  startOperator(options?: StartOptions): Promise<Operator>;
   apply(
     object: { kind: string; metadata: { name: string }; spec?: unknown } & Record<string, unknown>,
   ): Promise<AnyObject>;
@@ -117,8 +120,8 @@ export async function createWorld(prefix: string, options: WorldOptions = {}): P
     namespace,
     kube,
     simulator,
-    async startOperator({ kubeconfig = inject("kubeconfig"), args = [] } = {}) {
-      const operator = await spawnOperator(namespace, kubeconfig, args);
+    async startOperator({ kubeconfig = inject("kubeconfig"), args = [], within = [] } = {}) {
+      const operator = await spawnOperator(namespace, kubeconfig, args, within);
       operators.add(operator);
       return operator;
     },
@@ -194,10 +197,17 @@ export function closeWorldsAfterAll(): void {
   });
 }
 
-async function spawnOperator(namespace: string, kubeconfig: string, args: string[]): Promise<Operator> {
+async function spawnOperator(
+  namespace: string,
+  kubeconfig: string,
+  args: string[],
+  within: string[],
+): Promise<Operator> {
+  const [program = process.execPath, ...before] = [...within, process.execPath];
   const child: ChildProcess = spawn(
-    process.execPath,
+    program,
     [
+      ...before,
       BUNDLE,
       "operator",
       `--kubeconfig=${kubeconfig}`,

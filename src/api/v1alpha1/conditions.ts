@@ -1,4 +1,5 @@
 import type { Condition } from "../../kube/types.ts";
+import { cutTo, plainText } from "../../text/sanitizer.ts";
 import type { Reason } from "./reasons.ts";
 
 /** The condition types of all kinds. */
@@ -25,6 +26,8 @@ export const CONDITIONS = {
   Authenticated: "Authenticated",
   /** Accounts: the service responds. */
   Reachable: "Reachable",
+  /** Accounts, present only while False: the list of endpoints can be read. */
+  EndpointsListed: "EndpointsListed",
   /** Accounts: the budget of `spec.budget` is exceeded. */
   BudgetExceeded: "BudgetExceeded",
   /** Accounts: a second installation of Mooring serves the account, and sends nothing for it. Removed 10 minutes after it ends. */
@@ -90,7 +93,7 @@ function put(conditions: Conditions, update: ConditionUpdate, now: string): Cond
     type: update.type,
     status: update.status,
     reason: update.reason,
-    message: cut(update.message, MESSAGE_LIMIT),
+    message: plainText(update.message, MESSAGE_LIMIT),
     lastTransitionTime: present?.status === update.status ? present.lastTransitionTime : now,
     ...(update.observedGeneration === undefined ? {} : { observedGeneration: update.observedGeneration }),
   };
@@ -99,7 +102,5 @@ function put(conditions: Conditions, update: ConditionUpdate, now: string): Cond
 
 /** At most `limit` characters. The last one is an ellipsis when the text was longer. */
 export function cut(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const characters = Array.from(text);
-  return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join("")}…`;
+  return cutTo(text, limit);
 }

@@ -169,12 +169,15 @@ export function dnsLabel(description: string, name: string): z.ZodString {
 
 /** A key of a Secret or ConfigMap. */
 export function dataKey(description: string): z.ZodString {
-  return matching(
-    "^[-._a-zA-Z0-9]+$",
-    253,
-    description,
-    "must be a key of a Secret or ConfigMap: letters, digits, '-', '_' and '.', at most 253 characters",
-  );
+  const pattern = "^[-._a-zA-Z0-9]+$";
+  return ruled(z.string().max(253), [
+    {
+      cel: `self.matches(${celString(pattern)}) && self != '.' && !self.startsWith('..')`,
+      message:
+        "must be a key of a Secret or ConfigMap: letters, digits, '-', '_' and '.', not '.' and not beginning with '..', at most 253 characters",
+      holds: (value) => new RegExp(pattern, "u").test(value) && value !== "." && !value.startsWith(".."),
+    },
+  ]).describe(description);
 }
 
 /** A place inside a bucket or directory: relative and without `..`. */

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { ownValue } from "../../own-value.ts";
 import { KINDS } from "./kinds.ts";
 import { API_VERSION, GROUP } from "./meta.ts";
 import { structuralSchema } from "./structural.ts";
@@ -86,7 +87,7 @@ function unknownFields(value: unknown, schema: Record<string, unknown>, path: (s
     const here = [...path, key];
     if (isRecord(additionalProperties)) return unknownFields(field, additionalProperties, here);
     if (!isRecord(properties)) return [];
-    const known = properties[key];
+    const known = ownValue(properties, key);
     return isRecord(known) ? unknownFields(field, known, here) : [{ path: here, message: unknown(key, properties) }];
   });
 }

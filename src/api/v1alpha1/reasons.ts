@@ -28,6 +28,8 @@ export const REASONS = {
   ConcurrencyLimited: "ConcurrencyLimited",
   /** A request failed for a reason that may be temporary. It is retried with backoff. */
   Retrying: "Retrying",
+  /** The service returns a list of endpoints that is too large, has no end or cannot be read. It is retried with backoff. */
+  ListUnreadable: "ListUnreadable",
 
   // Success
   /** The account can be used. */

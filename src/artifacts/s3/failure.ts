@@ -1,5 +1,6 @@
 import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
 import { codeOf, connectionWords } from "../../net/connection-words.ts";
+import { ownValue } from "../../own-value.ts";
 import { ArtifactError, type ArtifactErrorKind } from "../errors.ts";
 
 /** What the error codes of S3 and of the services that speak its protocol mean. */
@@ -48,7 +49,7 @@ export function s3Failure(error: unknown, shown: string, signal?: AbortSignal): 
   }
   if (codeOf(error) === ADDRESS_REFUSED) return new ArtifactError("AddressRefused", connectionWords(error), error);
   const name = error instanceof Error ? error.name : "";
-  const known = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
+  const known = ownValue(KINDS, name);
   const kind = known?.kind ?? kindOfStatus(statusOf(error));
   const advice = known === undefined || known.advice === "" ? "" : `: ${known.advice}`;
   return new ArtifactError(kind, `${shown}: ${describe(error, name)}${advice}`, error);

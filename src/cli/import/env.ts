@@ -17,21 +17,21 @@ export function envFromSecret(
   envs: EndpointRecord["envs"],
   secretName: string,
 ): { env: EndpointEnv[]; data: Record<string, string>; bytes: number } {
-  const data: Record<string, string> = {};
+  const data = new Map<string, string>();
   let bytes = 0;
   const env = envs.map(({ key: name, value }): EndpointEnv => {
     const key = freeKey(name, data);
     const content = Buffer.from(value, "utf8");
-    data[key] = content.toString("base64");
+    data.set(key, content.toString("base64"));
     bytes += content.length;
     return { name, valueFrom: { secretKeyRef: { name: secretName, key } } };
   });
-  return { env, data, bytes };
+  return { env, data: Object.fromEntries(data), bytes };
 }
 
 /** The name of the variable where it is a valid key of a Secret, else its valid characters with a hash of the name. */
-function freeKey(name: string, taken: Readonly<Record<string, string>>): string {
-  if (/^[-_a-zA-Z0-9][-._a-zA-Z0-9]{0,252}$/.test(name) && !Object.hasOwn(taken, name)) return name;
+function freeKey(name: string, taken: ReadonlyMap<string, string>): string {
+  if (/^[-_a-zA-Z0-9][-._a-zA-Z0-9]{0,252}$/.test(name) && !taken.has(name)) return name;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 10);
   return `${name.replaceAll(/[^-_a-zA-Z0-9]+/g, "_").slice(0, 200)}-${hash}`;
 }

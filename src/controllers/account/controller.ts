@@ -4,10 +4,11 @@ import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
+import { plainText } from "../../text/sanitizer.ts";
 import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
-import { type AccountWiring, createAccountMemory } from "./memory.ts";
+import { type AccountWiring, createAccountMemory, type Memory } from "./memory.ts";
 import { probeAccount } from "./probe.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
 import { type AccountCounts, type AccountOutcome, accountStatus } from "./status.ts";
@@ -18,6 +19,7 @@ const SECRET_POLL_MS = 15_000;
 const DOUBT_MS = 30_000;
 /** How many orphans an event names. */
 const NAMED = 5;
+const NAME_LENGTH = 255;
 
 /** Reads the key, probes the service, and tells every dependant whether the account may be used. */
 export function createAccountReconciler<T extends Account | ClusterAccount>(
@@ -96,7 +98,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     shared.admission.recheck(key);
     const listed = memory?.handle.endpoints.observed.list();
     const orphans = listed === undefined ? undefined : wiring.orphansAmong(listed);
-    if (orphans !== undefined) warnOfOrphans(key, object, orphans);
+    if (orphans !== undefined) warnOfOrphans(key, object, shownNames(orphans, memory));
     const counts: AccountCounts = {
       total: listed?.length,
       managed: wiring.dependants.endpoints(key).managed,
@@ -110,11 +112,13 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       counts,
       users: object.metadata.deletionTimestamp === undefined ? undefined : wiring.dependants.users(key),
       handledRequest: requested,
+      listFailure: memory?.handle.endpoints.observed.failure(),
       spend: memory?.handle.money.spend(),
       budget: memory?.handle.budget(),
       now: clock.now(),
     });
     warnOfBudget(shared.recorder, object, status);
+    warnOfList(shared.recorder, object, status);
     await patchStatus(shared, kind, object, status, signal);
     return { requeueAfterMs: SECRET_POLL_MS };
   }
@@ -162,7 +166,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   }
 
   /** One event for endpoints that were not reported before. Orphaned endpoints are never deleted. */
-  function warnOfOrphans(key: AccountKey, object: T, orphans: readonly EndpointRecord[]): void {
+  function warnOfOrphans(key: AccountKey, object: T, orphans: readonly Orphan[]): void {
     const before = reported.get(key);
     reported.set(key, new Set(orphans.map(({ id }) => id)));
     if (orphans.every(({ id }) => before?.has(id) === true)) return;
@@ -178,8 +182,23 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   }
 }
 
+type Orphan = Pick<EndpointRecord, "id" | "appName">;
+
+/** App names are exact in a record: they are compared. */
+function shownNames(orphans: readonly Orphan[], memory: Memory | undefined): Orphan[] {
+  const sanitize = memory?.handle.sanitizer() ?? plainText;
+  return orphans.map(({ id, appName }) => ({ id, appName: sanitize(appName, NAME_LENGTH) }));
+}
+
 function secretNamespace(object: Account | ClusterAccount): string {
   return isClusterAccount(object) ? object.spec.apiKeySecretRef.namespace : object.metadata.namespace;
+}
+
+/** One event when the list of endpoints becomes unreadable. */
+function warnOfList(recorder: EventRecorder, object: Account | ClusterAccount, status: AccountStatus): void {
+  const listed = getCondition(status.conditions, "EndpointsListed");
+  if (listed === undefined || getCondition(object.status?.conditions, "EndpointsListed") !== undefined) return;
+  recorder.event(object, "Warning", "ListUnreadable", "Sweep", listed.message);
 }
 
 /** One event when the budget becomes exceeded; the condition says the rest. */

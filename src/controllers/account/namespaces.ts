@@ -4,6 +4,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeObject } from "../../kube/types.ts";
+import { ownValue } from "../../own-value.ts";
 import type { ReportableKeys } from "./registry.ts";
 
 export const namespaceResource: Resource = {
@@ -19,11 +20,11 @@ export type LabelSelector = NonNullable<ClusterAccountSpec["allowedNamespaces"]>
 
 /** Whether labels match a selector; an empty selector matches everything (metav1.LabelSelector). */
 export function matchesLabels(selector: LabelSelector, labels: Record<string, string>): boolean {
-  const exact = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
+  const exact = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => ownValue(labels, key) === value);
   return (
     exact &&
     (selector.matchExpressions ?? []).every(({ key, operator, values = [] }) => {
-      const value = labels[key];
+      const value = ownValue(labels, key);
       switch (operator) {
         case "In":
           return value !== undefined && values.includes(value);

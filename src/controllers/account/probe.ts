@@ -61,10 +61,8 @@ function probeFailure(error: ServiceError): Probe {
         state: { kind: "Held", reason, message },
         authenticated: "Unknown",
         reachable: "False",
-        message:
-          reason === "AddressNotAllowed"
-            ? `${message}: use a ClusterAccount, or start the operator with --allow-private-networks`
-            : `${message}: correct the account`,
+        // The guard's own words say which setting allows the address, if any does.
+        message: reason === "AddressNotAllowed" ? message : `${message}: correct the account`,
         limits: undefined,
         againMs: MISCONFIGURED_MS,
       };

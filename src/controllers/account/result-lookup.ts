@@ -14,7 +14,11 @@ const ADVICE: Record<AccountRef["kind"], string> = {
  * Judges the addresses that results are copied from, redirects included. Their URLs come from the service, not from whoever
  * made the account: the host of baseURL is trusted no more than any other.
  */
-export function resultLookup(kind: AccountRef["kind"], spec: AccountSpec | ClusterAccountSpec): LookupFunction {
+export function resultLookup(
+  kind: AccountRef["kind"],
+  spec: AccountSpec | ClusterAccountSpec,
+  denied: readonly string[] = [],
+): LookupFunction {
   const allowed = kind === "ClusterAccount" && "results" in spec ? spec.results?.allowedPrivateNetworks : undefined;
-  return publicOnly(ADVICE[kind], allowed);
+  return publicOnly(ADVICE[kind], allowed, denied);
 }

@@ -33,6 +33,8 @@ export type AccountFacts = {
   /** It is to be deleted, and these still need it. */
   users: { names: string[]; total: number } | undefined;
   handledRequest: string | undefined;
+  /** Why the list of endpoints cannot be read; default: it can. */
+  listFailure?: string | undefined;
   /** undefined: the bills were not read since the start; what the status says stays. */
   spend: Spend | undefined;
   /** undefined: there is none, or the account was not used yet. */
@@ -53,11 +55,13 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
     ...updatesOf(outcome).filter(({ type }) => users === undefined || type !== "Ready"),
     ...inUse,
     ...budgetUpdates(budget),
+    ...listUpdates(facts.listFailure),
   ].map((update) => ({ ...update, observedGeneration: generation }));
   // A budget that the spec no longer has is not exceeded.
   const kept = (base.conditions ?? []).filter(
     ({ type, lastTransitionTime }) =>
       (object.spec.budget !== undefined || type !== "BudgetExceeded") &&
+      (facts.listFailure !== undefined || type !== "EndpointsListed") &&
       (type !== "Contested" || now - Date.parse(lastTransitionTime) < CONTESTED_MS),
   );
   const stalled = updates.some(({ type }) => type === "Stalled");
@@ -93,6 +97,12 @@ function withoutSpending(status: AccountStatus | undefined): AccountStatus {
 
 function budgetUpdates(budget: ReturnType<AccountHandle["budget"]>): ConditionUpdate[] {
   return budget === undefined ? [] : [budgetCondition(budget.spec.action, budget.state)];
+}
+
+function listUpdates(failure: string | undefined): ConditionUpdate[] {
+  if (failure === undefined) return [];
+  const message = `${failure}: endpoints of this account are not observed; the list is retried with backoff`;
+  return [{ type: "EndpointsListed", status: "False", reason: "ListUnreadable", message }];
 }
 
 function updatesOf(outcome: AccountOutcome): ConditionUpdate[] {

@@ -114,17 +114,15 @@ type Held = Extract<Resolved, { kind: "Held" }>;
 
 /** Writes the exports, the events and the status. @throws what the queue has to back off for */
 async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, facts: Facts): Promise<Result> {
-  const { endpoint, outcome, written } = stepped;
+  const { endpoint, outcome, written, sanitize } = stepped;
   const { entry, requested, context } = facts;
   const { signal } = context;
   const now = shared.clock.now();
-  const remote = statusOf(endpoint, { written, outcome, requested }, now);
+  const update = { written, requested, sanitize };
+  const remote = statusOf(endpoint, { ...update, outcome }, now);
   const exports = await syncExports({ shared, endpoint, record: outcome.record, signal }, remote);
   const verdict = withStall(outcome.verdict, exports.stalled);
-  const status = withExports(
-    statusOf(endpoint, { written, outcome: { ...outcome, verdict }, requested }, now),
-    exports,
-  );
+  const status = withExports(statusOf(endpoint, { ...update, outcome: { ...outcome, verdict } }, now), exports);
 
   warnOfLocalVolumes(shared.recorder, endpoint);
   warnOfFight(shared.recorder, endpoint, outcome);

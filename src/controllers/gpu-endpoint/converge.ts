@@ -19,10 +19,18 @@ const DENIED_RETRY_MS = 60_000;
 
 /** Observes, plans and applies one step toward the spec. Errors of the service come back as verdicts. */
 export async function converge(input: ConvergeInput): Promise<Converged> {
+  const secrets: string[] = [];
+  const converged = await convergeWith(input, secrets);
+  return { ...converged, sanitize: input.account.sanitizer(secrets) };
+}
+
+/** @param secrets collects the values that no text shows */
+async function convergeWith(input: ConvergeInput, secrets: string[]): Promise<Converged> {
   const written = writtenBefore(input);
   let decision: Decision | undefined;
   try {
     const desired = await resolveDesired(input);
+    secrets.push(...desired.env.flatMap(({ secret, value }) => (secret ? [value] : [])));
     const binding = await observe(input, false);
     const claimed = await claimCandidate(input, binding);
     if (claimed.kind !== "Granted") return unclaimed(claimed, written);

@@ -4,6 +4,7 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "../../kube/errors.ts";
 import { apiVersionOf, type Resource } from "../../kube/resource.ts";
 import type { KubeObject, OwnerReference } from "../../kube/types.ts";
+import { ownValue } from "../../own-value.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import { configMapResource } from "../../submission/journal.ts";
@@ -155,7 +156,7 @@ async function writeExport(input: ExportInput, target: Target, name: string, val
     const message = `exportTo.${field} names ${place}, which exists and does not belong to this endpoint: Mooring does not change it; choose another name, or delete it`;
     return { name: endpoint.status?.exported?.[field], stalled: { reason: "ExportConflict", message } };
   }
-  const differing = Object.entries(data).filter(([key, value]) => present.data?.[key] !== value);
+  const differing = Object.entries(data).filter(([key, value]) => ownValue(present.data, key) !== value);
   if (differing.length === 0) return { name };
   if (present.immutable === true) {
     const message = `exportTo.${field} names ${place}, which is immutable and has other values: delete it, and Mooring creates it again`;

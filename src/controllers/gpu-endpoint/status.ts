@@ -1,21 +1,19 @@
-import {
-  type ConditionUpdate,
-  cut,
-  getCondition,
-  removeCondition,
-  setConditions,
-} from "../../api/v1alpha1/conditions.ts";
+import { type ConditionUpdate, getCondition, removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { type AccountRef, ANNOTATIONS, GROUP } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
-import { withoutValues } from "../../provider/errors.ts";
+import { createSanitizer, plainText, type Sanitizer } from "../../text/sanitizer.ts";
 import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";
 import type { Cause, Verdict } from "../verdict.ts";
 import { isStopped, readiness, stopped, synced } from "./conditions.ts";
 import type { Difference } from "./drift.ts";
 import { isSettling } from "./observe.ts";
+
+/** Longest texts of the service in the status, in characters (gpu-endpoint-status.ts). */
+const REMOTE_TEXT = { status: 256, error: 4096, message: 8192, image: 511 };
+const DRIFT_TEXT = 4096;
 
 /** How a reconcile ended: all that the status is computed from. */
 export type Outcome = {
@@ -57,14 +55,21 @@ export type StatusUpdate = {
   outcome: Outcome;
   /** The reconcile request that this reconcile handles. */
   requested: string | undefined;
+  /** For the service's texts. Default: one that knows no secret. */
+  sanitize?: Sanitizer | undefined;
 };
 
 /** The whole status after a reconcile. Pure. `now`: ms since the epoch. */
-export function statusOf(endpoint: GpuEndpoint, { written, outcome, requested }: StatusUpdate, now: number) {
+export function statusOf(endpoint: GpuEndpoint, { written, outcome, requested, ...update }: StatusUpdate, now: number) {
   const { status: stored = { conditions: [] }, metadata } = endpoint;
   const otherEndpoint = written.endpointID !== undefined && written.endpointID !== stored.endpointID;
   const previous = outcome.alreadyBound || otherEndpoint ? withoutRemote(stored) : stored;
-  const record = outcome.record && withoutEnvValues(outcome.record, endpoint);
+  const shown = textsOf(endpoint, outcome.record, update.sanitize ?? plainText);
+  const record = outcome.record && {
+    ...outcome.record,
+    status: statusTexts(outcome.record, shown),
+    image: shown(outcome.record.image, REMOTE_TEXT.image),
+  };
   const status: GpuEndpointStatus = { ...previous, ...written, observedGeneration: metadata.generation };
   if (requested !== undefined && outcome.continues !== true) status.lastHandledReconcileAt = requested;
   if (written.appliedGeneration !== undefined && written.appliedReferencesHash === undefined) {
@@ -74,7 +79,11 @@ export function statusOf(endpoint: GpuEndpoint, { written, outcome, requested }:
   if (record !== undefined || status.unconfirmedCreates?.length === 0) delete status.unconfirmedCreates;
   if (record !== undefined) {
     Object.assign(status, remoteStatus(record, metadata.uid));
-    const drift = outcome.differences.map(({ field, desired, observed }) => ({ field, desired, observed }));
+    const drift = outcome.differences.map(({ field, desired, observed }) => ({
+      field,
+      desired: desired && plainText(desired, DRIFT_TEXT),
+      observed: observed && shown(observed, DRIFT_TEXT),
+    }));
     if (drift.length > 0) status.drift = drift;
     else delete status.drift;
     if (endpoint.spec.suspend && isStopped(record)) status.state = "Suspended";
@@ -93,19 +102,21 @@ function withoutRemote(status: GpuEndpointStatus): GpuEndpointStatus {
   return { ...own, conditions: removeCondition(removeCondition(status.conditions, "Synced"), "Stopped") };
 }
 
-/** Status texts of the service may quote a variable: they show only values that the spec has in plain text. */
-function withoutEnvValues(record: EndpointRecord, { spec }: GpuEndpoint): EndpointRecord {
+/** Texts of the service may quote a variable: they show only values that the spec has in plain text. */
+function textsOf({ spec }: GpuEndpoint, record: EndpointRecord | undefined, sanitize: Sanitizer) {
   const plain = new Set(spec.env?.map(({ value }) => value));
-  const hidden = record.envs.flatMap(({ value }) => (plain.has(value) ? [] : [value]));
-  const { status, error, message } = record.status;
-  return {
-    ...record,
-    status: { status, error: withoutValues(error, hidden), message: withoutValues(message, hidden) },
-  };
+  const hidden = record?.envs.flatMap(({ value }) => (plain.has(value) ? [] : [value]));
+  const withoutVariables = createSanitizer({ hidden });
+  return (text: string, limit: number) => withoutVariables(sanitize(text, limit), limit);
 }
 
-/** Characters of an image that the status can store. */
-const IMAGE_LENGTH = 511;
+function statusTexts({ status: { status, error, message } }: EndpointRecord, shown: ReturnType<typeof textsOf>) {
+  return {
+    status: shown(status, REMOTE_TEXT.status),
+    error: shown(error, REMOTE_TEXT.error),
+    message: shown(message, REMOTE_TEXT.message),
+  };
+}
 
 function remoteStatus(record: EndpointRecord, uid: string): Partial<GpuEndpointStatus> {
   const text = (key: "type" | "url" | "regionID" | "memberID" | "ownerID") =>
@@ -113,7 +124,7 @@ function remoteStatus(record: EndpointRecord, uid: string): Partial<GpuEndpointS
   return {
     endpointID: record.id,
     state: record.status.status,
-    ...(record.image === "" ? {} : { image: cut(record.image, IMAGE_LENGTH) }),
+    ...(record.image === "" ? {} : { image: record.image }),
     remote: {
       status: record.status.status,
       ...(record.status.error === "" ? {} : { error: record.status.error }),

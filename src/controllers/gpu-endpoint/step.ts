@@ -2,6 +2,7 @@ import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import type { Sanitizer } from "../../text/sanitizer.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { Kind, Shared } from "../shared.ts";
 import type { Claims } from "./claims.ts";
@@ -28,8 +29,8 @@ export type ConvergeInput = {
   context: ReconcileContext;
 };
 
-/** How one step toward the spec ended. `written`: what the status keeps of it. */
-export type Converged = { outcome: Outcome; written: Partial<Written> };
+/** How one step toward the spec ended. `written`: what the status keeps of it. `sanitize`: for the service's texts. */
+export type Converged = { outcome: Outcome; written: Partial<Written>; sanitize?: Sanitizer };
 
 /** The remote as observed, and what to do. `desiredHash` tells one desired endpoint from another. */
 export type Decision = { binding: Binding; plan: Plan; applied: boolean; desiredHash: string };

@@ -206,7 +206,9 @@ function observeResults(
   from: { result?: TaskResult; submitted?: Submitted },
 ): Observation<"Results" | "ResultsToStore" | "NoResults"> {
   if (results.length === 0) {
-    const message = `${what} succeeded without any result and may have been charged: ask the service's support`;
+    const omitted = from.result?.omitted ?? 0;
+    const none = omitted === 0 ? "without any result" : `with ${omitted} results that cannot be stored in the status`;
+    const message = `${what} succeeded ${none} and may have been charged: ask the service's support`;
     return { kind: "NoResults", reason: "NoResult", message, ...from };
   }
   const stored = spec.output === undefined || results.every(({ artifact }) => artifact !== undefined);

@@ -22,6 +22,7 @@ import {
 } from "./observations.ts";
 import type { JobState } from "./states.ts";
 import { type Answer, acceptedFrom } from "./submit.ts";
+import { withoutSecrets } from "./task-texts.ts";
 import { accountOfTask } from "./tasks.ts";
 import { InvalidJobError, type Job, type PaidRequest, resubmitTokenOf } from "./types.ts";
 
@@ -176,7 +177,7 @@ function observeAnswer(answer: Answer, facts: Facts, backoffUntil: number | unde
 }
 
 async function observeTracking<T extends Job>(
-  { deps, job, facts }: Context<T>,
+  { deps, job, facts, signal }: Context<T>,
   taskID: string,
 ): Promise<Observed | undefined> {
   const resolved = await accountOfTask(deps.shared, job);
@@ -188,7 +189,9 @@ async function observeTracking<T extends Job>(
   const { account } = resolved;
   const mismatch = accountMismatch(job, account);
   if (mismatch !== undefined) return { observation: observeTask(facts, taskID, undefined, mismatch) };
-  const [latest, failing] = [account.tasks.latest(taskID), account.tasks.failing(taskID)];
+  const secrets = () => deps.adapter.secrets(job, createValueReader(deps.shared.kube, signal));
+  const failing = account.tasks.failing(taskID);
+  const latest = await withoutSecrets(account.tasks.latest(taskID), secrets);
   const observation = observeTask(facts, taskID, latest, undefined);
   if (observation.kind !== "Unfinished") return { observation, account };
   if (failing !== undefined) return { observation: observeFailingPolls(facts, taskID, failing), account };

@@ -114,7 +114,7 @@ function conditionsOf(job: Job, status: JobStatus, outcome: JobOutcome): Conditi
       ];
     case "Succeeded": {
       const stored = allStored(outcome.results);
-      const message = `${count(outcome.results)}; ${stored ? `stored at ${outcome.results[0]?.artifact?.uri}` : availability(status)}`;
+      const message = `${count(outcome.results)}${omission(outcome.result)}; ${stored ? `stored at ${outcome.results[0]?.artifact?.uri}` : availability(status)}`;
       return [
         { type: "Complete", status: "True", reason: "Completed", message },
         { type: "ResultsAvailable", status: "True", reason: stored ? "Stored" : "Available", message },
@@ -140,6 +140,10 @@ export function allStored(results: readonly JobResult[] | undefined): boolean {
 }
 
 const count = ({ length }: readonly JobResult[]) => `${length} result${length === 1 ? "" : "s"}`;
+const omission = (result: TaskResult | undefined) =>
+  result?.omitted === undefined
+    ? ""
+    : ` (the service returned ${result.omitted} more, which cannot be stored in the status)`;
 const availability = ({ resultsExpireAt }: JobStatus) => `the URL expires at ${resultsExpireAt}`;
 
 function suspended(job: Job, outcome: JobOutcome): ConditionUpdate[] {

@@ -215,7 +215,7 @@ export function storeResults(
       result,
       results,
       reason: "Storing",
-      message: "The results are being copied",
+      message: `The results are being copied${result?.omitted === undefined ? "" : `, without ${result.omitted} that cannot be stored in the status`}`,
       stalled: false,
     },
     ...(submitted === undefined ? {} : { written: submission(job, submitted, "Accepted", now) }),

@@ -77,6 +77,8 @@ export type JobAdapter<T extends Job> = {
   kind: Kind<T>;
   /** @throws InvalidJobError | MissingReferenceError */
   prepare(job: T, account: AccountHandle, reader: ValueReader): Promise<PaidRequest>;
+  /** Values of Secrets and ConfigMaps that the request contains: the service can quote them. @throws MissingReferenceError */
+  secrets(job: T, reader: ValueReader): Promise<string[]>;
   /** File type of the bytes that the response contains. They go to `spec.output`. Undefined: the response contains none. */
   typeOfBytes(job: T): string | undefined;
   /** Status fields that only this kind has. */

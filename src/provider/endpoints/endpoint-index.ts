@@ -40,6 +40,8 @@ export type Listing = {
   take(record: EndpointRecord, askedAt: number): boolean;
   /** The list is complete. Returns the endpoints that are gone now, and those that it is the first to lack. */
   end(): Record<"gone" | "missing", { id: string; appName: string }[]>;
+  /** The list cannot be trusted: forgets what it alone showed, so that lists without an end do not fill the memory. */
+  discard(): void;
 };
 
 /** An endpoint is gone when so many complete lists in a row lack it: a list that changes while it is read proves nothing. */
@@ -76,13 +78,18 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
 
   function beginList(): Listing {
     const seen = new Set<string>();
+    const added = new Set<string>();
     const askedBefore = [...missed.keys()];
     const began = clock.monotonic();
     return {
       take(record, askedAt) {
         seen.add(record.id);
         if ((alone.get(record.id) ?? Number.NEGATIVE_INFINITY) > askedAt) return false;
+        if (!records.has(record.id)) added.add(record.id);
         return store(record);
+      },
+      discard() {
+        for (const id of added) if (!alone.has(id)) remove(id);
       },
       end() {
         for (const [id, at] of alone) if (at < began) alone.delete(id);

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { isRecord, toText } from "../wire/lenient.ts";
-import type { EndpointRecord } from "./endpoint-record.ts";
+import { type EndpointRecord, weightOf } from "./endpoint-record.ts";
 
 type Known = { digest: string; record: EndpointRecord };
 
-/** At this many records the memory starts anew, so deleted endpoints do not fill it. */
+/** At this many records, or bytes of them, the memory starts anew, so deleted endpoints do not fill it. */
 const MOST = 50_000;
+const MOST_BYTES = 32 * 1024 * 1024;
 
 /**
  * Parses records of the endpoint list. Returns the same object again while the service shows the same bytes, so an idle
@@ -17,6 +18,8 @@ export function createEndpointReader<S extends z.ZodType>(
   recordFrom: (endpoint: z.output<S>) => EndpointRecord,
 ): z.ZodType<EndpointRecord> {
   const memory = new Map<string, Known>();
+  /** Of all records since the memory started; a changed one counts again. */
+  let bytes = 0;
   return z.unknown().transform((raw, context) => {
     const id = isRecord(raw) ? toText(raw["id"]) : "";
     const digest = createHash("sha1").update(JSON.stringify(raw)).digest("base64");
@@ -30,7 +33,11 @@ export function createEndpointReader<S extends z.ZodType>(
       return z.NEVER;
     }
     const record = recordFrom(parsed.data);
-    if (memory.size >= MOST) memory.clear();
+    bytes += weightOf(record);
+    if (memory.size >= MOST || bytes > MOST_BYTES) {
+      memory.clear();
+      bytes = weightOf(record);
+    }
     memory.set(id, { digest, record });
     return record;
   });

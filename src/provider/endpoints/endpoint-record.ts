@@ -1,3 +1,5 @@
+import { plainText, type Sanitizer } from "../../text/sanitizer.ts";
+import { ENDPOINT_URL, TEXT, unixSeconds } from "../wire/bounds.ts";
 import type { EndpointV1 } from "../wire/endpoints-v1.ts";
 import type { EndpointV2 } from "../wire/endpoints-v2.ts";
 
@@ -6,6 +8,9 @@ export type RemoteStatus = { status: string; error: string; message: string };
 /**
  * An endpoint as the service shows it, in one shape for both generations. An absent string is "", an absent list is [],
  * an absent number is undefined. Values of enumerations are the service's own words.
+ *
+ * Texts that only describe the endpoint are sanitized. Values that are compared with a spec are exact (name, appName, image,
+ * command, envs and the like): sanitize them before they are shown.
  */
 export type EndpointRecord = {
   id: string;
@@ -68,20 +73,21 @@ export type EndpointRecord = {
 
 const isNumber = (value: number | undefined): value is number => value !== undefined;
 
-export function fromCurrent(wire: EndpointV2): EndpointRecord {
+export function fromCurrent(wire: EndpointV2, sanitize: Sanitizer = plainText): EndpointRecord {
   const config = wire.worker_config;
+  const status = statusWith(sanitize);
   return {
     id: wire.id,
-    type: wire.type,
+    type: sanitize(wire.type, TEXT.word),
     name: wire.name,
     appName: wire.app_name,
-    status: pickStatus(wire.status),
-    url: wire.url,
+    status: status(wire.status),
+    url: sanitize(wire.url, ENDPOINT_URL),
     productID: wire.product_id,
     workers: wire.workers.map((worker) => ({
-      id: worker.id,
-      status: pickStatus(worker.status),
-      log: worker.log,
+      id: sanitize(worker.id, TEXT.name),
+      status: status(worker.status),
+      log: sanitize(worker.log, ENDPOINT_URL),
       healthy: worker.health,
       draining: worker.drain,
     })),
@@ -109,28 +115,30 @@ export function fromCurrent(wire: EndpointV2): EndpointRecord {
     envs: wire.envs.map(({ key, value }) => ({ key, value })),
     ports: wire.ports.filter(isNumber),
     healthCheck: { path: wire.health_check.path, port: wire.health_check.port },
-    regionID: wire.region_id,
-    memberID: wire.member_id,
-    ownerID: wire.owner_id,
-    createdAt: wire.created_at,
+    regionID: sanitize(wire.region_id, TEXT.name),
+    memberID: sanitize(wire.member_id, TEXT.name),
+    ownerID: sanitize(wire.owner_id, TEXT.name),
+    createdAt: unixSeconds(wire.created_at),
   };
 }
 
-export function fromEarlier(wire: EndpointV1): EndpointRecord {
+export function fromEarlier(wire: EndpointV1, sanitize: Sanitizer = plainText): EndpointRecord {
   const config = wire.workerConfig;
+  const shown = statusWith(sanitize);
+  const status = ({ state, error, message }: EndpointV1["state"]) => shown({ status: state, error, message });
   const { path, initialDelay, period, timeout, successThreshold, failureThreshold } = wire.healthy;
   return {
     id: wire.id,
     type: "",
     name: wire.name,
     appName: wire.appName,
-    status: stateAsStatus(wire.state),
-    url: wire.url,
+    status: status(wire.state),
+    url: sanitize(wire.url, ENDPOINT_URL),
     productID: wire.products[0]?.id ?? "",
     workers: wire.workers.map((worker) => ({
-      id: worker.id,
-      status: stateAsStatus(worker.state),
-      log: worker.log,
+      id: sanitize(worker.id, TEXT.name),
+      status: status(worker.state),
+      log: sanitize(worker.log, ENDPOINT_URL),
       healthy: worker.healthy,
       draining: undefined,
     })),
@@ -165,7 +173,7 @@ export function fromEarlier(wire: EndpointV1): EndpointRecord {
     details: {
       clusterID: wire.clusterID,
       products: wire.products.map(({ id }) => id).filter((id) => id !== ""),
-      log: wire.log,
+      log: sanitize(wire.log, ENDPOINT_URL),
       health: { initialDelay, period, timeout, successThreshold, failureThreshold },
     },
   };
@@ -187,10 +195,33 @@ export function withDetails(record: EndpointRecord, detailed: EndpointRecord): E
   };
 }
 
-function pickStatus({ status, error, message }: RemoteStatus): RemoteStatus {
-  return { status, error, message };
+/** Bytes that an element of a record takes, beside its texts. */
+const ELEMENT_BYTES = 100;
+const RECORD_BYTES = 500;
+
+/** About how much memory a record takes, in bytes. */
+export function weightOf({ workers, volumes, envs, ports, details, ...record }: EndpointRecord): number {
+  const texts = [record.id, record.name, record.appName, record.image, record.entrypoint, record.command, record.url];
+  const { status, error, message } = record.status;
+  const elements = workers.length + volumes.length + envs.length + ports.length + (details?.products.length ?? 0);
+  return (
+    RECORD_BYTES +
+    elements * ELEMENT_BYTES +
+    lengthOf([...texts, record.productID, record.registryAuthID, record.healthCheck.path, status, error, message]) +
+    envs.reduce((sum, { key, value }) => sum + key.length + value.length, 0) +
+    volumes.reduce((sum, { id, mountPath }) => sum + id.length + mountPath.length, 0) +
+    workers.reduce((sum, { log, status }) => sum + log.length + status.error.length + status.message.length, 0) +
+    lengthOf(details?.products ?? []) +
+    lengthOf([details?.clusterID ?? "", details?.log ?? ""])
+  );
 }
 
-function stateAsStatus(state: { state: string; error: string; message: string }): RemoteStatus {
-  return { status: state.state, error: state.error, message: state.message };
+const lengthOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0);
+
+function statusWith(sanitize: Sanitizer) {
+  return ({ status, error, message }: RemoteStatus): RemoteStatus => ({
+    status: sanitize(status, TEXT.state),
+    error: sanitize(error, TEXT.error),
+    message: sanitize(message, TEXT.message),
+  });
 }

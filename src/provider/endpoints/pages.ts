@@ -1,7 +1,8 @@
 import type { Clock } from "../../clock.ts";
 import type { ListEndpointsInput, ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
-import type { EndpointRecord } from "./endpoint-record.ts";
+import type { Operation } from "../operations.ts";
+import { type EndpointRecord, weightOf } from "./endpoint-record.ts";
 
 /** The two generations of the interface in which endpoints are listed and read (interface: Versioning). */
 export type Generation = "Current" | "Earlier";
@@ -15,6 +16,9 @@ export type EndpointPagesOptions = {
   keyword?: string;
 };
 
+/** What a whole list may take: a service whose pages never end must not fill the memory. */
+const LIST = { pages: 2_000, records: 50_000, weight: 32 * 1024 * 1024 };
+
 /** A record of a page, and when the page was requested (monotonic ms). */
 export type ListedEndpoint = { record: EndpointRecord; askedAt: number };
 
@@ -26,10 +30,40 @@ export async function* endpointPages(
   options: EndpointPagesOptions,
   signal: AbortSignal,
 ): AsyncIterable<ListedEndpoint> {
-  if (options.generation === "Earlier") {
-    yield* earlierPages(options, signal);
-    return;
-  }
+  const operation = options.generation === "Earlier" ? "listEndpointsEarlier" : "listEndpoints";
+  const size = createListSize(operation);
+  const client = {
+    listEndpoints: async (...input: Parameters<ServiceClient["listEndpoints"]>) => {
+      const page = await options.client.listEndpoints(...input);
+      size.add(page.data);
+      return page;
+    },
+    listEndpointsEarlier: async (...input: Parameters<ServiceClient["listEndpointsEarlier"]>) => {
+      const page = await options.client.listEndpointsEarlier(...input);
+      size.add(page.data);
+      return page;
+    },
+  };
+  const pages = options.generation === "Earlier" ? earlierPages : currentPages;
+  yield* pages({ ...options, client }, signal);
+}
+
+/** Adds up the pages of one list. @throws ServiceError when the list exceeds a limit */
+function createListSize(operation: Operation): { add(page: readonly EndpointRecord[]): void } {
+  const size = { pages: 0, records: 0, weight: 0 };
+  return {
+    add(page) {
+      size.pages += 1;
+      size.records += page.length;
+      for (const record of page) size.weight += weightOf(record);
+      if (size.pages > LIST.pages) throw incomplete(`it has more than ${LIST.pages} pages`, operation);
+      if (size.records > LIST.records) throw incomplete(`it has more than ${LIST.records} endpoints`, operation);
+      if (size.weight > LIST.weight) throw incomplete(`its endpoints take more than ${LIST.weight} bytes`, operation);
+    },
+  };
+}
+
+async function* currentPages(options: EndpointPagesOptions, signal: AbortSignal): AsyncIterable<ListedEndpoint> {
   let cursor: string | undefined;
   const cursors = new Set<string>();
   do {
@@ -73,7 +107,7 @@ async function* earlierPages(options: EndpointPagesOptions, signal: AbortSignal)
   }
 }
 
-function incomplete(why: string): ServiceError {
+function incomplete(why: string, operation: Operation = "listEndpoints"): ServiceError {
   const message = `the list of endpoints is incomplete: ${why}`;
-  return new ServiceError({ operation: "listEndpoints", kind: "UnreadableResponse", delivery: "Refused", message });
+  return new ServiceError({ operation, kind: "UnreadableResponse", delivery: "Refused", message });
 }

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../../clock.ts";
 import { createPollLoop } from "../../poll-loop.ts";
 import type { ServiceClient } from "../client.ts";
+import { ServiceError } from "../errors.ts";
 import type { EndpointObserver } from "../types.ts";
 import { createEndpointIndex, type KeySession } from "./endpoint-index.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
@@ -43,7 +44,20 @@ export type EndpointSweepOptions = {
 };
 
 const RETRY_MS = 10_000;
+/** A service that answers with what is no list is asked less and less often: each answer costs memory and time. */
+const MAX_RETRY_MS = 10 * 60_000;
 const IDLE_MS = 1_000;
+
+function isUnreadable(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.kind === "UnreadableResponse";
+}
+
+/** An open circuit breaker is the consequence of unreadable lists. Any other error shows that the service does something else. */
+function unreadableAfter(before: { error: ServiceError; times: number } | undefined, error: unknown) {
+  if (!(error instanceof ServiceError)) return undefined;
+  if (error.kind === "BreakerOpen" && before !== undefined) return { ...before, times: before.times + 1 };
+  return isUnreadable(error) ? { error, times: (before?.times ?? 0) + 1 } : undefined;
+}
 
 type Waiter = { resolve: () => void; reject: (error: unknown) => void };
 
@@ -54,6 +68,8 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   let completed = 0;
   let sweepAt = Number.NEGATIVE_INFINITY;
   let retryAt = Number.NEGATIVE_INFINITY;
+  /** The last list could not be read, `times` in a row. */
+  let unreadable: { error: ServiceError; times: number } | undefined;
 
   /** A list during which the key changes shows parts of two views: it proves nothing and is read again. */
   async function sweepOnce(signal: AbortSignal): Promise<void> {
@@ -66,9 +82,14 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   async function readList(signal: AbortSignal): Promise<boolean> {
     const session = index.session();
     const listing = index.beginList();
-    for await (const { record, askedAt } of endpointPages(options, signal)) {
-      if (index.session() !== session) return false;
-      if (listing.take(record, askedAt)) options.onChange(record.id, record.appName);
+    try {
+      for await (const { record, askedAt } of endpointPages(options, signal)) {
+        if (index.session() !== session) return false;
+        if (listing.take(record, askedAt)) options.onChange(record.id, record.appName);
+      }
+    } catch (error) {
+      if (isUnreadable(error)) listing.discard();
+      throw error;
     }
     if (index.session() !== session) return false;
     const { gone, missing } = listing.end();
@@ -93,12 +114,14 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
         await sweepOnce(signal);
         for (const { resolve } of group) resolve();
         sweepAt = clock.monotonic() + options.intervalMs;
+        unreadable = undefined;
       } catch (error) {
         for (const { reject } of group) reject(signal.aborted ? signal.reason : error);
         if (signal.aborted) return;
         log.warn({ reason: String(error) }, "endpoints could not be listed");
         options.onError(error);
-        retryAt = clock.monotonic() + RETRY_MS;
+        unreadable = unreadableAfter(unreadable, error);
+        retryAt = clock.monotonic() + Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** Math.max(0, (unreadable?.times ?? 1) - 1));
         sweepAt = retryAt;
       }
     },
@@ -107,6 +130,8 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   async function next(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     loop.signal.throwIfAborted();
+    // Whoever waits occupies a worker, which objects of other accounts need.
+    if (unreadable !== undefined && unreadable.times > 1 && retryAt > clock.monotonic()) throw unreadable.error;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter = { resolve, reject };
     const onAbort = () => {
@@ -130,6 +155,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     shown: index.shown,
     session: index.session,
     keyChanged: index.keyChanged,
+    failure: () => unreadable?.error.message,
     total: index.size,
     list: () => (completed > 0 ? index.all() : undefined),
     observe: index.observe,

@@ -1,16 +1,22 @@
 import type { z } from "zod";
+import type { Sanitizer } from "../../text/sanitizer.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
 import type { Operation } from "../operations.ts";
 import { readErrorBody, readReportedError } from "../wire/errors.ts";
+import { countValues } from "../wire/page-scanner.ts";
+import { notJSON, type PageRecords, readPage, UnreadablePageError } from "../wire/pages.ts";
 import { words } from "./classify.ts";
+
+/** Most values of one object: parsing it takes one turn of the event loop. */
+const MOST_VALUES = 50_000;
 
 /** A 2xx response whose body is read as it arrives. */
 export type Answer = {
   operation: Operation;
   status: number;
   chunks: AsyncIterable<Uint8Array>;
-  /** Keeps out of messages what nobody may see. */
-  apiKey: string;
+  /** For texts of the service. */
+  sanitize: Sanitizer;
   /** Reserves memory for up to `bytes` of the body, and waits until they are free. */
   reserve(bytes: number): Promise<{ release(): void }>;
   /** Parses a body. @throws ServiceError `UnreadableResponse` */
@@ -19,18 +25,21 @@ export type Answer = {
   unreadable(why: string): ServiceError;
 };
 
-/** What a body is parsed by. `isEmpty`: the value carries nothing that was asked for. */
-export type AnswerRules = { answer?: z.ZodType | undefined; isEmpty?(value: unknown): boolean };
+/**
+ * What a body is parsed by. `isEmpty`: the value carries nothing that was asked for. `page`: its records are read in turns of
+ * the event loop, and `answer` reads the rest.
+ */
+export type AnswerRules = {
+  answer?: z.ZodType | undefined;
+  isEmpty?(value: unknown): boolean;
+  page?: PageRecords | undefined;
+};
 
 /**
  * Reads the body of a 2xx. Without a schema any body will do that does not report an error. With one, an answer that carries
  * what was asked for is a success whatever else it says: a task that runs must not be lost.
  */
-export function readerOf(
-  operation: Operation,
-  status: number,
-  { apiKey, hidden }: { apiKey: string; hidden: readonly string[] | undefined },
-) {
+export function readerOf(operation: Operation, status: number, sanitize: Sanitizer) {
   // No cause: a parser's error quotes its input, and the response may quote the key.
   const unreadable = (why: string, text = "") =>
     new ServiceError({
@@ -38,27 +47,25 @@ export function readerOf(
       kind: "UnreadableResponse",
       delivery: "Unknown",
       status,
-      reason: cleanWords(readErrorBody(text)?.message ?? "", apiKey, hidden),
-      message: `the answer ${status} ${cleanWords(why, apiKey, hidden)}`,
+      reason: cleanWords(readErrorBody(text)?.message ?? "", sanitize),
+      message: `the answer ${status} ${cleanWords(why, sanitize)}`,
     });
   const reported = (text: string) => {
     const body = readReportedError(text);
     return body === undefined ? undefined : `reports an error: ${words(body) || body.code}`;
   };
 
-  function read(text: string, { answer: schema, isEmpty }: AnswerRules): unknown {
-    if (schema === undefined) {
-      const error = reported(text);
-      if (error !== undefined) throw unreadable(error, text);
-      return undefined;
-    }
-    let value: unknown;
+  function parseJSON(text: string): unknown {
     try {
-      value = JSON.parse(text);
+      return JSON.parse(text);
     } catch {
       throw unreadable(`cannot be read: ${notJSON(text)}`, text);
     }
-    const parsed = schema.safeParse(value);
+  }
+
+  function check(value: unknown, { answer, isEmpty }: AnswerRules, text: string): unknown {
+    if (answer === undefined) return value;
+    const parsed = answer.safeParse(value);
     if (parsed.success) {
       const error = isEmpty?.(parsed.data) === true ? reported(text) : undefined;
       if (error !== undefined) throw unreadable(error, text);
@@ -68,12 +75,28 @@ export function readerOf(
     throw unreadable(reported(text) ?? `cannot be read: ${problems}`, text);
   }
 
-  return { read, unreadable };
-}
-
-/** A page of something between us and the service is quoted; a torn answer of the service may hold anybody's secrets. */
-function notJSON(text: string): string {
-  if (text === "") return "it is empty";
-  if (/^\s*[{["]/.test(text)) return `it is not complete JSON (${text.length} characters)`;
-  return `it is not JSON: ${text.slice(0, 4_096)}`;
+  return {
+    unreadable,
+    parse: (text: string, answer: z.ZodType) => check(parseJSON(text), { answer }, text),
+    async read(body: Buffer, rules: AnswerRules): Promise<unknown> {
+      const { answer, page } = rules;
+      if (answer !== undefined && page !== undefined) {
+        try {
+          const read = await readPage(body, page);
+          return check(read.page, rules, read.rest);
+        } catch (error) {
+          if (!(error instanceof UnreadablePageError)) throw error;
+          throw unreadable(reported(error.text) ?? `cannot be read: ${error.message}`, error.text);
+        }
+      }
+      if (body.length > MOST_VALUES && countValues(body) > MOST_VALUES) {
+        throw unreadable(`cannot be read: it has more than ${MOST_VALUES} values`);
+      }
+      const text = body.toString("utf8");
+      if (answer !== undefined) return check(parseJSON(text), rules, text);
+      const error = reported(text);
+      if (error !== undefined) throw unreadable(error, text);
+      return undefined;
+    },
+  };
 }

@@ -1,7 +1,9 @@
 import type { z } from "zod";
+import { plainText } from "../../text/sanitizer.ts";
 import type { CallEvent, SendOptions } from "../call-options.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation, type PathOverrides } from "../operations.ts";
+import type { PageRecords } from "../wire/pages.ts";
 import { type Answer, readerOf } from "./answer.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Limiter } from "./limiter.ts";
@@ -10,8 +12,6 @@ import type { Transport, TransportRequest } from "./transport.ts";
 export type CallOptions = SendOptions & {
   /** Higher goes first at the limiter; default 0. */
   priority?: number | undefined;
-  /** Values of the body (of Secrets) that no error shows, even when the service quotes them. */
-  hidden?: readonly string[] | undefined;
 };
 
 type Query = Record<string, string | number | undefined>;
@@ -28,6 +28,8 @@ type CallRequest<A extends z.ZodType | undefined = undefined> = {
   answer?: A;
   /** Whether an answer carries nothing that was asked for. Such an answer is no success when it reports an error. */
   isEmpty?(value: A extends z.ZodType ? z.output<A> : undefined): boolean;
+  /** The records of a page are read in turns of the event loop; `answer` then reads the rest. */
+  page?: PageRecords;
 };
 
 export type CallerOptions = {
@@ -60,7 +62,8 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     return exchange(operation, options, async (beforeWrite) => {
       const { status, body, release } = await transport.send({ operation, ...prepared, signal, hidden, beforeWrite });
       try {
-        return { status, value: answerOf(operation, status, hidden).read(body.toString("utf8"), request) };
+        const { read } = readerOf(operation, status, transport.sanitizer(hidden));
+        return { status, value: await read(body, request) };
       } finally {
         release();
       }
@@ -143,20 +146,17 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     beforeWrite: () => void,
   ): Promise<Answer> {
     const { status, chunks, reserve } = await transport.open({ operation, ...prepared, signal, hidden, beforeWrite });
-    const { read, unreadable } = answerOf(operation, status, hidden);
+    const sanitize = transport.sanitizer(hidden);
+    const { parse, unreadable } = readerOf(operation, status, sanitize);
     return {
       operation,
       status,
       chunks,
       reserve,
-      apiKey: transport.apiKey(),
+      sanitize,
       unreadable,
-      parse: (text, schema) => read(text, { answer: schema }) as z.output<typeof schema>,
+      parse: (text, schema) => parse(text, schema) as z.output<typeof schema>,
     };
-  }
-
-  function answerOf(operation: Operation, status: number, hidden: readonly string[] | undefined) {
-    return readerOf(operation, status, { apiKey: transport.apiKey(), hidden });
   }
 
   return { call, receive, stream };
@@ -227,8 +227,8 @@ function checkRules(operation: Operation, request: CallRequest<z.ZodType | undef
     operation,
     kind: "InvalidRequest",
     delivery: "NotSent",
-    reason: cleanWords(reason, ""),
-    message: `the request breaks the interface's rules: ${cleanWords(reason, "")}`,
+    reason: cleanWords(reason, plainText),
+    message: `the request breaks the interface's rules: ${cleanWords(reason, plainText)}`,
   });
 }
 

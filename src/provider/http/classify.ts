@@ -1,3 +1,4 @@
+import type { Sanitizer } from "../../text/sanitizer.ts";
 import { cleanWords, ServiceError, type ServiceErrorKind } from "../errors.ts";
 import type { Operation } from "../operations.ts";
 import { isServicesOwn, readErrorBody, type ServiceErrorBody } from "../wire/errors.ts";
@@ -36,13 +37,7 @@ const ABOUT_ACCESS = /key|token|auth|permission|forbidden|access|denied|credenti
 const PAGE = /^\s*(<!doctype|<html|<\?xml|<head|<body)/i;
 
 /** Turns an answer outside 2xx into the error that says what it means, by reason first and by status second. */
-export function refusal(
-  operation: Operation,
-  answer: RefusedAnswer,
-  apiKey: string,
-  now: number,
-  hidden: readonly string[] = [],
-): ServiceError {
+export function refusal(operation: Operation, answer: RefusedAnswer, sanitize: Sanitizer, now: number): ServiceError {
   const { status } = answer;
   const body = readErrorBody(answer.body);
   const own = isOwnAnswer(status, answer, body);
@@ -53,13 +48,13 @@ export function refusal(
       : status === 401
         ? "Unauthorized"
         : "GatewayError";
-  const reason = cleanWords(own && body !== undefined ? words(body) : "", apiKey, hidden);
+  const reason = cleanWords(own && body !== undefined ? words(body) : "", sanitize);
   return new ServiceError({
     operation,
     kind,
     delivery: deliveryOf(status, body !== undefined),
     status,
-    code: body === undefined ? undefined : cleanWords(body.code, apiKey, hidden),
+    code: body === undefined ? undefined : cleanWords(body.code, sanitize),
     reason,
     retryAfterMs: parseRetryAfter(answer.retryAfter, now),
     message:

@@ -1,5 +1,6 @@
 import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
 import { codeOf, connectionWords } from "../../net/connection-words.ts";
+import type { Sanitizer } from "../../text/sanitizer.ts";
 import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "../errors.ts";
 import type { Operation } from "../operations.ts";
 
@@ -17,11 +18,11 @@ export type SendState = {
 };
 
 /** The error for a request that got no complete answer. A `ServiceError` passes through. */
-export function failureOf(operation: Operation, error: unknown, state: SendState, apiKey: string): ServiceError {
+export function failureOf(operation: Operation, error: unknown, state: SendState, sanitize: Sanitizer): ServiceError {
   if (error instanceof ServiceError) return error;
   const kind = kindOf(error, state);
   const delivery: Delivery = state.written ? "Unknown" : "NotSent";
-  const words = cleanWords(connectionWords(error), apiKey);
+  const words = cleanWords(connectionWords(error), sanitize);
   return new ServiceError({
     operation,
     kind,

@@ -1,9 +1,11 @@
 import type { Dispatcher } from "undici";
 import { type Clock, systemClock } from "../../clock.ts";
+import { createSanitizer, type Sanitizer } from "../../text/sanitizer.ts";
 import { type ByteBudget, createByteBudget } from "../byte-budget.ts";
 import { ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
 import { readBody } from "./body.ts";
+import { createBodyLane } from "./body-lane.ts";
 import { type RefusedAnswer, refusal } from "./classify.ts";
 import { type ConnectionOptions, createPool, parseBase } from "./connections.ts";
 import { createGuard, type Guard } from "./exchange-guard.ts";
@@ -53,8 +55,8 @@ export type Transport = {
   send(request: TransportRequest): Promise<TransportAnswer>;
   /** Sends a request and returns the 2xx body as it arrives; `requestTimeoutMs` is then the longest silence. */
   open(request: TransportRequest): Promise<TransportStream>;
-  /** The current key, to keep it out of messages. */
-  apiKey(): string;
+  /** For texts of the service: keeps the account's API keys out of them, also former ones, and the values in `hidden`. */
+  sanitizer(hidden?: readonly string[]): Sanitizer;
   /** Takes no new requests and waits for those in progress; abort their signals to end them early. */
   close(): Promise<void>;
 };
@@ -65,8 +67,12 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 export function createTransport(options: TransportOptions): Transport {
   const clock = options.clock ?? systemClock;
   const timeoutMs = options.requestTimeoutMs ?? 60_000;
-  const apiKey = () => options.apiKey().trim();
+  const keys = createKeyMemory(options.apiKey);
+  const plain = createSanitizer({ apiKeys: keys.all });
+  const sanitizer = (hidden: readonly string[] = []) =>
+    hidden.length === 0 ? plain : createSanitizer({ apiKeys: keys.all, hidden });
   const bodies = options.bodies ?? createByteBudget();
+  const lane = createBodyLane(bodies, clock);
   const base = parseBase(options.baseURL);
   const group = typeof base === "string" ? "" : base.origin;
   // A kept-alive socket may close at the moment of writing, and the outcome is unknown then. A paid request therefore has a
@@ -80,7 +86,7 @@ export function createTransport(options: TransportOptions): Transport {
     const { state } = guard;
     const { operation } = request;
     const { paid } = OPERATIONS[operation];
-    const key = apiKey();
+    const key = keys.current();
     if (pools === undefined || typeof base === "string") {
       throw misconfigured(operation, typeof base === "string" ? base : "has no base URL");
     }
@@ -116,7 +122,7 @@ export function createTransport(options: TransportOptions): Transport {
     } catch (error) {
       guard.release();
       if (guard.state.refusal !== undefined) throw guard.state.refusal.error;
-      throw failureOf(request.operation, error, guard.state, apiKey());
+      throw failureOf(request.operation, error, guard.state, sanitizer(request.hidden));
     }
   }
 
@@ -125,14 +131,14 @@ export function createTransport(options: TransportOptions): Transport {
     const response = await start(request, guard);
     guard.state.status = response.statusCode;
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
-    throw refusal(request.operation, await readRefusal(response), apiKey(), clock.now(), request.hidden);
+    throw refusal(request.operation, await readRefusal(response), sanitizer(request.hidden), clock.now());
   }
 
   return {
     send: (request) =>
       exchange(request, async (guard) => {
         const response = await accepted(request, guard);
-        const body = await readBody(response, { operation: request.operation, group }, bodies, guard);
+        const body = await readBody(response, { operation: request.operation, group }, lane, guard);
         guard.release();
         return { status: response.statusCode, ...body };
       }),
@@ -142,13 +148,34 @@ export function createTransport(options: TransportOptions): Transport {
         const { signal } = guard.state.controller;
         return {
           status: response.statusCode,
-          chunks: chunksOf(response.body, request.operation, guard, apiKey),
+          chunks: chunksOf(response.body, request.operation, guard, sanitizer(request.hidden)),
           reserve: (bytes) => bodies.reserve({ group, limit: bytes, length: bytes }, signal),
         };
       }),
-    apiKey,
+    sanitizer,
     close: async () => {
       await Promise.all([pools?.shared.close(), pools?.fresh.close()]);
+    },
+  };
+}
+
+/** Former keys that are kept out of messages too: the service can quote the key of an earlier request. */
+const KEYS_REMEMBERED = 3;
+
+function createKeyMemory(apiKey: () => string): { current(): string; all(): readonly string[] } {
+  let recent: string[] = [];
+  const current = () => {
+    const key = apiKey().trim();
+    if (key !== "" && key !== recent[0]) {
+      recent = [key, ...recent.filter((one) => one !== key)].slice(0, KEYS_REMEMBERED);
+    }
+    return key;
+  };
+  return {
+    current,
+    all() {
+      current();
+      return recent;
     },
   };
 }
@@ -195,7 +222,7 @@ async function* chunksOf(
   body: AsyncIterable<Buffer>,
   operation: Operation,
   guard: Guard,
-  apiKey: () => string,
+  sanitize: Sanitizer,
 ): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of body) {
@@ -204,7 +231,7 @@ async function* chunksOf(
       guard.touch();
     }
   } catch (error) {
-    throw failureOf(operation, error, guard.state, apiKey());
+    throw failureOf(operation, error, guard.state, sanitize);
   } finally {
     guard.release();
   }

@@ -1,4 +1,6 @@
+import { plainText, type Sanitizer } from "../../text/sanitizer.ts";
 import type { BillWire, KeyBudgetWire } from "../wire/billing.ts";
+import { int64, TEXT, unixSeconds } from "../wire/bounds.ts";
 import { isRecord, toBigInt, toNumber, toText } from "../wire/lenient.ts";
 
 /**
@@ -54,45 +56,64 @@ export type KeyBudget = {
   periodEnd: string;
 };
 
-export function billFrom(wire: BillWire): Bill {
+/** Longest price list of a bill, as JSON. */
+const PRICES_LIMIT = 16_384;
+
+export function billFrom(wire: BillWire, sanitize: Sanitizer = plainText): Bill {
+  const name = (text: string) => sanitize(text, TEXT.billName);
   const numbered = (prefix: string, count: number) =>
-    Array.from({ length: count }, (_, i) => toText(wire[`${prefix}${i}`]));
+    Array.from({ length: count }, (_, i) => sanitize(toText(wire[`${prefix}${i}`]), TEXT.word));
+  const money = (text: string) => int64(toBigInt(text));
   return {
-    userID: wire.userId,
-    startTime: toNumber(wire.startTime),
-    endTime: toNumber(wire.endTime),
+    userID: name(wire.userId),
+    startTime: unixSeconds(toNumber(wire.startTime)),
+    endTime: unixSeconds(toNumber(wire.endTime)),
     billingMethod: wire.billingMethod,
-    productName: wire.productName,
-    category: wire.category,
-    keyID: wire.ownerID,
-    keyName: wire.apikeyName,
-    keyMask: wire.apikeyMask,
-    productID: wire.productId,
+    productName: name(wire.productName),
+    category: name(wire.category),
+    keyID: name(wire.ownerID),
+    keyName: name(wire.apikeyName),
+    keyMask: name(wire.apikeyMask),
+    productID: name(wire.productId),
     usage: numbered("billNum", 16),
     basePrices: numbered("basePrice", 6),
     discountPrices: numbered("discountPrice", 6),
-    amount: toBigInt(wire.amount),
-    voucherAmount: toBigInt(wire.voucherAmount),
-    payAmount: toBigInt(wire.payAmount),
+    amount: money(wire.amount),
+    voucherAmount: money(wire.voucherAmount),
+    payAmount: money(wire.payAmount),
     payAmountDisplay: wire.payAmountDisplay,
     pricePrecision: wire.pricePrecision,
-    llmSeries: wire.llmSeries,
-    requestCount: toBigInt(wire.requestCount),
-    ...(isRecord(wire.multimodalPricing) ? { multimodalPricing: wire.multimodalPricing } : {}),
-    ...(isRecord(wire.tieredConfig) ? { tieredConfig: wire.tieredConfig } : {}),
+    llmSeries: name(wire.llmSeries),
+    requestCount: money(wire.requestCount),
+    ...(isRecord(wire.multimodalPricing) ? { multimodalPricing: prices(wire.multimodalPricing, sanitize) } : {}),
+    ...(isRecord(wire.tieredConfig) ? { tieredConfig: prices(wire.tieredConfig, sanitize) } : {}),
   };
 }
 
-export function keyBudgetFrom(wire: KeyBudgetWire): KeyBudget {
+/** A price list as the service spells it. One that is too large to be a price list is left out. */
+function prices(list: Record<string, unknown>, sanitize: Sanitizer): Record<string, unknown> {
+  const json = JSON.stringify(list);
+  const shown = sanitize(json, PRICES_LIMIT);
+  if (shown === json) return list;
+  return { omitted: "the list is too long, or has characters or values that are not shown" };
+}
+
+export function keyBudgetFrom(wire: KeyBudgetWire, sanitize: Sanitizer = plainText): KeyBudget {
   return {
-    keyID: wire.key_id,
-    keyName: wire.key_name,
-    type: wire.budget_type,
-    limit: wire.budget_limit,
-    used: wire.used,
-    remaining: wire.remaining,
-    cycle: wire.cycle,
-    periodStart: wire.period_start,
-    periodEnd: wire.period_end,
+    keyID: sanitize(wire.key_id, TEXT.name),
+    keyName: sanitize(wire.key_name, TEXT.name),
+    type: sanitize(wire.budget_type, TEXT.word),
+    limit: int64(wire.budget_limit),
+    used: int64(wire.used),
+    remaining: int64(wire.remaining),
+    cycle: sanitize(wire.cycle, TEXT.word),
+    periodStart: moment(wire.period_start),
+    periodEnd: moment(wire.period_end),
   };
+}
+
+/** A time that RFC 3339 can show; "" for any other. */
+function moment(text: string): string {
+  const seconds = Date.parse(text.slice(0, TEXT.word)) / 1000;
+  return unixSeconds(seconds) === undefined ? "" : text.slice(0, TEXT.word);
 }

@@ -1,5 +1,7 @@
 import { cleanWords, ServiceError } from "../errors.ts";
 import type { Answer } from "../http/answer.ts";
+import { resultURL } from "../tasks/result-url.ts";
+import { RESULT_URL } from "../wire/bounds.ts";
 import { speechAnswer } from "../wire/speech.ts";
 import { createAudioScanner } from "./audio-scanner.ts";
 import { createHexDecoder } from "./hex.ts";
@@ -7,8 +9,6 @@ import type { AudioSink, SpeechResult } from "./speech-result.ts";
 
 /** What the response has besides the audio. The interface shows no other field. */
 const MAX_ENVELOPE_BYTES = 1024 * 1024;
-/** Longest URL that a job's status can store. */
-const MAX_URL_BYTES = 8192;
 /** Stands for hex that has been passed on. */
 const PASSED_ON = "00";
 
@@ -42,8 +42,8 @@ export async function readSpeechBody(answer: Answer, sink: AudioSink | undefined
     if (decoded === undefined) {
       if (bytes > 0) throw fail("neither hex nor a URL");
       text += Buffer.from(value).toString("utf8");
-      if (text.length > MAX_URL_BYTES) {
-        throw fail(`neither hex nor a URL: ${cleanWords(text.slice(0, 100), answer.apiKey)}`);
+      if (text.length > RESULT_URL) {
+        throw fail(`neither hex nor a URL: ${cleanWords(text, answer.sanitize)}`);
       }
       continue;
     }
@@ -54,6 +54,10 @@ export async function readSpeechBody(answer: Answer, sink: AudioSink | undefined
 
   const { audio } = answer.parse(scanner.envelope(text === "" && bytes > 0 ? PASSED_ON : text), speechAnswer);
   if (bytes > 0 && hex.whole()) return { bytes };
-  if (/^https?:\/\//i.test(audio)) return { url: audio };
+  if (/^https?:\/\//i.test(audio)) {
+    const url = resultURL(audio, answer.sanitize);
+    if (url.kind === "Usable") return { url: url.url };
+    throw fail(`a URL that ${url.why}`);
+  }
   throw fail(sink === undefined ? "not a URL" : "neither hex nor a URL");
 }

@@ -147,8 +147,8 @@ function parse(json: string) {
   }
 }
 
-function shown({ apiKey }: Answer, line: string): string {
-  return cleanWords(line, apiKey);
+function shown({ sanitize }: Answer, line: string): string {
+  return cleanWords(line, sanitize);
 }
 
 function failureOf({ operation, status }: Answer) {

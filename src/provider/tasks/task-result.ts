@@ -1,5 +1,11 @@
+import { plainText, type Sanitizer } from "../../text/sanitizer.ts";
+import { count, OUTPUTS_SHOWN, TASK_ID, TEXT } from "../wire/bounds.ts";
 import { toNumber } from "../wire/lenient.ts";
 import type { TaskResultWire } from "../wire/tasks.ts";
+import { resultURL } from "./result-url.ts";
+
+/** Ten years. A URL that works longer is as good as one that works forever. */
+const LONGEST_LIFE = 10 * 365 * 86_400;
 
 /** One output of a task. */
 export type TaskOutput = {
@@ -30,6 +36,8 @@ export type TaskResult = {
   images: TaskOutput[];
   videos: TaskOutput[];
   audios: TaskOutput[];
+  /** Outputs that are left out: more than a status lists, or with a URL that is too long or quotes a secret. Default 0. */
+  omitted?: number;
 };
 
 /** The interface document shows the status of a successful task only; the others are observed. */
@@ -56,25 +64,52 @@ export function resultsOf(result: TaskResult): ({ kind: ResultKind } & TaskOutpu
   ].filter((output) => output.url !== "");
 }
 
-export function taskResultFrom(wire: TaskResultWire): TaskResult {
+export function taskResultFrom(wire: TaskResultWire, sanitize: Sanitizer = plainText): TaskResult {
   const { task_id, task_type, status, reason, eta, progress_percent } = wire.task;
+  const seconds = count(eta);
   return {
     task: {
-      taskID: task_id,
-      taskType: task_type,
-      status,
+      taskID: sanitize(task_id, TASK_ID),
+      taskType: sanitize(task_type, TEXT.state),
+      status: sanitize(status, TEXT.state),
       state: taskStateOf(status),
-      reason,
-      ...(eta === undefined ? {} : { eta }),
+      reason: sanitize(reason, TEXT.message),
+      ...(seconds === undefined ? {} : { eta: seconds }),
       ...(progress_percent === undefined ? {} : { progressPercent: progress_percent }),
     },
-    images: wire.images.map((image) => output(image.image_url, image.image_type, image.image_url_ttl)),
-    videos: wire.videos.map((video) => output(video.video_url, video.video_type, video.video_url_ttl)),
-    audios: wire.audios.map((audio) => output(audio.audio_url, audio.audio_type, audio.audio_url_ttl)),
+    ...outputsFrom(wire, sanitize),
   };
 }
 
-function output(url: string, type: string, ttl: string): TaskOutput {
-  const ttlSeconds = toNumber(ttl);
-  return { url, type, ...(ttlSeconds !== undefined && ttlSeconds > 0 ? { ttlSeconds } : {}) };
+type RawOutput = { url: string; type: string; ttl: string };
+
+function outputsFrom(
+  wire: TaskResultWire,
+  sanitize: Sanitizer,
+): Pick<TaskResult, "images" | "videos" | "audios" | "omitted"> {
+  let room = OUTPUTS_SHOWN;
+  let omitted = 0;
+  const shown = (raw: RawOutput): TaskOutput[] => {
+    if (raw.url === "") return [{ url: "", type: sanitize(raw.type, TEXT.word) }];
+    const url = resultURL(raw.url, sanitize);
+    if (room > 0 && url.kind === "Usable") {
+      room--;
+      const ttlSeconds = toNumber(raw.ttl);
+      const life =
+        ttlSeconds === undefined || ttlSeconds <= 0 ? {} : { ttlSeconds: Math.min(ttlSeconds, LONGEST_LIFE) };
+      return [{ url: url.url, type: sanitize(raw.type, TEXT.word), ...life }];
+    }
+    omitted++;
+    return [];
+  };
+  const audios = wire.audios.flatMap((one) =>
+    shown({ url: one.audio_url, type: one.audio_type, ttl: one.audio_url_ttl }),
+  );
+  const videos = wire.videos.flatMap((one) =>
+    shown({ url: one.video_url, type: one.video_type, ttl: one.video_url_ttl }),
+  );
+  const images = wire.images.flatMap((one) =>
+    shown({ url: one.image_url, type: one.image_type, ttl: one.image_url_ttl }),
+  );
+  return { images, videos, audios, ...(omitted === 0 ? {} : { omitted }) };
 }

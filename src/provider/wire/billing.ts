@@ -43,7 +43,9 @@ export const bill = z.looseObject({
   tieredConfig: lenientRecord,
 });
 export type BillWire = z.output<typeof bill>;
-export const billList = z.looseObject({ bills: pageList(bill) });
+/** `record` reads one bill. */
+export const billPageOf = <S extends z.ZodType>(record: S) => z.looseObject({ bills: pageList(record) });
+export const billList = billPageOf(bill);
 
 export const keyBudgetsQuery = z.strictObject({ member_id: z.string().min(1) });
 
@@ -64,4 +66,6 @@ export const keyBudget = z
     }),
   );
 export type KeyBudgetWire = z.output<typeof keyBudget>;
-export const keyBudgetList = z.looseObject({ key_budgets: pageList(keyBudget) });
+/** `record` reads one budget. */
+export const keyBudgetPageOf = <S extends z.ZodType>(record: S) => z.looseObject({ key_budgets: pageList(record) });
+export const keyBudgetList = keyBudgetPageOf(keyBudget);

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { ENDPOINT_ID, MOST } from "./bounds.ts";
 import {
+  identifier,
   isRecord,
   lenientBoolean,
   lenientList,
@@ -8,7 +10,6 @@ import {
   lenientText,
   lenientValues,
   pageList,
-  requiredText,
   toNumber,
 } from "./lenient.ts";
 import { characters, integerText } from "./rules.ts";
@@ -21,7 +22,7 @@ const stateV1 = z.looseObject({ state: lenientText, error: lenientText, message:
 const portV1 = z.unknown().transform((value) => toNumber(isRecord(value) ? value["port"] : value));
 
 export const endpointV1 = z.looseObject({
-  id: requiredText,
+  id: identifier(ENDPOINT_ID),
   name: lenientText,
   appName: lenientText,
   state: lenientObject(stateV1),
@@ -42,9 +43,10 @@ export const endpointV1 = z.looseObject({
   rootfsSize: lenientNumber,
   volumeMounts: lenientList(
     z.looseObject({ type: lenientText, id: lenientText, size: lenientNumber, mountPath: lenientText }),
+    MOST.volumes,
   ),
-  envs: lenientList(z.looseObject({ key: lenientText, value: lenientText })),
-  ports: lenientValues(portV1),
+  envs: lenientList(z.looseObject({ key: lenientText, value: lenientText }), MOST.variables),
+  ports: lenientValues(portV1, MOST.ports),
   workers: lenientList(
     z.looseObject({
       id: lenientText,
@@ -53,8 +55,9 @@ export const endpointV1 = z.looseObject({
       metrics: lenientText,
       healthy: lenientBoolean,
     }),
+    MOST.workers,
   ),
-  products: lenientList(z.looseObject({ id: lenientText })),
+  products: lenientList(z.looseObject({ id: lenientText }), MOST.products),
   healthy: lenientObject(
     z.looseObject({
       path: lenientText,
@@ -74,7 +77,7 @@ export type EndpointV1 = z.output<typeof endpointV1>;
 export const endpointPageOfV1 = <S extends z.ZodType>(record: S) =>
   z.looseObject({ endpoints: pageList(record), total: lenientNumber });
 export const endpointDetailV1 = z.looseObject({ endpoint: endpointV1.nullable() });
-export const createdEndpointV1 = z.looseObject({ id: requiredText });
+export const createdEndpointV1 = z.looseObject({ id: identifier(ENDPOINT_ID) });
 
 export const listEndpointsEarlierQuery = z.strictObject({ pageSize: z.int().min(1), pageNum: z.int().min(0) });
 export const endpointEarlierQuery = z.strictObject({ id: z.string().min(1) });

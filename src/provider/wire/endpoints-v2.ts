@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { ENDPOINT_ID, MOST } from "./bounds.ts";
 import {
+  identifier,
   lenientBoolean,
   lenientList,
   lenientNumber,
@@ -7,7 +9,6 @@ import {
   lenientText,
   lenientValues,
   pageList,
-  requiredText,
 } from "./lenient.ts";
 
 /** Endpoints, current generation (interface: paths under /gpus/v2). */
@@ -15,7 +16,7 @@ import {
 export const statusV2 = z.looseObject({ status: lenientText, error: lenientText, message: lenientText });
 
 export const endpointV2 = z.looseObject({
-  id: requiredText,
+  id: identifier(ENDPOINT_ID),
   type: lenientText,
   name: lenientText,
   app_name: lenientText,
@@ -41,9 +42,10 @@ export const endpointV2 = z.looseObject({
   command: lenientText,
   volumes: lenientList(
     z.looseObject({ id: lenientText, type: lenientText, size: lenientNumber, mount_point: lenientText }),
+    MOST.volumes,
   ),
-  envs: lenientList(z.looseObject({ key: lenientText, value: lenientText })),
-  ports: lenientValues(lenientNumber),
+  envs: lenientList(z.looseObject({ key: lenientText, value: lenientText }), MOST.variables),
+  ports: lenientValues(lenientNumber, MOST.ports),
   workers: lenientList(
     z.looseObject({
       id: lenientText,
@@ -52,6 +54,7 @@ export const endpointV2 = z.looseObject({
       health: lenientBoolean,
       drain: lenientBoolean,
     }),
+    MOST.workers,
   ),
   health_check: lenientObject(z.looseObject({ path: lenientText, port: lenientNumber })),
   region_id: lenientText,
@@ -73,4 +76,4 @@ export const listEndpointsQuery = z.strictObject({
   member_ids: z.string().optional(),
 });
 
-export const endpointIDPath = z.strictObject({ endpoint_id: z.string().min(1).max(255) });
+export const endpointIDPath = z.strictObject({ endpoint_id: z.string().min(1).max(ENDPOINT_ID) });

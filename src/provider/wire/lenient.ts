@@ -54,20 +54,53 @@ export const lenientBoolean = read(toBoolean);
 /** An object as it is; anything else is undefined. */
 export const lenientRecord = read((value) => (isRecord(value) ? value : undefined));
 
-/** An identifier without which the answer is useless: a string that is not empty (an integer is spelled out). */
+/** A text without which the answer is useless: a string that is not empty (an integer is spelled out). */
 export const requiredText = z.unknown().transform(toText).pipe(z.string().min(1, "must be a string that is not empty"));
+
+/** Control, invisible and formatting characters, which no identifier has. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/**
+ * An identifier, which is sent back to the service and stored in a status as it is: one that is too long or cannot be printed
+ * is refused. An integer is spelled out.
+ */
+export const identifier = (most: number) =>
+  requiredText.superRefine((text, context) => {
+    const refuse = (message: string) => context.addIssue({ code: "custom", message, input: text });
+    if (text.length > most) refuse(`has ${text.length} characters, more than the ${most} that can be stored`);
+    else if (UNPRINTABLE.test(text)) refuse("has control or formatting characters");
+  });
 
 /** A nested object; when it is absent or of another type, every field of it is absent. */
 export const lenientObject = <S extends z.ZodType<unknown, Record<string, unknown>>>(schema: S) =>
   read((value) => (isRecord(value) ? value : {})).pipe(schema);
 
-/** A list of objects; absent, null or of another type is empty, and entries that are not objects are dropped. */
-export const lenientList = <S extends z.ZodType<unknown, Record<string, unknown>>>(item: S) =>
-  read((value) => (Array.isArray(value) ? value.filter(isRecord) : [])).pipe(z.array(item));
+const bounded = <T>(list: z.ZodType<T[]>, most: number) =>
+  list.refine(({ length }) => length <= most, { error: `has more than ${most} elements`, abort: true });
 
-/** A list of anything; absent, null or of another type is empty. */
-export const lenientValues = <S extends z.ZodType>(item: S) =>
-  read((value) => (Array.isArray(value) ? value : [])).pipe(z.array(item));
+/**
+ * A list of at most `most` objects; absent, null or of another type is empty, and entries that are not objects are dropped.
+ */
+export const lenientList = <S extends z.ZodType<unknown, Record<string, unknown>>>(item: S, most: number) =>
+  bounded(
+    read((value) => (Array.isArray(value) ? value.filter(isRecord) : [])),
+    most,
+  ).pipe(z.array(item));
+
+/** A list of at most `most` elements of any type; absent, null or of another type is empty. */
+export const lenientValues = <S extends z.ZodType>(item: S, most: number) =>
+  bounded(
+    read((value): unknown[] => (Array.isArray(value) ? value : [])),
+    most,
+  ).pipe(z.array(item));
+
+/** The first `most` objects of a list; absent, null or of another type is empty. */
+export const firstRecords = <S extends z.ZodType<unknown, Record<string, unknown>>>(item: S, most: number) =>
+  read((value) => (Array.isArray(value) ? value.slice(0, most).filter(isRecord) : [])).pipe(z.array(item));
+
+/** The first `most` elements of a list; absent, null or of another type is empty. */
+export const firstValues = <S extends z.ZodType>(item: S, most: number) =>
+  read((value) => (Array.isArray(value) ? value.slice(0, most) : [])).pipe(z.array(item));
 
 /**
  * The list of a page. Unlike a nested list it must be there (null is an empty one): a page that does not show its list

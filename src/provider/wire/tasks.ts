@@ -1,11 +1,13 @@
 import { z } from "zod";
+import { OUTPUTS_READ, TASK_ID } from "./bounds.ts";
 import {
+  firstRecords,
+  firstValues,
+  identifier,
   isRecord,
-  lenientList,
   lenientNumber,
   lenientRecord,
   lenientText,
-  lenientValues,
   requiredText,
   toText,
 } from "./lenient.ts";
@@ -15,7 +17,7 @@ import {
 export const taskResultQuery = z.strictObject({ task_id: z.string().min(1) });
 
 /** What every asynchronous operation answers. */
-export const submittedTask = z.looseObject({ task_id: requiredText });
+export const submittedTask = z.looseObject({ task_id: identifier(TASK_ID) });
 
 export const taskRecord = z.looseObject({
   task_id: lenientText,
@@ -40,15 +42,19 @@ const imageItem = z.unknown().transform((value) =>
 export const taskResult = z.looseObject({
   extra: lenientRecord,
   task: taskRecord,
-  images: lenientValues(imageItem),
-  videos: lenientList(z.looseObject({ video_url: lenientText, video_url_ttl: lenientText, video_type: lenientText })),
-  audios: lenientList(
+  images: firstValues(imageItem, OUTPUTS_READ),
+  videos: firstRecords(
+    z.looseObject({ video_url: lenientText, video_url_ttl: lenientText, video_type: lenientText }),
+    OUTPUTS_READ,
+  ),
+  audios: firstRecords(
     z.looseObject({
       audio_url: lenientText,
       audio_url_ttl: lenientText,
       audio_type: lenientText,
       audio_metadata: lenientRecord,
     }),
+    OUTPUTS_READ,
   ),
 });
 export type TaskResultWire = z.output<typeof taskResult>;

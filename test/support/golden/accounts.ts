@@ -8,7 +8,7 @@ import type { Verdict } from "../kstatus.ts";
 import { manifest } from "../manifests.ts";
 import { storedMeta } from "../stored-meta.ts";
 
-const probe = (change: Partial<Probe>): AccountFacts["outcome"] => ({
+export const probe = (change: Partial<Probe>): AccountFacts["outcome"] => ({
   kind: "Probed",
   probe: {
     state: { kind: "Ready" },

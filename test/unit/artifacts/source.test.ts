@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { anyAddress, publicLookup, publicOnly } from "../../../src/net/address-guard.ts";
+import { anyAddress, publicOnly } from "../../../src/net/address-guard.ts";
 import { type FileServer, startFileServer } from "../../../tools/artifacts/file-server.ts";
 import { volumeStore } from "../../../tools/artifacts/stores.ts";
 
@@ -50,7 +50,7 @@ describe("addresses: with the guard of namespaced accounts", () => {
   it.each(refused)("%s is not connected to", async (template) => {
     server.files.set("/a", { bytes: 10 });
     const url = template.replace("PORT", new URL(server.url).port);
-    const copied = (await volumeStore(root)).copy(url, key, { lookup: publicLookup, signal });
+    const copied = (await volumeStore(root)).copy(url, key, { lookup: publicOnly("public addresses only"), signal });
     await expect(copied).rejects.toMatchObject({ kind: "AddressRefused", retryable: false });
     expect(server.seen).toEqual([]);
   });
@@ -58,7 +58,10 @@ describe("addresses: with the guard of namespaced accounts", () => {
   it("a name that resolves to a private address is not connected to, whatever else it resolves to", async () => {
     server.files.set("/a", { bytes: 10 });
     const url = server.url.replace("127.0.0.1", "localhost");
-    const copied = (await volumeStore(root)).copy(`${url}/a`, key, { lookup: publicLookup, signal });
+    const copied = (await volumeStore(root)).copy(`${url}/a`, key, {
+      lookup: publicOnly("public addresses only"),
+      signal,
+    });
     const error = String(await copied.catch((failure: unknown) => failure));
     expect(error).toMatch(/localhost resolves to an address that is not public/);
     expect(error).not.toMatch(/127\.0\.0\.1|::1/);

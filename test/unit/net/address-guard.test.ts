@@ -2,13 +2,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Pool } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
-import {
-  ADDRESS_REFUSED,
-  isPrivateAddress,
-  PrivateAddressError,
-  publicLookup,
-  publicOnly,
-} from "../../../src/net/address-guard.ts";
+import { ADDRESS_REFUSED, isPrivateAddress, PrivateAddressError, publicOnly } from "../../../src/net/address-guard.ts";
+import { createAddresses } from "../../../src/operator/addresses.ts";
+
+const publicLookup = createAddresses({ allowPrivateNetworks: false, deniedNetworks: [] }).service("Account");
 
 describe("an address", () => {
   it.each([

@@ -17,6 +17,7 @@ describe("settings", () => {
       logFormat: "json",
       allowPrivateNetworks: false,
       allowAmbientCredentials: false,
+      deniedNetworks: ["169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32"],
     });
   });
 

@@ -5,13 +5,14 @@ import type { LongSpeechRequest, SpeechRequest } from "../../../provider/speech/
 import type { AccountHandle } from "../../account/registry.ts";
 import type { ValueReader } from "../../references.ts";
 import type { Kind } from "../../shared.ts";
-import { InvalidJobError, type JobAdapter, type PaidRequest } from "../types.ts";
+import { InvalidJobError, type JobAdapter, type PaidRequest, type Sending } from "../types.ts";
 import { stream, synthesize } from "./audio.ts";
 
 export function speechJobAdapter(kind: Kind<SpeechJob>): JobAdapter<SpeechJob> {
   return {
     kind,
     prepare: speechRequest,
+    secrets: async (job, reader) => secretsOf(job, await textOf(job, reader)),
     typeOfBytes: ({ spec }) => (spec.stream || spec.outputFormat === "hex" ? audioTypeOf(spec) : undefined),
     extraStatus: () => ({}),
   };
@@ -34,18 +35,32 @@ export async function speechRequest(job: SpeechJob, account: AccountHandle, read
   }
   const problem = pauseMarkerProblem(text);
   if (problem !== undefined) throw new InvalidJobError(problem);
+  const hidden = secretsOf(job, text);
   if (spec.model === "speech-2.6-hd") {
     const body = longSpeechRequest(spec, text);
-    return { operation: "submitSpeech", body, send: ({ session, options }) => session.speech.submit(body, options) };
+    return {
+      operation: "submitSpeech",
+      body,
+      send: ({ session, options }) => session.speech.submit(body, { ...options, hidden }),
+    };
   }
   const type = audioTypeOf(spec);
   if (spec.stream === true) {
     const excludeAggregatedAudio = spec.streamOptions?.excludeAggregatedAudio ?? true;
     const body = { ...shortSpeechRequest(spec, text), excludeAggregatedAudio };
-    return { operation: "streamSpeech", body, send: (sending) => stream(body, type, sending) };
+    return { operation: "streamSpeech", body, send: (sending) => stream(body, type, hiding(sending, hidden)) };
   }
   const body = { ...shortSpeechRequest(spec, text), outputFormat: spec.outputFormat ?? "url" };
-  return { operation: "synthesizeSpeech", body, send: (sending) => synthesize(body, type, sending) };
+  return { operation: "synthesizeSpeech", body, send: (sending) => synthesize(body, type, hiding(sending, hidden)) };
+}
+
+/** A text from a Secret or a ConfigMap is not shown in any message. */
+function secretsOf({ spec }: SpeechJob, text: string): string[] {
+  return spec.textFrom === undefined ? [] : [text];
+}
+
+function hiding(sending: Sending, hidden: readonly string[]): Sending {
+  return { ...sending, options: { ...sending.options, hidden } };
 }
 
 /** Most characters of speech-2.6-turbo (interface: Limits). */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { endpointPages } from "../../../../src/provider/endpoints/pages.ts";
 import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -66,6 +67,34 @@ describe("pages of the current generation", () => {
     { name: "has_more without a cursor", pages: { "": { ids: ["a"], nextCursor: "", hasMore: true } } },
   ])("$name: an incomplete list, which proves no absence", async ({ pages }) => {
     await expect(readCurrent(pages)).rejects.toMatchObject({ kind: "UnreadableResponse" });
+  });
+});
+
+describe("pages without an end", () => {
+  const large = { image: "i".repeat(100_000) };
+  it.each<{ name: string; page: (number: number) => EndpointRecord[]; pages: number }>([
+    { name: "that are empty", page: () => [], pages: 2_001 },
+    {
+      name: "with endpoints",
+      page: (number) => Array.from({ length: 1_000 }, (_, index) => record(`${number}-${index}`)),
+      pages: 51,
+    },
+    { name: "with large endpoints", page: (number) => [{ ...record(`${number}`), ...large }], pages: 340 },
+  ])("$name are an incomplete list", async ({ page, pages }) => {
+    let read = 0;
+    const client = {
+      listEndpoints: async () => ({ data: page(++read), nextCursor: String(read), hasMore: true }),
+      listEndpointsEarlier: async () => ({ data: [...page(++read), record(`new-${read}`)], total: undefined }),
+    };
+    for (const generation of ["Current", "Earlier"] as const) {
+      read = 0;
+      const options = { client, generation, pageSize: 1, clock: createFakeClock() };
+      const all = async () => {
+        for await (const _record of endpointPages(options, signal));
+      };
+      await expect(all()).rejects.toMatchObject({ kind: "UnreadableResponse" });
+      expect(read).toBeLessThanOrEqual(pages);
+    }
   });
 });
 

@@ -427,6 +427,81 @@ describe("a sweep that is stopped", () => {
   });
 });
 
+describe("a service that returns no list", () => {
+  const unreadable = (kind: "UnreadableResponse" | "Unreachable" = "UnreadableResponse") =>
+    new ServiceError({ operation: "listEndpoints", kind, delivery: "Unknown", message: "1,000,000 records" });
+
+  it("is asked less and less often, and its account tells why", async () => {
+    let error: ServiceError | undefined = unreadable();
+    const times: number[] = [];
+    const w = world([record("a")], {
+      client: {
+        listEndpoints: async () => {
+          times.push(w.clock.monotonic());
+          if (error !== undefined) throw error;
+          return { data: [record("a")], nextCursor: "", hasMore: false };
+        },
+        listEndpointsEarlier: () => Promise.reject(error),
+      },
+    });
+    w.sweep.start();
+    await w.clock.advance(3_600_000);
+    const pauses = times.slice(1).map((time, index) => (time - (times[index] ?? 0)) / 1000);
+    expect(pauses).toEqual([10, 20, 40, 80, 160, 320, ...pauses.slice(6).map(() => 600)]);
+    expect(w.sweep.failure()).toContain("1,000,000 records");
+
+    error = undefined;
+    await w.clock.advance(600_000);
+    expect([w.sweep.failure(), w.sweep.total()]).toEqual([undefined, 1]);
+  });
+
+  it("keeps nobody waiting: waiting callers occupy workers that other accounts need", async () => {
+    const w = world([], {
+      client: { listEndpoints: () => Promise.reject(unreadable()), listEndpointsEarlier: () => Promise.reject() },
+    });
+    w.sweep.start();
+    await w.clock.advance(15_000);
+    await expect(w.sweep.next(forever)).rejects.toThrow("1,000,000 records");
+    await expect(w.sweep.first(forever)).rejects.toThrow("1,000,000 records");
+  });
+
+  it("does not fill the memory with what lists without an end show", async () => {
+    let page = 0;
+    const w = world([], {
+      client: {
+        listEndpoints: async () => {
+          page += 1;
+          if (page % 3 === 0) throw unreadable();
+          return { data: [record(`p${page}`)], nextCursor: String(page), hasMore: true };
+        },
+        listEndpointsEarlier: () => Promise.reject(),
+      },
+    });
+    w.sweep.observe(record("read-alone"));
+    w.sweep.start();
+    await w.clock.advance(3_600_000);
+    expect(page).toBeGreaterThan(9);
+    expect([w.sweep.total(), w.sweep.get("read-alone")?.id]).toEqual([1, "read-alone"]);
+  });
+
+  it("is another one than a service that cannot be reached, which is asked every 10 s", async () => {
+    const times: number[] = [];
+    const w = world([], {
+      client: {
+        listEndpoints: () => {
+          times.push(w.clock.monotonic());
+          return Promise.reject(unreadable("Unreachable"));
+        },
+        listEndpointsEarlier: () => Promise.reject(),
+      },
+    });
+    w.sweep.start();
+    await w.clock.advance(60_000);
+    expect(times).toHaveLength(7);
+    expect(w.sweep.failure()).toBeUndefined();
+  });
+});
+
 it("a caller that gives up causes no list", async () => {
   const w = world([record("a")], { wanted: () => false });
   const ended = new AbortController();

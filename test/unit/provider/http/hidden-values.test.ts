@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cleanWords } from "../../../../src/provider/errors.ts";
+import { createSanitizer } from "../../../../src/text/sanitizer.ts";
 import { scriptedService } from "../../../support/service-account.ts";
 import { endpointBody } from "../../simulator/start.ts";
 import { failure, makeClient } from "./make-client.ts";
@@ -35,6 +36,6 @@ describe("what a request carries from a Secret", () => {
   });
 
   it("is hidden whole where one value begins with another, and left alone where it is too short to be a secret", () => {
-    expect(cleanWords("s3cr3t-and-more, s3cr3t, abc", "", hidden)).toBe("(hidden), (hidden), abc");
+    expect(cleanWords("s3cr3t-and-more, s3cr3t, abc", createSanitizer({ hidden }))).toBe("(hidden), (hidden), abc");
   });
 });

@@ -1,0 +1,7 @@
+/**
+ * The value of a key that comes from outside: undefined unless the record itself has it. `record[key]` would also find what every
+ * object inherits, such as `constructor`, `toString` and `__proto__`, which are valid keys of Secrets and labels.
+ */
+export function ownValue<T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+  return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
+}

@@ -1,0 +1,258 @@
+/**
+ * Any record that can be parsed gives a status that the API server accepts. Otherwise every write of the status would fail, and
+ * the object would never show anything again.
+ */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { differences } from "../../src/controllers/gpu-endpoint/drift.ts";
+import { observeTask } from "../../src/controllers/jobs/observations.ts";
+import { jobResults, resultsFrom } from "../../src/controllers/jobs/results.ts";
+import { fromCurrent, fromEarlier } from "../../src/provider/endpoints/endpoint-record.ts";
+import { limitsFrom } from "../../src/provider/endpoints/limits.ts";
+import { billFrom, keyBudgetFrom } from "../../src/provider/money/money-records.ts";
+import { createTally } from "../../src/provider/money/tally.ts";
+import { resultURL } from "../../src/provider/tasks/result-url.ts";
+import { taskResultFrom } from "../../src/provider/tasks/task-result.ts";
+import { bill, keyBudget } from "../../src/provider/wire/billing.ts";
+import { endpointV1, LIMIT_FIELDS } from "../../src/provider/wire/endpoints-v1.ts";
+import { endpointV2 } from "../../src/provider/wire/endpoints-v2.ts";
+import { endpointLimits } from "../../src/provider/wire/limits.ts";
+import { submittedTask, taskResult } from "../../src/provider/wire/tasks.ts";
+import { plainText } from "../../src/text/sanitizer.ts";
+import { billRecord } from "../support/bills.ts";
+import { breachesOf, statusSchemaOf } from "../support/crd-schema.ts";
+import { desiredOf, endpointOf } from "../support/endpoints.ts";
+import { START } from "../support/fake-clock.ts";
+import { accountAfter, probe } from "../support/golden/accounts.ts";
+import { billReportAfter } from "../support/golden/bills.ts";
+import { endpointAfter } from "../support/golden/endpoints.ts";
+import { jobAfter } from "../support/golden/jobs.ts";
+import { videoJobOf } from "../support/jobs.ts";
+
+const RUNS = process.env.MOORING_CAMPAIGN === undefined ? 100 : 5_000;
+
+/** What a hostile or broken service writes where a text or a number belongs. */
+const text = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 20 }),
+  fc.constantFrom(
+    "",
+    "running",
+    "😀".repeat(5_000),
+    "x".repeat(70_000),
+    "\u0007\u009b\u202e",
+    "\ud800",
+    "a\nReady: True",
+  ),
+);
+const number = fc.oneof(
+  fc.double(),
+  fc.integer(),
+  fc.constantFrom(1e300, -1e300, 1e15, 2 ** 31, -2, 0.5, "1e300", "12", "-1", "99999999999999999999", null, true),
+);
+const any = fc.oneof(text, number, fc.jsonValue({ maxDepth: 2 }));
+const fields = (names: readonly string[], value: fc.Arbitrary<unknown> = any) =>
+  fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
+const lists = (item: fc.Arbitrary<unknown>) =>
+  fc.oneof(
+    fc.array(item, { maxLength: 5 }),
+    item.map((one) => Array.from({ length: 200 }, () => one)),
+    any,
+  );
+
+function accepted(plural: string, status: unknown): void {
+  // Through JSON, as the API server gets it.
+  expect(breachesOf(statusSchemaOf(plural), JSON.parse(JSON.stringify(status)))).toEqual([]);
+}
+
+const url = fc.oneof(
+  fc.constantFrom(
+    "https://files.example.com/a.mp4",
+    "http://é.example.com/\u202e",
+    "",
+    `https://a/${"x".repeat(9_000)}`,
+  ),
+  text,
+);
+const taskBody = fc.record({
+  task: fc.tuple(fields(["task_id", "task_type", "reason", "eta", "progress_percent"]), text).map(([task, status]) => ({
+    ...task,
+    status,
+  })),
+  videos: lists(fc.record({ video_url: url, video_url_ttl: any, video_type: text })),
+  audios: lists(fc.record({ audio_url: url, audio_url_ttl: any, audio_type: text })),
+  images: lists(fc.oneof(url, fc.record({ image_url: url, image_url_ttl: any, image_type: text }))),
+});
+
+it.each(["TASK_STATUS_SUCCEED", "TASK_STATUS_FAILED", "TASK_STATUS_PROCESSING", undefined])(
+  "a task with status %s",
+  (status) => {
+    fc.assert(
+      fc.property(taskBody, (body) => {
+        const { data } = taskResult.safeParse({ ...body, task: { ...body.task, ...(status && { status }) } });
+        if (data === undefined) return;
+        const result = taskResultFrom(data);
+        const job = videoJobOf("image");
+        const observed = observeTask(
+          { job, spec: job.spec, status: undefined, now: START },
+          "t",
+          { result, at: START },
+          undefined,
+        );
+        if (observed.kind === "TaskFailed" || observed.kind === "NoResults") {
+          const { reason, message } = observed;
+          accepted("videojobs", jobAfter(undefined, { phase: "Failed", reason, message, result }).status);
+        }
+        accepted("videojobs", jobAfter(undefined, { phase: "Active", result }).status);
+        const results = resultsFrom(result, START);
+        accepted("videojobs", jobAfter(undefined, { phase: "Succeeded", result, results }).status);
+      }),
+      { numRuns: RUNS },
+    );
+  },
+);
+
+it("a task ID and a URL of synthesized audio", () => {
+  fc.assert(
+    fc.property(fc.oneof(text, number), url, (task_id, audio) => {
+      const task = submittedTask.safeParse({ task_id }).data;
+      const job = jobAfter(undefined, { phase: "Submitting" }).status;
+      if (task !== undefined) accepted("videojobs", { ...job, taskID: task.task_id });
+      const usable = resultURL(audio, plainText);
+      if (usable.kind === "Usable") {
+        const results = jobResults([{ kind: "Audio", url: usable.url, type: "mp3" }], START);
+        accepted("speechjobs", jobAfter(undefined, { phase: "Succeeded", result: undefined, results }).status);
+      }
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+const state = fields(["status", "state", "error", "message"]);
+const endpointBody = fc
+  .tuple(
+    fields(["name", "type", "url", "product_id", "image", "command", "entrypoint", "registry_auth_id", "rootfsSize"]),
+    fields(["region_id", "member_id", "owner_id", "created_at", "log", "clusterID", "app_name", "appName"]),
+    fc.record(
+      {
+        status: state,
+        state,
+        workers: lists(fc.record({ id: any, status: state, state, health: any, healthy: any, drain: any })),
+        worker_config: fields(["max_replicas", "min_replicas", "idle_timeout", "min_cuda_version"]),
+        workerConfig: fields(["minNum", "maxNum", "freeTimeout", "cudaVersion"]),
+        volumes: lists(fields(["id", "type", "size", "mount_point"])),
+        volumeMounts: lists(fields(["id", "type", "size", "mountPath"])),
+        envs: lists(fields(["key", "value"], text)),
+        ports: lists(any),
+        products: lists(fields(["id"])),
+        policy: fields(["type", "value"]),
+        health_check: fields(["path", "port"]),
+        healthy: fields(["path", "period"]),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  .map(([a, b, c]) => ({ id: "ep-1", ...a, ...b, ...c }));
+
+it.each([
+  ["current", (body: unknown) => map(endpointV2.safeParse(body).data, (wire) => fromCurrent(wire))],
+  ["earlier", (body: unknown) => map(endpointV1.safeParse(body).data, (wire) => fromEarlier(wire))],
+] as const)("an endpoint of the %s generation", (_generation, read) => {
+  fc.assert(
+    fc.property(endpointBody, (body) => {
+      const record = read(body);
+      if (record === undefined) return;
+      const spec = { env: [{ name: "A", value: "b" }] };
+      const differing = differences(desiredOf(endpointOf(spec)), record);
+      accepted("gpuendpoints", endpointAfter(undefined, { record, differences: differing }, spec).status);
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+it.each([
+  ["no character", ""],
+  ["256 characters", "x".repeat(256)],
+  ["5,000 emoji", "😀".repeat(5_000)],
+])("an endpoint ID of %s is refused", (_name, id) => {
+  expect([endpointV2.safeParse({ id }).success, endpointV1.safeParse({ id }).success]).toEqual([false, false]);
+});
+
+it("limits of an account", () => {
+  const body = fc.record({ limits: fields(LIMIT_FIELDS, number), cudaVersionList: lists(any) });
+  fc.assert(
+    fc.property(body, ({ limits, cudaVersionList }) => {
+      const { data } = endpointLimits.safeParse({ ...limits, cudaVersionList });
+      if (data === undefined) return;
+      accepted("accounts", accountAfter(undefined, { outcome: probe({ limits: limitsFrom(data) }) }).status);
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+it("budgets of an account", () => {
+  const names = [
+    "key_id",
+    "key_name",
+    "budget_type",
+    "budget_limit",
+    "used",
+    "remaining",
+    "cycle",
+    "period_start",
+    "period_end",
+  ];
+  const moment = fc.constantFrom(
+    "+275760-09-13T00:00:00Z",
+    "-000001-01-01T00:00:00Z",
+    "2026-01-01T00:00:00Z",
+    "1",
+    "soon",
+  );
+  const budget = fc
+    .tuple(fields(names), fields(["period_start", "period_end"], moment))
+    .map(([a, b]) => ({ ...a, ...b }));
+  fc.assert(
+    fc.property(fc.array(budget, { maxLength: 4 }), fc.nat(60), (some, repeat) => {
+      const keys = Array.from({ length: repeat }, () => some).flat();
+      const budgets = keys.flatMap((one) => keyBudget.safeParse(one).data ?? []).map((one) => keyBudgetFrom(one));
+      const spec = { memberID: "m", action: "HoldNew" as const };
+      const facts = {
+        outcome: probe({}),
+        budget: { spec, state: { kind: "Unlimited" as const, message: "" }, keys: budgets },
+      };
+      accepted("accounts", accountAfter(undefined, facts).status);
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+it("a report of bills", () => {
+  const change = fields([
+    "productName",
+    "category",
+    "ownerID",
+    "apikeyName",
+    "apikeyMask",
+    "productId",
+    "amount",
+    "voucherAmount",
+  ]);
+  const times = fields(["startTime", "endTime", "payAmount", "requestCount"]);
+  fc.assert(
+    fc.property(fc.array(fc.tuple(change, times), { maxLength: 40 }), (bills) => {
+      const tally = createTally();
+      for (const [some, more] of bills) {
+        const { data } = bill.safeParse(billRecord({ ...some, ...more }));
+        if (data !== undefined) tally.add(billFrom(data));
+      }
+      const range = { startTime: START / 1000, endTime: START / 1000 + 3600 };
+      const outcome = { kind: "Read", range, tally, final: false, exported: { kind: "NotWanted" } } as const;
+      accepted("billreports", billReportAfter(undefined, outcome).status);
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+function map<T, R>(value: T | undefined, change: (value: T) => R): R | undefined {
+  return value === undefined ? undefined : change(value);
+}

@@ -1,0 +1,96 @@
+/** A paid request is accepted, and what the service returns for it cannot be stored: the job halts, and nothing is lost or resent. */
+import { describe, expect, it } from "vitest";
+import { observeUnknown } from "../../src/controllers/jobs/observations.ts";
+import { halt } from "../../src/controllers/jobs/steps.ts";
+import { submitOnce } from "../../src/submission/submit-once.ts";
+import { breachesOf, statusSchemaOf } from "../support/crd-schema.ts";
+import { createFakeClock, START } from "../support/fake-clock.ts";
+import { jobAfter } from "../support/golden/jobs.ts";
+import { entryOf, videoJobOf } from "../support/jobs.ts";
+import { scriptedService } from "../support/service-account.ts";
+import { KEY, makeClient, type TestClient } from "../unit/provider/http/make-client.ts";
+
+const video = { prompt: "a", image_url: "https://a.example/i.png" };
+const speech = { text: "a", voice_setting: { voice_id: "v" } };
+
+const ANSWERS: [what: string, answer: unknown, call: (client: TestClient) => Promise<unknown>, why: string][] = [
+  [
+    "a task ID of 5,000 characters",
+    { task_id: "t".repeat(5_000) },
+    (c) => c.submitImageToVideo(video),
+    "has 5000 characters",
+  ],
+  [
+    "a task ID with control characters",
+    { task_id: "t\u0007\u202e" },
+    (c) => c.submitImageToVideo(video),
+    "control or formatting",
+  ],
+  [
+    "a task ID that quotes the API key",
+    { task_id: `t-${KEY}` },
+    (c) => c.submitImageToVideo(video),
+    "quotes the API key",
+  ],
+  [
+    "a URL of 64 KiB",
+    { audio: `https://a.example/${"x".repeat(65_536)}` },
+    (c) => c.synthesizeSpeech(speech),
+    "audio in the response",
+  ],
+  [
+    "a URL that quotes the API key",
+    { audio: `https://a.example/?k=${KEY}` },
+    (c) => c.synthesizeSpeech(speech),
+    "quotes the API key",
+  ],
+];
+
+describe.each(ANSWERS)("%s", (_what, body, call, why) => {
+  it("halts the job with the reason, keeps the journal small, and is sent once", async () => {
+    const service = await scriptedService(() => ({ body }));
+    const client = makeClient(service.url);
+    const recorded: unknown[] = [];
+    const journal = {
+      commit: async () => undefined,
+      record: (_id: string, outcome: unknown) => void recorded.push(outcome),
+      settle: () => undefined,
+    };
+    const { id, kind, key, uid, operation, attempt, specHash } = entryOf();
+    const account = { kind: "Account", name: "default", baseURL: service.url } as const;
+    const result = await submitOnce(
+      { journal, clock: createFakeClock(), assertLeading: () => undefined },
+      {
+        intent: { id, kind, key, uid, operation, attempt, specHash, account },
+        assertWanted: () => undefined,
+        send: async (options) => {
+          await options.commit();
+          options.beforeSend();
+          return call(client);
+        },
+        outcomeOf: (value) => ({ value: JSON.stringify(value) }),
+        signal: new AbortController().signal,
+      },
+    );
+    await client.close();
+    expect(result.kind).toBe("Unknown");
+    expect([service.requests.length, recorded]).toEqual([1, []]);
+    if (result.kind !== "Unknown" || !(result.error instanceof Error)) throw new Error("not unknown");
+
+    const job = videoJobOf("image");
+    const facts = { job, spec: job.spec, status: undefined, now: START };
+    const observed = observeUnknown({ entry: result.entry, account: undefined }, result.error.message, facts);
+    if (observed.kind !== "Unknown") throw new Error("not unknown");
+    const { outcome } = halt(observed, { job, now: START });
+    if (outcome === undefined) throw new Error("no outcome");
+    const { status } = jobAfter(undefined, outcome);
+    const ready = status.conditions.find(({ type }) => type === "Ready");
+    expect(ready).toMatchObject({
+      status: "False",
+      reason: "SubmissionUnknown",
+      message: expect.stringContaining(why),
+    });
+    expect(JSON.stringify(status)).not.toContain(KEY);
+    expect(breachesOf(statusSchemaOf("videojobs"), JSON.parse(JSON.stringify(status)))).toEqual([]);
+  });
+});
