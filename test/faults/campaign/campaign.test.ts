@@ -31,6 +31,7 @@ function lineOf(report: RunReport): string {
   const details = Object.values(bad).flat().slice(0, 5);
   return [
     `${name}: ${JSON.stringify(phases)}, ${taken} paid, ${calls} calls, ${faults} faults`,
+    ...(report.lingering.length === 0 ? [] : [`last: ${report.lingering.slice(0, 2).join(", ")}`]),
     `settled after ${Math.round(settledAfterMs / 1_000)} s; ${counts.join(", ")}${details.map((line) => `\n    ${line}`).join("")}`,
   ].join("; ");
 }

@@ -30,7 +30,14 @@ export type RunOptions = {
   endsEarly: boolean;
 };
 
-export type RunReport = Verdict & { name: string; settledAfterMs: number; calls: number; faults: number };
+/** `lingering`: what settled last, when it took long. */
+export type RunReport = Verdict & {
+  name: string;
+  settledAfterMs: number;
+  calls: number;
+  faults: number;
+  lingering: string[];
+};
 
 const VARIANTS: readonly [Variant, (text: string) => Record<string, unknown>][] = [
   ["hd", (text) => ({ text })],
@@ -41,6 +48,8 @@ const VARIANTS: readonly [Variant, (text: string) => Record<string, unknown>][] 
 ];
 const SYNC_SECONDS = 5;
 const SETTLE_MS = 240_000;
+/** What has not settled by this time is reported. */
+const LINGERS_MS = 30_000;
 /** Faults end when this share of the jobs has ended, or after three times the arrival. */
 const SHARE_UNDER_FAULTS = 0.8;
 const ACCOUNT = { requestTimeout: "10s", endpoints: { syncInterval: `${SYNC_SECONDS}s`, pageSize: 20 } };
@@ -84,11 +93,13 @@ export async function runCombination(switches: readonly Switch[], options: RunOp
     };
     let truth: Truth = await readTruth(world);
     let left: string[] = ["not looked at"];
+    let lingering: string[] = [];
     await eventually(
       "everything has settled",
       async () => {
         truth = await readTruth(world);
         left = wrongs(truth, expected);
+        if (left.length > 0 && performance.now() - calmAt > LINGERS_MS) lingering = left;
         return left.length === 0;
       },
       SETTLE_MS,
@@ -100,6 +111,7 @@ export async function runCombination(switches: readonly Switch[], options: RunOp
       ...(await verdictOf(truth, audit, options.kills)),
       wrong: left,
       contradictions,
+      lingering,
       settledAfterMs: performance.now() - calmAt,
       calls: audit.length,
       faults: audit.filter(({ fault }) => fault !== undefined).length,

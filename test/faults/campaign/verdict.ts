@@ -88,7 +88,7 @@ export function wrongs(truth: Truth, { wanted, ignoresUpdates, creating, waits }
     if (remote !== undefined) served.add(remote.id);
     const differs = remote?.parameters.workerConfig.maxNum !== wanted.get(name);
     if (ignoresUpdates && (differs || !wanted.has(name)) && synced?.status !== "True") continue;
-    if (creating && remote === undefined && ready?.reason === "Creating") continue;
+    if (creating && remote === undefined && ["Creating", "Deleting"].includes(ready?.reason ?? "")) continue;
     if (!wanted.has(name)) found.push(`${name} is deleted and still there: ${ready?.reason} ${ready?.message}`);
     else if (ready?.status !== "True") found.push(`${name} is not Ready: ${ready?.reason} ${ready?.message}`);
     else if (object.status?.["observedGeneration"] !== generation) found.push(`${name} shows an earlier spec`);
