@@ -40,6 +40,7 @@ export function assembleOperator(options: AssembleOptions): { manager: Manager; 
         left,
         kinds.flatMap(({ row, informer }) => (row.submits ? [...informer.store.list()] : [])),
       ),
+    clock,
     log,
     stopDeadlineMs: STOP_DEADLINE_MS,
   });

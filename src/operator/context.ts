@@ -138,7 +138,7 @@ function createDeps(
 }
 
 function createAccountWiring(
-  { kube, clock, clusterUID, metrics, allowPrivateNetworks }: AssembleOptions,
+  { kube, clock, clusterUID, metrics, allowPrivateNetworks, openService }: AssembleOptions,
   informers: Informers,
   { accounts, admission }: Shared,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
@@ -165,6 +165,7 @@ function createAccountWiring(
     onCall,
     onMoney: checkAccount,
     resultLookup: allowPrivateNetworks ? () => anyAddress : resultLookup,
+    open: openService,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { type Clock, withDeadline } from "../clock.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
 import type { Informer } from "./informer.ts";
@@ -31,6 +32,7 @@ export type ManagerOptions<Entry> = {
   runnables: readonly Runnable[];
   /** Called after the caches hold a consistent list and before any controller works. */
   onTakeover: (left: Entry[]) => void;
+  clock: Clock;
   log: Logger;
   /** How long running reconciles may take to end, ms. */
   stopDeadlineMs: number;
@@ -46,6 +48,7 @@ export type Manager = {
 
 /** The share of the stop deadline that draining may take; the rest is for writing down what came of it. */
 const DRAIN_SHARE = 0.8;
+const JOURNAL_CLOSE_MS = 2_000;
 
 /**
  * Ordered start, reverse stop. The takeover order is the safety argument and nothing may move in it: lease; read the
@@ -53,7 +56,7 @@ const DRAIN_SHARE = 0.8;
  * judge what the previous leader left; only then act.
  */
 export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
-  const { elector, journal, log } = options;
+  const { elector, journal, clock, log } = options;
   let leading = false;
 
   async function start(stop: AbortSignal, watches: AbortSignal): Promise<void> {
@@ -71,15 +74,17 @@ export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
   }
 
   async function finish(watches: AbortController): Promise<void> {
-    const deadline = AbortSignal.timeout(options.stopDeadlineMs);
-    const drained = AbortSignal.timeout(options.stopDeadlineMs * DRAIN_SHARE);
-    await Promise.all(options.runnables.map((runnable) => runnable.drain?.(drained)));
-    await Promise.all(options.controllers.map((controller) => controller.stop(deadline)));
+    await withDeadline(clock, options.stopDeadlineMs, async (deadline) => {
+      await withDeadline(clock, options.stopDeadlineMs * DRAIN_SHARE, (drained) =>
+        Promise.all(options.runnables.map((runnable) => runnable.drain?.(drained))),
+      );
+      await Promise.all(options.controllers.map((controller) => controller.stop(deadline)));
+    });
     for (const runnable of [...options.runnables].reverse()) await runnable.stop();
     watches.abort(new Error("the operator is stopping"));
     await Promise.all(options.informers.map((informer) => informer.stopped()));
     try {
-      await journal.close(AbortSignal.timeout(2_000));
+      await withDeadline(clock, JOURNAL_CLOSE_MS, journal.close);
     } catch (error) {
       log.warn({ reason: String(error) }, "journal not closed");
     }

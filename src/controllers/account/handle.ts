@@ -6,7 +6,7 @@ import { type Money, parseYuan } from "../../money.ts";
 import type { Urgency } from "../../provider/money/budget-reader.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { Operation } from "../../provider/operations.ts";
-import { openSession, type SessionObservers } from "../../provider/session.ts";
+import { type ConnectionSettings, openSession, type SessionObservers } from "../../provider/session.ts";
 import { type BudgetSpec, budgetState, type MoneyView, usedOf } from "./budget.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
 import { sessionSettings } from "./session-settings.ts";
@@ -49,6 +49,8 @@ export type HandleOptions = {
   lookup: LookupFunction | undefined;
   /** Judges the addresses that results are copied from. */
   resultLookup: LookupFunction;
+  /** Opens the connections to the service. Default: sockets. */
+  open: ConnectionSettings["open"];
   clock: Clock;
   random: () => number;
   log: Logger;
@@ -61,7 +63,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
   const { moneyUrgency } = usage;
 
   const session = openSession({
-    connection: settings.connection,
+    connection: { ...settings.connection, open: options.open },
     rate: { ...settings.rate, startsEmpty: true },
     endpoints: { ...settings.endpoints, wanted: usage.endpointsWanted, detailsWanted: usage.detailsWanted },
     money: {

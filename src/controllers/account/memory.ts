@@ -4,6 +4,7 @@ import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import type { CallEvent } from "../../provider/call-options.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isCleanupOperation } from "../../provider/operations.ts";
+import type { ConnectionSettings } from "../../provider/session.ts";
 import type { Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import type { Kind, Shared } from "../shared.ts";
@@ -20,6 +21,8 @@ export type AccountWiring = {
   lookup: LookupFunction | undefined;
   /** Judges the addresses that results are copied from, by the account's spec. */
   resultLookup: (kind: AccountRef["kind"], spec: Account["spec"] | ClusterAccount["spec"]) => LookupFunction;
+  /** Opens the connections to the service. Default: sockets. */
+  open?: ConnectionSettings["open"];
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
   dependants: Pick<Dependants, "boundEndpoints" | "endpoints" | "users">;
   /** Of the endpoints that the account shows, those that no object stands for although an operator made them. */
@@ -159,6 +162,7 @@ export function createAccountMemory(
       },
       lookup: wiring.lookup,
       resultLookup: wiring.resultLookup(wiring.accountKind, spec),
+      open: wiring.open,
       clock,
       random: shared.random,
       log: shared.log.child({ account: key }),
