@@ -88,20 +88,26 @@ async function explain({ seed, violation, digest }: SeedReport): Promise<void> {
   const result = await runPlan(smallest.plan);
   console.log(`shrunk from ${sizeOf(plan)} to ${sizeOf(smallest.plan)} parts in ${smallest.runs} runs:`);
   console.log(JSON.stringify(smallest.plan, null, 1));
-  console.log(result.lastLines.slice(-60).join("\n"));
+  console.log(
+    result.lastLines
+      .filter((line) => !line.includes("/leases/"))
+      .slice(-60)
+      .join("\n"),
+  );
   console.log(`${result.violation?.invariant} at ${result.violation?.atMs} ms: ${result.violation?.message}`);
   console.log(`replay: npm run test:sim -- --from ${seed} --seeds 1 --log`);
 }
 
 /** Disables guards: each must fail. */
 async function runMutants(names: readonly string[]): Promise<void> {
-  console.log("| guard | fails | seeds | expected |\n|---|---|---|---|");
+  console.log("| guard | fails | seeds | expected | message |\n|---|---|---|---|---|");
   for (const name of names) {
     const reports = await runSeeds({ mutant: name, stopAtFirst: true });
     const found = reports.find(({ violation }) => violation !== undefined);
     const expected = MUTANTS.find((one) => one.name === name)?.breaks.join(", ");
     const count = found === undefined ? `none in ${reports.length}` : `${reports.length}`;
-    console.log(`| ${name} | ${found?.violation?.invariant ?? "survives"} | ${count} | ${expected} |`);
+    const shown = found?.violation?.message.slice(0, 100).replaceAll(/[\n|]/g, " ") ?? "";
+    console.log(`| ${name} | ${found?.violation?.invariant ?? "survives"} | ${count} | ${expected} | ${shown} |`);
     if (found === undefined) process.exitCode = 1;
   }
 }

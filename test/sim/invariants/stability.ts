@@ -12,6 +12,7 @@ export function unstable(world: World): string[] {
   const remotes = world.census.all().flatMap(({ serial, endpoint }) => {
     const object = plan.objects.find((one) => one.serial === serial);
     if (object !== undefined && objectOf(world, object) !== undefined) return [];
+    if (endpoint.memberID !== OWN_MEMBER) return [];
     const { minNum, maxNum } = endpoint.parameters.workerConfig;
     return maxNum === 0
       ? []
@@ -46,9 +47,12 @@ function problemsOf(world: World, plan: ObjectPlan): string[] {
   return endpointProblems(world, plan, object).map((problem) => `${name}: ${problem}; ${shown(object)}`);
 }
 
+/** The member of the account's own key. */
+const OWN_MEMBER = "member-1";
+
 /** Its endpoint was created with the key of another member. Only that key shows it, so a user has to act. */
 function isOutOfSight({ census }: Pick<World, "census">, { serial }: ObjectPlan): boolean {
-  return census.of(serial).some(({ memberID }) => memberID !== "member-1");
+  return census.of(serial).some(({ memberID }) => memberID !== OWN_MEMBER);
 }
 
 /** What is left of the budget does not pay for another task. */

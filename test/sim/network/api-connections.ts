@@ -32,6 +32,8 @@ export type ApiConnections = Connections & {
 };
 
 const BOOKMARK_MS = 60_000;
+/** Longest delay of a request: longer than a takeover, and than the client waits. */
+const LATEST_MS = 45_000;
 
 type OpenWatch = { stream: ByteStream; silent: boolean; lastAt: number; close: () => void };
 
@@ -78,7 +80,7 @@ export function createApiConnections(
     const sent: SentRequest = { method: request.method, path: url.pathname, body };
     if (time.alive()) onSend(sent, "Before");
     if (!time.alive()) return;
-    transmit(request, { url, sent, fault: drawFault(weather(), random), reply });
+    transmit(request, { url, sent, fault: drawFault(weather(), random, sent.method), reply });
     onSend(sent, "After");
   }
 
@@ -91,7 +93,7 @@ export function createApiConnections(
     if (fault === "refused" || fault === "requestLost") reply.broken();
     else if (early !== undefined) reply.resolve(failed(...early));
     else if (fault !== "requestSwallowed") {
-      const late = fault === "late" ? random.between(1_000, 20_000) : 0;
+      const late = fault === "late" ? random.between(1_000, LATEST_MS) : 0;
       scheduler.after(late + latency(), () => arrive(request, sending));
     }
   }

@@ -39,7 +39,7 @@ export class ServiceDispatcher extends Dispatcher {
     this.#network.onDispatch();
     const exchange = createExchange(handler, this.#time);
     const { weather, random, scheduler, counts } = this.#network;
-    const fault = drawFault(weather(), random);
+    const fault = drawFault(weather(), random, options.method);
     if (fault !== undefined) countFault(counts, `service ${fault}`);
     scheduler.after(drawLatency(weather(), random), () =>
       this.#time.deliver(() => {

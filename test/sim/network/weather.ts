@@ -39,15 +39,18 @@ export type Weather = {
   down: boolean;
   /** The faults that may happen. */
   kinds: readonly RequestFault[];
+  /** Faults hit only requests that can change something. */
+  writesOnly: boolean;
 };
 
-export const CALM: Weather = { faults: 0, latencyMs: 20, down: false, kinds: REQUEST_FAULTS };
+export const CALM: Weather = { faults: 0, latencyMs: 20, down: false, kinds: REQUEST_FAULTS, writesOnly: false };
 
 export type FaultCounts = Map<string, number>;
 
 /** Draws what happens to a request. */
-export function drawFault(weather: Weather, random: Random): RequestFault | undefined {
+export function drawFault(weather: Weather, random: Random, method: string): RequestFault | undefined {
   if (weather.down) return "refused";
+  if (weather.writesOnly && method === "GET") return undefined;
   if (random.next() >= weather.faults) return undefined;
   return weather.kinds[Math.floor(random.next() * weather.kinds.length)];
 }

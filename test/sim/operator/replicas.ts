@@ -1,4 +1,5 @@
 import type { Scheduler } from "../engine/scheduler.ts";
+import type { RequestClass } from "../scenario/plan.ts";
 import { type OperatorProcess, type ProcessOptions, startProcess } from "./process.ts";
 
 export type ReplicasOptions = {
@@ -15,16 +16,19 @@ export type Replicas = {
   start(): void;
   crash(index: number, downMs: number): void;
   /** The process ends at one of its next requests. */
-  crashAtSend(index: number, at: { skip: number; moment: "Before" | "After"; downMs: number }): void;
+  crashAtSend(index: number, trap: Trap): void;
   terminate(index: number, downMs: number): void;
   pause(index: number, forMs: number): void;
   /** Faults end: traps are removed, and paused processes continue. */
   calm(): void;
   /** A request is about to leave a process, or has left it. */
-  sent(process: OperatorProcess | undefined, moment: "Before" | "After"): void;
+  sent(process: OperatorProcess | undefined, request: RequestClass, moment: "Before" | "After"): void;
   running(): OperatorProcess[];
   counts(): { crashes: number; starts: number; exits: Record<string, number> };
 };
+
+/** Where a process ends. `skip`: requests that pass before. */
+export type Trap = { of: RequestClass | "Any"; skip: number; moment: "Before" | "After"; downMs: number };
 
 const RESTART_MS = 2_000;
 
@@ -32,7 +36,7 @@ type Slot = {
   process: OperatorProcess | undefined;
   /** A restart is scheduled, or the process is being replaced. */
   downMs: number;
-  trap: { skip: number; moment: "Before" | "After"; downMs: number } | undefined;
+  trap: Trap | undefined;
 };
 
 export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): Replicas {
@@ -112,10 +116,11 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
         slot.process?.time.resume();
       }
     },
-    sent(process, moment) {
+    sent(process, request, moment) {
       const slot = slots.find((one) => one.process !== undefined && one.process === process);
       const trap = slot?.trap;
       if (slot === undefined || trap === undefined || trap.moment !== moment) return;
+      if (trap.of !== "Any" && trap.of !== request) return;
       if (trap.skip > 0) trap.skip -= 1;
       else kill(slot, trap.downMs);
     },

@@ -22,7 +22,12 @@ export function inject(world: World, fault: Fault): void {
       replicas.pause(fault.process, fault.forMs);
       break;
     case "requests":
-      changeWeather(world, fault.of, { faults: fault.share, kinds: fault.kinds }, fault.forMs);
+      changeWeather(
+        world,
+        fault.of,
+        { faults: fault.share, kinds: fault.kinds, writesOnly: fault.writesOnly },
+        fault.forMs,
+      );
       break;
     case "slow":
       changeWeather(world, fault.of, { latencyMs: fault.latencyMs }, fault.forMs);

@@ -35,14 +35,31 @@ export type Action =
   | { do: "rotateKey"; key: string }
   | { do: "rotateEnv"; value: string };
 
+/** A request of a process, by what it can change. A renewal of the lease counts as a read. */
+export type RequestClass = "Read" | "ApiWrite" | "ServiceWrite";
+
 /** What goes wrong besides single requests. `process`: which of the processes, modulo their number. */
 export type Fault =
   | { fault: "crash"; process: number; downMs: number }
-  /** The process ends right before or after the next request but `skip` leaves it. */
-  | { fault: "crashAtSend"; process: number; skip: number; moment: "Before" | "After"; downMs: number }
+  /** The process ends right before or after the next request but `skip` of those that `of` names leaves it. */
+  | {
+      fault: "crashAtSend";
+      process: number;
+      of: RequestClass | "Any";
+      skip: number;
+      moment: "Before" | "After";
+      downMs: number;
+    }
   | { fault: "terminate"; process: number; downMs: number }
   | { fault: "pause"; process: number; forMs: number }
-  | { fault: "requests"; of: "api" | "service"; share: number; forMs: number; kinds: RequestFault[] }
+  | {
+      fault: "requests";
+      of: "api" | "service";
+      share: number;
+      forMs: number;
+      kinds: RequestFault[];
+      writesOnly: boolean;
+    }
   | { fault: "slow"; of: "api" | "service"; latencyMs: number; forMs: number }
   | { fault: "down"; of: "api" | "service"; forMs: number }
   | { fault: "cutWatches"; midLine: boolean }
@@ -96,7 +113,9 @@ export function planOf(seed: number): Plan {
     objects,
     actions: planActions(random, objects, chaosMs),
     // The earlier generation shows no members, so that nothing tells a foreign key from a deletion.
-    faults: planFaults(random, chaosMs).filter(({ fault }) => fault !== "foreignKey" || generation === "Current"),
+    faults: planFaults(random, objects, chaosMs).filter(
+      ({ fault }) => fault !== "foreignKey" || generation === "Current",
+    ),
     chaosMs,
   };
 }
@@ -173,11 +192,15 @@ function endpointAction(random: Random, serial: number): Action {
   return { do: "reconcile", serial, token: `look-${max}` };
 }
 
-function planFaults(random: Random, chaosMs: number): Timed<Fault>[] {
+function planFaults(random: Random, objects: readonly ObjectPlan[], chaosMs: number): Timed<Fault>[] {
   const faults: Timed<Fault>[] = [];
   const meanGapMs = random.between(5_000, 60_000);
   for (let at = random.between(0, meanGapMs); at < chaosMs; at += random.between(0, 2 * meanGapMs)) {
     faults.push({ at: Math.round(at), ...drawFaultPlan(random) });
+  }
+  // Where it hurts: while an object is submitted.
+  for (const { at } of objects) {
+    if (chance(random, 0.5)) faults.push({ at: Math.round(at + random.between(0, 4_000)), ...drawFaultPlan(random) });
   }
   return faults;
 }
@@ -191,13 +214,16 @@ function drawFaultPlan(random: Random): Fault {
   if (draw < 0.15) return { fault: "crash", process, downMs };
   if (draw < 0.45) {
     const moment = chance(random, 0.5) ? "Before" : "After";
-    return { fault: "crashAtSend", process, skip: Math.floor(random.next() * 12), moment, downMs };
+    const where = pick(random, ["Any", "ApiWrite", "ServiceWrite"] as const);
+    const skip = Math.floor(random.next() * (where === "Any" ? 12 : 3));
+    return { fault: "crashAtSend", process, of: where, skip, moment, downMs };
   }
   if (draw < 0.5) return { fault: "terminate", process, downMs };
-  if (draw < 0.56) return { fault: "pause", process, forMs };
+  if (draw < 0.58) return { fault: "pause", process, forMs };
   if (draw < 0.76) {
     const kinds = chance(random, 0.5) ? [...REQUEST_FAULTS] : [pick(random, REQUEST_FAULTS)];
-    return { fault: "requests", of, share: random.between(0.05, 0.6), forMs, kinds };
+    const writesOnly = chance(random, 0.5);
+    return { fault: "requests", of, share: random.between(0.05, writesOnly ? 1 : 0.6), forMs, kinds, writesOnly };
   }
   if (draw < 0.81) return { fault: "slow", of, latencyMs: random.between(100, 3_000), forMs };
   if (draw < 0.85) return { fault: "down", of, forMs };

@@ -101,7 +101,8 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
       random: scheduler.random(`api ${identity}`),
       onSend(request, moment) {
         if (moment === "Before") traffic.toApi({ identity, leaderElect }, request);
-        replicas.sent(of(), moment);
+        const isWrite = request.method !== "GET" && !request.path.includes("/leases/");
+        replicas.sent(of(), isWrite ? "ApiWrite" : "Read", moment);
       },
       onEffect: () => {},
     }),
@@ -118,7 +119,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
       onDispatch: () => traffic.departed({ identity, leaderElect }),
       onSend(request, moment) {
         if (moment === "Before") traffic.toService({ identity, leaderElect }, request);
-        replicas.sent(of(), moment);
+        replicas.sent(of(), request.method === "GET" ? "Read" : "ServiceWrite", moment);
       },
     }),
   });
