@@ -122,7 +122,7 @@ export function createApiConnections(
     const push = (line: JsonValue) => {
       const text = `${JSON.stringify(line)}\n`;
       // Lines of one connection never overtake each other.
-      watch.lastAt = Math.max(watch.lastAt, scheduler.now() + latency(), heldUntil);
+      watch.lastAt = Math.max(watch.lastAt + 0.001, scheduler.now() + latency(), heldUntil);
       scheduler.after(watch.lastAt - scheduler.now(), () =>
         time.deliver(() => {
           if (watch.silent || !watches.has(watch)) return;
