@@ -4,8 +4,8 @@
  * --seeds N      how many seeds, default 200
  * --from SEED    the first seed, default 1
  * --workers N    processes, default: one for each core
- * --mutant NAME  disables a guard of the operator (test/sim/mutants.ts) and expects a violation
- * --mutants      all guards, one after the other, until each fails or --seeds are used up
+ * --mutant NAMES disables guards of the operator (test/sim/mutants.ts), one after the other; each must be noticed
+ * --mutants      the same for all guards
  * --log          prints the trace and the logs; for one seed
  */
 import { spawn } from "node:child_process";
@@ -113,5 +113,5 @@ async function runMutants(names: readonly string[]): Promise<void> {
 }
 
 if (values.mutants) await runMutants(MUTANTS.map(({ name }) => name));
-else if (values.mutant !== undefined) await runMutants([values.mutant]);
+else if (values.mutant !== undefined) await runMutants(values.mutant.split(","));
 else await runAll();

@@ -37,6 +37,9 @@ export function createObjects({ storage, now, uid, unlocked = () => false }: Obj
     return normal;
   }
 
+  /** UIDs of objects that are stored without the default of their status: the next write stores it, and is never equal. */
+  const unwritten = new Set<string>();
+
   /** Replaces `before` by `after` as far as the request may change it. */
   function write(target: Target, before: Json, after: Json): Json {
     const { kind, subresource } = target;
@@ -49,7 +52,7 @@ export function createObjects({ storage, now, uid, unlocked = () => false }: Obj
     if (given["uid"] !== undefined && given["uid"] !== stored["uid"]) throw failure.conflict(titleOf(target));
     if (kind.custom && subresource === "status") {
       const { status: _status, ...rest } = before;
-      return store(target, checked(target, { ...rest, ...only(after, "status") }));
+      return store(target, checked(target, { ...rest, ...only(after, "status") }), before);
     }
     const system: string[] = [
       "uid",
@@ -66,18 +69,21 @@ export function createObjects({ storage, now, uid, unlocked = () => false }: Obj
     if (kind.custom && !isDeepStrictEqual(contentOf(before), contentOf(next))) {
       objectAt(next, "metadata")["generation"] = Number(stored["generation"] ?? 0) + 1;
     }
-    return store(target, next);
+    return store(target, next, before);
   }
 
-  function store(target: Target, object: Json): Json {
+  function store(target: Target, object: Json, before?: Json): Json {
     const metadata = objectAt(object, "metadata");
     const { finalizers } = metadata;
     const isHeld = Array.isArray(finalizers) && finalizers.length > 0;
     if (!isHeld) delete metadata["finalizers"];
     if (metadata["deletionTimestamp"] !== undefined && !isHeld) {
-      return storage.remove(idOf(target.kind), keyOf(target), object);
+      // Watches show the object as it was stored last.
+      storage.remove(idOf(target.kind), keyOf(target), before ?? object);
+      return object;
     }
-    return storage.put(idOf(target.kind), keyOf(target), object);
+    const always = unwritten.delete(textAt(metadata, "uid") ?? "");
+    return storage.put(idOf(target.kind), keyOf(target), object, always);
   }
 
   return {
@@ -91,7 +97,9 @@ export function createObjects({ storage, now, uid, unlocked = () => false }: Obj
       if (target.namespace !== undefined) metadata["namespace"] = target.namespace;
       if (kind.custom) metadata["generation"] = 1;
       const { status: _status, ...rest } = body;
-      return store(target, checked(target, { ...(kind.custom ? rest : body), metadata }));
+      const created = store(target, checked(target, { ...(kind.custom ? rest : body), metadata }));
+      if (kind.custom) unwritten.add(textAt(created["metadata"], "uid") ?? "");
+      return created;
     },
     update: (target: Target, body: Json): Json => write(target, present(target), body),
     patch(target: Target, patch: JsonValue): Json {

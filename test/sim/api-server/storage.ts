@@ -16,8 +16,8 @@ export type Storage = {
   version(): number;
   collection(id: string): Collection;
   get(id: string, key: string): Json | undefined;
-  /** Stores an object under the next version. An equal object is not written. Returns what is stored. */
-  put(id: string, key: string, object: Json): Json;
+  /** Stores an object under the next version. An equal object is not written, unless `always`. Returns what is stored. */
+  put(id: string, key: string, object: Json, always?: boolean): Json;
   remove(id: string, key: string, object: Json): Json;
   /** Forgets the history up to now. */
   compact(): void;
@@ -49,10 +49,11 @@ export function createStorage(firstVersion = 1): Storage {
     version: () => version,
     collection,
     get: (id, key) => collection(id).objects.get(key),
-    put(id, key, object) {
+    put(id, key, object, always = false) {
       const { objects } = collection(id);
       const present = objects.get(key);
-      if (present !== undefined && isDeepStrictEqual(withoutVersion(present), withoutVersion(object))) return present;
+      const isEqual = present !== undefined && isDeepStrictEqual(withoutVersion(present), withoutVersion(object));
+      if (isEqual && !always) return present;
       const stored = record(id, present === undefined ? "ADDED" : "MODIFIED", object);
       objects.set(key, stored);
       return stored;
