@@ -18,6 +18,17 @@ export default defineConfig({
       },
       {
         test: {
+          name: "sim",
+          include: ["test/sim/**/*.test.ts"],
+          environment: "node",
+          // Only so that a hanging test ends: the seeds of a test take seconds on a machine that has other work.
+          testTimeout: 300_000,
+          isolate: false,
+          maxWorkers: "100%",
+        },
+      },
+      {
+        test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts", "test/faults/**/*.test.ts", "test/security/cluster/*.test.ts"],
           environment: "node",

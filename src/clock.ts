@@ -29,6 +29,17 @@ export function deadlineSignal(ms: number): AbortSignal {
   return AbortSignal.timeout(Math.min(Math.ceil(ms), MAX_TIMER_MS));
 }
 
+/** Runs `run` with a signal that aborts after `ms` of this clock. */
+export async function withDeadline<T>(clock: Clock, ms: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const ending = new AbortController();
+  const cancel = clock.setTimeout(() => ending.abort(new Error(`not done within ${ms} ms`)), ms);
+  try {
+    return await run(ending.signal);
+  } finally {
+    cancel();
+  }
+}
+
 /** Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal. */
 export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

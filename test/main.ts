@@ -24,7 +24,14 @@ const tests = (project: string): Step => {
   const args = ["run", `--project=${project}`, "--passWithNoTests", ...reporters, ...forTests];
   return { name: `${project} tests`, command: "vitest", args };
 };
-const steps = [npmScript("lint"), npmScript("typecheck"), tests("unit"), npmScript("build"), tests("integration")];
+const steps = [
+  npmScript("lint"),
+  npmScript("typecheck"),
+  tests("unit"),
+  tests("sim"),
+  npmScript("build"),
+  tests("integration"),
+];
 
 /** The exit code; 1 for a signal or a program that cannot be started. */
 function run({ command, args }: Step): Promise<number> {

@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { createConnections } from "./connections.ts";
+import { type ApiAnswer, type Connections, createConnections } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
 import { errorFromAnswer, KubeError } from "./errors.ts";
 import { type Place, type Resource, resourcePath } from "./resource.ts";
@@ -49,16 +49,24 @@ export type KubeRequest = {
 /**
  * A client over the connections of `createConnections`. Nothing is retried here but a 401 with renewed credentials: the
  * caller's queue decides.
+ * @param options.connect opens the connections; default: sockets to the server of the credentials
  * @param options.onRequest called once per request, for `rest_client_requests_total`
  */
 export function createKubeClient(
   credentials: Credentials,
-  options: { connections?: number; requestTimeoutMs?: number; onRequest?: (request: KubeRequest) => void } = {},
+  options: {
+    connections?: number;
+    requestTimeoutMs?: number;
+    connect?: (requestTimeoutMs: number) => Connections;
+    onRequest?: (request: KubeRequest) => void;
+  } = {},
 ): KubeClient {
   const origin = new URL(credentials.server);
   const base = origin.pathname === "/" ? "" : origin.pathname;
   const requestTimeoutMs = options.requestTimeoutMs ?? 30_000;
-  const connections = createConnections(credentials, { connections: options.connections, requestTimeoutMs });
+  const connections =
+    options.connect?.(requestTimeoutMs) ??
+    createConnections(credentials, { connections: options.connections, requestTimeoutMs });
 
   async function send(
     verb: string,
@@ -66,7 +74,7 @@ export function createKubeClient(
     resource: Resource,
     place: Place,
     extra: RequestOptions & { body?: object; contentType?: string; inactivityMs?: number },
-  ): Promise<Dispatcher.ResponseData> {
+  ): Promise<ApiAnswer> {
     const what =
       `${verb} ${resource.plural}${place.namespace ? ` ${place.namespace}/` : " "}${place.name ?? ""}`.trimEnd();
     const started = performance.now();

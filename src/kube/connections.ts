@@ -18,12 +18,19 @@ export type ApiRequest = Pick<Dispatcher.RequestOptions, "method" | "path" | "bo
   watch?: boolean;
 };
 
+/** What `createKubeClient` reads of a response. */
+export type ApiAnswer = {
+  statusCode: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: AsyncIterable<Uint8Array> & { text(): Promise<string>; json(): Promise<unknown> };
+};
+
 export type Connections = {
   /**
    * Sends with the credentials of the moment. A 401 means that nothing took effect, so the request is repeated once when
    * reading the credentials anew brings others.
    */
-  send(request: ApiRequest): Promise<Dispatcher.ResponseData>;
+  send(request: ApiRequest): Promise<ApiAnswer>;
   /** Waits for requests, breaks watches. */
   close(): Promise<void>;
 };

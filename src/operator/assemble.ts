@@ -52,6 +52,7 @@ export function assembleOperator(options: AssembleOptions): Operator {
         entriesIn(left, namespaces),
         kinds.flatMap(({ row, informer }) => (row.submits ? [...informer.store.list()] : [])),
       ),
+    clock,
     log,
     stopDeadlineMs: options.stopDeadlineMs,
   });

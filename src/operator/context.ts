@@ -152,7 +152,7 @@ function createDeps(
 }
 
 function createAccountWiring(
-  { kube, clock, clusterUID, metrics, ...settings }: AssembleOptions,
+  { kube, clock, clusterUID, metrics, openService, ...settings }: AssembleOptions,
   informers: Informers,
   { accounts, admission }: Shared,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
@@ -180,6 +180,7 @@ function createAccountWiring(
     onMoney: checkAccount,
     bodies: createByteBudget(),
     resultLookup: createAddresses(settings).results,
+    open: openService,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { KubeClient } from "../kube/client.ts";
+import type { ConnectionSettings } from "../provider/session.ts";
 import type { LeaderElector } from "../runtime/leader.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Journal } from "../submission/journal.ts";
@@ -33,4 +34,6 @@ export type AssembleOptions = {
   deniedNetworks: readonly string[];
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot?: string | undefined;
+  /** Opens the connections to the remote service. Default: sockets. */
+  openService?: ConnectionSettings["open"];
 };

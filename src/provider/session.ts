@@ -6,6 +6,7 @@ import type { CallEvent } from "./call-options.ts";
 import { createServiceClient } from "./client.ts";
 import { createEndpoints, type EndpointSettings } from "./endpoints/endpoints.ts";
 import { createBreaker } from "./http/breaker.ts";
+import type { OpenDispatcher } from "./http/connections.ts";
 import { createLimiter, type LimiterOptions } from "./http/limiter.ts";
 import { createTransport } from "./http/transport.ts";
 import { createAccountMoney, type MoneySettings } from "./money/account-money.ts";
@@ -23,6 +24,8 @@ export type ConnectionSettings = {
   requestTimeoutMs: number;
   /** Refuses addresses; undefined allows all. */
   lookup: LookupFunction | undefined;
+  /** Opens the connections. Default: sockets. */
+  open?: OpenDispatcher | undefined;
   /** Paths that replace those of the interface. */
   paths: PathOverrides;
   /** undefined: endpoints cannot be deleted. */
@@ -68,9 +71,10 @@ export type SessionOptions = {
  */
 export function openSession(options: SessionOptions): AccountSession {
   const { connection, observers, clock, random, log } = options;
-  const { baseURL, apiKey, requestTimeoutMs, lookup, paths, deleteOperation } = connection;
+  const { baseURL, apiKey, requestTimeoutMs, lookup, open, paths, deleteOperation } = connection;
   const connect = lookup === undefined ? {} : { connect: { lookup } };
-  const transport = createTransport({ baseURL, apiKey, requestTimeoutMs, ...connect, clock, bodies: options.bodies });
+  const { bodies } = options;
+  const transport = createTransport({ baseURL, apiKey, requestTimeoutMs, ...connect, open, clock, bodies });
   const limiter = createLimiter({ clock, random, ...options.rate });
   const breaker = createBreaker({ clock, random, held: options.held, probe: "getEndpointLimits" });
   const { onCall, onObserverError } = observers;

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Clock, delay } from "../clock.ts";
+import { type Clock, delay, withDeadline } from "../clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -60,8 +60,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   let renewedAt = Number.NEGATIVE_INFINITY;
   let renewing: Promise<void> | undefined;
 
-  async function tryOnce(): Promise<boolean> {
-    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(RENEW_DEADLINE_MS / 2)]);
+  async function tryOnce(signal: AbortSignal): Promise<boolean> {
     const asked = clock.monotonic();
     lease = await read(signal);
     if (lease?.metadata.resourceVersion !== seen.version) {
@@ -101,7 +100,9 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
 
   async function attempt(): Promise<boolean> {
     try {
-      return await tryOnce();
+      return await withDeadline(clock, RENEW_DEADLINE_MS / 2, (deadline) =>
+        tryOnce(AbortSignal.any([ended.signal, deadline])),
+      );
     } catch (error) {
       const raced = isConflict(error) || isAlreadyExists(error);
       if (!ended.signal.aborted) log[raced ? "debug" : "warn"]({ reason: String(error) }, "lease not written");
@@ -150,8 +151,9 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
       if (lease === undefined || lost.signal.aborted || renewedAt === Number.NEGATIVE_INFINITY) return;
       options.onLeading?.(false);
       const spec: LeaseSpec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 };
+      const released = { ...lease, spec };
       try {
-        await write({ ...lease, spec }, AbortSignal.timeout(RETRY_MS));
+        await withDeadline(clock, RETRY_MS, (signal) => write(released, signal));
       } catch (error) {
         log.warn({ reason: String(error) }, "lease not released; it runs out by itself");
       }

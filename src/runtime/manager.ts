@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { deadlineSignal } from "../clock.ts";
+import { type Clock, withDeadline } from "../clock.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
 import type { Informer } from "./informer.ts";
@@ -32,6 +32,7 @@ export type ManagerOptions<Entry> = {
   runnables: readonly Runnable[];
   /** Called after the caches hold a consistent list and before any controller works. */
   onTakeover: (left: Entry[]) => void;
+  clock: Clock;
   log: Logger;
   /** How long requests under way may take to end at a stop, ms. What has come of them is then recorded within 5 s. */
   stopDeadlineMs: number;
@@ -49,6 +50,7 @@ export type Manager = {
 const RECORD_MS = 5_000;
 /** Stop deadline of a process that has lost the lease: another one leads, so a response can only be recorded at once. */
 const LOST_LEASE_MS = 20_000;
+const JOURNAL_CLOSE_MS = 2_000;
 
 /**
  * Ordered start, reverse stop. The takeover order is the safety argument and nothing may move in it: lease; read the
@@ -56,7 +58,7 @@ const LOST_LEASE_MS = 20_000;
  * judge what the previous leader left; only then act.
  */
 export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
-  const { elector, journal, log } = options;
+  const { elector, journal, clock, log } = options;
   let leading = false;
 
   async function start(stop: AbortSignal, watches: AbortSignal): Promise<void> {
@@ -76,15 +78,17 @@ export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
   async function finish(watches: AbortController): Promise<void> {
     const lost = elector?.lost.aborted === true;
     const drainMs = lost ? Math.min(LOST_LEASE_MS, options.stopDeadlineMs) : options.stopDeadlineMs;
-    const drained = deadlineSignal(drainMs);
-    const deadline = deadlineSignal(drainMs + RECORD_MS);
-    await Promise.all(options.runnables.map((runnable) => runnable.drain?.(drained)));
-    await Promise.all(options.controllers.map((controller) => controller.stop(deadline)));
+    await withDeadline(clock, drainMs + RECORD_MS, async (deadline) => {
+      await withDeadline(clock, drainMs, (drained) =>
+        Promise.all(options.runnables.map((runnable) => runnable.drain?.(drained))),
+      );
+      await Promise.all(options.controllers.map((controller) => controller.stop(deadline)));
+    });
     for (const runnable of [...options.runnables].reverse()) await runnable.stop();
     watches.abort(new Error("the operator is stopping"));
     await Promise.all(options.informers.map((informer) => informer.stopped()));
     try {
-      await journal.close(AbortSignal.timeout(2_000));
+      await withDeadline(clock, JOURNAL_CLOSE_MS, journal.close);
     } catch (error) {
       log.warn({ reason: String(error) }, "journal not closed");
     }

@@ -22,10 +22,11 @@ export type Metrics = {
 
 const SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-export function createMetrics(): Metrics {
+/** @param options.process metrics of Node and of the operating system's process, default true; they sample with timers */
+export function createMetrics(options: { process?: boolean } = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  if (options.process !== false) collectDefaultMetrics({ register: registry });
   return {
     registry,
     reconcileTotal: new Counter({

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuditEntry } from "./audit.ts";
 import type { Fault } from "./faults.ts";
 import { authenticate, bearerOf, hashKey, type KeyIdentity } from "./keys.ts";
@@ -29,34 +29,47 @@ export type Route = {
   handle: (call: Call) => Outcome | Promise<Outcome>;
 };
 
-/** Serves an operation of the service: faults before the effect, authentication, effect, audit, response. */
-export function serve(app: FastifyInstance, service: Service, route: Route): void {
-  app.route({ method: route.method, url: route.path, handler: handlerOf(service, route) });
+/** Takes the operations of the service. */
+export type RouteTable = { add(route: Route): void };
+
+/** The name of the operation that a request to the route calls. */
+export function operationOf({ operation }: Pick<Route, "operation">, body: unknown): string {
+  return typeof operation === "string" ? operation : operation(body);
 }
 
-/** Returns the handler of a route that is not registered with `serve`. */
+export type Performed = { status: number; outcome: Outcome };
+
+/** Performs an operation: authentication, then the effect. */
+export async function perform(
+  service: Service,
+  { handle }: Pick<Route, "handle">,
+  { authorization, ...call }: Omit<Call, "key"> & { authorization: string | undefined },
+): Promise<Performed> {
+  try {
+    const key = authenticate(authorization, service.config().apiKeys);
+    return { status: 200, outcome: await handle({ ...call, key }) };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { status: error.status, outcome: { body: refusalBody(error.status, error.reason, error.message) } };
+  }
+}
+
+/** Returns the HTTP handler of a route: faults before the effect, authentication, effect, audit, response. */
 export function handlerOf(service: Service, route: Pick<Route, "operation" | "handle">) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const operation = typeof route.operation === "string" ? route.operation : route.operation(request.body);
+    const operation = operationOf(route, request.body);
     const call = { service, operation, request, reply };
     const fault = service.faults.strike(operation, JSON.stringify([request.query, request.body]));
     if (fault?.kind === "latency" && !fault.after) await sleep(fault.latencyMs);
     if (fault !== undefined && (await failBefore(call, fault))) return reply;
-    let outcome: Outcome;
-    try {
-      const key = authenticate(request.headers.authorization, service.config().apiKeys);
-      outcome = await route.handle({
-        query: asStrings(request.query),
-        params: asStrings(request.params),
-        body: request.body,
-        key,
-        baseURL: service.config().publicURL?.replace(/\/+$/, "") ?? `http://${request.host}`,
-      });
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return respond(call, fault, error.status, { body: refusalBody(error.status, error.reason, error.message) });
-    }
-    return respond(call, fault, 200, outcome);
+    const { status, outcome } = await perform(service, route, {
+      query: asStrings(request.query),
+      params: asStrings(request.params),
+      body: request.body,
+      authorization: request.headers.authorization,
+      baseURL: service.config().publicURL?.replace(/\/+$/, "") ?? `http://${request.host}`,
+    });
+    return respond(call, fault, status, outcome);
   };
 }
 

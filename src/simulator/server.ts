@@ -1,17 +1,12 @@
 import { fastify } from "fastify";
 import { ZodError } from "zod";
 import type { AssumptionsInput } from "./assumptions.ts";
-import { record } from "./dispatch.ts";
+import { addOperations } from "./core.ts";
+import { handlerOf, type RouteTable, record } from "./dispatch.ts";
 import { refusalBody } from "./refusal.ts";
-import { billingRoutes } from "./routes/billing.ts";
 import { controlRoutes } from "./routes/control.ts";
 import { endpointDeletion } from "./routes/endpoint-deletion.ts";
-import { endpointsV1Routes } from "./routes/endpoints-v1.ts";
-import { endpointsV2Routes } from "./routes/endpoints-v2.ts";
 import { fileRoutes } from "./routes/files.ts";
-import { speechRoutes } from "./routes/speech.ts";
-import { taskRoutes } from "./routes/tasks.ts";
-import { videoRoutes } from "./routes/video.ts";
 import { createService } from "./service.ts";
 
 export type SimulatorOptions = {
@@ -46,21 +41,15 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: true },
   });
-  for (const routes of [
-    endpointsV1Routes,
-    endpointsV2Routes,
-    taskRoutes,
-    speechRoutes,
-    videoRoutes,
-    billingRoutes,
-    fileRoutes,
-    controlRoutes,
-  ]) {
-    routes(app, service);
-  }
+  const table: RouteTable = {
+    add: (route) => app.route({ method: route.method, url: route.path, handler: handlerOf(service, route) }),
+  };
+  addOperations(table, service);
+  fileRoutes(app, service);
+  controlRoutes(app, service);
   app.setNotFoundHandler((request, reply) => {
     const deletion = endpointDeletion(service, request);
-    if (deletion !== undefined) return deletion(request, reply);
+    if (deletion !== undefined) return handlerOf(service, deletion)(request, reply);
     record({ service, operation: "unknown", request }, undefined, 404);
     return reply.code(404).send(refusalBody(404, "NOT_FOUND", `${request.method} ${request.url} is not an operation`));
   });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Assumptions, type AssumptionsInput, assumptions } from "./assumptions.ts";
 import { type Audit, createAudit } from "./audit.ts";
 import { createEndpoints, type Endpoints } from "./endpoints.ts";
@@ -15,6 +16,8 @@ export type Service = {
   /** Replaces the given values, and in a group the given fields. @throws ZodError for an invalid value */
   configure(changes: unknown): Assumptions;
   now(): number;
+  /** Lets time pass while a request is served. */
+  sleep(ms: number): Promise<void>;
   random: Random;
   endpoints: Endpoints;
   tasks: Tasks;
@@ -26,7 +29,14 @@ export type Service = {
   accrueAll(): void;
 };
 
-export function createService(options: { config?: AssumptionsInput; seed?: number; now?: () => number }): Service {
+export type ServiceOptions = {
+  config?: AssumptionsInput;
+  seed?: number;
+  now?: () => number;
+  sleep?: (ms: number) => Promise<void>;
+};
+
+export function createService(options: ServiceOptions): Service {
   const random = createRandom(options.seed ?? 1);
   // Faults use their own sequence, so that a fault does not change the identifiers that follow.
   const faults = createFaults(createRandom((options.seed ?? 1) + 1));
@@ -45,6 +55,7 @@ export function createService(options: { config?: AssumptionsInput; seed?: numbe
       return current;
     },
     now,
+    sleep: options.sleep ?? ((ms) => sleep(ms)),
     random,
     endpoints,
     tasks,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { deadlineSignal, systemClock } from "../../src/clock.ts";
+import { deadlineSignal, systemClock, withDeadline } from "../../src/clock.ts";
+import { createFakeClock, settle } from "../support/fake-clock.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -54,4 +55,22 @@ it.each([90 * DAY_MS, 2 ** 40, 1e35])("a deadline of %s ms is not over at once",
 it("a deadline of less than a millisecond passes", async () => {
   const signal = deadlineSignal(0.2);
   await vi.waitFor(() => expect(signal.aborted).toBe(true));
+});
+
+it("a deadline on a clock passes when the clock says so, and its timer ends with the work", async () => {
+  const clock = createFakeClock();
+  let signal: AbortSignal | undefined;
+  const end = Promise.withResolvers<string>();
+  const running = withDeadline(clock, 5_000, (given) => {
+    signal = given;
+    return end.promise;
+  });
+  await clock.advance(4_999);
+  expect(signal?.aborted).toBe(false);
+  await clock.advance(1);
+  expect(signal?.aborted).toBe(true);
+  end.resolve("late");
+  expect(await running).toBe("late");
+  await withDeadline(clock, 5_000, () => settle());
+  expect(clock.timers()).toBe(0);
 });

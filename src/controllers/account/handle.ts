@@ -8,7 +8,7 @@ import type { Urgency } from "../../provider/money/budget-reader.ts";
 import type { ReadTime } from "../../provider/money/read-time.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { Operation } from "../../provider/operations.ts";
-import { openSession, type SessionObservers } from "../../provider/session.ts";
+import { type ConnectionSettings, openSession, type SessionObservers } from "../../provider/session.ts";
 import type { BookReading } from "../../submission/allowance.ts";
 import {
   type BudgetSpec,
@@ -65,6 +65,8 @@ export type HandleOptions = {
   resultLookup: LookupFunction;
   /** Memory for the bodies of responses. */
   bodies: ByteBudget;
+  /** Opens the connections to the service. Default: sockets. */
+  open: ConnectionSettings["open"];
   clock: Clock;
   random: () => number;
   log: Logger;
@@ -77,7 +79,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
   const { moneyUrgency } = usage;
 
   const session = openSession({
-    connection: settings.connection,
+    connection: { ...settings.connection, open: options.open },
     rate: { ...settings.rate, startsEmpty: true },
     endpoints: { ...settings.endpoints, wanted: usage.endpointsWanted, detailsWanted: usage.detailsWanted },
     money: {

@@ -5,6 +5,7 @@ import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { CallEvent } from "../../provider/call-options.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isCleanupOperation } from "../../provider/operations.ts";
+import type { ConnectionSettings } from "../../provider/session.ts";
 import type { Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import type { Kind, Shared } from "../shared.ts";
@@ -25,6 +26,8 @@ export type AccountWiring = {
   /** Memory for the bodies of all accounts' responses. */
   bodies: ByteBudget;
   claims: InstallationClaims;
+  /** Opens the connections to the service. Default: sockets. */
+  open?: ConnectionSettings["open"];
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
   dependants: Pick<Dependants, "boundEndpoints" | "endpoints" | "users">;
   /** Of the endpoints that the account shows, those that no object stands for although an operator made them. */
@@ -182,6 +185,7 @@ export function createAccountMemory(
       lookup: wiring.lookup,
       resultLookup: wiring.resultLookup(wiring.accountKind, spec),
       bodies: wiring.bodies,
+      open: wiring.open,
       clock,
       random: shared.random,
       log: shared.log.child({ account: key }),

@@ -29,15 +29,31 @@ export async function reconcileFinished<T extends Job>(
   }
   // The copy is done, so nothing has to block the deletion of the object.
   const released = await setFinalizer(shared, kind, job, FINALIZER, false, signal);
-  const expiry = expiryOf(status, now);
+  const observed = await observeGeneration(shared, kind, released, signal);
+  const expiry = expiryOf(observed.status ?? status, now);
   if (expiry.kind === "Later") waits.push(expiry.atMs - now);
   else if (expiry.kind !== "None") {
-    await patchStatus(shared, kind, released, expiry.status as T["status"], signal);
+    await patchStatus(shared, kind, observed, expiry.status as T["status"], signal);
     const reason = expiry.kind === "Warn" ? "Expiring" : "Expired";
     shared.recorder.event(job, "Warning", reason, "Expire", expiry.message);
     if (expiry.nextMs !== undefined) waits.push(expiry.nextMs - now);
   }
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
+}
+
+/** A changed spec has no effect on a finished job. Its status tells that the change was observed. */
+async function observeGeneration<T extends Job>(
+  shared: Shared,
+  kind: Kind<T>,
+  job: T,
+  signal: AbortSignal,
+): Promise<T> {
+  const { status } = job;
+  const { generation } = job.metadata;
+  if (status?.observedGeneration === undefined || status.observedGeneration >= generation) return job;
+  const conditions = status.conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
+  const observed = { ...status, observedGeneration: generation, conditions };
+  return patchStatus(shared, kind, job, observed as T["status"], signal);
 }
 
 async function removeFinished<T extends Job>(

@@ -1,14 +1,19 @@
-import { Pool } from "undici";
+import { type Dispatcher, Pool } from "undici";
 import { type ConnectOptions, guardedConnector } from "../../net/guarded-connect.ts";
 
 export type ConnectionOptions = {
   connect?: ConnectOptions;
   /** Connections per pool, default 64. */
   connections?: number;
+  /** Opens the connections to an origin. Default: a pool of sockets. */
+  open?: OpenDispatcher | undefined;
 };
 
+export type OpenDispatcher = (origin: string) => Dispatcher;
+
 /** Connections to one origin: HTTP/1.1, one request at a time on each, no timers of undici's own. */
-export function createPool(origin: string, options: ConnectionOptions): Pool {
+export function createPool(origin: string, options: ConnectionOptions): Dispatcher {
+  if (options.open !== undefined) return options.open(origin);
   return new Pool(origin, {
     connections: options.connections ?? 64,
     pipelining: 1,

@@ -1,8 +1,7 @@
-import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { billsOf } from "../bills.ts";
 import { budgetsOf } from "../charging.ts";
-import { serve } from "../dispatch.ts";
+import type { RouteTable } from "../dispatch.ts";
 import { refuse } from "../refusal.ts";
 import { queryInteger } from "../requests/fields.ts";
 import type { Service } from "../service.ts";
@@ -26,10 +25,10 @@ const billsQuery = z
 const budgetsQuery = z.strictObject({ member_id: z.string() });
 
 /** Serves the bills of API keys and the budgets of a member's keys. */
-export function billingRoutes(app: FastifyInstance, service: Service): void {
+export function billingRoutes(routes: RouteTable, service: Service): void {
   const { config, ledger } = service;
 
-  serve(app, service, {
+  routes.add({
     method: "GET",
     path: "/openapi/v1/billing/apikey/bill/list",
     operation: "listBills",
@@ -57,7 +56,7 @@ export function billingRoutes(app: FastifyInstance, service: Service): void {
     },
   });
 
-  serve(app, service, {
+  routes.add({
     method: "GET",
     path: "/openapi/v1/user/team/key-budget-list",
     operation: "listKeyBudgets",

@@ -1,15 +1,17 @@
-import type { FastifyRequest } from "fastify";
-import { handlerOf, type Route } from "../dispatch.ts";
+import type { Route } from "../dispatch.ts";
 import { membersSeenBy } from "../keys.ts";
 import { refuse } from "../refusal.ts";
 import type { Service } from "../service.ts";
 import { isRecord } from "../validate.ts";
 
 /**
- * Returns the handler of a request that deletes an endpoint, or undefined for another request. The `deleteOperation`
+ * Returns what serves a request that deletes an endpoint, or undefined for another request. The `deleteOperation`
  * assumption can change while the simulator runs, so that no fixed route can serve it.
  */
-export function endpointDeletion(service: Service, request: FastifyRequest): ReturnType<typeof handlerOf> | undefined {
+export function endpointDeletion(
+  service: Service,
+  request: { method: string; url: string },
+): Pick<Route, "operation" | "handle"> | undefined {
   const { deleteOperation } = service.config();
   if (deleteOperation === null || deleteOperation.method !== request.method) return undefined;
   const { method, path, idField } = deleteOperation;
@@ -27,5 +29,5 @@ export function endpointDeletion(service: Service, request: FastifyRequest): Ret
     service.endpoints.startDeletion(id);
     return { body: {}, effect: "EndpointDeleted", id };
   };
-  return handlerOf(service, { operation: "deleteEndpoint", handle });
+  return { operation: "deleteEndpoint", handle };
 }

@@ -1,6 +1,5 @@
-import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { serve } from "../dispatch.ts";
+import type { RouteTable } from "../dispatch.ts";
 import { viewEarlier } from "../endpoint-views.ts";
 import { membersSeenBy } from "../keys.ts";
 import { createEndpointBody, updateEndpointBody } from "../requests/endpoint.ts";
@@ -15,10 +14,10 @@ const detailQuery = z.strictObject({ id: z.string() });
 const limitQuery = z.strictObject({});
 
 /** Serves the earlier generation: list by page, read one, create, update, ranges. */
-export function endpointsV1Routes(app: FastifyInstance, service: Service): void {
+export function endpointsV1Routes(routes: RouteTable, service: Service): void {
   const { config, endpoints, now } = service;
 
-  serve(app, service, {
+  routes.add({
     method: "GET",
     path: `${ROOT}/endpoints`,
     operation: "listEndpointsEarlier",
@@ -38,7 +37,7 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
     },
   });
 
-  serve(app, service, {
+  routes.add({
     method: "GET",
     path: `${ROOT}/endpoint`,
     operation: "getEndpointEarlier",
@@ -49,7 +48,7 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
     },
   });
 
-  serve(app, service, {
+  routes.add({
     method: "POST",
     path: `${ROOT}/endpoint/create`,
     operation: "createEndpoint",
@@ -60,7 +59,7 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
     },
   });
 
-  serve(app, service, {
+  routes.add({
     method: "POST",
     path: `${ROOT}/endpoint/update`,
     operation: "updateEndpoint",
@@ -83,7 +82,7 @@ export function endpointsV1Routes(app: FastifyInstance, service: Service): void 
     },
   });
 
-  serve(app, service, {
+  routes.add({
     method: "GET",
     path: `${ROOT}/endpoint/limit`,
     operation: "getEndpointLimits",

@@ -1,6 +1,5 @@
-import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { serve } from "../dispatch.ts";
+import type { RouteTable } from "../dispatch.ts";
 import { viewCurrent } from "../endpoint-views.ts";
 import { membersSeenBy } from "../keys.ts";
 import { refuse } from "../refusal.ts";
@@ -17,10 +16,10 @@ const listQuery = z.strictObject({
 const detailPath = z.strictObject({ endpoint_id: text(1, 255) });
 
 /** Serves the current generation: list by cursor, read one. */
-export function endpointsV2Routes(app: FastifyInstance, service: Service): void {
+export function endpointsV2Routes(routes: RouteTable, service: Service): void {
   const { config, endpoints, now } = service;
 
-  serve(app, service, {
+  routes.add({
     method: "GET",
     path: "/gpus/v2/endpoints",
     operation: "listEndpoints",
@@ -50,7 +49,7 @@ export function endpointsV2Routes(app: FastifyInstance, service: Service): void 
     },
   });
 
-  serve(app, service, {
+  routes.add({
     method: "GET",
     path: "/gpus/v2/endpoints/:endpoint_id",
     operation: "getEndpoint",

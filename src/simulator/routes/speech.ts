@@ -1,18 +1,16 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { FastifyInstance } from "fastify";
 import { synthesize } from "../audio.ts";
 import { chargeFor, checkMoney } from "../charging.ts";
-import { serve } from "../dispatch.ts";
+import type { RouteTable } from "../dispatch.ts";
 import type { KeyIdentity } from "../keys.ts";
 import { submitSpeechBody, synthesizeSpeechBody } from "../requests/speech.ts";
 import type { Service } from "../service.ts";
 import { checked } from "../validate.ts";
 
 /** Serves speech: synchronous, in one body or as a stream of chunks, and asynchronous. */
-export function speechRoutes(app: FastifyInstance, service: Service): void {
+export function speechRoutes(routes: RouteTable, service: Service): void {
   const { config, files, now, tasks } = service;
 
-  serve(app, service, {
+  routes.add({
     method: "POST",
     path: "/v3/vendor-speech-2.6-turbo",
     operation: (body) => (wantsStream(body) ? "streamSpeech" : "synthesizeSpeech"),
@@ -24,7 +22,7 @@ export function speechRoutes(app: FastifyInstance, service: Service): void {
       const audio = synthesize(request.text, request.audio_setting, config());
       const effect = "SpeechSynthesized";
       if (request.stream === true) return { lines: chunks(audio.bytes, service), effect };
-      await sleep(config().speechLatencyMs * config().timeScale);
+      await service.sleep(config().speechLatencyMs * config().timeScale);
       if (request.output_format !== "url") return { body: { audio: audio.bytes.toString("hex") }, effect };
       const file = files.add({
         name: `speech.${audio.format}`,
@@ -37,7 +35,7 @@ export function speechRoutes(app: FastifyInstance, service: Service): void {
     },
   });
 
-  serve(app, service, {
+  routes.add({
     method: "POST",
     path: "/v3/async/vendor-speech-2.6-hd",
     operation: "submitSpeech",
@@ -83,7 +81,7 @@ async function* chunks(audio: Buffer, service: Service): AsyncGenerator<string> 
   for (let start = 0; start < audio.length; start += streamChunkBytes) {
     const piece = audio.subarray(start, start + streamChunkBytes);
     yield `data: ${JSON.stringify({ audio: piece.toString("hex"), status: 1 })}\n\n`;
-    await sleep(streamChunkMs * timeScale);
+    await service.sleep(streamChunkMs * timeScale);
   }
   yield `data: ${JSON.stringify({ status: 2 })}\n\n`;
 }

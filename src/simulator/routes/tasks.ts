@@ -1,6 +1,5 @@
-import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { serve } from "../dispatch.ts";
+import type { RouteTable } from "../dispatch.ts";
 import type { Service } from "../service.ts";
 import { viewTask } from "../tasks.ts";
 import { checked } from "../validate.ts";
@@ -8,8 +7,8 @@ import { checked } from "../validate.ts";
 const taskQuery = z.strictObject({ task_id: z.string() });
 
 /** Serves the results of asynchronous tasks. */
-export function taskRoutes(app: FastifyInstance, service: Service): void {
-  serve(app, service, {
+export function taskRoutes(routes: RouteTable, service: Service): void {
+  routes.add({
     method: "GET",
     path: "/v3/async/task-result",
     operation: "getTaskResult",

@@ -1,6 +1,5 @@
-import type { FastifyInstance } from "fastify";
 import { chargeFor, checkMoney } from "../charging.ts";
-import { type Call, type Outcome, serve } from "../dispatch.ts";
+import type { Call, Outcome, RouteTable } from "../dispatch.ts";
 import { readMedia } from "../media/read-media.ts";
 import { refuse } from "../refusal.ts";
 import { imageToVideoBody, videoToVideoBody } from "../requests/video.ts";
@@ -8,10 +7,10 @@ import type { Service } from "../service.ts";
 import { checked } from "../validate.ts";
 
 /** Serves image-to-video and video-to-video. Both return a task. */
-export function videoRoutes(app: FastifyInstance, service: Service): void {
+export function videoRoutes(routes: RouteTable, service: Service): void {
   const { config } = service;
 
-  serve(app, service, {
+  routes.add({
     method: "POST",
     path: "/v3/async/vid-i2v",
     operation: "submitImageToVideo",
@@ -23,7 +22,7 @@ export function videoRoutes(app: FastifyInstance, service: Service): void {
     },
   });
 
-  serve(app, service, {
+  routes.add({
     method: "POST",
     path: "/v3/async/vid2.6-v2v",
     operation: "submitVideoToVideo",

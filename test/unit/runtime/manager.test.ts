@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/clock.ts";
 import type { Resource } from "../../../src/kube/resource.ts";
 import { createManager, type Manager, type ManagerOptions } from "../../../src/runtime/manager.ts";
 import type { JournalEntry } from "../../../src/submission/journal.ts";
@@ -73,6 +74,7 @@ function world(change: Partial<ManagerOptions<JournalEntry>> = {}, options: { fa
       stop: () => void log.push(`end ${n}`),
     })),
     onTakeover: (entries) => log.push(`judge ${entries.map(({ id }) => id)}`),
+    clock: systemClock,
     log: silentLog,
     stopDeadlineMs: 1_000,
     ...change,

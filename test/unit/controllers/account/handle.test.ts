@@ -59,6 +59,7 @@ async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
     },
     lookup: undefined,
     bodies: createByteBudget(),
+    open: undefined,
     resultLookup: anyAddress,
     clock,
     random: () => 0.5,

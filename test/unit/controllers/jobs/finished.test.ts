@@ -44,11 +44,13 @@ async function reconcile(
     answer?: Answer;
     annotations?: Record<string, string>;
     finalizers?: string[];
+    generation?: number;
   } = {},
 ) {
   const { status = succeeded, annotations = {}, finalizers = [] } = options;
   const stored = videoJobOf("image", spec, status);
-  const job: VideoJob = { ...stored, metadata: { ...stored.metadata, annotations, finalizers } };
+  const { generation = stored.metadata.generation } = options;
+  const job: VideoJob = { ...stored, metadata: { ...stored.metadata, annotations, finalizers, generation } };
   const api = await scriptedApi(() => options.answer ?? { body: job });
   const clock = createFakeClock();
   await clock.advance(afterSeconds * 1_000);
@@ -87,6 +89,20 @@ describe("a finished job", () => {
     const { requests } = await reconcile({}, 60, { finalizers: ["example.com/other", "mooring.dev/finalizer"] });
     expect(requests).toMatchObject([
       { method: "PATCH", path: PATH, body: { metadata: { finalizers: ["example.com/other"] } } },
+    ]);
+  });
+
+  it("whose spec changed says that the change was observed, so that GitOps tools do not wait for it", async () => {
+    const { requests } = await reconcile({ suspend: true }, 60, { generation: 2 });
+    expect(requests).toMatchObject([
+      {
+        method: "PATCH",
+        path: `${PATH}/status`,
+        body: {
+          metadata: { resourceVersion: "7" },
+          status: { observedGeneration: 2, conditions: [{ observedGeneration: 2 }, { observedGeneration: 2 }] },
+        },
+      },
     ]);
   });
 

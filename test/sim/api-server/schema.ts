@@ -1,0 +1,169 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { z } from "zod";
+import { isJson, type Json, type JsonValue } from "./json.ts";
+
+/** A structural schema (apiextensions.k8s.io/v1 JSONSchemaProps), as far as our CRDs use it. */
+type Schema = {
+  type?: string | undefined;
+  default?: JsonValue | undefined;
+  enum?: JsonValue[] | undefined;
+  properties?: Record<string, Schema> | undefined;
+  additionalProperties?: Schema | boolean | undefined;
+  items?: Schema | undefined;
+  required?: string[] | undefined;
+  maxLength?: number | undefined;
+  minLength?: number | undefined;
+  pattern?: string | undefined;
+  maxItems?: number | undefined;
+  minItems?: number | undefined;
+  maximum?: number | undefined;
+  minimum?: number | undefined;
+  maxProperties?: number | undefined;
+};
+
+const schema: z.ZodType<Schema> = z.lazy(() =>
+  z.object({
+    type: z.string().optional(),
+    default: z.json().optional(),
+    enum: z.array(z.json()).optional(),
+    properties: z.record(z.string(), schema).optional(),
+    additionalProperties: z.union([schema, z.boolean()]).optional(),
+    items: schema.optional(),
+    required: z.array(z.string()).optional(),
+    maxLength: z.number().optional(),
+    minLength: z.number().optional(),
+    pattern: z.string().optional(),
+    maxItems: z.number().optional(),
+    minItems: z.number().optional(),
+    maximum: z.number().optional(),
+    minimum: z.number().optional(),
+    maxProperties: z.number().optional(),
+  }),
+);
+
+const definition = z.object({
+  spec: z.object({
+    group: z.string(),
+    names: z.object({ plural: z.string(), kind: z.string() }),
+    scope: z.enum(["Namespaced", "Cluster"]),
+    versions: z.array(z.object({ name: z.string(), schema: z.object({ openAPIV3Schema: schema }) })),
+  }),
+});
+
+/** What the API server does with objects of a kind. */
+export type KindRules = {
+  group: string;
+  version: string;
+  plural: string;
+  kind: string;
+  namespaced: boolean;
+  /** Custom resources count generations, and a write of the object keeps the status as it is. */
+  custom: boolean;
+  /** Drops unknown fields and fills in defaults. */
+  normalized(object: Json): Json;
+  /** What is wrong with an object; empty when it is valid. CEL rules are not evaluated. */
+  problems(object: Json): string[];
+};
+
+const CRDS = join(import.meta.dirname, "../../../crds");
+
+/** The rules of Mooring's kinds, from the CRDs that are installed in a cluster. */
+export function customKinds(): KindRules[] {
+  return readdirSync(CRDS)
+    .filter((name) => name.endsWith(".yaml"))
+    .map((name) => {
+      const { group, names, scope, versions } = definition.parse(parse(readFileSync(join(CRDS, name), "utf8"))).spec;
+      const [version] = versions;
+      if (version === undefined) throw new Error(`${name} has no version`);
+      const root = version.schema.openAPIV3Schema;
+      return {
+        group,
+        version: version.name,
+        ...names,
+        namespaced: scope === "Namespaced",
+        custom: true,
+        normalized: (object) => ({ ...normalizedObject(object, root), metadata: object["metadata"] ?? {} }),
+        problems: (object) => problemsOf(object, root, ""),
+      };
+    });
+}
+
+/** The rules of a kind that the API server itself defines. */
+export function plainKind(kind: Pick<KindRules, "group" | "version" | "plural" | "kind" | "namespaced">): KindRules {
+  return { ...kind, custom: false, normalized: (object) => object, problems: () => [] };
+}
+
+function normalizedObject(object: Json, { properties = {}, additionalProperties }: Schema): Json {
+  const result: Json = {};
+  for (const [key, value] of Object.entries(object)) {
+    const inner = properties[key] ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
+    if (inner !== undefined) result[key] = normalized(value, inner);
+    else if (additionalProperties === true) result[key] = value;
+  }
+  for (const [key, inner] of Object.entries(properties)) {
+    if (result[key] === undefined && inner.default !== undefined) result[key] = normalized(inner.default, inner);
+  }
+  return result;
+}
+
+function normalized(value: JsonValue, rules: Schema): JsonValue {
+  const { items } = rules;
+  if (Array.isArray(value)) return items === undefined ? value : value.map((item) => normalized(item, items));
+  return isJson(value) && rules.type === "object" ? normalizedObject(value, rules) : value;
+}
+
+function problemsOf(value: JsonValue, rules: Schema, path: string): string[] {
+  if (!hasType(value, rules.type)) return [`${path}: must be of type ${rules.type}`];
+  const found: string[] = [];
+  const bound = (what: string, size: number, [least, most]: [number | undefined, number | undefined]) => {
+    if (least !== undefined && size < least) found.push(`${path}: ${what} must be at least ${least}`);
+    if (most !== undefined && size > most) found.push(`${path}: ${what} must be at most ${most}`);
+  };
+  if (rules.enum !== undefined && !rules.enum.includes(value)) found.push(`${path}: unsupported value`);
+  if (typeof value === "number") bound("value", value, [rules.minimum, rules.maximum]);
+  if (typeof value === "string") {
+    bound("length", [...value].length, [rules.minLength, rules.maxLength]);
+    if (rules.pattern !== undefined && !new RegExp(rules.pattern, "u").test(value)) found.push(`${path}: pattern`);
+  }
+  if (Array.isArray(value)) {
+    bound("items", value.length, [rules.minItems, rules.maxItems]);
+    const { items } = rules;
+    if (items !== undefined)
+      for (const [i, item] of value.entries()) found.push(...problemsOf(item, items, `${path}[${i}]`));
+  }
+  return isJson(value) ? [...found, ...objectProblems(value, rules, path)] : found;
+}
+
+function objectProblems(value: Json, rules: Schema, path: string): string[] {
+  const found: string[] = [];
+  for (const key of rules.required ?? []) if (value[key] === undefined) found.push(`${path}.${key}: Required value`);
+  if (rules.maxProperties !== undefined && Object.keys(value).length > rules.maxProperties) {
+    found.push(`${path}: must have at most ${rules.maxProperties} properties`);
+  }
+  for (const [key, child] of Object.entries(value)) {
+    const { additionalProperties } = rules;
+    const inner =
+      rules.properties?.[key] ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
+    if (inner !== undefined) found.push(...problemsOf(child, inner, `${path}.${key}`));
+  }
+  return found;
+}
+
+function hasType(value: JsonValue, type: string | undefined): boolean {
+  switch (type) {
+    case "object":
+      return isJson(value);
+    case "array":
+      return Array.isArray(value);
+    case "integer":
+      return Number.isInteger(value);
+    case "number":
+    case "string":
+    case "boolean":
+      return typeof value === type;
+    default:
+      return true;
+  }
+}

@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Json, objectAt, textAt } from "./json.ts";
+
+export type StoredEvent = { version: number; type: "ADDED" | "MODIFIED" | "DELETED"; object: Json };
+
+export type Collection = {
+  /** By `namespace/name`, or `name` for a cluster-scoped kind. */
+  objects: Map<string, Json>;
+  /** Oldest first; what is older than `compactedTo` is gone. */
+  history: StoredEvent[];
+  compactedTo: number;
+};
+
+/** etcd: objects with versions from one counter, and their history until it is compacted. */
+export type Storage = {
+  version(): number;
+  collection(id: string): Collection;
+  get(id: string, key: string): Json | undefined;
+  /** Stores an object under the next version. An equal object is not written, unless `always`. Returns what is stored. */
+  put(id: string, key: string, object: Json, always?: boolean): Json;
+  remove(id: string, key: string, object: Json): Json;
+  /** Forgets the history up to now. */
+  compact(): void;
+  /** Called for each event, at once. */
+  onEvent(listener: (id: string, event: StoredEvent) => void): () => void;
+};
+
+export function createStorage(firstVersion = 1): Storage {
+  const collections = new Map<string, Collection>();
+  const listeners = new Set<(id: string, event: StoredEvent) => void>();
+  let version = firstVersion;
+
+  function collection(id: string): Collection {
+    const known = collections.get(id) ?? { objects: new Map(), history: [], compactedTo: version };
+    collections.set(id, known);
+    return known;
+  }
+
+  function record(id: string, type: StoredEvent["type"], object: Json): Json {
+    version += 1;
+    const stored = { ...object, metadata: { ...objectAt(object, "metadata"), resourceVersion: String(version) } };
+    const event: StoredEvent = { version, type, object: stored };
+    collection(id).history.push(event);
+    for (const listener of [...listeners]) listener(id, event);
+    return stored;
+  }
+
+  return {
+    version: () => version,
+    collection,
+    get: (id, key) => collection(id).objects.get(key),
+    put(id, key, object, always = false) {
+      const { objects } = collection(id);
+      const present = objects.get(key);
+      const isEqual = present !== undefined && isDeepStrictEqual(withoutVersion(present), withoutVersion(object));
+      if (isEqual && !always) return present;
+      const stored = record(id, present === undefined ? "ADDED" : "MODIFIED", object);
+      objects.set(key, stored);
+      return stored;
+    },
+    remove(id, key, object) {
+      collection(id).objects.delete(key);
+      return record(id, "DELETED", object);
+    },
+    compact() {
+      for (const one of collections.values()) {
+        one.history = [];
+        one.compactedTo = version;
+      }
+    },
+    onEvent(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+function withoutVersion(object: Json): Json {
+  const { resourceVersion: _version, ...metadata } = objectAt(object, "metadata");
+  return { ...object, metadata };
+}
+
+export function versionOf(object: Json): number {
+  return Number(textAt(object["metadata"], "resourceVersion") ?? 0);
+}

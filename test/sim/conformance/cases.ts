@@ -1,0 +1,275 @@
+import { gpuEndpointResource, videoJobResource } from "../../../src/api/v1alpha1/kinds.ts";
+import type { KubeClient, Query } from "../../../src/kube/client.ts";
+import { KubeError } from "../../../src/kube/errors.ts";
+import type { Resource } from "../../../src/kube/resource.ts";
+import type { KubeObject } from "../../../src/kube/types.ts";
+import { leaseResource } from "../../../src/runtime/leader.ts";
+import { configMapResource } from "../../../src/submission/journal.ts";
+import { manifest } from "../../support/manifests.ts";
+import { type Json, parseJson } from "../api-server/json.ts";
+
+/** What a case does in a namespace of its own. It returns what the API server showed. */
+export type ConformanceCase = { name: string; run: (world: CaseWorld) => Promise<unknown> };
+
+type AnyObject = KubeObject<unknown, unknown> & { data?: Record<string, string> };
+
+export type CaseWorld = {
+  kube: KubeClient;
+  namespace: string;
+};
+
+const PAUSED = { metadata: { annotations: { "mooring.dev/paused": "true" } } };
+
+/** The status and reason of a refused request, or what the request returned. */
+async function outcome<T>(request: Promise<T>): Promise<T | string> {
+  try {
+    return await request;
+  } catch (error) {
+    if (error instanceof KubeError) return `${error.status} ${error.reason}`;
+    throw error;
+  }
+}
+
+/** Whether a write stored a new version. */
+const isNewVersion = (before: KubeObject, after: KubeObject) =>
+  Number(after.metadata.resourceVersion) > Number(before.metadata.resourceVersion);
+
+function inNamespace({ kube, namespace }: CaseWorld, resource: Resource) {
+  return {
+    create: (body: object) => kube.create<AnyObject>(resource, { namespace }, asObject(body)),
+    get: (name: string) => kube.get<AnyObject>(resource, { namespace, name }),
+    update: (name: string, body: AnyObject) => kube.update<AnyObject>(resource, { namespace, name }, body),
+    patch: (name: string, patch: object, subresource?: string) =>
+      kube.mergePatch<AnyObject>(resource, { namespace, name, subresource }, patch),
+    delete: (name: string, body?: object) =>
+      kube.delete(resource, { namespace, name }, body === undefined ? {} : { body }),
+    list: (query: Query) => kube.list<AnyObject>(resource, { namespace }, { query }),
+    /** The first `count` lines of a watch. */
+    watch: async (count: number, query: Query) => {
+      const lines: Json[] = [];
+      const options = { inactivityMs: 20_000, query: { allowWatchBookmarks: true, timeoutSeconds: 20, ...query } };
+      for await (const line of kube.watch(resource, { namespace }, options)) {
+        const event = parseJson(line);
+        if (typeof event === "object" && event !== null && !Array.isArray(event)) lines.push(shortEvent(event));
+        if (lines.length === count) break;
+      }
+      return lines;
+    },
+  };
+}
+
+function asObject(body: object): AnyObject {
+  return { metadata: { name: "unnamed" }, spec: undefined, ...body };
+}
+
+/** An event without the parts of the object that other cases compare. */
+function shortEvent({ type, object }: Json): Json {
+  const shown = parseJson(JSON.stringify(object ?? null));
+  if (typeof shown !== "object" || shown === null || Array.isArray(shown)) return { type: type ?? null };
+  const { metadata, code, reason } = shown;
+  const { name, annotations, generation, finalizers } =
+    typeof metadata === "object" && metadata !== null && !Array.isArray(metadata) ? metadata : {};
+  const parts = { type, name, annotations, generation, finalizers, code, reason };
+  return Object.fromEntries(
+    Object.entries(parts).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+}
+
+const endpoint = (name: string) => manifest("endpoint", {}, name);
+const map = (name: string, data: Record<string, string>) => ({ metadata: { name }, data });
+
+export const CASES: readonly ConformanceCase[] = [
+  {
+    name: "a created object has defaults, a generation and a pending status, and no status of the manifest",
+    run: async (world) => {
+      const objects = inNamespace(world, gpuEndpointResource);
+      await objects.create({ ...endpoint("a"), status: { endpointID: "given" } });
+      return objects.get("a");
+    },
+  },
+  {
+    name: "the generation counts changes of the spec, and nothing else",
+    run: async (world) => {
+      const objects = inNamespace(world, gpuEndpointResource);
+      const steps = [await objects.create(endpoint("a"))];
+      steps.push(await objects.patch("a", { spec: { command: "serve" } }));
+      steps.push(await objects.patch("a", PAUSED));
+      steps.push(await objects.patch("a", { status: { endpointID: "ignored" } }));
+      steps.push(await objects.patch("a", { spec: { command: "more" }, status: { endpointID: "e-1" } }, "status"));
+      steps.push(await objects.patch("a", { spec: { command: null } }));
+      return steps.map(({ metadata, spec, status }) => ({ generation: metadata.generation, spec, status }));
+    },
+  },
+  {
+    name: "a patch that changes nothing stores no version",
+    run: async (world) => {
+      const objects = inNamespace(world, gpuEndpointResource);
+      const created = await objects.create(endpoint("a"));
+      const same = await objects.patch("a", { spec: { port: 8000 } });
+      const ignored = await objects.patch("a", { status: { endpointID: "ignored" } });
+      const changed = await objects.patch("a", { status: { endpointID: "e-1" } }, "status");
+      const again = await objects.patch("a", { status: { endpointID: "e-1" } }, "status");
+      return [
+        isNewVersion(created, same),
+        isNewVersion(same, ignored),
+        isNewVersion(ignored, changed),
+        isNewVersion(changed, again),
+      ];
+    },
+  },
+  {
+    name: "an older resourceVersion is a conflict, in a patch, in a status and in an update",
+    run: async (world) => {
+      const objects = inNamespace(world, gpuEndpointResource);
+      const { metadata } = await objects.create(endpoint("a"));
+      const lock = { metadata: { resourceVersion: metadata.resourceVersion } };
+      await objects.patch("a", { ...lock, spec: { command: "serve" } });
+      const maps = inNamespace(world, configMapResource);
+      const first = await maps.create(map("m", { a: "1" }));
+      const second = await maps.update("m", { ...first, data: { a: "2" } });
+      return [
+        await outcome(objects.patch("a", { ...lock, spec: { command: "more" } })),
+        await outcome(objects.patch("a", { ...lock, status: { endpointID: "e-1" } }, "status")),
+        await outcome(objects.patch("a", { metadata: { ...lock.metadata, finalizers: ["example.com/f"] } })),
+        await outcome(maps.update("m", { ...first, data: { a: "3" } })),
+        isNewVersion(first, second),
+        isNewVersion(second, await maps.update("m", second)),
+        (await maps.get("m")).data,
+      ];
+    },
+  },
+  {
+    name: "a finalizer holds a deleted object until it is removed",
+    run: async (world) => {
+      const objects = inNamespace(world, gpuEndpointResource);
+      await objects.create({
+        ...endpoint("a"),
+        metadata: { name: "a", finalizers: ["example.com/one", "example.com/two"] },
+      });
+      await objects.delete("a");
+      const held = await objects.get("a");
+      await objects.delete("a");
+      const again = await objects.get("a");
+      const status = await objects.patch("a", { status: { endpointID: "e-1" } }, "status");
+      const one = await objects.patch("a", { metadata: { finalizers: ["example.com/two"] } });
+      const none = await objects.patch("a", { metadata: { finalizers: [] } });
+      return {
+        held: held.metadata,
+        again: isNewVersion(held, again),
+        status: status.status,
+        one: one.metadata.finalizers,
+        none: none.metadata.finalizers ?? "absent",
+        after: await outcome(objects.get("a")),
+      };
+    },
+  },
+  {
+    name: "preconditions of a deletion",
+    run: async (world) => {
+      const objects = inNamespace(world, videoJobResource);
+      const { metadata } = await objects.create(manifest("image", {}, "a"));
+      await objects.patch("a", PAUSED);
+      const { resourceVersion, uid } = metadata;
+      return [
+        await outcome(objects.delete("a", { preconditions: { uid: "11111111-2222-3333-4444-555555555555" } })),
+        await outcome(objects.delete("a", { preconditions: { uid, resourceVersion } })),
+        await outcome(objects.delete("a", { preconditions: { uid } })),
+        await outcome(objects.delete("a")),
+        await outcome(objects.get("a")),
+      ];
+    },
+  },
+  {
+    name: "what is refused",
+    run: async (world) => {
+      const objects = inNamespace(world, gpuEndpointResource);
+      await objects.create(endpoint("a"));
+      return [
+        await outcome(objects.create(endpoint("a"))),
+        await outcome(objects.patch("b", { spec: { port: 80 } })),
+        await outcome(objects.patch("b", { status: { endpointID: "e-1" } }, "status")),
+        await outcome(objects.get("b")),
+        await outcome(objects.create(manifest("endpoint", { port: 0 }, "b"))),
+        await outcome(objects.create(manifest("endpoint", { image: null }, "b"))),
+        await outcome(objects.create(manifest("endpoint", { policy: { type: "other" } }, "b"))),
+        await outcome(objects.patch("a", { status: { endpointID: "x".repeat(10_000) } }, "status")),
+      ];
+    },
+  },
+  {
+    name: "a list in pages",
+    run: async (world) => {
+      const objects = inNamespace(world, gpuEndpointResource);
+      for (const name of ["c", "a", "b"]) await objects.create(endpoint(name));
+      const first = await objects.list({ limit: 2 });
+      const second = await objects.list({ limit: 2, continue: first.metadata.continue });
+      const names = (page: typeof first) => page.items.map(({ metadata }) => metadata.name);
+      return [
+        names(first),
+        names(second),
+        second.metadata.continue ?? "",
+        first.metadata.resourceVersion === second.metadata.resourceVersion,
+      ];
+    },
+  },
+  {
+    name: "a watch from a version shows what happened since",
+    run: async (world) => {
+      const objects = inNamespace(world, gpuEndpointResource);
+      const { metadata } = await objects.list({});
+      await objects.create(endpoint("a"));
+      await objects.patch("a", { spec: { command: "serve" } });
+      await objects.patch("a", { status: { endpointID: "e-1" } }, "status");
+      await objects.patch("a", { metadata: { finalizers: ["example.com/f"] } });
+      await objects.delete("a");
+      await objects.patch("a", { metadata: { finalizers: null } });
+      return objects.watch(6, { resourceVersion: metadata.resourceVersion });
+    },
+  },
+  {
+    name: "a streamed list ends with a bookmark",
+    run: async (world) => {
+      const objects = inNamespace(world, gpuEndpointResource);
+      await objects.create(endpoint("b"));
+      await objects.create(endpoint("a"));
+      return objects.watch(3, { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" });
+    },
+  },
+  {
+    name: "a version that is compacted away is gone",
+    run: (world) => inNamespace(world, gpuEndpointResource).watch(1, { resourceVersion: "1" }),
+  },
+  {
+    name: "a lease changes hands with the lock of its version",
+    run: async (world) => {
+      const leases = inNamespace(world, leaseResource);
+      const lease = (holderIdentity: string) => ({ metadata: { name: "l" }, spec: { holderIdentity } });
+      const first = await leases.create(lease("one"));
+      const second = await leases.update("l", { ...first, spec: { holderIdentity: "two" } });
+      return [
+        await outcome(leases.create(lease("three"))),
+        await outcome(leases.update("l", { ...first, spec: { holderIdentity: "three" } })),
+        second.spec,
+        isNewVersion(first, second),
+      ];
+    },
+  },
+];
+
+/** What differs from run to run, as placeholders. */
+export function recorded(shown: unknown, namespace: string): string {
+  const text = JSON.stringify(
+    shown,
+    (key, value: unknown) => {
+      if (key === "managedFields") return undefined;
+      if (["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"].includes(key)) return `<${key}>`;
+      return isPlain(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+    },
+    2,
+  );
+  return `${text.replaceAll(namespace, "<namespace>")}\n`;
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

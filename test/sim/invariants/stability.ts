@@ -1,0 +1,113 @@
+import { isJson, type Json, objectAt, textAt } from "../api-server/json.ts";
+import { JOURNAL_NAME, OPERATOR_NAMESPACE } from "../operator/process.ts";
+import { objectOf, serialOf } from "../scenario/actions.ts";
+import { TASK_PRICE } from "../scenario/manifests.ts";
+import type { ObjectPlan } from "../scenario/plan.ts";
+import type { World } from "../scenario/world.ts";
+
+/** What is not yet as it should be when nothing disturbs any more, in words; empty in the end. */
+export function unstable(world: World): string[] {
+  const { plan, cluster } = world;
+  const found = plan.objects.flatMap((object) => problemsOf(world, object));
+  const remotes = world.census.all().flatMap(({ serial, endpoint }) => {
+    const object = plan.objects.find((one) => one.serial === serial);
+    if (object !== undefined && objectOf(world, object) !== undefined) return [];
+    if (endpoint.memberID !== OWN_MEMBER) return [];
+    const { minNum, maxNum } = endpoint.parameters.workerConfig;
+    return maxNum === 0
+      ? []
+      : [`endpoint ${endpoint.id} of deleted object ${serial} runs with ${minNum}/${maxNum} workers`];
+  });
+  const journal = cluster.get(
+    { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true },
+    { namespace: OPERATOR_NAMESPACE, name: JOURNAL_NAME },
+  );
+  const intents = textAt(journal?.["data"], "intents") ?? "no journal";
+  return [...found, ...remotes, ...(intents === "[]" ? [] : [`the journal holds ${intents}`])];
+}
+
+export function nameOf({ kind, namespace, name, serial }: ObjectPlan): string {
+  return `${kind} ${namespace}/${name} (object ${serial})`;
+}
+
+function problemsOf(world: World, plan: ObjectPlan): string[] {
+  const object = objectOf(world, plan);
+  if (object === undefined || isOutOfSight(world, plan)) return [];
+  const name = nameOf(plan);
+  const metadata = objectAt(object, "metadata");
+  const status = objectAt(object, "status");
+  if (metadata["deletionTimestamp"] !== undefined) return [`${name} is still in deletion: ${shown(object)}`];
+  if (status["observedGeneration"] !== metadata["generation"])
+    return [`${name}: the status is of an earlier generation`];
+  if (plan.kind !== "GpuEndpoint") {
+    const phase = textAt(status, "phase");
+    if (phase === "Succeeded" || phase === "Failed" || waitsForBudget(world, object)) return [];
+    return [`${name} has not ended: ${shown(object)}`];
+  }
+  return endpointProblems(world, plan, object).map((problem) => `${name}: ${problem}; ${shown(object)}`);
+}
+
+/** The member of the account's own key. */
+const OWN_MEMBER = "member-1";
+
+/** Its endpoint was created with the key of another member. Only that key shows it, so a user has to act. */
+function isOutOfSight({ census }: Pick<World, "census">, { serial }: ObjectPlan): boolean {
+  return census.of(serial).some(({ memberID }) => memberID !== OWN_MEMBER);
+}
+
+/** What is left of the budget does not pay for another task. */
+function waitsForBudget({ plan, service }: World, object: Json): boolean {
+  if (plan.budgetTasks === undefined || textAt(condition(object, "Ready"), "reason") !== "BudgetExceeded") return false;
+  return service.ledger.total() + TASK_PRICE > plan.budgetTasks * TASK_PRICE;
+}
+
+export const NO_ENDPOINT = "no endpoint at the service";
+
+/** How an endpoint differs from its object. */
+export function endpointProblems(world: Pick<World, "census">, plan: ObjectPlan, object: Json): string[] {
+  const [endpoint, ...more] = world.census.of(plan.serial);
+  const problems: string[] = [];
+  if (condition(object, "Ready")?.["status"] !== "True") problems.push("not Ready");
+  if (endpoint === undefined) return [...problems, NO_ENDPOINT];
+  if (more.length > 0) problems.push("several endpoints at the service");
+  if (textAt(object["status"], "endpointID") !== endpoint.id) problems.push("bound to another endpoint");
+  const { workerConfig, image } = endpoint.parameters;
+  const spec = objectAt(object, "spec");
+  const wanted = spec["suspend"] === true ? 0 : objectAt(spec, "workers")["max"];
+  if (workerConfig.maxNum !== wanted)
+    problems.push(`the service has max ${workerConfig.maxNum}, wanted ${String(wanted)}`);
+  const command = textAt(spec, "command") ?? "";
+  if ((image.command ?? "") !== command)
+    problems.push(`the service has command "${image.command}", wanted "${command}"`);
+  return problems;
+}
+
+export function condition(object: Json, type: string): Json | undefined {
+  const conditions = objectAt(object, "status")["conditions"];
+  return Array.isArray(conditions) ? conditions.filter(isJson).find((one) => one["type"] === type) : undefined;
+}
+
+export function shown(object: Json | undefined): string {
+  const ready = object === undefined ? undefined : condition(object, "Ready");
+  const phase = textAt(object?.["status"], "phase") ?? "";
+  return `${phase} ${textAt(ready, "reason")}: ${textAt(ready, "message")}`.trim();
+}
+
+/** Terminal phases by UID, as the storage shows them. */
+export function watchTerminalPhases({ storage, judge }: Pick<World, "storage" | "judge">): void {
+  const ended = new Map<string, string>();
+  storage.onEvent((id, { object, type }) => {
+    if (!id.startsWith("speechjobs.") && !id.startsWith("videojobs.")) return;
+    const uid = textAt(object["metadata"], "uid") ?? "";
+    if (type === "DELETED") {
+      ended.delete(uid);
+      return;
+    }
+    const phase = textAt(object["status"], "phase") ?? "none";
+    const before = ended.get(uid);
+    if (before !== undefined && before !== phase) {
+      judge.violated("TerminalPhase", `job ${serialOf(object)} went from ${before} to ${phase}`);
+    }
+    if (phase === "Succeeded" || phase === "Failed") ended.set(uid, phase);
+  });
+}

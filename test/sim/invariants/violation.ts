@@ -1,0 +1,32 @@
+/** The names of what must always hold. docs/correctness.md explains each. */
+export type Invariant =
+  | "PaidOnce"
+  | "OneEndpoint"
+  | "TerminalPhase"
+  | "TrueStatus"
+  | "LeaseBeforeWrite"
+  | "RateLimit"
+  | "Budget"
+  | "NoSecret"
+  | "Bounded"
+  | "Stable"
+  | "Quiet"
+  | "NoCrash";
+
+export type Violation = { invariant: Invariant; message: string; atMs: number };
+
+/** Collects what is violated; the first ends the run. */
+export type Judge = {
+  violated(invariant: Invariant, message: string): void;
+  first(): Violation | undefined;
+};
+
+export function createJudge(now: () => number): Judge {
+  let first: Violation | undefined;
+  return {
+    violated(invariant, message) {
+      first ??= { invariant, message, atMs: now() };
+    },
+    first: () => first,
+  };
+}

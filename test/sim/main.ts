@@ -1,0 +1,117 @@
+/**
+ * `npm run test:sim -- [--seeds N] [--from SEED]`: simulates the operator, its cluster and the remote service.
+ *
+ * --seeds N      how many seeds, default 200
+ * --from SEED    the first seed, default 1
+ * --workers N    processes, default: one for each core
+ * --mutant NAMES disables guards of the operator (test/sim/mutants.ts), one after the other; each must be noticed
+ * --mutants      the same for all guards
+ * --log          prints the trace and the logs; for one seed
+ */
+import { spawn } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import { MUTANTS } from "./mutants.ts";
+import { type SeedReport, totalsOf, totalsText } from "./report.ts";
+import { planOf } from "./scenario/plan.ts";
+import { runPlan } from "./scenario/run.ts";
+import { shrink, sizeOf } from "./scenario/shrink.ts";
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "200" },
+    from: { type: "string", default: "1" },
+    workers: { type: "string", default: String(availableParallelism()) },
+    mutant: { type: "string" },
+    mutants: { type: "boolean", default: false },
+    log: { type: "boolean", default: false },
+  },
+});
+const seeds = Number(values.seeds);
+const from = Number(values.from);
+
+type Search = { mutant?: string | undefined; stopAtFirst: boolean };
+
+/** Runs the seeds in several processes. */
+async function runSeeds({ mutant, stopAtFirst }: Search): Promise<SeedReport[]> {
+  const workers = Math.min(seeds, Number(values.workers));
+  const reports: SeedReport[] = [];
+  const children = Array.from({ length: workers }, (_, i) => {
+    const count = Math.ceil((seeds - i) / workers);
+    const args = ["--from", String(from + i), "--seeds", String(count), "--step", String(workers)];
+    const extra = [...(mutant === undefined ? [] : ["--mutant", mutant]), ...(values.log ? ["--log"] : [])];
+    return spawn(process.execPath, [join(import.meta.dirname, "worker.ts"), ...args, ...extra], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+  });
+  const ends = children.map(async (child) => {
+    const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+    for await (const line of createInterface({ input: child.stdout })) {
+      const report: SeedReport = JSON.parse(line);
+      reports.push(report);
+      if (report.violation === undefined) continue;
+      if (!stopAtFirst) console.log(`seed ${report.seed}: ${report.violation.invariant}: ${report.violation.message}`);
+      else for (const one of children) one.kill();
+    }
+    const code = await exited;
+    if (code !== 0 && code !== null) throw new Error(`a worker ended with ${code}`);
+  });
+  await Promise.all(ends);
+  return reports.sort((a, b) => a.seed - b.seed);
+}
+
+async function runAll(): Promise<void> {
+  const began = performance.now();
+  const reports = await runSeeds({ stopAtFirst: false });
+  const totals = totalsOf(reports);
+  console.log(totalsText(totals, performance.now() - began));
+  const [first] = totals.failed;
+  if (first === undefined) return;
+  process.exitCode = 1;
+  await explain(first);
+}
+
+/** Prints the smallest plan that fails like a seed. */
+async function explain({ seed, violation, digest }: SeedReport): Promise<void> {
+  const plan = planOf(seed);
+  const again = await runPlan(plan);
+  console.log(
+    again.digest === digest
+      ? `seed ${seed} replays exactly`
+      : `seed ${seed} does NOT replay: a defect of the simulation`,
+  );
+  const stillFails = async (candidate: typeof plan) =>
+    (await runPlan(candidate)).violation?.invariant === violation?.invariant;
+  const smallest = await shrink(plan, stillFails);
+  const result = await runPlan(smallest.plan);
+  console.log(`shrunk from ${sizeOf(plan)} to ${sizeOf(smallest.plan)} parts in ${smallest.runs} runs:`);
+  console.log(JSON.stringify(smallest.plan, null, 1));
+  console.log(
+    result.lastLines
+      .filter((line) => !line.includes("/leases/"))
+      .slice(-60)
+      .join("\n"),
+  );
+  console.log(`${result.violation?.invariant} at ${result.violation?.atMs} ms: ${result.violation?.message}`);
+  console.log(`replay: npm run test:sim -- --from ${seed} --seeds 1 --log`);
+}
+
+/** Disables guards: each must fail. */
+async function runMutants(names: readonly string[]): Promise<void> {
+  console.log("| guard | fails | seeds | expected | message |\n|---|---|---|---|---|");
+  for (const name of names) {
+    const reports = await runSeeds({ mutant: name, stopAtFirst: true });
+    const found = reports.find(({ violation }) => violation !== undefined);
+    const expected = MUTANTS.find((one) => one.name === name)?.breaks.join(", ");
+    const count = found === undefined ? `none in ${reports.length}` : `${reports.length}`;
+    const shown = found?.violation?.message.slice(0, 100).replaceAll(/[\n|]/g, " ") ?? "";
+    console.log(`| ${name} | ${found?.violation?.invariant ?? "survives"} | ${count} | ${expected} | ${shown} |`);
+    if (found === undefined) process.exitCode = 1;
+  }
+}
+
+if (values.mutants) await runMutants(MUTANTS.map(({ name }) => name));
+else if (values.mutant !== undefined) await runMutants(values.mutant.split(","));
+else await runAll();

@@ -1,0 +1,216 @@
+import type { ApiAnswer, ApiRequest, Connections } from "../../../src/kube/connections.ts";
+import type { Random } from "../../../src/simulator/random.ts";
+import { type JsonValue, parseJson } from "../api-server/json.ts";
+import type { ApiServer, ServedWatch } from "../api-server/server.ts";
+import { type ByteStream, createByteStream } from "../engine/byte-stream.ts";
+import type { ProcessTime } from "../engine/process-clock.ts";
+import type { Scheduler } from "../engine/scheduler.ts";
+import { countFault, drawFault, drawLatency, type FaultCounts, type RequestFault, type Weather } from "./weather.ts";
+
+export type ApiNetwork = {
+  scheduler: Scheduler;
+  server: ApiServer;
+  weather: () => Weather;
+  random: Random;
+  counts: FaultCounts;
+  /** A request is about to leave the process, or has left it. The process may end here. */
+  onSend: (request: SentRequest, moment: "Before" | "After") => void;
+  /** A request took effect. */
+  onEffect: (request: SentRequest, status: number) => void;
+};
+
+export type SentRequest = { method: string; path: string; body: JsonValue | undefined };
+
+/** Connections of one process to the API server, and what happens to its watches. */
+export type ApiConnections = Connections & {
+  /** Breaks every watch, in the middle of a line when `midLine`. */
+  cutWatches(midLine: boolean): void;
+  /** No watch gets anything more until the client gives it up. */
+  silenceWatches(): void;
+  /** Holds what watches get for so long. */
+  delayWatches(ms: number): void;
+};
+
+const BOOKMARK_MS = 60_000;
+/** Longest delay of a request: longer than a takeover, and than the client waits. */
+const LATEST_MS = 45_000;
+
+type OpenWatch = { stream: ByteStream; silent: boolean; lastAt: number; close: () => void };
+
+export function createApiConnections(
+  { scheduler, server, weather, random, counts, onSend, onEffect }: ApiNetwork,
+  time: ProcessTime,
+  requestTimeoutMs: number,
+): ApiConnections {
+  const watches = new Set<OpenWatch>();
+  let heldUntil = 0;
+  const latency = () => drawLatency(weather(), random);
+
+  function send(request: ApiRequest): Promise<ApiAnswer> {
+    return new Promise((resolve, reject) => {
+      const { signal } = request;
+      if (signal instanceof AbortSignal && signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      let settled = false;
+      const settle = (finish: () => void) => {
+        if (settled) return;
+        settled = true;
+        cancelTimer();
+        finish();
+      };
+      const abort = () => settle(() => reject(signal instanceof AbortSignal ? signal.reason : new Error("aborted")));
+      if (signal instanceof AbortSignal) signal.addEventListener("abort", abort, { once: true });
+      const cancelTimer = time.clock.setTimeout(
+        () => settle(() => reject(new Error("UND_ERR_HEADERS_TIMEOUT: Headers Timeout Error"))),
+        requestTimeoutMs,
+      );
+      const deliver = (finish: () => void) => scheduler.after(latency(), () => time.deliver(() => settle(finish)));
+      const broken = () => deliver(() => reject(new Error("UND_ERR_SOCKET: other side closed")));
+      exchange(request, { resolve: (answer) => deliver(() => resolve(answer)), broken, isSettled: () => settled });
+    });
+  }
+
+  type Reply = { resolve: (answer: ApiAnswer) => void; broken: () => void; isSettled: () => boolean };
+
+  function exchange(request: ApiRequest, reply: Reply): void {
+    const url = new URL(request.path, "http://api");
+    const body = typeof request.body === "string" ? parseJson(request.body) : undefined;
+    const sent: SentRequest = { method: request.method, path: url.pathname, body };
+    if (time.alive()) onSend(sent, "Before");
+    if (!time.alive()) return;
+    transmit(request, { url, sent, fault: drawFault(weather(), random, sent.method), reply });
+    onSend(sent, "After");
+  }
+
+  type Sending = { url: URL; sent: SentRequest; fault: RequestFault | undefined; reply: Reply };
+
+  function transmit(request: ApiRequest, sending: Sending): void {
+    const { fault, reply } = sending;
+    if (fault !== undefined) countFault(counts, `api ${fault}`);
+    const early = fault === undefined ? undefined : EARLY[fault];
+    if (fault === "refused" || fault === "requestLost") reply.broken();
+    else if (early !== undefined) reply.resolve(failed(...early));
+    else if (fault !== "requestSwallowed") {
+      const late = fault === "late" ? random.between(1_000, LATEST_MS) : 0;
+      scheduler.after(late + latency(), () => arrive(request, sending));
+    }
+  }
+
+  function arrive(request: ApiRequest, { url, sent, fault, reply }: Sending): void {
+    const result = server.call({ ...sent, query: url.searchParams });
+    if ("watch" in result) {
+      if (reply.isSettled() || !time.alive() || fault === "responseSwallowed") return;
+      if (fault === undefined || fault === "late") openWatch(request, result.watch, reply);
+      else reply.broken();
+      return;
+    }
+    onEffect(sent, result.status);
+    scheduler.trace(`api ${sent.method} ${sent.path} ${result.status}${fault === undefined ? "" : ` ${fault}`}`);
+    if (fault === "responseLost" || fault === "truncated") reply.broken();
+    else if (fault === "errorAfter" || fault === "gatewayAfter") reply.resolve(failed(504, "Timeout"));
+    else if (fault !== "responseSwallowed") reply.resolve(answerOf(result.status, JSON.stringify(result.body)));
+  }
+
+  function openWatch(request: ApiRequest, served: ServedWatch, reply: Reply): void {
+    const stream = createByteStream();
+    const watch: OpenWatch = { stream, silent: false, lastAt: 0, close: () => close() };
+    const inactivityMs = request.bodyTimeout ?? requestTimeoutMs;
+    const idle = () => close(new Error("UND_ERR_BODY_TIMEOUT: Body Timeout Error"));
+    let cancelIdle = time.clock.setTimeout(idle, inactivityMs);
+    const push = (line: JsonValue) => {
+      const text = `${JSON.stringify(line)}\n`;
+      // Lines of one connection never overtake each other.
+      watch.lastAt = Math.max(watch.lastAt + 0.001, scheduler.now() + latency(), heldUntil);
+      scheduler.after(watch.lastAt - scheduler.now(), () =>
+        time.deliver(() => {
+          if (watch.silent || !watches.has(watch)) return;
+          cancelIdle();
+          cancelIdle = time.clock.setTimeout(idle, inactivityMs);
+          stream.push(text);
+        }),
+      );
+    };
+    const unfollow = served.follow(push);
+    const cancelBookmarks = repeat(scheduler, BOOKMARK_MS, () => {
+      const line = served.bookmark();
+      if (line !== undefined) push(line);
+    });
+    const end = () => scheduler.after(Math.max(0, watch.lastAt - scheduler.now()), () => time.deliver(() => close()));
+    const cancelEnd = scheduler.after(served.timeoutMs, end);
+    function close(error?: Error): void {
+      if (!watches.delete(watch)) return;
+      for (const cancel of [unfollow, cancelBookmarks, cancelEnd, cancelIdle]) cancel();
+      if (error === undefined) stream.end();
+      else stream.fail(error);
+    }
+    watches.add(watch);
+    const { signal } = request;
+    if (signal instanceof AbortSignal) {
+      signal.addEventListener("abort", () => close(new Error("the watch was aborted")), { once: true });
+    }
+    for (const line of served.first) push(line);
+    reply.resolve({ statusCode: 200, headers: {}, body: { ...bodyOf(""), [Symbol.asyncIterator]: readUntil } });
+    async function* readUntil() {
+      try {
+        yield* stream;
+      } finally {
+        close();
+      }
+    }
+  }
+
+  return {
+    send,
+    async close() {
+      for (const watch of [...watches]) watch.close();
+    },
+    cutWatches(midLine) {
+      for (const watch of [...watches]) {
+        if (midLine) watch.stream.push('{"type":"MODI');
+        time.deliver(watch.close);
+      }
+    },
+    silenceWatches() {
+      for (const watch of watches) watch.silent = true;
+    },
+    delayWatches(ms) {
+      heldUntil = scheduler.now() + ms;
+    },
+  };
+}
+
+const EARLY: { [fault in RequestFault]?: [status: number, reason: string] } = {
+  errorBefore: [500, "InternalError"],
+  gatewayBefore: [503, "ServiceUnavailable"],
+  throttled: [429, "TooManyRequests"],
+};
+
+function failed(status: number, reason: string): ApiAnswer {
+  const body = { kind: "Status", status: "Failure", code: status, reason, message: `${reason}: a simulated fault` };
+  return { ...answerOf(status, JSON.stringify(body)), headers: status === 429 ? { "retry-after": "1" } : {} };
+}
+
+function answerOf(statusCode: number, text: string): ApiAnswer {
+  return { statusCode, headers: {}, body: bodyOf(text) };
+}
+
+function bodyOf(text: string): ApiAnswer["body"] {
+  return {
+    text: async () => text,
+    json: async () => parseJson(text),
+    async *[Symbol.asyncIterator]() {
+      yield new TextEncoder().encode(text);
+    },
+  };
+}
+
+function repeat(scheduler: Scheduler, everyMs: number, run: () => void): () => void {
+  let cancel = scheduler.after(everyMs, next);
+  function next(): void {
+    run();
+    cancel = scheduler.after(everyMs, next);
+  }
+  return () => cancel();
+}

@@ -1,0 +1,209 @@
+import { Dispatcher } from "undici";
+import type { CoreAnswer, CoreRequest } from "../../../src/simulator/core.ts";
+import type { Random } from "../../../src/simulator/random.ts";
+import { parseJson } from "../api-server/json.ts";
+import type { ProcessTime } from "../engine/process-clock.ts";
+import type { Scheduler } from "../engine/scheduler.ts";
+import { countFault, drawFault, drawLatency, type FaultCounts, type RequestFault, type Weather } from "./weather.ts";
+
+export type ServiceNetwork = {
+  scheduler: Scheduler;
+  /** The request takes effect. */
+  call: (request: CoreRequest) => Promise<CoreAnswer>;
+  weather: () => Weather;
+  random: Random;
+  counts: FaultCounts;
+  /** The operator hands over a request. */
+  onDispatch: () => void;
+  /** The first byte of a request is about to leave the process, or the request has left it. The process may end here. */
+  onSend: (request: CoreRequest, moment: "Before" | "After") => void;
+};
+
+type Handler = Dispatcher.DispatchHandler;
+
+/** Longest delay of a request: within the time that a create may take to show (LOOKUP_MS in plan.ts). */
+const LATEST_MS = 20_000;
+
+/** Connections of one process to the remote service, one for each request. */
+export class ServiceDispatcher extends Dispatcher {
+  readonly #network: ServiceNetwork;
+  readonly #time: ProcessTime;
+
+  constructor(network: ServiceNetwork, time: ProcessTime) {
+    super();
+    this.#network = network;
+    this.#time = time;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Handler): boolean {
+    this.#network.onDispatch();
+    const exchange = createExchange(handler, this.#time);
+    const { weather, random, scheduler, counts } = this.#network;
+    const fault = drawFault(weather(), random, options.method);
+    if (fault !== undefined) countFault(counts, `service ${fault}`);
+    scheduler.after(drawLatency(weather(), random), () =>
+      this.#time.deliver(() => {
+        if (fault === "refused") exchange.fail("connect ECONNREFUSED");
+        else if (exchange.start()) this.#send(requestOf(options), fault, exchange);
+      }),
+    );
+    return true;
+  }
+
+  override close(): Promise<void>;
+  override close(callback: () => void): void;
+  override close(callback?: () => void): Promise<void> | undefined {
+    if (callback === undefined) return Promise.resolve();
+    callback();
+    return undefined;
+  }
+
+  override destroy(): Promise<void>;
+  override destroy(error: Error | null): Promise<void>;
+  override destroy(callback: () => void): void;
+  override destroy(error: Error | null, callback: () => void): void;
+  override destroy(error?: Error | null | (() => void), callback?: () => void): Promise<void> | undefined {
+    const done = typeof error === "function" ? error : callback;
+    if (done === undefined) return Promise.resolve();
+    done();
+    return undefined;
+  }
+
+  #send(request: CoreRequest, fault: RequestFault | undefined, exchange: Exchange): void {
+    const { onSend } = this.#network;
+    if (this.#time.alive()) onSend(request, "Before");
+    if (!this.#time.alive()) return;
+    this.#transmit(request, fault, exchange);
+    onSend(request, "After");
+  }
+
+  #transmit(request: CoreRequest, fault: RequestFault | undefined, exchange: Exchange): void {
+    const { scheduler, random, weather } = this.#network;
+    const latency = () => drawLatency(weather(), random);
+    const later = (run: () => void) => scheduler.after(latency(), () => this.#time.deliver(run));
+    if (fault === "requestSwallowed") return;
+    if (fault === "requestLost") {
+      later(() => exchange.fail("other side closed"));
+      return;
+    }
+    const early = fault === "errorBefore" ? serverError(request) : fault === undefined ? undefined : EARLY[fault];
+    if (early !== undefined) {
+      later(() => exchange.answer(early));
+      return;
+    }
+    const late = fault === "late" ? random.between(1_000, LATEST_MS) : 0;
+    scheduler.after(late + latency(), () => {
+      void this.#network.call(request).then((answer) => {
+        scheduler.trace(`service ${answer.operation} ${answer.status} ${answer.effect ?? ""} ${fault ?? ""}`);
+        if (fault === "responseSwallowed") return;
+        later(() => respond(exchange, answer, { request, fault }));
+      });
+    });
+  }
+}
+
+function respond(
+  exchange: Exchange,
+  answer: CoreAnswer,
+  { request, fault }: { request: CoreRequest; fault: RequestFault | undefined },
+): void {
+  if (fault === "responseLost") exchange.fail("other side closed");
+  else if (fault === "errorAfter") exchange.answer(serverError(request));
+  else if (fault === "gatewayAfter") exchange.answer(GATEWAY_PAGE);
+  else exchange.answer(jsonResponse(answer.status, answer.body), fault === "truncated");
+}
+
+type Response = { status: number; headers: Record<string, string>; text: string };
+
+/** An error that quotes the request with its secrets, as careless services do. */
+const serverError = ({ authorization, body }: CoreRequest): Response =>
+  jsonResponse(500, {
+    code: 500,
+    reason: "INTERNAL",
+    message: `${authorization} sent ${JSON.stringify(body)}`,
+    metadata: {},
+  });
+
+const GATEWAY_PAGE: Response = {
+  status: 502,
+  headers: { "content-type": "text/html" },
+  text: "<html><body>502 Bad Gateway</body></html>",
+};
+const EARLY: { [fault in RequestFault]?: Response } = {
+  gatewayBefore: GATEWAY_PAGE,
+  throttled: jsonResponse(429, { code: 429, reason: "RATE_LIMIT_EXCEEDED", message: "too many requests" }),
+};
+
+function jsonResponse(status: number, body: unknown): Response {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return { status, headers: { "content-type": "application/json" }, text };
+}
+
+/** One request of undici's: its handler is called as over a connection. */
+type Exchange = {
+  /** A connection takes the request. False: it was given up before. */
+  start(): boolean;
+  answer(response: Response, cut?: boolean): void;
+  fail(message: string): void;
+};
+
+function createExchange(handler: Handler, time: ProcessTime): Exchange {
+  let ended = false;
+  const state: { reason: Error | null } = { reason: null };
+  const controller: Dispatcher.DispatchController = {
+    get aborted() {
+      return state.reason !== null;
+    },
+    paused: false,
+    get reason() {
+      return state.reason;
+    },
+    abort(reason) {
+      if (ended) return;
+      ended = true;
+      state.reason = reason;
+      handler.onResponseError?.(controller, reason);
+    },
+    pause: () => {},
+    resume: () => {},
+  };
+
+  function fail(message: string): void {
+    if (ended || !time.alive()) return;
+    ended = true;
+    handler.onResponseError?.(controller, new Error(message));
+  }
+
+  return {
+    start() {
+      if (ended) return false;
+      handler.onRequestStart?.(controller, null);
+      return !ended;
+    },
+    fail,
+    answer({ status, headers, text }, cut = false) {
+      if (ended || !time.alive()) return;
+      const bytes = Buffer.from(text);
+      handler.onResponseStart?.(controller, status, headers, "");
+      if (ended) return;
+      handler.onResponseData?.(controller, cut ? bytes.subarray(0, Math.floor(bytes.length / 2)) : bytes);
+      if (cut) fail("other side closed");
+      if (ended) return;
+      ended = true;
+      handler.onResponseEnd?.(controller, {});
+    },
+  };
+}
+
+function requestOf({ method, path, body, headers }: Dispatcher.DispatchOptions): CoreRequest {
+  const url = new URL(path, "http://service");
+  const given =
+    headers !== null && typeof headers === "object" && "authorization" in headers ? headers.authorization : "";
+  return {
+    method,
+    path: url.pathname,
+    query: Object.fromEntries(url.searchParams),
+    authorization: typeof given === "string" ? given : undefined,
+    body: typeof body === "string" ? parseJson(body) : undefined,
+  };
+}

@@ -1,0 +1,115 @@
+import type { Logger } from "pino";
+import { createKubeClient } from "../../../src/kube/client.ts";
+import { assembleOperator } from "../../../src/operator/assemble.ts";
+import { createLeaderElector } from "../../../src/runtime/leader.ts";
+import { createMetrics } from "../../../src/runtime/metrics.ts";
+import { createJournal } from "../../../src/submission/journal.ts";
+import { anonymous } from "../../../tools/cluster/credentials.ts";
+import { createProcessTime, type ProcessTime } from "../engine/process-clock.ts";
+import type { Scheduler } from "../engine/scheduler.ts";
+import { type ApiConnections, type ApiNetwork, createApiConnections } from "../network/api-connections.ts";
+import { ServiceDispatcher, type ServiceNetwork } from "../network/service-dispatcher.ts";
+
+export const OPERATOR_NAMESPACE = "mooring";
+export const JOURNAL_NAME = "mooring-journal";
+export const LEASE_NAME = "mooring-operator";
+export const CLUSTER_UID = "11111111-2222-3333-4444-555555555555";
+
+export type ProcessOptions = {
+  identity: string;
+  scheduler: Scheduler;
+  /** By how much the wall clock of its machine is ahead, ms. */
+  skewMs: number;
+  log: Logger;
+  leaderElect: boolean;
+  api: (process: ProcessTime) => ApiNetwork;
+  service: (process: ProcessTime) => ServiceNetwork;
+  /** It ended by itself: it lost the lease or the journal, or it was told to stop. */
+  onExit: (reason: string) => void;
+};
+
+/** One process of the operator, put together as `mooring operator` does. */
+export type OperatorProcess = {
+  identity: string;
+  time: ProcessTime;
+  connections: ApiConnections;
+  /** Whether it believes that it holds the lease. */
+  leading(): boolean;
+  /** SIGTERM. */
+  stop(): void;
+  /** SIGKILL: nothing that it was about to do happens. */
+  kill(): void;
+};
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const STOP_DEADLINE_MS = 20_000;
+
+export function startProcess(options: ProcessOptions): OperatorProcess {
+  const { identity, scheduler, log, leaderElect } = options;
+  const time = createProcessTime(scheduler, options.skewMs);
+  const { clock } = time;
+  const sequence = scheduler.random(`process ${identity}`);
+  const random = () => sequence.next();
+  const connections = createApiConnections(options.api(time), time, REQUEST_TIMEOUT_MS);
+  const kube = createKubeClient(anonymous("http://api.invalid"), {
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    connect: () => connections,
+  });
+  const fenced = new AbortController();
+  const stop = new AbortController();
+  const lease = { client: kube, namespace: OPERATOR_NAMESPACE, identity, clock, log };
+  const journal = createJournal({
+    ...lease,
+    name: JOURNAL_NAME,
+    random,
+    onFenced: (error) => fenced.abort(error),
+  });
+  const elector = leaderElect ? createLeaderElector({ ...lease, name: LEASE_NAME }) : undefined;
+  const { manager, recorder } = assembleOperator({
+    kube,
+    clock,
+    random,
+    log,
+    metrics: createMetrics({ process: false }),
+    journal,
+    elector,
+    identity,
+    installation: OPERATOR_NAMESPACE,
+    end: (error) => fenced.abort(error),
+    clusterUID: CLUSTER_UID,
+    watchNamespaces: [],
+    maxConcurrentReconciles: 8,
+    stopDeadlineMs: STOP_DEADLINE_MS,
+    allowPrivateNetworks: true,
+    allowAmbientCredentials: false,
+    deniedNetworks: [],
+    openService: () => new ServiceDispatcher(options.service(time), time),
+  });
+
+  async function run(): Promise<string> {
+    try {
+      await manager.run(AbortSignal.any([stop.signal, fenced.signal]));
+      await recorder.flush(AbortSignal.abort());
+      return fenced.signal.aborted ? "fenced" : "stopped";
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    } finally {
+      await kube.close();
+    }
+  }
+
+  void run().then((reason) => {
+    if (!time.alive()) return;
+    time.die();
+    options.onExit(reason);
+  });
+
+  return {
+    identity,
+    time,
+    connections,
+    leading: () => manager.leading() && elector?.surelyHeld() !== false,
+    stop: () => time.deliver(() => stop.abort(new Error("SIGTERM"))),
+    kill: () => time.die(),
+  };
+}

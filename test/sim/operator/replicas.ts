@@ -1,0 +1,130 @@
+import type { Scheduler } from "../engine/scheduler.ts";
+import type { RequestClass } from "../scenario/plan.ts";
+import { type OperatorProcess, type ProcessOptions, startProcess } from "./process.ts";
+
+export type ReplicasOptions = {
+  count: number;
+  scheduler: Scheduler;
+  wiring: (
+    of: () => OperatorProcess | undefined,
+    sender: { identity: string; leaderElect: boolean },
+  ) => Pick<ProcessOptions, "api" | "service" | "log" | "scheduler">;
+};
+
+/** The Deployment: restarts every process that ends. */
+export type Replicas = {
+  start(): void;
+  crash(index: number, downMs: number): void;
+  /** The process ends at one of its next requests. */
+  crashAtSend(index: number, trap: Trap): void;
+  terminate(index: number, downMs: number): void;
+  pause(index: number, forMs: number): void;
+  /** Faults end: traps are removed, and paused processes continue. */
+  calm(): void;
+  /** A request is about to leave a process, or has left it. */
+  sent(process: OperatorProcess | undefined, request: RequestClass, moment: "Before" | "After"): void;
+  running(): OperatorProcess[];
+  counts(): { crashes: number; starts: number; exits: Record<string, number> };
+};
+
+/** Where a process ends. `skip`: requests that pass before. */
+export type Trap = { of: RequestClass | "Any"; skip: number; moment: "Before" | "After"; downMs: number };
+
+const RESTART_MS = 2_000;
+
+type Slot = {
+  process: OperatorProcess | undefined;
+  /** A restart is scheduled, or the process is being replaced. */
+  downMs: number;
+  trap: Trap | undefined;
+};
+
+export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): Replicas {
+  const slots = Array.from(
+    { length: count },
+    (): Slot => ({ process: undefined, downMs: RESTART_MS, trap: undefined }),
+  );
+  const skews = scheduler.random("clock skews");
+  const exits: Record<string, number> = {};
+  let starts = 0;
+  let crashes = 0;
+
+  function start(slot: Slot): void {
+    starts += 1;
+    const identity = `operator-${starts}`;
+    const sender = { identity, leaderElect: true };
+    const process = startProcess({
+      ...wiring(() => slot.process, sender),
+      ...sender,
+      skewMs: skews.between(-1_000, 1_000),
+      onExit(reason) {
+        scheduler.trace(`${identity} ends: ${reason}`);
+        const kind = /^(stopped|fenced)$/.test(reason) ? reason : reason.includes("lease") ? "lease lost" : "failed";
+        exits[kind] = (exits[kind] ?? 0) + 1;
+        replace(slot, process);
+      },
+    });
+    slot.process = process;
+    slot.trap = undefined;
+    slot.downMs = RESTART_MS;
+    scheduler.trace(`${identity} starts`);
+  }
+
+  function replace(slot: Slot, ended: OperatorProcess): void {
+    if (slot.process !== ended) return;
+    slot.process = undefined;
+    scheduler.after(slot.downMs, () => {
+      if (slot.process === undefined) start(slot);
+    });
+  }
+
+  function kill(slot: Slot, downMs: number): void {
+    const { process } = slot;
+    if (process === undefined || !process.time.alive()) return;
+    crashes += 1;
+    scheduler.trace(`${process.identity} crashes`);
+    process.kill();
+    slot.downMs = downMs;
+    replace(slot, process);
+  }
+
+  const slotOf = (index: number): Slot => {
+    const slot = slots[index % slots.length];
+    if (slot === undefined) throw new Error("there are no replicas");
+    return slot;
+  };
+
+  return {
+    start: () => slots.forEach(start),
+    crash: (index, downMs) => kill(slotOf(index), downMs),
+    crashAtSend(index, trap) {
+      slotOf(index).trap = { ...trap };
+    },
+    terminate(index, downMs) {
+      const slot = slotOf(index);
+      slot.downMs = downMs;
+      slot.process?.stop();
+    },
+    pause(index, forMs) {
+      const { process } = slotOf(index);
+      process?.time.pause();
+      scheduler.after(forMs, () => process?.time.resume());
+    },
+    calm() {
+      for (const slot of slots) {
+        slot.trap = undefined;
+        slot.process?.time.resume();
+      }
+    },
+    sent(process, request, moment) {
+      const slot = slots.find((one) => one.process !== undefined && one.process === process);
+      const trap = slot?.trap;
+      if (slot === undefined || trap === undefined || trap.moment !== moment) return;
+      if (trap.of !== "Any" && trap.of !== request) return;
+      if (trap.skip > 0) trap.skip -= 1;
+      else kill(slot, trap.downMs);
+    },
+    running: () => slots.flatMap(({ process }) => (process === undefined ? [] : [process])),
+    counts: () => ({ crashes, starts, exits }),
+  };
+}

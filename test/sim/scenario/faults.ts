@@ -1,0 +1,77 @@
+import { CALM, countFault, type Weather } from "../network/weather.ts";
+import { FOREIGN_KEY, setKeySecret } from "./manifests.ts";
+import type { Fault } from "./plan.ts";
+import type { World } from "./world.ts";
+
+/** Lets a fault begin. */
+export function inject(world: World, fault: Fault): void {
+  const { replicas, storage, counts } = world;
+  const connections = () => replicas.running().map((process) => process.connections);
+  if (fault.fault !== "requests") countFault(counts, fault.fault);
+  switch (fault.fault) {
+    case "crash":
+      replicas.crash(fault.process, fault.downMs);
+      break;
+    case "crashAtSend":
+      replicas.crashAtSend(fault.process, fault);
+      break;
+    case "terminate":
+      replicas.terminate(fault.process, fault.downMs);
+      break;
+    case "pause":
+      replicas.pause(fault.process, fault.forMs);
+      break;
+    case "requests":
+      changeWeather(
+        world,
+        fault.of,
+        { faults: fault.share, kinds: fault.kinds, writesOnly: fault.writesOnly },
+        fault.forMs,
+      );
+      break;
+    case "slow":
+      changeWeather(world, fault.of, { latencyMs: fault.latencyMs }, fault.forMs);
+      break;
+    case "down":
+      changeWeather(world, fault.of, { down: true }, fault.forMs);
+      break;
+    case "cutWatches":
+      for (const one of connections()) one.cutWatches(fault.midLine);
+      break;
+    case "silenceWatches":
+      for (const one of connections()) one.silenceWatches();
+      break;
+    case "delayWatches":
+      for (const one of connections()) one.delayWatches(fault.forMs);
+      break;
+    case "compact":
+      storage.compact();
+      break;
+    case "restartApi":
+      storage.compact();
+      for (const one of connections()) one.cutWatches(true);
+      break;
+    case "ignoreUpdates":
+      world.service.configure({ updateIgnores: ["*"] });
+      world.scheduler.after(fault.forMs, () => world.service.configure({ updateIgnores: [] }));
+      break;
+    case "foreignKey":
+      setKeySecret(world.cluster, FOREIGN_KEY);
+      world.scheduler.after(fault.forMs, () => setKeySecret(world.cluster, world.service.config().apiKeys[0] ?? ""));
+      break;
+  }
+}
+
+/** The latest change wins; each ends by itself. */
+function changeWeather(
+  { weather, scheduler }: World,
+  of: "api" | "service",
+  change: Partial<Weather>,
+  forMs: number,
+): void {
+  const changed = { ...weather[of], ...change };
+  weather[of] = changed;
+  scheduler.after(forMs, () => {
+    if (weather[of] === changed) weather[of] = CALM;
+  });
+}

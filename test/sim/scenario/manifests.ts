@@ -1,0 +1,130 @@
+import {
+  clusterAccountResource,
+  gpuEndpointResource,
+  speechJobResource,
+  videoJobResource,
+} from "../../../src/api/v1alpha1/kinds.ts";
+import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
+import { namespaceResource } from "../../../src/controllers/account/namespaces.ts";
+import type { Resource } from "../../../src/kube/resource.ts";
+import type { Json } from "../api-server/json.ts";
+import type { Cluster } from "./cluster.ts";
+import type { ObjectPlan, Plan } from "./plan.ts";
+
+export const secretResource: Resource = {
+  group: "",
+  version: "v1",
+  plural: "secrets",
+  kind: "Secret",
+  namespaced: true,
+};
+
+export const API_KEY = "canary-key-000";
+/** The key of another member of the account. */
+export const FOREIGN_KEY = "canary-key-foreign";
+export const ENV_VALUE = "canary-env-000";
+/** Every secret value contains one of these; nothing else does. */
+export const CANARIES = ["canary-key", "canary-env"];
+
+export const SYNC_MS = 20_000;
+export const RATE = { requestsPerSecond: 5, burst: 10 };
+/** Price of a task, 1/10000 yuan: a video of 5 s at 3,000 a second. */
+export const TASK_PRICE = 15_000;
+
+export const DELETE_OPERATION = { method: "POST", path: "/gpus/delete", idField: "id" } as const;
+
+export const resourceOf = ({ kind }: Pick<ObjectPlan, "kind">): Resource =>
+  ({ GpuEndpoint: gpuEndpointResource, SpeechJob: speechJobResource, VideoJob: videoJobResource })[kind];
+
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+/** Namespaces, Secrets and the account that every scenario starts with. */
+export function createBase(cluster: Cluster, plan: Plan): void {
+  for (const name of ["kube-system", "mooring", "platform", "team-a", "team-b"]) {
+    cluster.create(namespaceResource, undefined, { metadata: { name } });
+  }
+  cluster.create(secretResource, "platform", { metadata: { name: "key" }, data: { apiKey: base64(API_KEY) } });
+  for (const namespace of ["team-a", "team-b"]) setEnvSecret(cluster, namespace, ENV_VALUE);
+  const budget =
+    plan.budgetTasks === undefined
+      ? {}
+      : {
+          budget: {
+            monthlyLimit: String((plan.budgetTasks * TASK_PRICE) / 10_000),
+            reservePerTask: String(TASK_PRICE / 10_000),
+            action: "HoldNew",
+          },
+        };
+  cluster.create(clusterAccountResource, undefined, {
+    metadata: { name: "default" },
+    spec: {
+      baseURL: "http://service.invalid",
+      apiKeySecretRef: { namespace: "platform", name: "key", key: "apiKey" },
+      rateLimit: RATE,
+      endpoints: {
+        generation: plan.generation,
+        syncInterval: `${SYNC_MS / 1_000}s`,
+        deleteOperation: DELETE_OPERATION,
+      },
+      billing: { interval: "60s" },
+      ...(plan.maxConcurrentTasks === undefined ? {} : { maxConcurrentTasks: plan.maxConcurrentTasks }),
+      ...budget,
+    },
+  });
+}
+
+export function setKeySecret(cluster: Cluster, key: string): void {
+  cluster.patch(secretResource, { namespace: "platform", name: "key" }, { data: { apiKey: base64(key) } });
+}
+
+export function setEnvSecret(cluster: Cluster, namespace: string, value: string): void {
+  const data = { token: base64(value) };
+  if (cluster.patch(secretResource, { namespace, name: "env" }, { data })) return;
+  cluster.create(secretResource, namespace, { metadata: { name: "env" }, data });
+}
+
+/** The text by which a request of the service names its object. */
+export const markOf = ({ serial }: Pick<ObjectPlan, "serial">): string => `object-${serial}.`;
+
+/** The serial in a request's text, or undefined. */
+export function serialIn(text: string): number | undefined {
+  const found = /object-(\d+)\./.exec(text)?.[1];
+  return found === undefined ? undefined : Number(found);
+}
+
+export function manifestOf(object: ObjectPlan): Json {
+  const { kind, name } = object;
+  const annotations: Json = { "example.com/serial": String(object.serial) };
+  if (object.copiedToken) annotations[ANNOTATIONS.resubmitToken] = "copied";
+  const metadata = { name, annotations };
+  return { apiVersion: "mooring.dev/v1alpha1", kind, metadata, spec: specOf(object) };
+}
+
+function specOf(object: ObjectPlan): Json {
+  const mark = markOf(object);
+  const prompt = object.fails ? `${mark} please fail` : mark;
+  if (object.kind === "VideoJob") {
+    return {
+      imageToVideo: { prompt, imageURL: "https://images.example.com/sea.png" },
+      backoffLimit: object.backoffLimit ?? 0,
+    };
+  }
+  if (object.kind === "SpeechJob") {
+    return {
+      model: object.synchronous ? "speech-2.6-turbo" : "speech-2.6-hd",
+      text: prompt,
+      voiceSetting: { voiceID: "announcer" },
+      backoffLimit: object.backoffLimit ?? 0,
+    };
+  }
+  return {
+    products: [{ id: "gpu-4090-24g" }],
+    image: `registry.example.com/${mark}io/echo:1.0`,
+    port: 8000,
+    workers: { min: 1, max: 2, idleTimeoutSeconds: 60, maxConcurrency: 4, gpus: 1, requestTimeoutSeconds: 120 },
+    policy: { type: "queue", value: 30 },
+    healthCheck: { path: "/health" },
+    env: [{ name: "TOKEN", valueFrom: { secretKeyRef: { name: "env", key: "token" } } }],
+    deletionPolicy: object.deletionPolicy ?? "ScaleToZero",
+  };
+}

@@ -1,0 +1,245 @@
+import { createRandom, type Random } from "../../../src/simulator/random.ts";
+import { hashText } from "../engine/scheduler.ts";
+import { REQUEST_FAULTS, type RequestFault } from "../network/weather.ts";
+
+/** An object that a user creates. `serial` is part of what is sent to the service, so that each request names its object. */
+export type ObjectPlan = {
+  serial: number;
+  kind: "GpuEndpoint" | "SpeechJob" | "VideoJob";
+  namespace: string;
+  name: string;
+  at: number;
+  /** GpuEndpoint: `Delete` needs an operation of the account. */
+  deletionPolicy?: "ScaleToZero" | "Delete";
+  /** SpeechJob: one request that returns the audio, instead of a task. */
+  synchronous?: boolean;
+  /** Job: further paid attempts after failed tasks. */
+  backoffLimit?: number;
+  /** Job: its first task fails. */
+  fails?: boolean;
+  /** Job: its manifest was copied from a job that had been released. */
+  copiedToken?: boolean;
+};
+
+/** What users do, at the cluster or at the service. */
+export type Action =
+  | { do: "scale"; serial: number; max: number }
+  | { do: "command"; serial: number; text: string }
+  | { do: "suspend"; serial: number; suspend: boolean }
+  | { do: "pause"; serial: number; paused: boolean }
+  | { do: "reconcile"; serial: number; token: string }
+  | { do: "delete"; serial: number }
+  | { do: "release"; token: string }
+  | { do: "remoteScale"; serial: number; max: number }
+  | { do: "remoteDelete"; serial: number }
+  | { do: "rotateKey"; key: string }
+  | { do: "rotateEnv"; value: string };
+
+/** A request of a process, by what it can change. A renewal of the lease counts as a read. */
+export type RequestClass = "Read" | "ApiWrite" | "ServiceWrite";
+
+/** What goes wrong besides single requests. `process`: which of the processes, modulo their number. */
+export type Fault =
+  | { fault: "crash"; process: number; downMs: number }
+  /** The process ends right before or after the next request but `skip` of those that `of` names leaves it. */
+  | {
+      fault: "crashAtSend";
+      process: number;
+      of: RequestClass | "Any";
+      skip: number;
+      moment: "Before" | "After";
+      downMs: number;
+    }
+  | { fault: "terminate"; process: number; downMs: number }
+  | { fault: "pause"; process: number; forMs: number }
+  | {
+      fault: "requests";
+      of: "api" | "service";
+      share: number;
+      forMs: number;
+      kinds: RequestFault[];
+      writesOnly: boolean;
+    }
+  | { fault: "slow"; of: "api" | "service"; latencyMs: number; forMs: number }
+  | { fault: "down"; of: "api" | "service"; forMs: number }
+  | { fault: "cutWatches"; midLine: boolean }
+  | { fault: "silenceWatches" }
+  | { fault: "delayWatches"; forMs: number }
+  | { fault: "compact" }
+  | { fault: "restartApi" }
+  /** The service accepts updates of endpoints without effect. */
+  | { fault: "ignoreUpdates"; forMs: number }
+  /** The Secret holds the key of another member, which does not see the endpoints. */
+  | { fault: "foreignKey"; forMs: number };
+
+export type Timed<T> = T & { at: number };
+
+export type Plan = {
+  seed: number;
+  replicas: number;
+  streamingLists: boolean;
+  generation: "Current" | "Earlier";
+  listDelayMs: number;
+  duplicateAppName: "Refuse" | "Accept";
+  maxConcurrentTasks: number | undefined;
+  /** Most that tasks may cost, in tasks; undefined: no budget. */
+  budgetTasks: number | undefined;
+  objects: ObjectPlan[];
+  actions: Timed<Action>[];
+  faults: Timed<Fault>[];
+  /** Faults end here. */
+  chaosMs: number;
+};
+
+const MINUTE_MS = 60_000;
+const NAMESPACES = ["team-a", "team-b"];
+
+/** What a seed means. */
+export function planOf(seed: number): Plan {
+  const random = createRandom(hashText(`plan ${seed}`));
+  const chaosMs = Math.round(random.between(4, 16)) * MINUTE_MS;
+  const objects = planObjects(random, chaosMs);
+  const generation = chance(random, 0.7) ? "Current" : "Earlier";
+  const jobs = objects.filter(({ kind }) => kind !== "GpuEndpoint").length;
+  return {
+    seed,
+    replicas: chance(random, 0.4) ? 2 : 1,
+    streamingLists: chance(random, 0.75),
+    generation,
+    listDelayMs: chance(random, 0.3) ? Math.round(random.between(0, 20_000)) : 0,
+    duplicateAppName: chance(random, 0.5) ? "Refuse" : "Accept",
+    maxConcurrentTasks: chance(random, 0.3) ? 2 : undefined,
+    budgetTasks: jobs > 2 && chance(random, 0.25) ? jobs - 1 : undefined,
+    objects,
+    actions: planActions(random, objects, chaosMs),
+    // The earlier generation shows no members, so that nothing tells a foreign key from a deletion.
+    faults: planFaults(random, objects, chaosMs).filter(
+      ({ fault }) => fault !== "foreignKey" || generation === "Current",
+    ),
+    chaosMs,
+  };
+}
+
+function planObjects(random: Random, chaosMs: number): ObjectPlan[] {
+  const objects: ObjectPlan[] = [];
+  const place = () => ({ namespace: pick(random, NAMESPACES), at: Math.round(random.between(0, chaosMs * 0.8)) });
+  const endpoints = Math.round(random.between(1, 4));
+  for (let i = 0; i < endpoints; i++) {
+    const deletionPolicy = chance(random, 0.7) ? "ScaleToZero" : "Delete";
+    const first: ObjectPlan = {
+      ...place(),
+      serial: objects.length,
+      kind: "GpuEndpoint",
+      name: `ep-${i}`,
+      deletionPolicy,
+    };
+    objects.push(first);
+    // The same name again: created when the earlier object is gone.
+    if (chance(random, 0.3)) objects.push({ ...first, serial: objects.length, at: first.at + 60_000 });
+  }
+  const jobs = Math.round(random.between(0, 5));
+  for (let i = 0; i < jobs; i++) {
+    const kind = chance(random, 0.5) ? "SpeechJob" : "VideoJob";
+    const fails = chance(random, 0.2);
+    const common = { ...place(), serial: objects.length, kind, name: `job-${i}`, fails } as const;
+    const backoffLimit = chance(random, 0.3) ? 1 : 0;
+    const copiedToken = chance(random, 0.2);
+    objects.push({
+      ...common,
+      backoffLimit,
+      copiedToken,
+      synchronous: kind === "SpeechJob" && !fails && chance(random, 0.4),
+    });
+  }
+  return objects;
+}
+
+function planActions(random: Random, objects: readonly ObjectPlan[], chaosMs: number): Timed<Action>[] {
+  const actions: Timed<Action>[] = [];
+  for (const { serial, kind, at } of objects) {
+    const later = () => Math.round(random.between(at + 1_000, chaosMs));
+    if (kind === "GpuEndpoint") {
+      const count = Math.round(random.between(0, 5));
+      for (let i = 0; i < count; i++) actions.push({ at: later(), ...endpointAction(random, serial) });
+    }
+    if (chance(random, 0.15)) {
+      const pausedAt = later();
+      actions.push({ at: pausedAt, do: "pause", serial, paused: true });
+      actions.push({ at: pausedAt + 60_000, do: "pause", serial, paused: false });
+    }
+    if (chance(random, 0.35)) actions.push({ at: later(), do: "delete", serial });
+  }
+  for (let at = 90_000; at < chaosMs; at += 120_000) actions.push({ at, do: "release", token: `chaos-${at}` });
+  if (chance(random, 0.3)) {
+    const at = Math.round(random.between(0, chaosMs));
+    actions.push({ at, do: "rotateKey", key: `canary-key-${Math.round(random.between(100, 999))}` });
+  }
+  if (chance(random, 0.3)) {
+    const at = Math.round(random.between(0, chaosMs));
+    actions.push({ at, do: "rotateEnv", value: `canary-env-${Math.round(random.between(100, 999))}` });
+  }
+  return actions.sort((a, b) => a.at - b.at);
+}
+
+function endpointAction(random: Random, serial: number): Action {
+  const draw = random.next();
+  const max = Math.round(random.between(2, 9));
+  if (draw < 0.35) return { do: "scale", serial, max };
+  if (draw < 0.5) return { do: "command", serial, text: `serve --level ${max}` };
+  if (draw < 0.65) return { do: "suspend", serial, suspend: chance(random, 0.5) };
+  if (draw < 0.8) return { do: "remoteScale", serial, max: max + 10 };
+  if (draw < 0.9) return { do: "remoteDelete", serial };
+  return { do: "reconcile", serial, token: `look-${max}` };
+}
+
+function planFaults(random: Random, objects: readonly ObjectPlan[], chaosMs: number): Timed<Fault>[] {
+  const faults: Timed<Fault>[] = [];
+  const meanGapMs = random.between(5_000, 60_000);
+  for (let at = random.between(0, meanGapMs); at < chaosMs; at += random.between(0, 2 * meanGapMs)) {
+    faults.push({ at: Math.round(at), ...drawFaultPlan(random) });
+  }
+  // Where it hurts: while an object is submitted.
+  for (const { at } of objects) {
+    if (chance(random, 0.5)) faults.push({ at: Math.round(at + random.between(0, 4_000)), ...drawFaultPlan(random) });
+  }
+  return faults;
+}
+
+function drawFaultPlan(random: Random): Fault {
+  const draw = random.next();
+  const process = Math.floor(random.next() * 2);
+  const of = chance(random, 0.5) ? "api" : "service";
+  const downMs = Math.round(random.between(100, chance(random, 0.8) ? 5_000 : 40_000));
+  const forMs = Math.round(random.between(1_000, 45_000));
+  if (draw < 0.15) return { fault: "crash", process, downMs };
+  if (draw < 0.45) {
+    const moment = chance(random, 0.5) ? "Before" : "After";
+    const where = pick(random, ["Any", "ApiWrite", "ServiceWrite"] as const);
+    const skip = Math.floor(random.next() * (where === "Any" ? 12 : 3));
+    return { fault: "crashAtSend", process, of: where, skip, moment, downMs };
+  }
+  if (draw < 0.5) return { fault: "terminate", process, downMs };
+  if (draw < 0.58) return { fault: "pause", process, forMs };
+  if (draw < 0.76) {
+    const kinds = chance(random, 0.5) ? [...REQUEST_FAULTS] : [pick(random, REQUEST_FAULTS)];
+    const writesOnly = chance(random, 0.5);
+    return { fault: "requests", of, share: random.between(0.05, writesOnly ? 1 : 0.6), forMs, kinds, writesOnly };
+  }
+  if (draw < 0.81) return { fault: "slow", of, latencyMs: random.between(100, 3_000), forMs };
+  if (draw < 0.85) return { fault: "down", of, forMs };
+  if (draw < 0.9) return { fault: "cutWatches", midLine: chance(random, 0.5) };
+  if (draw < 0.93) return { fault: "silenceWatches" };
+  if (draw < 0.96) return { fault: "delayWatches", forMs };
+  if (draw < 0.98) return chance(random, 0.5) ? { fault: "compact" } : { fault: "restartApi" };
+  return chance(random, 0.5) ? { fault: "ignoreUpdates", forMs: forMs * 2 } : { fault: "foreignKey", forMs: forMs * 4 };
+}
+
+function chance(random: Random, probability: number): boolean {
+  return random.next() < probability;
+}
+
+function pick<T>(random: Random, values: readonly T[]): T {
+  const value = values[Math.floor(random.next() * values.length)];
+  if (value === undefined) throw new Error("nothing to pick from");
+  return value;
+}

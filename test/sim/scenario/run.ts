@@ -1,0 +1,161 @@
+import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
+import { textAt } from "../api-server/json.ts";
+import { condition, unstable, watchTerminalPhases } from "../invariants/stability.ts";
+import { createTruthWatch } from "../invariants/truth.ts";
+import type { Violation } from "../invariants/violation.ts";
+import { CALM, type FaultCounts } from "../network/weather.ts";
+import { createObject, objectOf, performAction, releaseHalted } from "./actions.ts";
+import { inject } from "./faults.ts";
+import { resourceOf, SYNC_MS } from "./manifests.ts";
+import type { Action, Plan } from "./plan.ts";
+import { createWorld, type RunOptions, type World } from "./world.ts";
+
+export type RunResult = {
+  plan: Plan;
+  violation: Violation | undefined;
+  simulatedMs: number;
+  steps: number;
+  crashes: number;
+  starts: number;
+  paid: number;
+  exits: Record<string, number>;
+  counts: FaultCounts;
+  /** Equal for equal runs. */
+  digest: string;
+  lastLines: string[];
+};
+
+/** Everything has to be stable so long after the last fault: the longest backoff is 10 minutes. */
+const STABLE_WITHIN_MS = 60 * 60_000;
+/** Nothing is written for so long once everything is stable. */
+const QUIET_MS = 5 * SYNC_MS;
+/** Processes restart, take the lease, and give up watches that are silent for 100 s. */
+const RECOVERY_MS = 150_000;
+const LOOK_MS = 5_000;
+const TRUTH_LOOK_MS = 1_000;
+/** Users look at the effect of their changes for so long. */
+const CHANGES_MS = 90_000;
+const USER_LOOKS_MS = 60_000;
+
+/** Runs a plan to its end or to the first violation. */
+export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
+  const world = createWorld(plan, options);
+  const { scheduler, replicas, judge } = world;
+  const onRejection = (reason: unknown) =>
+    judge.violated("NoCrash", `unhandled: ${reason instanceof Error ? reason.stack : String(reason)}`);
+  process.on("unhandledRejection", onRejection);
+  try {
+    watchTerminalPhases(world);
+    for (const object of plan.objects) scheduler.after(object.at, () => createObject(world, object));
+    for (const action of plan.actions) scheduler.after(action.at, () => performAction(world, action));
+    for (const fault of plan.faults) scheduler.after(fault.at, () => inject(world, fault));
+    replicas.start();
+    await runUntil(world, plan.chaosMs);
+    world.weather.api = CALM;
+    world.weather.service = CALM;
+    replicas.calm();
+    await runUntil(world, scheduler.now() + RECOVERY_MS);
+    await becomeStable(world);
+    await goOn(world);
+    await becomeStable(world);
+    await stayQuiet(world);
+  } finally {
+    process.off("unhandledRejection", onRejection);
+    for (const one of replicas.running()) one.kill();
+  }
+  return {
+    plan,
+    violation: judge.first(),
+    simulatedMs: scheduler.now(),
+    steps: scheduler.steps(),
+    ...replicas.counts(),
+    paid: world.payments.requests(),
+    counts: world.counts,
+    digest: scheduler.digest(),
+    lastLines: scheduler.lastLines(),
+  };
+}
+
+async function runUntil({ scheduler, judge }: World, until: number): Promise<void> {
+  while (judge.first() === undefined && (await scheduler.step(until)));
+}
+
+/** Steps until everything is stable. */
+async function becomeStable(world: World): Promise<void> {
+  const { scheduler, judge, plan } = world;
+  const deadline = scheduler.now() + STABLE_WITHIN_MS;
+  let lookedAt = scheduler.now();
+  for (let wrong = unstable(world); wrong.length > 0 && judge.first() === undefined; wrong = unstable(world)) {
+    if (scheduler.now() >= deadline) {
+      judge.violated("Stable", `${STABLE_WITHIN_MS / 60_000} minutes without a fault: ${wrong.join("\n")}`);
+      return;
+    }
+    await runUntil(world, scheduler.now() + LOOK_MS);
+    if (scheduler.now() - lookedAt < USER_LOOKS_MS) continue;
+    lookedAt = scheduler.now();
+    helpOut(world, `${plan.seed}-${lookedAt}`);
+  }
+}
+
+/** Users go on while nothing disturbs the operator: every change shows within its bound. */
+async function goOn(world: World): Promise<void> {
+  const { scheduler, judge, plan } = world;
+  const truth = createTruthWatch(world);
+  for (const [i, { serial }] of plan.objects.entries()) {
+    const max = 3 + (i % 5);
+    const actions: Action[] = [
+      { do: "scale", serial, max },
+      { do: "remoteScale", serial, max: max + 1 },
+      { do: "suspend", serial, suspend: i % 3 === 0 },
+      { do: "remoteDelete", serial },
+      { do: "delete", serial },
+    ];
+    const action = actions[(plan.seed + i) % actions.length];
+    if (action !== undefined) scheduler.after(i * 7_000, () => performAction(world, action));
+  }
+  const until = scheduler.now() + CHANGES_MS + plan.objects.length * 7_000;
+  while (scheduler.now() < until && judge.first() === undefined) {
+    await runUntil(world, scheduler.now() + TRUTH_LOOK_MS);
+    truth.look();
+  }
+}
+
+/** What the messages of conditions ask users to do. */
+function helpOut(world: World, token: string): void {
+  releaseHalted(world, token);
+  for (const object of world.plan.objects) {
+    const found = objectOf(world, object);
+    const reason = found === undefined ? undefined : textAt(condition(found, "Ready"), "reason");
+    if (found === undefined || reason !== "RemoteMissing") continue;
+    const deletionTimestamp = textAt(found["metadata"], "deletionTimestamp");
+    const annotations =
+      deletionTimestamp === undefined
+        ? { [ANNOTATIONS.reconcileRequestedAt]: token }
+        : { [ANNOTATIONS.deletionPolicy]: "Retain" };
+    // A user who reads the service's own list sees that the endpoint does not exist.
+    if (world.census.of(object.serial).length > 0) continue;
+    world.cluster.patch(resourceOf(object), object, { metadata: { annotations } });
+  }
+}
+
+/** Once everything is stable, neither the objects nor the remote are written any more. */
+async function stayQuiet(world: World): Promise<void> {
+  const { scheduler, judge, storage, service } = world;
+  if (judge.first() !== undefined) return;
+  // Requests that were under way, events that wait for their turn.
+  await runUntil(world, scheduler.now() + QUIET_MS);
+  const stop = storage.onEvent((id, { object }) => {
+    const written = `${id} ${textAt(object["metadata"], "namespace")}/${textAt(object["metadata"], "name")}`;
+    if (!QUIET_EXCEPT.includes(id)) judge.violated("Quiet", `${written} is written although everything is stable`);
+  });
+  const before = JSON.stringify(service.endpoints.all().map(({ parameters }) => parameters));
+  await runUntil(world, scheduler.now() + QUIET_MS);
+  stop();
+  const after = JSON.stringify(service.endpoints.all().map(({ parameters }) => parameters));
+  if (before !== after) judge.violated("Quiet", "the endpoints of the service changed although everything was stable");
+  const wrong = unstable(world);
+  if (wrong.length > 0) judge.violated("Quiet", `was stable, and is no more: ${wrong.join("\n")}`);
+}
+
+/** The lease is renewed; an account's status shows when its endpoints were last read. */
+const QUIET_EXCEPT = ["leases.coordination.k8s.io", "clusteraccounts.mooring.dev"];

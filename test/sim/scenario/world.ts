@@ -1,0 +1,128 @@
+import { pino } from "pino";
+import { createCore } from "../../../src/simulator/core.ts";
+import { createService, type Service } from "../../../src/simulator/service.ts";
+import { createApiServer } from "../api-server/server.ts";
+import { createStorage, type Storage } from "../api-server/storage.ts";
+import { EPOCH_MS } from "../engine/process-clock.ts";
+import { createScheduler, type Scheduler } from "../engine/scheduler.ts";
+import { createEndpointCensus, type EndpointCensus } from "../invariants/endpoints.ts";
+import { createPayments, type Payments } from "../invariants/payments.ts";
+import { createTraffic } from "../invariants/traffic.ts";
+import { createJudge, type Judge } from "../invariants/violation.ts";
+import { CALM, type FaultCounts, type Weather } from "../network/weather.ts";
+import type { OperatorProcess, ProcessOptions } from "../operator/process.ts";
+import { createReplicas, type Replicas } from "../operator/replicas.ts";
+import { type Cluster, createCluster } from "./cluster.ts";
+import { API_KEY, createBase, DELETE_OPERATION, FOREIGN_KEY } from "./manifests.ts";
+import type { Plan } from "./plan.ts";
+
+/** One simulated cluster, remote service and operator. */
+export type World = {
+  plan: Plan;
+  scheduler: Scheduler;
+  storage: Storage;
+  cluster: Cluster;
+  service: Service;
+  replicas: Replicas;
+  judge: Judge;
+  payments: Payments;
+  census: EndpointCensus;
+  weather: { api: Weather; service: Weather };
+  counts: FaultCounts;
+};
+
+export type RunOptions = {
+  /** Of the processes; default silent. Their logs are searched for secrets. */
+  logLevel?: string;
+  onLog?: (line: string) => void;
+  /** Gets each line of the trace. */
+  onTrace?: (line: string) => void;
+};
+
+export function createWorld(plan: Plan, options: RunOptions = {}): World {
+  const scheduler = createScheduler(plan.seed, options.onTrace);
+  const storage = createStorage();
+  const judge = createJudge(scheduler.now);
+  const uids = scheduler.random("uids");
+  const server = createApiServer({
+    storage,
+    now: () => EPOCH_MS + scheduler.now(),
+    uid: () => `${uids.hex(8)}-${uids.hex(4)}-4${uids.hex(3)}-8${uids.hex(3)}-${uids.hex(12)}`,
+    streamingLists: plan.streamingLists,
+  });
+  const cluster = createCluster(server);
+  createBase(cluster, plan);
+
+  const service = createService({
+    seed: plan.seed,
+    now: () => EPOCH_MS + scheduler.now(),
+    sleep: async () => {},
+    config: {
+      apiKeys: [API_KEY, FOREIGN_KEY],
+      keySees: "Member",
+      listDelayMs: plan.listDelayMs,
+      duplicateAppName: plan.duplicateAppName,
+      deleteOperation: DELETE_OPERATION,
+      prices: { gpuPerCardHour: 0 },
+      queueMs: [500, 4_000],
+      videoTaskMs: [2_000, 40_000],
+    },
+  });
+  const core = createCore(service);
+  const payments = createPayments(plan, judge, (taskID) => {
+    const { failure, endsAtMs } = service.tasks.get(taskID);
+    return { fails: failure !== "", ended: endsAtMs <= service.now() };
+  });
+  const census = createEndpointCensus(service.endpoints, judge);
+  const traffic = createTraffic(storage, scheduler.now, judge);
+  const weather = { api: CALM, service: CALM };
+  const counts: FaultCounts = new Map();
+
+  const log = pino(
+    { level: options.logLevel ?? "silent", base: null, timestamp: false },
+    {
+      write: (line: string) => {
+        traffic.logged(line);
+        options.onLog?.(line);
+      },
+    },
+  );
+  const network = { scheduler, counts };
+  const wiring = (
+    of: () => OperatorProcess | undefined,
+    { identity, leaderElect }: { identity: string; leaderElect: boolean },
+  ): Pick<ProcessOptions, "api" | "service" | "log" | "scheduler"> => ({
+    scheduler,
+    log,
+    api: () => ({
+      ...network,
+      server,
+      weather: () => weather.api,
+      random: scheduler.random(`api ${identity}`),
+      onSend(request, moment) {
+        if (moment === "Before") traffic.toApi({ identity, leaderElect }, request);
+        const isWrite = request.method !== "GET" && !request.path.includes("/leases/");
+        replicas.sent(of(), isWrite ? "ApiWrite" : "Read", moment);
+      },
+      onEffect: () => {},
+    }),
+    service: () => ({
+      ...network,
+      weather: () => weather.service,
+      random: scheduler.random(`service ${identity}`),
+      call: async (request) => {
+        const answer = await core.call(request);
+        payments.accepted(request, answer);
+        census.accepted(request, answer);
+        return answer;
+      },
+      onDispatch: () => traffic.departed({ identity, leaderElect }),
+      onSend(request, moment) {
+        if (moment === "Before") traffic.toService({ identity, leaderElect }, request);
+        replicas.sent(of(), request.method === "GET" ? "Read" : "ServiceWrite", moment);
+      },
+    }),
+  });
+  const replicas = createReplicas({ count: plan.replicas, scheduler, wiring });
+  return { plan, scheduler, storage, cluster, service, replicas, judge, payments, census, weather, counts };
+}

@@ -1,0 +1,62 @@
+/** Runs seeds and prints one line of JSON for each. Started by main.ts. */
+
+import { registerHooks } from "node:module";
+import { isAbsolute, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { MUTANTS } from "./mutants.ts";
+import type { SeedReport } from "./report.ts";
+
+const { values } = parseArgs({
+  options: {
+    from: { type: "string" },
+    seeds: { type: "string" },
+    step: { type: "string", default: "1" },
+    mutant: { type: "string" },
+    log: { type: "boolean", default: false },
+  },
+});
+
+if (values.mutant !== undefined) disableGuard(values.mutant);
+// Loaded after the hooks are in place.
+const { planOf } = await import("./scenario/plan.ts");
+const { runPlan } = await import("./scenario/run.ts");
+
+const step = Number(values.step);
+for (let i = 0; i < Number(values.seeds); i++) {
+  const seed = Number(values.from) + i * step;
+  const began = performance.now();
+  // The logs of every eighth seed are searched for secrets.
+  const logged = values.log || seed % 8 === 0;
+  const show = (line: string) => void process.stderr.write(line.endsWith("\n") ? line : `${line}\n`);
+  const result = await runPlan(planOf(seed), {
+    ...(logged ? { logLevel: "debug" } : {}),
+    ...(values.log ? { onLog: show, onTrace: show } : {}),
+  });
+  const { plan: _plan, counts, lastLines: _lines, ...rest } = result;
+  const report: SeedReport = { seed, ...rest, counts: Object.fromEntries(counts), tookMs: performance.now() - began };
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+}
+
+/** Replaces the source of a guard as it is loaded. */
+function disableGuard(name: string): void {
+  const mutant = MUTANTS.find((one) => one.name === name);
+  if (mutant === undefined) throw new Error(`no guard is called ${name}: see test/sim/mutants.ts`);
+  const root = join(import.meta.dirname, "../..");
+  if (isAbsolute(mutant.file)) throw new Error(`${mutant.file} must be relative`);
+  const target = pathToFileURL(join(root, mutant.file)).href;
+  registerHooks({
+    load(url, context, next) {
+      const loaded = next(url, context);
+      if (url !== target) return loaded;
+      const source = String(loaded.source);
+      const parts = source.split(mutant.find);
+      if (parts.length !== 2) {
+        throw new Error(
+          `guard ${name}: its code is ${parts.length - 1} times in ${mutant.file}: update test/sim/mutants.ts`,
+        );
+      }
+      return { ...loaded, source: parts.join(mutant.replace) };
+    },
+  });
+}
