@@ -4,7 +4,7 @@ import { drawCombination, SWITCHES, type Switch } from "./switches.ts";
 
 /**
  * The short form runs with `npm test`. `npm run test:campaign` runs the long form: each switch, then random combinations until
- * the time is over. MOORING_CAMPAIGN_SECONDS, _JOBS, _ENDPOINTS, _KILLS, _SEED and _PARALLEL change it.
+ * the time is over. MOORING_CAMPAIGN_SECONDS, _JOBS, _ENDPOINTS, _KILLS, _SEED and _PARALLEL change it, _ONLY repeats a switch.
  */
 const number = (name: string, value: number) => Number(process.env[`MOORING_CAMPAIGN_${name}`] ?? value);
 const SECONDS = number("SECONDS", 0);
@@ -44,7 +44,7 @@ it.runIf(!LONG).concurrent.for([1, 2, 3])(
   async (index, { expect: _expect }) => {
     const seed = SEED + index;
     const report = await runCombination(drawCombination(seed), { ...SIZE, seed });
-    console.log(lineOf(report));
+    console.log([lineOf(report), ...report.evidence].join("\n"));
     expectGood(report);
   },
 );
@@ -60,13 +60,13 @@ it.runIf(LONG)(
     const reports: RunReport[] = [];
     let next = 0;
     const work = async () => {
-      while (performance.now() < end && (only === undefined || next < fixed.length)) {
+      while (performance.now() < end) {
         const index = next++;
         const seed = SEED + index;
-        const switches = fixed[index] ?? drawCombination(seed);
+        const switches = fixed[index] ?? (only === undefined ? drawCombination(seed) : (fixed[0] ?? []));
         const report = await runCombination(switches, { ...SIZE, seed });
         reports.push(report);
-        process.stderr.write(`${index} (seed ${seed}) ${lineOf(report)}\n`);
+        process.stderr.write([`${index} (seed ${seed}) ${lineOf(report)}`, ...report.evidence, ""].join("\n"));
       }
     };
     await Promise.all(Array.from({ length: PARALLEL }, work));

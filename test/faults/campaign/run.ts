@@ -6,6 +6,7 @@ import type { KubeObject } from "../../../src/kube/types.ts";
 import { createRandom, type Random } from "../../../src/simulator/random.ts";
 import { manifest, merged, type Variant } from "../../support/manifests.ts";
 import { createWorld, eventually, type Operator, type World } from "../../support/world.ts";
+import { evidenceOf } from "./evidence.ts";
 import type { Switch } from "./switches.ts";
 import {
   createWitness,
@@ -30,13 +31,14 @@ export type RunOptions = {
   endsEarly: boolean;
 };
 
-/** `lingering`: what settled last, when it took long. */
+/** `lingering`: what settled last, when it took long. `evidence`: what led to the first complaint. */
 export type RunReport = Verdict & {
   name: string;
   settledAfterMs: number;
   calls: number;
   faults: number;
   lingering: string[];
+  evidence: string[];
 };
 
 const VARIANTS: readonly [Variant, (text: string) => Record<string, unknown>][] = [
@@ -106,12 +108,14 @@ export async function runCombination(switches: readonly Switch[], options: RunOp
     ).catch(() => undefined);
     const contradictions = await witness.stop();
     const audit = await world.audit();
+    const evidence = evidenceOf([...left, ...contradictions][0], { audit, logs: operators.logs(), truth });
     return {
       name: switches.map(({ name }) => name).join(" + "),
       ...(await verdictOf(truth, audit, options.kills)),
       wrong: left,
       contradictions,
       lingering,
+      evidence,
       settledAfterMs: performance.now() - calmAt,
       calls: audit.length,
       faults: audit.filter(({ fault }) => fault !== undefined).length,
@@ -125,16 +129,19 @@ export async function runCombination(switches: readonly Switch[], options: RunOp
 /** The operator, and since when it works; undefined: it does not. */
 function createOperators(world: World, root: string) {
   let operator: Operator | undefined;
+  const all: Operator[] = [];
   let workingSince: number | undefined;
   const start = async () => {
     const started = await world.startOperator({ args: [`--artifact-root=${root}`, "--log-level=info"] });
     operator = started;
+    all.push(started);
     await eventually("the operator works", async () => started.log().includes("controllers started"));
     workingSince = performance.now();
   };
   return {
     start,
     upSince: () => workingSince,
+    logs: () => all.map(({ log }) => log()),
     async killAtRandom({ kills, arrivalMs }: RunOptions, random: Random): Promise<void> {
       for (let kill = 0; kill < kills; kill++) {
         await sleep((arrivalMs / (kills + 1)) * (0.5 + random.next()));
