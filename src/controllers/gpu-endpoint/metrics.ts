@@ -43,7 +43,7 @@ export function createEndpointMetrics(
   });
   new Gauge({
     name: "mooring_account_orphaned_endpoints",
-    help: "Remote endpoints that look generated and that no GpuEndpoint of this cluster stands for",
+    help: "Orphaned endpoints: their app name is generated, and no GpuEndpoint of this cluster is bound to them",
     labelNames: ["account"],
     registers,
     collect() {
