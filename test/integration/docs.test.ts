@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { stringify } from "yaml";
 import packageJson from "../../package.json" with { type: "json" };
 import { CHART, helm } from "../support/chart.ts";
 import { kubectlInNamespace } from "../support/kubectl.ts";
 import { commandsIn, fencedBlocks } from "../support/markdown.ts";
-import { made, objectsIn } from "../support/page-manifests.ts";
+import { chartValues, made, objectsIn } from "../support/page-manifests.ts";
 import { documentationPages, projectRoot } from "../support/pages.ts";
 
 const bundle = join(projectRoot, "dist/mooring.mjs");
@@ -44,17 +45,14 @@ describe("manifests", () => {
 });
 
 describe("values of the chart", () => {
-  const [page] = pages.filter(({ path }) => path === "docs/install.md");
-  const values = fencedBlocks(page?.text ?? "").filter(
-    ({ language, body }) => language === "yaml" && !body.includes("kind:"),
-  );
+  const values = chartValues(pages);
 
-  test("are there", () => expect(values.length).toBeGreaterThan(1));
+  test("are there", () => expect(values.length).toBeGreaterThan(4));
 
-  test.each(values)("of line $line are accepted by the chart", async ({ body }) => {
+  test.each(values)("of $place are accepted by the chart", async ({ values }) => {
     const folder = await mkdtemp(join(tmpdir(), "mooring-values-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    await writeFile(join(folder, "values.yaml"), body);
+    await writeFile(join(folder, "values.yaml"), stringify(values));
     expect(await helm("template", CHART, "--values", join(folder, "values.yaml"))).toMatchObject({ code: 0 });
   });
 });

@@ -9,7 +9,7 @@ import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 import { manifestProblems } from "../../../src/api/v1alpha1/manifest-problems.ts";
 import { createProgram } from "../../../src/cli/program.ts";
 import { commandsIn, fencedBlocks } from "../../support/markdown.ts";
-import { made, objectsIn } from "../../support/page-manifests.ts";
+import { chartValues, made, objectsIn } from "../../support/page-manifests.ts";
 import { anchorsOf, documentationPages, projectRoot } from "../../support/pages.ts";
 
 const pages = await documentationPages();
@@ -41,6 +41,26 @@ describe("manifests", () => {
   test.each(manifests)("$place is valid", ({ body }) => {
     for (const object of objectsIn({ body }).flatMap(made)) expect(manifestProblems(object) ?? []).toEqual([]);
   });
+});
+
+describe("values of the chart", async () => {
+  const defaults: unknown = parse(await readFile(join(projectRoot, "charts/mooring/values.yaml"), "utf8"));
+
+  test.each(chartValues(pages))("of $place have the names of values.yaml", ({ values }) => {
+    expect(unknownNames(values, defaults)).toEqual([]);
+  });
+
+  test("a wrong name is found", () => {
+    expect(unknownNames({ image: { repositry: "a" } }, defaults)).toEqual(["image.repositry"]);
+  });
+
+  /** Paths in `values` that `known` does not have. What is empty in `known` may have any content. */
+  function unknownNames(values: unknown, known: unknown, path: readonly string[] = []): string[] {
+    if (!isRecord(values) || !isRecord(known) || Object.keys(known).length === 0) return [];
+    return Object.entries(values).flatMap(([name, value]) =>
+      name in known ? unknownNames(value, known[name], [...path, name]) : [[...path, name].join(".")],
+    );
+  }
 });
 
 describe("mooring commands", () => {
@@ -100,3 +120,7 @@ describe("runbooks", async () => {
     for (const name of names) expect(known).toContain(name);
   });
 });
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
