@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import packageJson from "../../../package.json" with { type: "json" };
 import { operatorMetrics } from "../../../scripts/reference/metrics-page.ts";
 import { guideOf } from "../../../scripts/reference/pages.ts";
 import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
@@ -75,6 +76,21 @@ describe("mooring commands", () => {
     const known = command?.options.flatMap(({ short, long }) => [short, long]) ?? [];
     expect(command, `mooring ${args[0]}`).toBeDefined();
     for (const flag of flags) expect(known).toContain(flag);
+  });
+});
+
+describe("the version of Node", () => {
+  const STATED = /Node(?:\.js)? v?\d+/;
+
+  test("is stated in docs/quickstart.md, and on no other page", async () => {
+    const contributing = {
+      path: "CONTRIBUTING.md",
+      text: await readFile(join(projectRoot, "CONTRIBUTING.md"), "utf8"),
+    };
+    const stating = [...pages, contributing].filter(({ text }) => STATED.test(text)).map(({ path }) => path);
+    expect(stating).toEqual([]);
+    const needed = packageJson.engines.node.replace(">=", "");
+    expect(textOf.get("docs/quickstart.md")).toContain(`| Node alone | ${needed} or newer |`);
   });
 });
 
