@@ -273,6 +273,24 @@ describe("monitoring", () => {
     expect(rule?.spec).toEqual(alerts);
   });
 
+  test("an alert can be left out", async () => {
+    const only = "metrics.prometheusRule.enabled=true";
+    const [rule] = (
+      await render(namespace, "--set", only, "--set", "metrics.prometheusRule.disabledAlerts={MooringBillsStale}")
+    ).filter(({ kind }) => kind === "PrometheusRule");
+    expect(JSON.stringify(rule)).toContain("MooringKeyRefused");
+    expect(JSON.stringify(rule)).not.toContain("MooringBillsStale");
+  });
+
+  test("an alert that does not exist cannot be left out", async () => {
+    const { code, stderr } = await helm(
+      ...["template", CHART, "--set", "metrics.prometheusRule.enabled=true"],
+      ...["--set", "metrics.prometheusRule.disabledAlerts={MooringBillsOld}"],
+    );
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('disabledAlerts has "MooringBillsOld", which is no alert: use MooringNoLeader');
+  });
+
   test("the rules fire when they should, and not before", async () => {
     const path = fileURLToPath(new URL("alerts.test.yaml", import.meta.url));
     const { stdout } = await promisify(execFile)(await tool("promtool"), ["test", "rules", path]);
