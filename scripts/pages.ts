@@ -7,6 +7,7 @@ import { healthConfigMap } from "./argo-cd.ts";
 import { chartKinds } from "./chart-kinds.ts";
 import { flagsTable, withFlags } from "./flags.ts";
 import { parseReasons, reasonsPage } from "./reasons.ts";
+import { referencePages } from "./reference/pages.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string) => readFile(root + path, "utf8");
@@ -20,5 +21,6 @@ export async function generatedPages(): Promise<Map<string, string>> {
     ["docs/operator.md", withFlags(await read("docs/operator.md"), flagsTable(registerOperatorCommand))],
     ["docs/import.md", withFlags(await read("docs/import.md"), flagsTable(registerImportCommand))],
     ["docs/simulator.md", withFlags(await read("docs/simulator.md"), flagsTable(registerSimulatorCommand))],
+    ...referencePages(await read("src/api/v1alpha1/conditions.ts")),
   ]);
 }

@@ -6,10 +6,11 @@ const COMMENT = /^ {2}\/\*\* (.+) \*\/$/;
 const REASON = /^ {2}(\w+): "(\w+)",$/;
 
 /**
- * The reasons in the source text of src/api/v1alpha1/reasons.ts, in its order.
+ * The reasons in the source text of src/api/v1alpha1/reasons.ts, in its order. `what`: how errors call them; the conditions of
+ * conditions.ts are written in the same way.
  * @throws Error for a reason without a doc comment of one line, or one whose value is not its name
  */
-export function parseReasons(source: string): DocumentedReason[] {
+export function parseReasons(source: string, what = "reason"): DocumentedReason[] {
   const reasons: DocumentedReason[] = [];
   let section = "";
   let meaning: string | undefined;
@@ -19,7 +20,7 @@ export function parseReasons(source: string): DocumentedReason[] {
     const [, name, value] = REASON.exec(line) ?? [];
     if (name === undefined) continue;
     if (meaning === undefined || name !== value)
-      throw new Error(`reason ${name}: needs a doc comment of one line above it, and itself as its value`);
+      throw new Error(`${what} ${name}: needs a doc comment of one line above it, and itself as its value`);
     reasons.push({ section, name, meaning });
     meaning = undefined;
   }

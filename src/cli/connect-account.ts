@@ -72,7 +72,7 @@ async function findAccount(kube: KubeClient, namespace: string, ref: AccountRef 
       if (!isNotFound(error)) throw error;
     }
   }
-  throw new Error(notFound(ref, namespace));
+  throw new Error(notFound(ref, namespace, "name another account with --account or --cluster-account"));
 }
 
 function sessionOf(spec: Settings, apiKey: string, generation = spec.endpoints.generation): AccountSession {

@@ -14,6 +14,11 @@ import { registerStatusCommand } from "./status.ts";
 import { registerValidateCommand } from "./validate.ts";
 
 export async function run(argv: readonly string[]): Promise<void> {
+  await createProgram().parseAsync(argv);
+}
+
+/** The `mooring` program with every command. */
+export function createProgram(): Command {
   const program = new Command("mooring")
     .description("Serverless GPU endpoints, speech and video of a remote service, as Kubernetes objects")
     .version(packageJson.version)
@@ -30,5 +35,5 @@ export async function run(argv: readonly string[]): Promise<void> {
   registerValidateCommand(program);
   registerDoctorCommand(program);
   registerBillsCommand(program);
-  await program.parseAsync(argv);
+  return program;
 }

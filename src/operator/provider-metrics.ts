@@ -40,7 +40,7 @@ export function createServiceMetrics(
   });
   new Gauge({
     name: "mooring_account_ready",
-    help: "1 if the account can be used, else 0",
+    help: "1 when the account can be used, else 0",
     labelNames: ["account"],
     registers,
     collect() {
@@ -64,7 +64,7 @@ export function createServiceMetrics(
   });
   new Gauge({
     name: "mooring_breaker_open",
-    help: "1 for an operation that Mooring stopped calling for a while after repeated failures; absent for others",
+    help: "1 for an operation that Mooring stopped calling after repeated failures; other operations have no series",
     labelNames: ["account", "operation"],
     registers,
     collect() {

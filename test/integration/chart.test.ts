@@ -268,6 +268,38 @@ describe("monitoring", () => {
     expect(stdout).toMatch(/SUCCESS: 10 rules found/);
   });
 
+  test.each([
+    { values: "05-monitoring-values.yaml", base: "https://docs.example.com/runbooks" },
+    { values: "13-names-values.yaml", base: "docs/runbooks" },
+  ])("$values: each alert links to its runbook, and is otherwise as in the chart", async ({ values, base }) => {
+    const [rule] = (await rendered(values)).filter(({ kind }) => kind === "PrometheusRule");
+    const alerts: { groups: { rules: { alert: string; annotations: Record<string, string> }[] }[] } = parse(
+      await readFile(join(CHART, "files/alerts.yaml"), "utf8"),
+    );
+    for (const { alert, annotations } of alerts.groups.flatMap(({ rules }) => rules)) {
+      annotations["runbook_url"] = `${base}/${alert}.md`;
+    }
+    expect(rule?.spec).toEqual(alerts);
+  });
+
+  test("an alert can be left out", async () => {
+    const only = "metrics.prometheusRule.enabled=true";
+    const [rule] = (
+      await render(namespace, "--set", only, "--set", "metrics.prometheusRule.disabledAlerts={MooringBillsStale}")
+    ).filter(({ kind }) => kind === "PrometheusRule");
+    expect(JSON.stringify(rule)).toContain("MooringKeyRefused");
+    expect(JSON.stringify(rule)).not.toContain("MooringBillsStale");
+  });
+
+  test("an alert that does not exist cannot be left out", async () => {
+    const { code, stderr } = await helm(
+      ...["template", CHART, "--set", "metrics.prometheusRule.enabled=true"],
+      ...["--set", "metrics.prometheusRule.disabledAlerts={MooringBillsOld}"],
+    );
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('disabledAlerts has "MooringBillsOld", which is no alert: use MooringNoLeader');
+  });
+
   test("the rules fire when they should, and not before", async () => {
     const path = fileURLToPath(new URL("alerts.test.yaml", import.meta.url));
     const { stdout } = await promisify(execFile)(await tool("promtool"), ["test", "rules", path]);

@@ -54,13 +54,16 @@ it.concurrent("an operator that is gone strands nothing: cleanup takes the final
 
   const { code, stdout, stderr } = await cleanup(world, "--stop-deployment=not-there");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(stdout.split("\n").sort()).toEqual(
+  // Files that run beside this one have ClusterAccounts, which no namespace holds.
+  const ours = stdout.split("\n").filter((line) => !line.startsWith("ClusterAccount "));
+  const released = stdout.split("\n").filter((line) => line.includes(": finalizer taken off")).length;
+  expect(ours.sort()).toEqual(
     [
       `Deployment ${world.namespace}/not-there: not there`,
       `Account ${world.namespace}/default: finalizer taken off`,
       `GpuEndpoint ${world.namespace}/going: finalizer taken off, its deletion goes on`,
       `GpuEndpoint ${world.namespace}/kept: finalizer taken off`,
-      "3 objects released; what is at the service stays there as it is",
+      `${released} objects released; what is at the service stays there as it is`,
       "",
     ].sort(),
   );

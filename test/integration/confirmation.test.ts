@@ -118,6 +118,28 @@ describe.concurrent("a deletion ends when the service shows that it took effect"
     expect(await scales(world)).toEqual(["0/0"]);
   });
 
+  it("an endpoint that replaces a removed one, and that no status shows yet, is scaled to zero", TIMEOUT, async () => {
+    const world = await disposableWorld("replaced", { account: { endpoints: { syncInterval: "1s" } } });
+    const operator = await world.startOperator();
+    await world.apply(manifest("endpoint", {}, "other"));
+    await world.apply(manifest("endpoint", {}, "replaced"));
+    await waitForCondition(world, "GpuEndpoint", "other", "Ready");
+    const { status } = await waitForCondition(world, "GpuEndpoint", "replaced", "Ready");
+    await world.control("POST", "/__faults", {
+      kind: "latency",
+      operation: "createEndpoint",
+      latencyMs: 60_000,
+      after: true,
+    });
+    await world.control("POST", `/__state/endpoints/${status?.["endpointID"]}`, { delete: true });
+    await eventually("the create took effect", async () => (await remotes(world)).length === 2, 150_000);
+    await operator.kill();
+    await world.remove("GpuEndpoint", "replaced");
+    await world.startOperator();
+    await eventually("it is gone", () => isGone(world, "replaced"), 150_000);
+    expect((await scales(world)).sort()).toEqual(["0/0", "1/2"]);
+  });
+
   it("the account's last endpoint is deleted at the service, and its object goes", TIMEOUT, async () => {
     const world = await memberWorld("last");
     await world.startOperator();

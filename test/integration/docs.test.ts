@@ -1,23 +1,19 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { stringify } from "yaml";
 import packageJson from "../../package.json" with { type: "json" };
 import { CHART, helm } from "../support/chart.ts";
 import { kubectlInNamespace } from "../support/kubectl.ts";
 import { commandsIn, fencedBlocks } from "../support/markdown.ts";
-import { made, objectsIn } from "../support/page-manifests.ts";
+import { chartValues, made, objectsIn } from "../support/page-manifests.ts";
+import { documentationPages, projectRoot } from "../support/pages.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const bundle = join(root, "dist/mooring.mjs");
-const paths = ["README.md", ...(await readdir(join(root, "docs"))).map((name) => `docs/${name}`)].filter((path) =>
-  path.endsWith(".md"),
-);
-const pages = await Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(root, path), "utf8") })));
+const bundle = join(projectRoot, "dist/mooring.mjs");
+const pages = await documentationPages();
 const { kubectl, accepted } = kubectlInNamespace("docs");
 
 /** What a program prints for these arguments; each is asked once. */
@@ -49,17 +45,14 @@ describe("manifests", () => {
 });
 
 describe("values of the chart", () => {
-  const [page] = pages.filter(({ path }) => path === "docs/install.md");
-  const values = fencedBlocks(page?.text ?? "").filter(
-    ({ language, body }) => language === "yaml" && !body.includes("kind:"),
-  );
+  const values = chartValues(pages);
 
-  test("are there", () => expect(values.length).toBeGreaterThan(1));
+  test("are there", () => expect(values.length).toBeGreaterThan(4));
 
-  test.each(values)("of line $line are accepted by the chart", async ({ body }) => {
+  test.each(values)("of $place are accepted by the chart", async ({ values }) => {
     const folder = await mkdtemp(join(tmpdir(), "mooring-values-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    await writeFile(join(folder, "values.yaml"), body);
+    await writeFile(join(folder, "values.yaml"), stringify(values));
     expect(await helm("template", CHART, "--values", join(folder, "values.yaml"))).toMatchObject({ code: 0 });
   });
 });
@@ -130,13 +123,6 @@ describe("commands", () => {
     const path = /https?:\/\/127\.0\.0\.1:\d+(\/\w+)/.exec(text)?.[1];
     expect(["/__audit", "/__config", "/__faults", "/__state"]).toContain(path);
   });
-});
-
-test.each(pages)("$path links to files that exist", ({ path, text }) => {
-  const targets = [...text.matchAll(/\]\((?!https?:)([^)#]*)(#[^)]*)?\)/g)].map(([, file]) => file ?? "");
-  for (const file of targets.filter((target) => target !== "")) {
-    expect(existsSync(join(root, dirname(path), file)), `${path} links to ${file}`).toBe(true);
-  }
 });
 
 function flagIn(flag: string): RegExp {

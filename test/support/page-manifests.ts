@@ -1,5 +1,6 @@
 import { parse, parseAllDocuments } from "yaml";
-import type { Block } from "./markdown.ts";
+import { type Block, fencedBlocks } from "./markdown.ts";
+import type { Page } from "./pages.ts";
 
 type Metadata = { name?: string; generateName?: string; namespace?: string };
 export type PageObject = { apiVersion: string; kind: string; metadata: Metadata; spec?: Record<string, unknown> };
@@ -28,4 +29,33 @@ export function made(object: PageObject): PageObject[] {
   return object.kind === "Workflow"
     ? resourceSteps(object).map(({ manifest }) => parse(manifest) as PageObject)
     : [object];
+}
+
+/** Pages on which a block of YAML without a kind is a values file of the chart. */
+const VALUES_PAGES = ["docs/install.md", "docs/runbooks/README.md"];
+
+/** Values of the chart on the pages: values files, and those in a HelmRelease of Flux or an Application of Argo CD. */
+export function chartValues(pages: readonly Page[]): { place: string; values: unknown }[] {
+  return pages.flatMap(({ path, text }) =>
+    fencedBlocks(text)
+      .filter(({ language }) => language === "yaml")
+      .flatMap((block) => {
+        const place = `${path}:${block.line}`;
+        if (!block.body.includes("kind:")) {
+          return VALUES_PAGES.includes(path) ? [{ place, values: parse(block.body) as unknown }] : [];
+        }
+        return objectsIn(block)
+          .map(releasedValues)
+          .filter((values) => values !== undefined)
+          .map((values) => ({ place, values }));
+      }),
+  );
+}
+
+/** The part of an Argo CD Application that matters here. */
+type Application = PageObject & { spec: { source: { helm: { valuesObject: unknown } } } };
+
+function releasedValues(object: PageObject): unknown {
+  if (object.kind === "HelmRelease") return object.spec?.["values"];
+  return object.kind === "Application" ? (object as Application).spec.source.helm.valuesObject : undefined;
 }

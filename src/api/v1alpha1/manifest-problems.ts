@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { ownValue } from "../../own-value.ts";
+import { closestName } from "./closest-name.ts";
 import { KINDS } from "./kinds.ts";
 import { API_VERSION, GROUP } from "./meta.ts";
 import { structuralSchema } from "./structural.ts";
@@ -28,16 +29,21 @@ export function manifestProblems(object: unknown): ManifestProblem[] | undefined
     return [{ path: ["apiVersion"], message: `${apiVersion} is not served: use ${API_VERSION}` }];
   const definition = KINDS.find(({ resource }) => resource.kind === kind);
   if (definition === undefined) {
-    const known = KINDS.map(({ resource }) => resource.kind).join(", ");
-    return [{ path: ["kind"], message: `there is no kind ${JSON.stringify(kind)}: use one of ${known}` }];
+    return [{ path: ["kind"], message: `there is no kind ${JSON.stringify(kind)}: ${knownKind(kind)}` }];
   }
   const problems: ManifestProblem[] = Object.keys(object)
     .filter((field) => !ROOT_FIELDS.includes(field))
-    .map((field) => ({ path: [field], message: "unknown field" }));
+    .map((field) => ({ path: [field], message: unknown(field, ROOT_FIELDS) }));
   problems.push(...metadataProblems(metadata, definition.resource.namespaced));
   if (spec === undefined || spec === null) return [...problems, { path: ["spec"], message: "is missing" }];
   problems.push(...unknownFields(spec, structuralSchema(definition.spec), ["spec"]));
   return [...problems, ...schemaProblems(definition.spec, spec)];
+}
+
+function knownKind(written: string): string {
+  const known = KINDS.map(({ resource }) => resource.kind);
+  const meant = closestName(written, known);
+  return meant === undefined ? `use one of ${known.join(", ")}` : `did you mean ${meant}?`;
 }
 
 function metadataProblems(metadata: unknown, namespaced: boolean): ManifestProblem[] {
@@ -88,13 +94,14 @@ function unknownFields(value: unknown, schema: Record<string, unknown>, path: (s
     if (isRecord(additionalProperties)) return unknownFields(field, additionalProperties, here);
     if (!isRecord(properties)) return [];
     const known = ownValue(properties, key);
-    return isRecord(known) ? unknownFields(field, known, here) : [{ path: here, message: unknown(key, properties) }];
+    return isRecord(known)
+      ? unknownFields(field, known, here)
+      : [{ path: here, message: unknown(key, Object.keys(properties)) }];
   });
 }
 
-/** The field that was probably meant differs in the case of letters alone, most of the time (`clusterId`). */
-function unknown(key: string, properties: Record<string, unknown>): string {
-  const meant = Object.keys(properties).find((name) => name.toLowerCase() === key.toLowerCase());
+function unknown(key: string, known: readonly string[]): string {
+  const meant = closestName(key, known);
   return meant === undefined ? "unknown field" : `unknown field: did you mean ${meant}?`;
 }
 

@@ -183,7 +183,8 @@ export function createAccountRegistry(
     async resolve(ref, namespace) {
       const key = keyOf(ref, namespace);
       if (key === undefined) {
-        return { kind: "Held", reason: "AccountNotFound", message: notFound(ref, namespace), ref: undefined };
+        const message = notFound(ref, namespace, "create this object again with another accountRef");
+        return { kind: "Held", reason: "AccountNotFound", message, ref: undefined };
       }
       const resolved = refOf(key);
       const entry = entries.get(key);
@@ -215,9 +216,11 @@ function sameState(a: AccountState, b: AccountState): boolean {
   );
 }
 
-/** What is said when a reference leads to no account. */
-export function notFound(ref: AccountRef | undefined, namespace: string): string {
-  return ref === undefined
-    ? `no Account "default" in namespace ${namespace} and no ClusterAccount "default": create one, or set spec.accountRef`
-    : `${ref.kind} ${ref.kind === "Account" ? `${namespace}/` : ""}${ref.name} does not exist: create it, or change spec.accountRef`;
+/** What is said when a reference leads to no account. `alternative`: what to do instead of creating the account. */
+export function notFound(ref: AccountRef | undefined, namespace: string, alternative: string): string {
+  const missing =
+    ref === undefined
+      ? `no Account "default" in namespace ${namespace} and no ClusterAccount "default": create one`
+      : `${ref.kind} ${ref.kind === "Account" ? `${namespace}/` : ""}${ref.name} does not exist: create it`;
+  return `${missing}, or ${alternative}. To list the accounts: kubectl get accounts,clusteraccounts -n ${namespace}`;
 }

@@ -67,7 +67,8 @@ export function createEndpointFinalizer(
       obstructed({ kind: "Stalled", reason, message, againMs: HELD_RETRY_MS });
 
     if (!needsFinalizer(endpoint)) return release();
-    const known = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
+    // A create replaces the endpoint of the status: that one is proven to be gone.
+    const known = entry === undefined ? endpoint.status?.endpointID : entry.outcome?.endpointID;
     const unknown = known === undefined && entry === undefined;
     if (unknown && !hasGeneratedAppName(endpoint)) return release(); // nothing would prove whose endpoint it is
     if (known !== undefined && claims.belongsToAnother(endpoint, known)) return release(); // the other object cleans it up

@@ -43,7 +43,7 @@ export function createEndpointMetrics(
   });
   new Gauge({
     name: "mooring_account_orphaned_endpoints",
-    help: "Orphaned remote endpoints: an operator created them, and no GpuEndpoint of this cluster is bound to them",
+    help: "Orphaned endpoints: their app name is generated, and no GpuEndpoint of this cluster is bound to them",
     labelNames: ["account"],
     registers,
     collect() {

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { commandsIn } from "../../../../src/cli/object-state.ts";
 import { type LabelSelector, matchesLabels } from "../../../../src/controllers/account/namespaces.ts";
 import {
   type AccountEntry,
   type AccountHandle,
   accountKey,
   createAccountRegistry,
+  notFound,
   possibleAccounts,
 } from "../../../../src/controllers/account/registry.ts";
 import { limitsOf } from "../../../support/endpoints.ts";
@@ -97,11 +99,17 @@ describe("which account an object means", () => {
     const { registry } = world();
     expect(await registry.resolve(undefined, "team")).toMatchObject({
       message:
-        'no Account "default" in namespace team and no ClusterAccount "default": create one, or set spec.accountRef',
+        'no Account "default" in namespace team and no ClusterAccount "default": create one, or create this object again with another accountRef. To list the accounts: kubectl get accounts,clusteraccounts -n team',
     });
     expect(await registry.resolve(ref("Account", "named"), "team")).toMatchObject({
-      message: "Account team/named does not exist: create it, or change spec.accountRef",
+      message:
+        "Account team/named does not exist: create it, or create this object again with another accountRef. To list the accounts: kubectl get accounts,clusteraccounts -n team",
     });
+  });
+
+  it("offers a command that mooring explain shows", () => {
+    const message = notFound(undefined, "team", "create this object again");
+    expect(commandsIn(message)).toEqual(["kubectl get accounts,clusteraccounts -n team"]);
   });
 
   it("is found by every key that it may come to mean", () => {
