@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from "../api/v1alpha1/meta.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reconcile, ReconcileContext, Request, Result } from "../runtime/controller.ts";
-import type { Kind } from "./shared.ts";
+import type { Kind } from "./controller-deps.ts";
 
 /** What the objects that use a paused object show when the operator knows nothing of it. */
 export const PAUSED_MESSAGE =

@@ -1,7 +1,7 @@
 import type { BoundAccount } from "../api/v1alpha1/meta.ts";
 import type { InstallationClaims } from "../controllers/account/installation-claims.ts";
 import type { AccountRegistry, possibleAccounts } from "../controllers/account/registry.ts";
-import type { Kind } from "../controllers/shared.ts";
+import type { Kind } from "../controllers/controller-deps.ts";
 import type { NamespacedObject } from "../kube/types.ts";
 import type { Reconcile } from "../runtime/controller.ts";
 

@@ -8,12 +8,12 @@ import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
 import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
+import type { ControllerDeps } from "../controllers/controller-deps.ts";
 import { createEndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/orphans.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
 import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
 import type { Answer } from "../controllers/jobs/submit.ts";
-import type { Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
@@ -117,7 +117,7 @@ function createDeps(
   informers: Informers,
   { accountObject, checkAccount }: AccountAccess,
   enqueue: Enqueue,
-): Shared {
+): ControllerDeps {
   const accounts = createAccountRegistry((key) => accountObject(key) !== undefined, checkAccount);
   const dependants = createDependants(jobsAndEndpoints(informers), () => accounts);
   const onChange = (key: string): void => {
@@ -154,7 +154,7 @@ function createDeps(
 function createAccountWiring(
   { kube, clock, clusterUID, metrics, openService, ...settings }: AssembleOptions,
   informers: Informers,
-  { accounts, admission }: Shared,
+  { accounts, admission }: ControllerDeps,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
 ): Omit<AccountWiring, "accountKind" | "lookup" | "claims"> {
   const { endpoints } = informers;

@@ -1,5 +1,5 @@
+import type { Kind } from "../controllers/controller-deps.ts";
 import type { Job } from "../controllers/jobs/types.ts";
-import type { Kind } from "../controllers/shared.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reconcile } from "../runtime/controller.ts";
 import { createInformer, type Informer } from "../runtime/informer.ts";

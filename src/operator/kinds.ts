@@ -19,6 +19,7 @@ import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createArtifactStoreReconciler, type StoreHandleOptions } from "../controllers/artifact-store/controller.ts";
 import { type StoreRegistry, storeKey } from "../controllers/artifact-store/registry.ts";
 import { createBillReportReconciler } from "../controllers/bill-report/controller.ts";
+import type { ControllerDeps, Kind } from "../controllers/controller-deps.ts";
 import { claimIndexers } from "../controllers/gpu-endpoint/claims.ts";
 import { createGpuEndpointReconciler } from "../controllers/gpu-endpoint/controller.ts";
 import type { EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
@@ -27,7 +28,6 @@ import type { JobWiring } from "../controllers/jobs/deps.ts";
 import { dropSpeechTexts, speechJobAdapter } from "../controllers/jobs/requests/speech.ts";
 import { dropVideoTexts, videoJobAdapter } from "../controllers/jobs/requests/video.ts";
 import type { Job, JobAdapter } from "../controllers/jobs/types.ts";
-import type { Kind, Shared } from "../controllers/shared.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject, NamespacedObject } from "../kube/types.ts";
 import type { Reconcile } from "../runtime/controller.ts";
@@ -37,7 +37,7 @@ import { type ClaimGate, whileClaimed } from "./claim-gate.ts";
 
 /** What reconcilers are made of. assemble.ts creates each part once. */
 export type OperatorContext = {
-  deps: Shared;
+  deps: ControllerDeps;
   account: Omit<AccountWiring, "accountKind" | "lookup">;
   stores: StoreRegistry;
   jobs: JobWiring;

@@ -55,7 +55,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "optimistic-lock",
-    file: "src/controllers/shared.ts",
+    file: "src/controllers/controller-deps.ts",
     find: "{ metadata: { resourceVersion }, status: patch },",
     replace: "{ metadata: {}, status: patch, resourceVersion: undefined as typeof resourceVersion },",
     breaks: ["TerminalPhase", "PaidOnce", "OneEndpoint", "TrueStatus", "Stable"],

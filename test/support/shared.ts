@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/clock.ts";
 import { createAbandonedTasks } from "../../src/controllers/account/abandoned-tasks.ts";
 import { createAccountRegistry } from "../../src/controllers/account/registry.ts";
-import type { Shared } from "../../src/controllers/shared.ts";
+import type { ControllerDeps } from "../../src/controllers/controller-deps.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import { createEventRecorder } from "../../src/runtime/recorder.ts";
@@ -12,7 +12,7 @@ import { createJournal } from "../../src/submission/journal.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
 /** What every controller shares, over a client of a scripted API server; no account is known unless `change` brings some. */
-export function sharedOf(client: KubeClient, events: Resource, change: Partial<Shared> = {}): Shared {
+export function sharedOf(client: KubeClient, events: Resource, change: Partial<ControllerDeps> = {}): ControllerDeps {
   const { clock = systemClock } = change;
   const random = () => 0.5;
   const parts = { client, clock, log: silentLog };

@@ -5,9 +5,9 @@ import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import { plainText } from "../../text/sanitizer.ts";
+import { type ControllerDeps, type Kind, patchStatus, setFinalizer } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
-import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import { type AccountWiring, createAccountMemory, type Memory } from "./memory.ts";
 import { probeAccount } from "./probe.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
@@ -23,7 +23,7 @@ const NAME_LENGTH = 255;
 
 /** Reads the key, probes the service, and tells every dependant whether the account may be used. */
 export function createAccountReconciler<T extends Account | ClusterAccount>(
-  shared: Shared,
+  shared: ControllerDeps,
   kind: Kind<T>,
   wiring: AccountWiring,
 ): Reconcile {

@@ -5,7 +5,7 @@ import { type Clock, rfc3339 } from "../../clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
-import { type Kind, patchStatus } from "../shared.ts";
+import { type Kind, patchStatus } from "../controller-deps.ts";
 import type { AccountKey } from "./registry.ts";
 
 type AnyAccount = Account | ClusterAccount;

@@ -8,7 +8,7 @@ import { isCleanupOperation } from "../../provider/operations.ts";
 import type { ConnectionSettings } from "../../provider/session.ts";
 import type { Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
-import type { Kind, Shared } from "../shared.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { Dependants } from "./dependants.ts";
 import { createAccountHandle, type LiveSettings } from "./handle.ts";
 import type { InstallationClaims } from "./installation-claims.ts";
@@ -74,7 +74,7 @@ export type AccountMemory = {
 };
 
 export function createAccountMemory(
-  shared: Shared,
+  shared: ControllerDeps,
   store: Pick<Kind<Account | ClusterAccount>["store"], "get">,
   wiring: AccountWiring,
 ): AccountMemory {

@@ -7,9 +7,9 @@ import { openStore, type StoreOptions } from "../../artifacts/open-store.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
+import { type ControllerDeps, type Kind, patchStatus } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError, secretResource } from "../references.ts";
-import { type Kind, patchStatus, type Shared } from "../shared.ts";
 import type { StoreKey, StoreRegistry } from "./registry.ts";
 import { limitsOf, locationOf, type StoreWiring, settingsOf } from "./settings.ts";
 import { artifactStoreStatus, probeVerdict, READY_MESSAGE, type StoreVerdict } from "./status.ts";
@@ -30,7 +30,7 @@ const NOT_READY_MS = 30_000;
 
 /** Opens and probes each store, and tells the objects that write to it whether it is usable. */
 export function createArtifactStoreReconciler(
-  shared: Shared,
+  shared: ControllerDeps,
   kind: Kind<ArtifactStore>,
   stores: StoreRegistry,
   wiring: StoreWiring & { handle: StoreHandleOptions; enqueue: (key: StoreKey) => void },

@@ -11,9 +11,9 @@ import { type TimeZone, timeZone } from "../../provider/money/time-zone.ts";
 import type { Reconcile, Result } from "../../runtime/controller.ts";
 import { type AccountHandle, LABELS_AGAIN_MS } from "../account/registry.ts";
 import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
+import { type ControllerDeps, type Kind, patchStatus } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { announceStall, requeueOf } from "../report.ts";
-import { type Kind, patchStatus, type Shared } from "../shared.ts";
 import { verdictOf } from "../verdict.ts";
 import { exportToConfigMap, exportToStore } from "./export.ts";
 import { fileOf, ofKeys, shownPeriod, shownTotals, tallied } from "./file.ts";
@@ -44,7 +44,7 @@ const LABELS_CHANGE_MS = 5 * 60_000;
 
 /** Reads the bills of a period, sums them, writes them where the spec wants them, and again until they are final. */
 export function createBillReportReconciler(
-  shared: Shared,
+  shared: ControllerDeps,
   kind: Kind<BillReport>,
   stores: Pick<StoreRegistry, "resolve">,
 ): Reconcile {

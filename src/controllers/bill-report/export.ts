@@ -4,9 +4,9 @@ import { artifactKey } from "../../artifacts/key.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { configMapResource } from "../../submission/journal.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
 import { CONFIG_MAP_BYTES, NotOwnedError, writeOwnedConfigMap } from "../owned-config-map.ts";
 import { howToGrant } from "../permissions.ts";
-import type { Shared } from "../shared.ts";
 import type { Exported } from "./status.ts";
 
 type Output = NonNullable<BillReport["spec"]["output"]>;
@@ -17,7 +17,7 @@ type Target = NonNullable<BillReport["spec"]["exportTo"]>["configMap"];
  * @throws whatever reading the file throws; KubeError
  */
 export async function exportToConfigMap(
-  shared: Pick<Shared, "kube">,
+  shared: Pick<ControllerDeps, "kube">,
   report: BillReport,
   { name, format }: Target,
   file: AsyncIterable<string>,

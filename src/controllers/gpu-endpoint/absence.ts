@@ -1,7 +1,7 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import type { Shared } from "../shared.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
 import { LOOKUP_MS, noneShown } from "./plan.ts";
 
 /** Whether an endpoint that a read did not find is proven not to exist. */
@@ -13,7 +13,7 @@ export type Absence =
   | { kind: "Unprovable"; message: string };
 
 export type AbsenceInput = {
-  shared: Shared;
+  shared: ControllerDeps;
   account: AccountHandle;
   endpoint: GpuEndpoint;
   endpointID: string;

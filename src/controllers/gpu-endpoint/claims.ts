@@ -2,7 +2,7 @@ import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { Indexer } from "../../runtime/store.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import type { Kind, Shared } from "../shared.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { appNameOf } from "./desired.ts";
 import { endpointIDsOf } from "./orphans.ts";
 
@@ -47,9 +47,9 @@ export const claimIndexers = (clusterUID: string): Record<"endpointID" | "appNam
   appName: (endpoint) => [appNameOf(endpoint, clusterUID)],
 });
 
-export type ClaimsDeps = Pick<Shared, "clusterUID"> & {
-  journal: Pick<Shared["journal"], "find" | "entries">;
-  accounts: Pick<Shared["accounts"], "resolve">;
+export type ClaimsDeps = Pick<ControllerDeps, "clusterUID"> & {
+  journal: Pick<ControllerDeps["journal"], "find" | "entries">;
+  accounts: Pick<ControllerDeps["accounts"], "resolve">;
 };
 
 export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoint>, "store">): Claims {

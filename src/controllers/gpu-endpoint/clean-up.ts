@@ -5,7 +5,7 @@ import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import type { Shared } from "../shared.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
 import { type Absence, judgeAbsence } from "./absence.ts";
 import { desiredEndpoint } from "./desired.ts";
 import { withIgnored } from "./drift.ts";
@@ -22,7 +22,7 @@ export type CleanedUp =
   | { kind: "Blocked"; reason: "DeleteNotConfigured" | "RemoteRefused" | "RemoteMissing"; message: string };
 
 export type CleanUpInput = {
-  shared: Shared;
+  shared: ControllerDeps;
   account: AccountHandle;
   endpoint: GpuEndpoint;
   endpointID: string;

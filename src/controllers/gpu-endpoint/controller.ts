@@ -8,10 +8,10 @@ import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { settleGone } from "../../submission/settle.ts";
 import type { Resolved } from "../account/registry.ts";
+import { assertIntentStored, type ControllerDeps, type Kind, patchStatus, setFinalizer } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { referencesOf } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
-import { assertIntentStored, type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import type { Verdict } from "../verdict.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
@@ -27,7 +27,7 @@ import type { Converged } from "./step.ts";
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
 export function createGpuEndpointReconciler(
-  shared: Shared,
+  shared: ControllerDeps,
   kind: Kind<GpuEndpoint>,
   metrics: EndpointMetrics,
 ): Reconcile {
@@ -104,7 +104,7 @@ export function createGpuEndpointReconciler(
   };
 }
 
-type Reporter = { shared: Shared; kind: Kind<GpuEndpoint>; metrics: EndpointMetrics };
+type Reporter = { shared: ControllerDeps; kind: Kind<GpuEndpoint>; metrics: EndpointMetrics };
 type Submission = { entry: JournalEntry | undefined; unknownForMs: number };
 type Facts = Submission & { requested: string | undefined; context: ReconcileContext };
 /** `endpoint`: as the step left it, with its finalizer. */
@@ -144,7 +144,7 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
 const referenceKey = (key: string) => `${gpuEndpointResource.plural}:${key}`;
 
 /** The journal entry of the object's create whose outcome its status does not show. */
-function entryOf({ journal }: Shared, endpoint: GpuEndpoint): JournalEntry | undefined {
+function entryOf({ journal }: ControllerDeps, endpoint: GpuEndpoint): JournalEntry | undefined {
   const { metadata, status = { conditions: [] } } = endpoint;
   const { kind } = gpuEndpointResource;
   const subject = { kind, key: keyOf(endpoint), uid: metadata.uid, operation: "createEndpoint" };

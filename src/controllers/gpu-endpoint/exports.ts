@@ -8,9 +8,9 @@ import { ownValue } from "../../own-value.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import { configMapResource } from "../../submission/journal.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
 import { type GrantingValue, howToGrant } from "../permissions.ts";
 import { secretResource } from "../references.ts";
-import type { Shared } from "../shared.ts";
 
 type Exported = NonNullable<GpuEndpointStatus["exported"]>;
 type Values = { url: string; endpointID: string; appName: string };
@@ -54,7 +54,7 @@ const LOOK_AGAIN_MS = 2_000;
 const FORBIDDEN_RETRY_MS = 60_000;
 
 export type ExportInput = {
-  shared: Pick<Shared, "kube" | "clock">;
+  shared: Pick<ControllerDeps, "kube" | "clock">;
   endpoint: GpuEndpoint;
   /** The remote endpoint as observed: an adopted endpoint keeps its own app name. */
   record: EndpointRecord | undefined;

@@ -5,8 +5,8 @@ import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
+import { type ControllerDeps, type Kind, patchStatus, setFinalizer } from "../controller-deps.ts";
 import { announceStall, requeueOf } from "../report.ts";
-import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
 import type { Claims } from "./claims.ts";
 import { type CleanedUp, deleteRemote, type SentDeletions, type SentScalings, scaleToZero } from "./clean-up.ts";
@@ -34,7 +34,7 @@ type Obstacle = Extract<Verdict, { kind: "Waiting" | "Stalled" | "Retry" }>;
  * command that releases the object.
  */
 export function createEndpointFinalizer(
-  shared: Shared,
+  shared: ControllerDeps,
   kind: Kind<GpuEndpoint>,
   claims: Pick<Claims, "belongsToAnother">,
 ) {
@@ -121,7 +121,7 @@ function hasGeneratedAppName({ spec }: GpuEndpoint): boolean {
  * searched for as well: the finalizer is set before the create is sent, and the journal can be lost.
  */
 async function lostCreate(
-  shared: Shared,
+  shared: ControllerDeps,
   account: AccountHandle,
   claims: Pick<Claims, "belongsToAnother">,
   { endpoint, entry, unknownForMs, context }: FinalizeInput,

@@ -7,7 +7,7 @@ import type { ReconcileContext } from "../../runtime/controller.ts";
 import { nextAttempt } from "../../submission/intents.ts";
 import { submitOnce } from "../../submission/submit-once.ts";
 import { type AccountHandle, boundTo } from "../account/registry.ts";
-import { assertPresent, type Kind, type Shared } from "../shared.ts";
+import { assertPresent, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import type { Cause } from "../verdict.ts";
 import { type DesiredEndpoint, requestHash } from "./desired.ts";
 
@@ -18,7 +18,7 @@ const COMMIT_MS = 30_000;
 
 /** What a create needs. */
 export type CreateInput = {
-  shared: Shared;
+  shared: ControllerDeps;
   account: AccountHandle;
   kind: Kind<GpuEndpoint>;
   endpoint: GpuEndpoint;

@@ -4,7 +4,7 @@ import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { Sanitizer } from "../../text/sanitizer.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import type { Kind, Shared } from "../shared.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { Claims } from "./claims.ts";
 import type { DriftFightTracker } from "./drift-fight.ts";
 import type { Binding, Plan } from "./plan.ts";
@@ -13,7 +13,7 @@ import type { Outcome, Written } from "./status.ts";
 
 /** What one step toward the spec works with. */
 export type ConvergeInput = {
-  shared: Shared;
+  shared: ControllerDeps;
   kind: Kind<GpuEndpoint>;
   endpoint: GpuEndpoint;
   account: AccountHandle;

@@ -1,6 +1,6 @@
 import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import { assertIntentStored, setFinalizer } from "../shared.ts";
+import { assertIntentStored, setFinalizer } from "../controller-deps.ts";
 import { releaseSlot, withdrawUnlessAsking } from "./admission.ts";
 import { copyResults, keyOfResult } from "./copies.ts";
 import type { JobDeps } from "./deps.ts";

@@ -2,8 +2,8 @@ import type { Reconcile, ReconcileContext, Result } from "../../runtime/controll
 import { keyOf } from "../../runtime/store.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { type ControllerDeps, patchStatus } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
-import { patchStatus, type Shared } from "../shared.ts";
 import { workOf } from "./admission.ts";
 import { apply, settle } from "./apply.ts";
 import type { JobDeps, JobWiring } from "./deps.ts";
@@ -20,7 +20,7 @@ import type { Job, JobAdapter } from "./types.ts";
 
 /** Reconciles the jobs of one kind: observe, decide, apply, report. `transitions.ts` has the table of states. */
 export function createJobReconciler<T extends Job>(
-  shared: Shared,
+  shared: ControllerDeps,
   adapter: JobAdapter<T>,
   wiring: JobWiring,
   enqueue: (key: string) => void,
@@ -99,7 +99,7 @@ function isFinished({ kind }: JobState): boolean {
 }
 
 /** The journal entry of the job whose outcome its status does not show. */
-function entryOf({ journal }: Pick<Shared, "journal">, kind: string, job: Job): JournalEntry | undefined {
+function entryOf({ journal }: Pick<ControllerDeps, "journal">, kind: string, job: Job): JournalEntry | undefined {
   const { metadata, status } = job;
   const { phase, submission, account } = status ?? {};
   const remote = phase === "Queued" || phase === "Running";

@@ -1,6 +1,6 @@
 import type { RunningRequests } from "../../submission/running.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
-import type { Shared } from "../shared.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
 import type { Copies } from "./copies.ts";
 import type { Answer } from "./submit.ts";
 import type { TaskFollower } from "./tasks.ts";
@@ -11,7 +11,7 @@ export type JobWiring = { running: RunningRequests<Answer>; copies: Copies; stor
 
 /** What every step of a reconcile of one kind works with. */
 export type JobDeps<T extends Job> = JobWiring & {
-  shared: Shared;
+  shared: ControllerDeps;
   adapter: JobAdapter<T>;
   tasks: TaskFollower;
   /** Reconciles the job again. */

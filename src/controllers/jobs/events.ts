@@ -1,12 +1,16 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { keyOf } from "../../runtime/store.ts";
-import type { Shared } from "../shared.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
 import { failingStage } from "./failing-polls.ts";
 import type { Answer } from "./submit.ts";
 import type { Job, JobStatus } from "./types.ts";
 
 /** Emits the events for what a status write has changed. `job`: the object before the write. */
-export function announce({ recorder }: Pick<Shared, "recorder">, job: Job, status: JobStatus | undefined): void {
+export function announce(
+  { recorder }: Pick<ControllerDeps, "recorder">,
+  job: Job,
+  status: JobStatus | undefined,
+): void {
   if (status === undefined) return;
   const before = job.status;
   const { phase, taskID } = status;
@@ -41,7 +45,7 @@ export function announce({ recorder }: Pick<Shared, "recorder">, job: Job, statu
 }
 
 /** Warns when polls begin to fail, fail for another reason, or cost the job its slot. */
-function announceFailingPolls(recorder: Shared["recorder"], job: Job, status: JobStatus): void {
+function announceFailingPolls(recorder: ControllerDeps["recorder"], job: Job, status: JobStatus): void {
   const stage = failingStage(status);
   if (stage === undefined || stage === failingStage(job.status)) return;
   const ready = getCondition(status.conditions, "Ready");
@@ -53,7 +57,7 @@ function announceFailingPolls(recorder: Shared["recorder"], job: Job, status: Jo
  * journal entry of that response.
  */
 export function announceDeleted(
-  { recorder, log }: Pick<Shared, "recorder" | "log">,
+  { recorder, log }: Pick<ControllerDeps, "recorder" | "log">,
   job: Job,
   answer: Answer | undefined,
 ): void {

@@ -3,7 +3,7 @@ import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import { settleGone } from "../../submission/settle.ts";
 import type { AbandonedTask } from "../account/abandoned-tasks.ts";
-import { setFinalizer } from "../shared.ts";
+import { setFinalizer } from "../controller-deps.ts";
 import { isPastDeadline, workOf } from "./admission.ts";
 import { startCopy } from "./apply.ts";
 import { abandonCopies } from "./copies.ts";

@@ -3,13 +3,13 @@ import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
-import { type Kind, patchStatus, type Shared, setFinalizer } from "../shared.ts";
+import { type ControllerDeps, type Kind, patchStatus, setFinalizer } from "../controller-deps.ts";
 import { allStored } from "./status.ts";
 import type { Job, JobStatus } from "./types.ts";
 
 /** Reconciles a finished job: deletes it after ttlSecondsAfterFinished, and reports that the URLs of its results expire. */
 export async function reconcileFinished<T extends Job>(
-  shared: Shared,
+  shared: ControllerDeps,
   kind: Kind<T>,
   job: T,
   { signal }: ReconcileContext,
@@ -43,7 +43,7 @@ export async function reconcileFinished<T extends Job>(
 
 /** A changed spec has no effect on a finished job. Its status tells that the change was observed. */
 async function observeGeneration<T extends Job>(
-  shared: Shared,
+  shared: ControllerDeps,
   kind: Kind<T>,
   job: T,
   signal: AbortSignal,
@@ -57,7 +57,7 @@ async function observeGeneration<T extends Job>(
 }
 
 async function removeFinished<T extends Job>(
-  shared: Shared,
+  shared: ControllerDeps,
   kind: Kind<T>,
   job: T,
   signal: AbortSignal,

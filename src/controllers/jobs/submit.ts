@@ -5,7 +5,7 @@ import { ServiceError } from "../../provider/errors.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import { assertPresent, type Kind, type Shared } from "../shared.ts";
+import { assertPresent, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { concernsKey, messageOf, type Verdict, verdictOf } from "../verdict.ts";
 import type { Block, RequestIntent } from "./observations.ts";
 import type { Accepted, Job, PaidRequest, Sending } from "./types.ts";
@@ -46,7 +46,7 @@ export type SubmitOptions<T extends Job> = {
 const STALLED_RETRY_MS = 5 * 60_000;
 
 /** Sends one paid request at most once (submitOnce). The journal entry stays until the status has the outcome. */
-export async function submit<T extends Job>(shared: Shared, options: SubmitOptions<T>): Promise<Answer> {
+export async function submit<T extends Job>(shared: ControllerDeps, options: SubmitOptions<T>): Promise<Answer> {
   const { kind, job, request, account, intent } = options;
   const { name, namespace, uid } = job.metadata;
   const { id, attempt, specHash } = intent;
@@ -83,7 +83,7 @@ export async function submit<T extends Job>(shared: Shared, options: SubmitOptio
 
 /** Converts the result of a request. */
 function answerOf<T extends Job>(
-  shared: Shared,
+  shared: ControllerDeps,
   { kind, account, intent }: SubmitOptions<T>,
   result: SubmitOnceResult<Accepted>,
 ): Answer {
@@ -107,7 +107,7 @@ function answerOf<T extends Job>(
 }
 
 /** The service refuses the key: the account is held, whether or not the outcome of the request is known. */
-function holdRefusedKey(shared: Shared, account: AccountHandle, error: unknown): void {
+function holdRefusedKey(shared: ControllerDeps, account: AccountHandle, error: unknown): void {
   if (concernsKey(error)) shared.accounts.unauthorized(account.key, `the service refuses the key: ${error.message}`);
 }
 

@@ -1,5 +1,5 @@
 import type { AccountHandle, Resolved } from "../account/registry.ts";
-import type { Shared } from "../shared.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
 import { workOf } from "./admission.ts";
 import { hasReleasedSlot } from "./failing-polls.ts";
 import type { Job } from "./types.ts";
@@ -14,7 +14,7 @@ export type TaskFollower = {
   forget(job: Job): void;
 };
 
-export function createTaskFollower(shared: Pick<Shared, "accounts" | "admission" | "clock">): TaskFollower {
+export function createTaskFollower(shared: Pick<ControllerDeps, "accounts" | "admission" | "clock">): TaskFollower {
   /** By UID of the job. */
   const followed = new Map<string, { account: AccountHandle; taskID: string; polledFor?: number }>();
 
@@ -55,6 +55,6 @@ export function createTaskFollower(shared: Pick<Shared, "accounts" | "admission"
 }
 
 /** The account that the task was submitted with, whatever `spec.accountRef` means by now: another account does not know the task. */
-export async function accountOfTask({ accounts }: Pick<Shared, "accounts">, job: Job): Promise<Resolved> {
+export async function accountOfTask({ accounts }: Pick<ControllerDeps, "accounts">, job: Job): Promise<Resolved> {
   return accounts.resolve(job.status?.account ?? job.spec.accountRef, job.metadata.namespace);
 }

@@ -8,8 +8,8 @@ import type { Clock } from "../../clock.ts";
 import type { SendOptions } from "../../provider/call-options.ts";
 import type { Operation } from "../../provider/operations.ts";
 import type { AccountHandle } from "../account/registry.ts";
+import type { Kind } from "../controller-deps.ts";
 import type { ValueReader } from "../references.ts";
-import type { Kind } from "../shared.ts";
 import type { Job, PaidServices } from "./job-kinds.ts";
 
 export type { Job } from "./job-kinds.ts";

@@ -3,8 +3,8 @@ import { isSharedLanguage } from "../../../api/v1alpha1/speech-languages.ts";
 import { characters, pauseMarkerProblem } from "../../../api/v1alpha1/speech-text.ts";
 import type { LongSpeechRequest, SpeechRequest } from "../../../provider/speech/body.ts";
 import type { AccountHandle } from "../../account/registry.ts";
+import type { Kind } from "../../controller-deps.ts";
 import type { ValueReader } from "../../references.ts";
-import type { Kind } from "../../shared.ts";
 import { InvalidJobError, type JobAdapter, type PaidRequest, type Sending } from "../types.ts";
 import { stream, synthesize } from "./audio.ts";
 

@@ -1,5 +1,5 @@
 import type { VideoJob } from "../../../api/v1alpha1/video-job.ts";
-import type { Kind } from "../../shared.ts";
+import type { Kind } from "../../controller-deps.ts";
 import { InvalidJobError, type JobAdapter, type PaidRequest } from "../types.ts";
 
 export function videoJobAdapter(kind: Kind<VideoJob>): JobAdapter<VideoJob> {

@@ -9,7 +9,7 @@ import {
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
 import { accountResource, clusterAccountResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { createInstallationClaims } from "../../../../src/controllers/account/installation-claims.ts";
-import type { Kind } from "../../../../src/controllers/shared.ts";
+import type { Kind } from "../../../../src/controllers/controller-deps.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createFakeClock, until } from "../../../support/fake-clock.ts";
 import { manifest, merged } from "../../../support/manifests.ts";

@@ -2,9 +2,9 @@ import { onTestFinished } from "vitest";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
+import type { ControllerDeps } from "../../../../src/controllers/controller-deps.ts";
 import { claimIndexers } from "../../../../src/controllers/gpu-endpoint/claims.ts";
 import { createGpuEndpointReconciler } from "../../../../src/controllers/gpu-endpoint/controller.ts";
-import type { Shared } from "../../../../src/controllers/shared.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import type { AssumptionsInput } from "../../../../src/simulator/assumptions.ts";
 import { CLUSTER_UID, endpointOf } from "../../../support/endpoints.ts";
@@ -93,7 +93,7 @@ export async function reconciledEndpoint(
     state: { kind: "Ready" },
     handle: accountAt(bench.url, { ...session, vanished }),
   });
-  const recorder: Shared["recorder"] = {
+  const recorder: ControllerDeps["recorder"] = {
     event: (_object, type, reason, _action, note) => void events.push(`${type} ${reason}: ${note}`),
     flush: async () => {},
   };

@@ -3,10 +3,10 @@ import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
 import { systemClock } from "../../../../src/clock.ts";
 import type { AccountHandle } from "../../../../src/controllers/account/registry.ts";
+import type { ControllerDeps, Kind } from "../../../../src/controllers/controller-deps.ts";
 import type { RequestIntent } from "../../../../src/controllers/jobs/observations.ts";
 import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts";
 import { type Answer, acceptedFrom, submit } from "../../../../src/controllers/jobs/submit.ts";
-import type { Kind, Shared } from "../../../../src/controllers/shared.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createJournal, type JournalEntry } from "../../../../src/submission/journal.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
@@ -45,7 +45,7 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
   kind.store.upsert(job);
   const send = async (
     url = service.url,
-    more: Partial<Shared> = {},
+    more: Partial<ControllerDeps> = {},
     account: AccountHandle = accountAt(url),
   ): Promise<Answer> =>
     submit(

@@ -14,7 +14,7 @@ import type { AbandonedTasks } from "./account/abandoned-tasks.ts";
 import type { AccountKey, AccountRegistry } from "./account/registry.ts";
 
 /** What every controller works with. */
-export type Shared = {
+export type ControllerDeps = {
   kube: KubeClient;
   clock: Clock;
   random: () => number;
@@ -46,7 +46,7 @@ export type Kind<T extends KubeObject> = { resource: Resource; store: Store<T> }
  * @throws KubeError 409 when the object changed meanwhile: reconcile again
  */
 export async function patchStatus<T extends KubeObject>(
-  shared: Pick<Shared, "kube">,
+  shared: Pick<ControllerDeps, "kube">,
   kind: Kind<T>,
   object: T,
   status: T["status"],
@@ -87,7 +87,7 @@ export function assertPresent<T extends KubeObject>({ store, resource }: Kind<T>
 
 /** Adds or removes a finalizer. Returns the object as it is then. */
 export async function setFinalizer<T extends KubeObject>(
-  shared: Pick<Shared, "kube">,
+  shared: Pick<ControllerDeps, "kube">,
   kind: Kind<T>,
   object: T,
   finalizer: string,
