@@ -66,6 +66,8 @@ export type Journal = {
   epoch(): number;
   /** UID of the ConfigMap. A journal that is lost and made again has another one. @throws Error before `open` */
   id(): string;
+  /** When the ConfigMap was created, ms since the epoch. An object that is older may have had another journal. */
+  createdAt(): number;
   /** @throws FencedError | the signal's reason; in both cases the intent was not and will not be sent */
   commit(intent: Intent, signal: AbortSignal): Promise<void>;
   /** Adds an intent that a status shows and that the journal lost. In memory at once, and in etcd with the next write. */
@@ -106,6 +108,7 @@ export function createJournal(options: JournalOptions): Journal {
   const live = new Map<string, JournalEntry>();
   let epoch = 0;
   let stored: Version | undefined;
+  let createdAt = Number.NEGATIVE_INFINITY;
   let fenced: FencedError | undefined;
 
   function body(): JournalMap {
@@ -159,6 +162,7 @@ export function createJournal(options: JournalOptions): Journal {
       if (stored === undefined) throw new Error(`journal ${place.namespace}/${place.name} is not open`);
       return stored.uid;
     },
+    createdAt: () => createdAt,
     find: (uid) => [...live.values()].find((entry) => entry.uid === uid),
     entries: () => [...live.values()],
     async open(signal) {
@@ -168,11 +172,12 @@ export function createJournal(options: JournalOptions): Journal {
         epoch = Number(found?.data?.epoch ?? 0) + 1;
         stored = found && versionOf(found);
         try {
-          stored = versionOf(
+          const written =
             found === undefined
               ? await client.create<JournalMap>(configMapResource, { namespace: place.namespace }, body(), { signal })
-              : await client.update<JournalMap>(configMapResource, place, body(), { signal }),
-          );
+              : await client.update<JournalMap>(configMapResource, place, body(), { signal });
+          stored = versionOf(written);
+          createdAt = Date.parse(written.metadata.creationTimestamp ?? "") || createdAt;
           return [...live.values()];
         } catch (error) {
           if (!isConflict(error) && !isAlreadyExists(error)) throw error;

@@ -7,6 +7,7 @@ import { boundTo } from "../account/registry.ts";
 import type { Verdict } from "../verdict.ts";
 import { type DesiredEndpoint, referencesHash } from "./desired.ts";
 import { differences, ignoredFields } from "./drift.ts";
+import { findsLostCreates } from "./finalize.ts";
 import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
 import { notAppliedOf, type Plan } from "./plan.ts";
 import { unconfirmedCreates, withCreate } from "./recreation.ts";
@@ -88,11 +89,14 @@ async function create(input: ApplyInput): Promise<Outcome> {
   written.unconfirmedCreates = before;
   const journal = shared.journal.id();
   // With an entry, the lookup took long enough: that create never took effect. The entry is settled with the next status.
-  const intent = entry === undefined ? shownIntent(endpoint, journal, boundTo(account)) : undefined;
-  if (intent === undefined) {
+  const shown = entry === undefined ? shownIntent(endpoint, journal, boundTo(account)) : undefined;
+  const intent = shown ?? intendCreate(endpoint, desired, journal, now);
+  if (findsLostCreates(endpoint)) {
+    if (entry !== undefined) shared.journal.settle(entry.id);
+  } else if (shown === undefined) {
     shared.assertLeading();
     // Only with the intent in the status does a lost journal not hide the create. The next reconcile sends it.
-    written.submission = intendCreate(endpoint, desired, journal, now);
+    written.submission = intent;
     const message = `Endpoint ${desired.appName} is about to be created`;
     return { ...emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: 0 }), continues: true };
   }

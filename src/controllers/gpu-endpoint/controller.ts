@@ -5,7 +5,7 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
+import type { Journal, JournalEntry } from "../../submission/journal.ts";
 import { settleGone } from "../../submission/settle.ts";
 import type { Resolved } from "../account/registry.ts";
 import { assertIntentStored, type ControllerDeps, type Kind, patchStatus, setFinalizer } from "../controller-deps.ts";
@@ -18,7 +18,7 @@ import { converge, unclaimed } from "./converge.ts";
 import { createDriftFightTracker } from "./drift-fight.ts";
 import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied, warnOfReportedDrift } from "./events.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
-import { createEndpointFinalizer, needsFinalizer } from "./finalize.ts";
+import { createEndpointFinalizer, findsLostCreates, needsFinalizer } from "./finalize.ts";
 import type { EndpointMetrics } from "./metrics.ts";
 import { createUnknownCreates } from "./observe.ts";
 import { createRefusals } from "./requests.ts";
@@ -36,12 +36,15 @@ export function createGpuEndpointReconciler(
   const claims = createClaims(shared, kind);
   const unknownCreates = createUnknownCreates(shared.clock);
   const finalize = createEndpointFinalizer(shared, kind, claims);
+  /** UIDs, by key, of objects that got their finalizer from this process: the journal knows each of their creates. */
+  const known = new Map<string, string>();
 
   const reconcile = createReconciler<GpuEndpoint>({
     kind,
     async forgetDeleted({ key }) {
       shared.references.forget(referenceKey(key));
       shared.exports.forget(referenceKey(key));
+      known.delete(key);
       return undefined;
     },
     async finalize(endpoint, context) {
@@ -72,7 +75,9 @@ export function createGpuEndpointReconciler(
 
   /** What the journal knows of the object's create, and for how long its outcome has been unknown here. */
   function submissionOf(endpoint: GpuEndpoint): Submission {
-    const entry = entryOf(shared, endpoint);
+    const unexplained =
+      known.get(keyOf(endpoint)) !== endpoint.metadata.uid && mayHaveLostCreate(shared.journal, endpoint);
+    const entry = entryOf(shared, endpoint, unexplained);
     return { entry, unknownForMs: unknownCreates.ageMs(endpoint.metadata.uid, entry) };
   }
 
@@ -86,6 +91,7 @@ export function createGpuEndpointReconciler(
     if (claimed.kind !== "Granted") return { endpoint, ...unclaimed(claimed, {}) };
     const { entry, unknownForMs, context } = facts;
     // Set before the first remote write, so that no deletion leaves an endpoint behind unseen.
+    if (!isMarked(endpoint)) known.set(keyOf(endpoint), endpoint.metadata.uid);
     const kept = await setFinalizer(shared, kind, endpoint, FINALIZER, needsFinalizer(endpoint), context.signal);
     const requested = facts.requested !== undefined;
     const memory = { fights, refusals, claims };
@@ -144,11 +150,23 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
 const referenceKey = (key: string) => `${gpuEndpointResource.plural}:${key}`;
 
 /** The journal entry of the object's create whose outcome its status does not show. */
-function entryOf({ journal }: ControllerDeps, endpoint: GpuEndpoint): JournalEntry | undefined {
+function entryOf({ journal }: ControllerDeps, endpoint: GpuEndpoint, unexplained: boolean): JournalEntry | undefined {
   const { metadata, status = { conditions: [] } } = endpoint;
   const { kind } = gpuEndpointResource;
   const subject = { kind, key: keyOf(endpoint), uid: metadata.uid, operation: "createEndpoint" };
-  return unsettledEntry(journal, subject, status);
+  return unsettledEntry(journal, subject, { ...status, unexplained });
+}
+
+/** The finalizer is set before the first create, and nothing shows what came of it: an earlier journal may have known. */
+function mayHaveLostCreate(journal: Pick<Journal, "createdAt">, endpoint: GpuEndpoint): boolean {
+  const { metadata, status } = endpoint;
+  const shown = status?.endpointID !== undefined || status?.submission !== undefined;
+  if (shown || !isMarked(endpoint) || !findsLostCreates(endpoint)) return false;
+  return Date.parse(metadata.creationTimestamp) <= journal.createdAt();
+}
+
+function isMarked({ metadata }: GpuEndpoint): boolean {
+  return metadata.finalizers?.includes(FINALIZER) === true;
 }
 
 /** What is wrong with the endpoint itself is reported first. */

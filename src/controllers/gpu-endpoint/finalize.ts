@@ -117,6 +117,14 @@ function hasGeneratedAppName({ spec }: GpuEndpoint): boolean {
 }
 
 /**
+ * Whether a create that the journal does not know would be found: the finalizer shows that one may have been sent, and its
+ * app name proves whose endpoint it is. Any other object shows the intent in its status before a create.
+ */
+export function findsLostCreates(endpoint: GpuEndpoint): boolean {
+  return hasGeneratedAppName(endpoint) && needsFinalizer(endpoint);
+}
+
+/**
  * The endpoint of a create whose response was lost; "None" when the create never took effect. An object without an entry is
  * searched for as well: the finalizer is set before the create is sent, and the journal can be lost.
  */

@@ -193,7 +193,7 @@ describe("an endpoint that was removed at the service", () => {
     await changeRemote(world, { delete: true });
     await world.list();
     await world.list();
-    await world.bench.fault({ operation: "getEndpoint", ...refusal(500, "INTERNAL_ERROR"), skip: 2 });
+    await world.bench.fault({ operation: "getEndpoint", ...refusal(500, "INTERNAL_ERROR"), skip: 1 });
     await world.reconcileFor(2 * MINUTE_MS);
     expect(await world.bench.audit("?operation=createEndpoint")).toHaveLength(2);
     expect(world.status().endpointID).not.toBe(endpointID);
