@@ -1,5 +1,6 @@
 import { getCondition, isTrue } from "../api/v1alpha1/conditions.ts";
-import { ANNOTATIONS } from "../api/v1alpha1/meta.ts";
+import { PENDING_CONDITION } from "../api/v1alpha1/meta.ts";
+import { isPaused } from "../controllers/reconciler.ts";
 import type { Condition, KubeObject, StoredMeta } from "../kube/types.ts";
 
 /** An object of any of our kinds, with the parts of the status that all of them share and those of jobs and endpoints. */
@@ -27,23 +28,25 @@ export type ObjectState = {
 };
 
 /** What an object does and what it waits for, in one line. */
-export function objectState({ metadata, status }: AnyObject): ObjectState {
+export function objectState(object: AnyObject): ObjectState {
+  const { metadata, status } = object;
   const conditions = status?.conditions;
   const shown =
     getCondition(conditions, "Stalled") ?? getCondition(conditions, "Reconciling") ?? getCondition(conditions, "Ready");
   const stalled = isTrue(conditions, "Stalled");
   return {
-    state: stateOf(metadata, status, stalled),
-    reason: shown?.reason ?? "Pending",
-    message: shown?.message ?? "Waiting for controller",
+    state: stateOf(object, stalled),
+    reason: shown?.reason ?? PENDING_CONDITION.reason,
+    message: shown?.message ?? PENDING_CONDITION.message,
     since: shown?.lastTransitionTime ?? metadata.creationTimestamp,
     needsUser: stalled && status?.phase !== "Failed",
   };
 }
 
-function stateOf(metadata: StoredMeta, status: AnyStatus | undefined, stalled: boolean): string {
+function stateOf(object: AnyObject, stalled: boolean): string {
+  const { metadata, status } = object;
   if (metadata.deletionTimestamp !== undefined) return "Deleting";
-  if (metadata.annotations?.[ANNOTATIONS.paused] === "true") return "Paused";
+  if (isPaused(object)) return "Paused";
   if (status?.phase !== undefined) return status.phase;
   if (stalled) return "Stalled";
   const outdated = (status?.observedGeneration ?? 0) < metadata.generation;

@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import { stringify } from "yaml";
 import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../api/v1alpha1/kinds.ts";
 import { namespaceResource } from "../controllers/account/namespaces.ts";
@@ -13,7 +12,7 @@ import {
   openAccount,
 } from "./account-source.ts";
 import { oneLine } from "./import/yaml.ts";
-import { age, tableOf } from "./table.ts";
+import { age, itemsOf, tableOf } from "./table.ts";
 import { type UnclaimedEndpoint, unclaimedEndpoints } from "./unclaimed-endpoints.ts";
 
 const FORMATS = ["table", "json", "yaml", "name"] as const;
@@ -72,9 +71,8 @@ async function run(flags: Flags): Promise<number> {
 function rendered(found: readonly UnclaimedEndpoint[], format: Flags["output"], now: number): string {
   switch (format) {
     case "json":
-      return `${JSON.stringify({ items: found }, null, 4)}\n`;
     case "yaml":
-      return stringify({ items: found }, { compat: "yaml-1.1", lineWidth: 0 });
+      return itemsOf(found, format);
     case "name":
       return found.map(({ id }) => `${id}\n`).join("");
     case "table":

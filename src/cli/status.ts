@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import { stringify } from "yaml";
 import { KINDS } from "../api/v1alpha1/kinds.ts";
 import { rfc3339, systemClock } from "../clock.ts";
 import type { KubeClient } from "../kube/client.ts";
@@ -10,7 +9,7 @@ import { createInformer } from "../runtime/informer.ts";
 import { addClusterOptions, type ClusterFlags, lazyCluster, listPatiently } from "./account-source.ts";
 import { oneLine } from "./import/yaml.ts";
 import { type AnyObject, type ObjectState, objectState } from "./object-state.ts";
-import { age, tableOf } from "./table.ts";
+import { age, itemsOf, tableOf } from "./table.ts";
 
 const FORMATS = ["table", "wide", "json", "yaml", "name"] as const;
 type Flags = ClusterFlags & { output: (typeof FORMATS)[number]; watch?: boolean; stuck?: boolean; exitCode?: boolean };
@@ -96,9 +95,8 @@ export function sorted(objects: readonly ShownObject[]): ShownObject[] {
 export function rendered(objects: readonly ShownObject[], format: Flags["output"], now: number): string {
   switch (format) {
     case "json":
-      return `${JSON.stringify({ items: objects }, null, 4)}\n`;
     case "yaml":
-      return stringify({ items: objects }, { compat: "yaml-1.1", lineWidth: 0 });
+      return itemsOf(objects, format);
     case "name":
       return objects.map(({ kind, name }) => `${kind.toLowerCase()}.mooring.dev/${name}\n`).join("");
     case "table":

@@ -1,6 +1,13 @@
+import { stringify } from "yaml";
 import { plainText } from "../text/sanitizer.ts";
 
 const CELL_LENGTH = 4096;
+
+/** Items as kubectl prints them with -o json and -o yaml. */
+export function itemsOf(items: readonly unknown[], format: "json" | "yaml"): string {
+  if (format === "json") return `${JSON.stringify({ items }, null, 4)}\n`;
+  return stringify({ items }, { compat: "yaml-1.1", lineWidth: 0 });
+}
 
 /**
  * Columns as kubectl prints them: headings in capitals, three blanks between, nothing after the last. `numbers` names the

@@ -88,14 +88,15 @@ async function create(input: ApplyInput): Promise<Outcome> {
   const before = unconfirmedCreates(input);
   written.unconfirmedCreates = before;
   const journal = shared.journal.id();
-  // With an entry, the lookup took long enough: that create never took effect. The entry is settled with the next status.
+  // With an entry, the lookup took long enough: that create never took effect.
   const shown = entry === undefined ? shownIntent(endpoint, journal, boundTo(account)) : undefined;
   const intent = shown ?? intendCreate(endpoint, desired, journal, now);
   if (findsLostCreates(endpoint)) {
     if (entry !== undefined) shared.journal.settle(entry.id);
   } else if (shown === undefined) {
     shared.assertLeading();
-    // Only with the intent in the status does a lost journal not hide the create. The next reconcile sends it.
+    // Only with the intent in the status does a lost journal not hide the create. The next reconcile sends it, and the status
+    // that shows the intent settles the entry.
     written.submission = intent;
     const message = `Endpoint ${desired.appName} is about to be created`;
     return { ...emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: 0 }), continues: true };
