@@ -34,6 +34,8 @@ export type ControllerDeps = {
   clusterUID: string;
   /** Throws unless this installation surely holds the account. Called right before a paid request is sent. */
   assertClaimed: (account: AccountKey) => void;
+  /** Since when the journal has every request for the account, ms since the epoch; `-Infinity` when it has all of them. */
+  journalCompleteSince: (account: AccountKey) => number;
   /** Throws unless this process surely leads. Called right before whatever must not be sent twice. */
   assertLeading: () => void;
 };
@@ -66,15 +68,16 @@ export async function patchStatus<T extends KubeObject>(
   );
 }
 
-/** Throws unless the API server has stored the intent: a CRD of an earlier version drops the journal's ID. */
-export function assertIntentStored(
+/** Throws unless the API server has stored the ID of the journal: a CRD of an earlier version drops the field. */
+export function assertJournalStored(
   { resource }: Pick<Kind<KubeObject>, "resource">,
-  status: { submission?: { journal?: string | undefined } | undefined } | undefined,
+  field: "status.submission.journal" | "status.journal",
+  stored: string | undefined,
   journal: string,
 ): void {
-  if (status?.submission?.journal === journal) return;
+  if (stored === journal) return;
   throw new Error(
-    `the CustomResourceDefinition of ${resource.kind} does not store status.submission.journal, so nothing is sent: upgrade the CRDs to the version of the operator`,
+    `the CustomResourceDefinition of ${resource.kind} does not store ${field}, so nothing is sent: upgrade the CRDs to the version of the operator`,
   );
 }
 

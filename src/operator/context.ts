@@ -145,6 +145,7 @@ function createDeps(
     exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
     clusterUID,
     assertClaimed: (key) => claims.assertHeld(key),
+    journalCompleteSince: (key) => claims.journalCompleteSince(key),
     assertLeading: () => {
       if (elector?.surelyHeld() === false) throw new Error("the lease is not surely held: nothing is sent");
     },

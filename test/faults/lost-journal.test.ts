@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { manifest } from "../support/manifests.ts";
+import { type Change, manifest } from "../support/manifests.ts";
 import {
   type AnyObject,
   closeWorldsAfterAll,
@@ -19,7 +19,12 @@ const names = Array.from({ length: COUNT }, (_, index) => `lost-${index}`);
 const LATENCY_MS = 60_000;
 
 /** A world whose operator is killed while each of the objects has a request in flight. The journal is deleted then. */
-async function loseJournal(world: World, operation: string, inFlight: () => Promise<number>): Promise<void> {
+async function loseJournal(
+  world: World,
+  operation: string,
+  inFlight: () => Promise<number>,
+  specOf: (name: string) => Change = () => ({}),
+): Promise<void> {
   const operator = await world.startOperator();
   await waitForCondition(world, "Account", "default", "Ready");
   await world.control("POST", "/__faults", {
@@ -30,7 +35,7 @@ async function loseJournal(world: World, operation: string, inFlight: () => Prom
     probability: 1,
   });
   const variant = operation === "createEndpoint" ? "endpoint" : "hd";
-  for (const name of names) await world.apply(manifest(variant, {}, name));
+  for (const name of names) await world.apply(manifest(variant, specOf(name), name));
   await eventually("every request took effect", async () => (await inFlight()) === COUNT);
   await operator.kill();
   await world.remove("ConfigMap", "mooring-journal");
@@ -55,18 +60,27 @@ it.concurrent(`${COUNT} jobs in flight, the operator is killed and the journal i
   expect(job.status).toMatchObject({ attempts: 1, account: { kind: "Account", name: "default" } });
 });
 
-it.concurrent(`${COUNT} creates in flight, the operator is killed and the journal is lost: each endpoint is found again`, async () => {
-  // The list shows a new endpoint late, and a second endpoint of the same app name would be accepted.
-  const world = await disposableWorld("lostcreates", {
-    simulator: { listDelayMs: 300_000, duplicateAppName: "Accept" },
-  });
-  await loseJournal(world, "createEndpoint", async () => (await world.state()).endpoints.length);
-  await world.startOperator();
-  for (const name of names) await waitForCondition(world, "GpuEndpoint", name, "Ready");
-  const { endpoints } = await world.state();
-  expect(endpoints).toHaveLength(COUNT);
-  expect(await world.audit("createEndpoint")).toHaveLength(COUNT);
-});
+const marks: { mark: string; specOf: (name: string) => Change }[] = [
+  { mark: "finalizer", specOf: () => ({}) },
+  { mark: "none", specOf: () => ({ deletionPolicy: "Retain" }) },
+  { mark: "intent", specOf: (appName) => ({ appName }) },
+];
+
+it.concurrent.each(marks)(
+  `${COUNT} creates in flight, the operator is killed and the journal is lost: each endpoint is found again; mark of the object: $mark`,
+  async ({ mark, specOf }) => {
+    // The list shows a new endpoint late, and a second endpoint of the same app name would be accepted.
+    const world = await disposableWorld(`lost${mark}`, {
+      simulator: { listDelayMs: 300_000, duplicateAppName: "Accept" },
+    });
+    await loseJournal(world, "createEndpoint", async () => (await world.state()).endpoints.length, specOf);
+    await world.startOperator();
+    for (const name of names) await waitForCondition(world, "GpuEndpoint", name, "Ready");
+    const { endpoints } = await world.state();
+    expect(endpoints).toHaveLength(COUNT);
+    expect(await world.audit("createEndpoint")).toHaveLength(COUNT);
+  },
+);
 
 it.concurrent("the intent of a namespace that is not watched for a while stays: the job halts when it is watched again", async () => {
   const world = await disposableWorld("narrowed");

@@ -8,34 +8,43 @@ closeWorldsAfterAll();
 
 const COUNT = 500;
 
-it(`${COUNT} endpoints at once: at most 1.1 status writes each and under 60 journal writes`, async () => {
-  const world = await disposableWorld("many", { simulator: { bootDelayMs: 0 } });
-  const counts = { status: 0, journal: 0 };
-  const proxy = await startProxy(
-    await targetOf(inject("kubeconfig")),
-    ({ method, path }) => {
-      if (method === "PATCH" && /gpuendpoints\/.*\/status/.test(path)) counts.status++;
-      if (method === "PUT" && path.includes("configmaps/mooring-journal")) counts.journal++;
-      return "pass";
-    },
-    () => undefined,
-  );
-  const names = Array.from({ length: COUNT }, (_, index) => `e-${index}`);
-  for (let from = 0; from < COUNT; from += 50) {
-    await Promise.all(names.slice(from, from + 50).map((name) => world.apply(manifest("endpoint", {}, name))));
-  }
-  await world.startOperator({ kubeconfig: await plainKubeconfig(proxy.url) });
-  await eventually(
-    "all endpoints serve",
-    async () => (await world.list("GpuEndpoint")).every((object) => condition(object, "Ready")?.status === "True"),
-    150_000,
-  );
-  const { endpoints } = await world.state();
-  expect(endpoints).toHaveLength(COUNT);
-  const bound = new Set((await world.list("GpuEndpoint")).map(({ status }) => status?.endpointID));
-  expect(bound).toEqual(new Set(endpoints.map(({ id }) => id)));
-  expect(counts.status).toBeLessThanOrEqual(COUNT * 1.1);
-  expect(counts.journal).toBeLessThan(60);
-  console.log(`${COUNT} endpoints: ${counts.status} status writes, ${counts.journal} journal writes`);
-  await proxy.close();
-});
+const policies = ["ScaleToZero", "Retain"];
+
+it.each(policies)(
+  `${COUNT} endpoints with %s at once: at most 1.1 status writes each and under 60 journal writes`,
+  async (deletionPolicy) => {
+    const world = await disposableWorld(`many-${deletionPolicy.toLowerCase()}`, { simulator: { bootDelayMs: 0 } });
+    const counts = { status: 0, journal: 0 };
+    const proxy = await startProxy(
+      await targetOf(inject("kubeconfig")),
+      ({ method, path }) => {
+        if (method === "PATCH" && /gpuendpoints\/.*\/status/.test(path)) counts.status++;
+        if (method === "PUT" && path.includes("configmaps/mooring-journal")) counts.journal++;
+        return "pass";
+      },
+      () => undefined,
+    );
+    const names = Array.from({ length: COUNT }, (_, index) => `e-${index}`);
+    for (let from = 0; from < COUNT; from += 50) {
+      await Promise.all(
+        names.slice(from, from + 50).map((name) => world.apply(manifest("endpoint", { deletionPolicy }, name))),
+      );
+    }
+    await world.startOperator({ kubeconfig: await plainKubeconfig(proxy.url) });
+    await eventually(
+      "all endpoints serve",
+      async () => (await world.list("GpuEndpoint")).every((object) => condition(object, "Ready")?.status === "True"),
+      150_000,
+    );
+    const { endpoints } = await world.state();
+    expect(endpoints).toHaveLength(COUNT);
+    const bound = new Set((await world.list("GpuEndpoint")).map(({ status }) => status?.endpointID));
+    expect(bound).toEqual(new Set(endpoints.map(({ id }) => id)));
+    expect(counts.status).toBeLessThanOrEqual(COUNT * 1.1);
+    expect(counts.journal).toBeLessThan(60);
+    console.log(
+      `${COUNT} endpoints with ${deletionPolicy}: ${counts.status} status writes, ${counts.journal} journal writes`,
+    );
+    await proxy.close();
+  },
+);

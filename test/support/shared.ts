@@ -37,6 +37,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     admission,
     abandoned: createAbandonedTasks({ accounts, admission, clock }),
     assertClaimed: () => {},
+    journalCompleteSince: () => Number.NEGATIVE_INFINITY,
     assertLeading: () => {},
     ...change,
   };

@@ -38,6 +38,15 @@ export const accountStatusSchema = z
       })
       .describe("The installation of Mooring that uses the account. Another one sends nothing for it.")
       .optional(),
+    journal: z
+      .object({
+        id: text(64, "UID of the submission journal, a ConfigMap."),
+        completeSince: time(
+          "The journal has every request for this account since this time. An earlier one may have been in a journal that is lost. Default: the journal has all requests.",
+        ).optional(),
+      })
+      .describe("The submission journal that has the requests for this account.")
+      .optional(),
     limits: accountLimitsSchema.optional(),
     endpoints: z
       .object({

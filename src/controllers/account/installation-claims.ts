@@ -5,7 +5,8 @@ import { type Clock, rfc3339 } from "../../clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
-import { type Kind, patchStatus } from "../controller-deps.ts";
+import type { Journal } from "../../submission/journal.ts";
+import { assertJournalStored, type Kind, patchStatus } from "../controller-deps.ts";
 import type { AccountKey } from "./registry.ts";
 
 type AnyAccount = Account | ClusterAccount;
@@ -17,6 +18,8 @@ type Held = {
   uid: string;
   /** Monotonic ms: begin of the last write that the API server confirmed. */
   renewedAt: number;
+  /** The journal has every request for the account since then, ms since the epoch. */
+  journalCompleteSince: number;
   renew(): Promise<void>;
 };
 
@@ -61,6 +64,11 @@ export type InstallationClaims = {
   isForeignElsewhere(key: AccountKey, namespace: string): boolean;
   /** @throws Error unless this installation surely holds the account */
   assertHeld(key: AccountKey): void;
+  /**
+   * Since when the journal has every request for the account, ms since the epoch: a journal that was lost may have had the
+   * earlier ones. `-Infinity`: it has all of them.
+   */
+  journalCompleteSince(key: AccountKey): number;
   /** The account is deleted. */
   forget(key: AccountKey): void;
   /** Called when this process has claimed an account. */
@@ -78,6 +86,8 @@ export type InstallationClaimsOptions = {
   recorder: Pick<EventRecorder, "event">;
   /** Namespace of the lease and the journal. */
   installation: string;
+  /** Open before the first claim. */
+  journal: Pick<Journal, "id" | "createdAt">;
   /** The namespaces that this installation watches; empty for all. */
   watchNamespaces: readonly string[];
   onLost: (error: Error) => void;
@@ -95,7 +105,7 @@ const RENEW_MS = 20_000;
 const TICK_MS = 5_000;
 
 export function createInstallationClaims(options: InstallationClaimsOptions): InstallationClaims {
-  const { clock, log, installation, watchNamespaces } = options;
+  const { clock, log, installation, watchNamespaces, journal } = options;
   const isShown = watchNamespaces.length > 0 && watchNamespaces.length <= SHOWN_NAMESPACES;
   const namespaces = isShown ? { namespaces: [...watchNamespaces] } : {};
   const held = new Map<AccountKey, Held>();
@@ -136,9 +146,12 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
     const status: AccountStatus = {
       ...(object.status ?? { conditions: [] }),
       claim: { installation, ...namespaces, renewTime: rfc3339(clock.now()) },
+      journal: journalOf(object, journal, clock.now()),
       conditions: removeCondition(object.status?.conditions, "Contested"),
     };
-    return patchStatus<T>(options, kind, object, status, signal);
+    const stored = await patchStatus<T>(options, kind, object, status, signal);
+    assertJournalStored(kind, "status.journal", stored.status?.journal?.id, journal.id());
+    return stored;
   }
 
   async function renew<T extends AnyAccount>(key: AccountKey, kind: Kind<T>, name: string): Promise<void> {
@@ -211,7 +224,9 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
       const taken = await write(kind, object, signal);
       foreign.delete(key);
       const stored = namespace === undefined ? name : `${namespace}/${name}`;
-      held.set(key, { uid, renewedAt: asked, renew: () => renew(key, kind, stored) });
+      const { completeSince } = taken.status?.journal ?? {};
+      const journalCompleteSince = completeSince === undefined ? Number.NEGATIVE_INFINITY : Date.parse(completeSince);
+      held.set(key, { uid, renewedAt: asked, journalCompleteSince, renew: () => renew(key, kind, stored) });
       if (claim !== undefined && claim.installation !== installation) {
         log.warn({ account: key, from: claim.installation }, "claim of another installation has expired; taken over");
       }
@@ -234,6 +249,7 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
       if (mine !== undefined && clock.monotonic() < mine.renewedAt + HOLD_MS) return;
       throw new Error(`the claim of ${key} is not surely held by this installation: nothing is sent`);
     },
+    journalCompleteSince: (key) => held.get(key)?.journalCompleteSince ?? Number.NEGATIVE_INFINITY,
     forget(key) {
       held.delete(key);
       required.delete(key);
@@ -250,6 +266,27 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
       ending.abort(new Error("the operator is stopping"));
     },
   };
+}
+
+/**
+ * Which journal has the account's requests, and since when. The status shows the journal before the first request is sent, so an
+ * account without one has sent nothing, unless it replaces a deleted account of the same name.
+ */
+function journalOf(
+  { metadata, status }: AnyAccount,
+  journal: InstallationClaimsOptions["journal"],
+  now: number,
+): NonNullable<AccountStatus["journal"]> {
+  const id = journal.id();
+  const { journal: shown, claim } = status ?? {};
+  if (shown?.id === id) return shown;
+  // An earlier version wrote a claim without a journal.
+  if (shown !== undefined || claim !== undefined) {
+    // Objects have the API server's time, which may be ahead of ours.
+    return { id, completeSince: rfc3339(Math.max(now, journal.createdAt())) };
+  }
+  const isOlder = Date.parse(metadata.creationTimestamp) <= journal.createdAt();
+  return isOlder ? { id } : { id, completeSince: rfc3339(journal.createdAt()) };
 }
 
 /** What happens, and the commands to resolve it. */

@@ -7,7 +7,7 @@ import { boundTo } from "../account/registry.ts";
 import type { Verdict } from "../verdict.ts";
 import { type DesiredEndpoint, referencesHash } from "./desired.ts";
 import { differences, ignoredFields } from "./drift.ts";
-import { findsLostCreates } from "./finalize.ts";
+import { isFoundByAppName } from "./lost-creates.ts";
 import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
 import { notAppliedOf, type Plan } from "./plan.ts";
 import { unconfirmedCreates, withCreate } from "./recreation.ts";
@@ -91,8 +91,9 @@ async function create(input: ApplyInput): Promise<Outcome> {
   // With an entry, the lookup took long enough: that create never took effect.
   const shown = entry === undefined ? shownIntent(endpoint, journal, boundTo(account)) : undefined;
   const intent = shown ?? intendCreate(endpoint, desired, journal, now);
-  if (findsLostCreates(endpoint)) {
+  if (isFoundByAppName(endpoint)) {
     if (entry !== undefined) shared.journal.settle(entry.id);
+    input.lostCreates.ruleOut(endpoint);
   } else if (shown === undefined) {
     shared.assertLeading();
     // Only with the intent in the status does a lost journal not hide the create. The next reconcile sends it, and the status

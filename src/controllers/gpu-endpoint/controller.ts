@@ -5,10 +5,10 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
-import type { Journal, JournalEntry } from "../../submission/journal.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import { settleGone } from "../../submission/settle.ts";
 import type { Resolved } from "../account/registry.ts";
-import { assertIntentStored, type ControllerDeps, type Kind, patchStatus, setFinalizer } from "../controller-deps.ts";
+import { assertJournalStored, type ControllerDeps, type Kind, patchStatus, setFinalizer } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { referencesOf } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
@@ -18,7 +18,8 @@ import { converge, unclaimed } from "./converge.ts";
 import { createDriftFightTracker } from "./drift-fight.ts";
 import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied, warnOfReportedDrift } from "./events.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
-import { createEndpointFinalizer, findsLostCreates, needsFinalizer } from "./finalize.ts";
+import { createEndpointFinalizer, needsFinalizer } from "./finalize.ts";
+import { createLostCreates } from "./lost-creates.ts";
 import type { EndpointMetrics } from "./metrics.ts";
 import { createUnknownCreates } from "./observe.ts";
 import { createRefusals } from "./requests.ts";
@@ -36,15 +37,14 @@ export function createGpuEndpointReconciler(
   const claims = createClaims(shared, kind);
   const unknownCreates = createUnknownCreates(shared.clock);
   const finalize = createEndpointFinalizer(shared, kind, claims);
-  /** UIDs, by key, of objects that got their finalizer from this process: the journal knows each of their creates. */
-  const known = new Map<string, string>();
+  const lostCreates = createLostCreates(shared);
 
   const reconcile = createReconciler<GpuEndpoint>({
     kind,
     async forgetDeleted({ key }) {
       shared.references.forget(referenceKey(key));
       shared.exports.forget(referenceKey(key));
-      known.delete(key);
+      lostCreates.forget(key);
       return undefined;
     },
     async finalize(endpoint, context) {
@@ -75,9 +75,7 @@ export function createGpuEndpointReconciler(
 
   /** What the journal knows of the object's create, and for how long its outcome has been unknown here. */
   function submissionOf(endpoint: GpuEndpoint): Submission {
-    const unexplained =
-      known.get(keyOf(endpoint)) !== endpoint.metadata.uid && mayHaveLostCreate(shared.journal, endpoint);
-    const entry = entryOf(shared, endpoint, unexplained);
+    const entry = entryOf(shared, endpoint, lostCreates.mayHave(endpoint));
     return { entry, unknownForMs: unknownCreates.ageMs(endpoint.metadata.uid, entry) };
   }
 
@@ -91,10 +89,9 @@ export function createGpuEndpointReconciler(
     if (claimed.kind !== "Granted") return { endpoint, ...unclaimed(claimed, {}) };
     const { entry, unknownForMs, context } = facts;
     // Set before the first remote write, so that no deletion leaves an endpoint behind unseen.
-    if (!isMarked(endpoint)) known.set(keyOf(endpoint), endpoint.metadata.uid);
     const kept = await setFinalizer(shared, kind, endpoint, FINALIZER, needsFinalizer(endpoint), context.signal);
     const requested = facts.requested !== undefined;
-    const memory = { fights, refusals, claims };
+    const memory = { fights, refusals, claims, lostCreates };
     const input = { shared, kind, endpoint: kept, account, ref, entry, unknownForMs, requested, context, ...memory };
     return { endpoint: kept, ...(await converge(input)) };
   }
@@ -138,7 +135,9 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
   const stored = await patchStatus(shared, kind, endpoint, status, signal);
   metrics.moved(endpoint, status, shared.clock.now());
   const { submission, endpointID } = written;
-  if (submission?.journal !== undefined) assertIntentStored(kind, stored.status, submission.journal);
+  if (submission?.journal !== undefined) {
+    assertJournalStored(kind, "status.submission.journal", stored.status?.submission?.journal, submission.journal);
+  }
   if (submission !== undefined) shared.journal.settle(submission.id);
   if (entry !== undefined && (submission ?? endpointID) !== undefined) shared.journal.settle(entry.id);
 
@@ -155,18 +154,6 @@ function entryOf({ journal }: ControllerDeps, endpoint: GpuEndpoint, unexplained
   const { kind } = gpuEndpointResource;
   const subject = { kind, key: keyOf(endpoint), uid: metadata.uid, operation: "createEndpoint" };
   return unsettledEntry(journal, subject, { ...status, unexplained });
-}
-
-/** The finalizer is set before the first create, and nothing shows what came of it: an earlier journal may have known. */
-function mayHaveLostCreate(journal: Pick<Journal, "createdAt">, endpoint: GpuEndpoint): boolean {
-  const { metadata, status } = endpoint;
-  const shown = status?.endpointID !== undefined || status?.submission !== undefined;
-  if (shown || !isMarked(endpoint) || !findsLostCreates(endpoint)) return false;
-  return Date.parse(metadata.creationTimestamp) <= journal.createdAt();
-}
-
-function isMarked({ metadata }: GpuEndpoint): boolean {
-  return metadata.finalizers?.includes(FINALIZER) === true;
 }
 
 /** What is wrong with the endpoint itself is reported first. */

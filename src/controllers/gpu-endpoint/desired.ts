@@ -30,6 +30,11 @@ export function appNameOf(endpoint: GpuEndpoint, clusterUID: string): string {
   return `${name}-${hash}`;
 }
 
+/** Whether the app name has a hash of the object's UID, so that an endpoint with it belongs to this object. */
+export function hasGeneratedAppName({ spec }: GpuEndpoint): boolean {
+  return spec.appName === undefined && spec.adoption === undefined;
+}
+
 /** Each row of `fields.ts` replaces its value. */
 const EMPTY: DesiredEndpoint = {
   name: "",

@@ -10,7 +10,7 @@ import { announceStall, requeueOf } from "../report.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
 import type { Claims } from "./claims.ts";
 import { type CleanedUp, deleteRemote, type SentDeletions, type SentScalings, scaleToZero } from "./clean-up.ts";
-import { appNameOf, desiredEndpoint } from "./desired.ts";
+import { appNameOf, desiredEndpoint, hasGeneratedAppName } from "./desired.ts";
 import { observeBinding } from "./observe.ts";
 import { isOurCreate, LOOKUP_MS } from "./plan.ts";
 import { emptyOutcome, type Outcome, statusOf } from "./status.ts";
@@ -109,19 +109,6 @@ export function createEndpointFinalizer(
     if (done.note !== undefined) shared.recorder.event(endpoint, "Normal", done.note.reason, "Delete", done.note.text);
     return release();
   };
-}
-
-/** The name has a hash of the object's UID, so an endpoint with it belongs to this object. */
-function hasGeneratedAppName({ spec }: GpuEndpoint): boolean {
-  return spec.appName === undefined && spec.adoption === undefined;
-}
-
-/**
- * Whether a create that the journal does not know would be found: the finalizer shows that one may have been sent, and its
- * app name proves whose endpoint it is. Any other object shows the intent in its status before a create.
- */
-export function findsLostCreates(endpoint: GpuEndpoint): boolean {
-  return hasGeneratedAppName(endpoint) && needsFinalizer(endpoint);
 }
 
 /**

@@ -7,6 +7,7 @@ import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { Claims } from "./claims.ts";
 import type { DriftFightTracker } from "./drift-fight.ts";
+import type { LostCreates } from "./lost-creates.ts";
 import type { Binding, Plan } from "./plan.ts";
 import type { Refusals } from "./requests.ts";
 import type { Outcome, Written } from "./status.ts";
@@ -24,6 +25,7 @@ export type ConvergeInput = {
   fights: DriftFightTracker;
   refusals: Refusals;
   claims: Pick<Claims, "claimFound">;
+  lostCreates: Pick<LostCreates, "ruleOut">;
   /** A user requests a reconcile: read the remote and try again now. */
   requested: boolean;
   context: ReconcileContext;

@@ -1,6 +1,6 @@
 import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import { assertIntentStored, setFinalizer } from "../controller-deps.ts";
+import { assertJournalStored, setFinalizer } from "../controller-deps.ts";
 import { releaseSlot, withdrawUnlessAsking } from "./admission.ts";
 import { copyResults, keyOfResult } from "./copies.ts";
 import type { JobDeps } from "./deps.ts";
@@ -34,7 +34,7 @@ function startRequest<T extends Job>(
 ): void {
   const { shared, running, adapter } = deps;
   if (account === undefined) throw new Error("a request needs an account");
-  assertIntentStored(adapter.kind, job.status, intent.journal);
+  assertJournalStored(adapter.kind, "status.submission.journal", job.status?.submission?.journal, intent.journal);
   const target = store?.kind === "Usable" ? store.store : undefined;
   running.begin(
     job.metadata.uid,

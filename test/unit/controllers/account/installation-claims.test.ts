@@ -18,6 +18,8 @@ import { storedMeta } from "../../../support/stored-meta.ts";
 
 const KEY = "Account/team/default";
 const CLUSTER_KEY = "ClusterAccount/default";
+/** Two minutes before the time of the fake clock. */
+const JOURNAL_CREATED = Date.parse("2026-02-28T23:58:00Z");
 const signal = new AbortController().signal;
 const theirs = (renewTime = "2026-03-01T00:00:00Z") => ({ installation: "theirs", renewTime });
 
@@ -36,7 +38,7 @@ function clusterAccountOf(status?: Partial<AccountStatus>): ClusterAccount {
 }
 
 /** The claims of the installation `ours`, over an API server that stores one account. */
-async function world<T extends AnyAccount>(object: T) {
+async function world<T extends AnyAccount>(object: T, stores: (status: AccountStatus) => object = (status) => status) {
   const clock = createFakeClock();
   const { log, lines } = capturedLog();
   const cluster = object.metadata.namespace === undefined;
@@ -52,9 +54,9 @@ async function world<T extends AnyAccount>(object: T) {
     return stored;
   };
   const api = await scriptedApi(({ body }) => {
-    const { metadata, status } = body as { metadata: { resourceVersion: string }; status: object };
+    const { metadata, status } = body as { metadata: { resourceVersion: string }; status: AccountStatus };
     if (metadata.resourceVersion !== stored.metadata.resourceVersion) return failure(409, "Conflict");
-    return { body: write(status) };
+    return { body: write(stores(status)) };
   });
   const events: string[] = [];
   const lost: Error[] = [];
@@ -66,6 +68,7 @@ async function world<T extends AnyAccount>(object: T) {
     log,
     recorder: { event: (_object, type, reason) => void events.push(`${type} ${reason}`) },
     installation: "ours",
+    journal: { id: () => "journal", createdAt: () => JOURNAL_CREATED },
     watchNamespaces: [],
     onLost: (error) => void lost.push(error),
     check: (one) => void checks.push(one),
@@ -246,5 +249,47 @@ describe("a claim that this process holds", () => {
     await until(() => w.stored().status?.claim !== undefined, { ...w, stepMs: 100 });
     expect(w.lost).toEqual([]);
     w.claims.stop();
+  });
+});
+
+describe("the journal that has the account's requests", () => {
+  const claim = { installation: "ours", renewTime: "2026-02-28T23:59:50Z" };
+  const cases: { name: string; created?: string; status: Partial<AccountStatus>; completeSince?: string }[] = [
+    { name: "the account is older than the journal and was never used", created: "2026-02-01T00:00:00Z", status: {} },
+    {
+      name: "the account may replace a deleted one whose requests an earlier journal had",
+      created: "2026-02-28T23:59:00Z",
+      status: {},
+      completeSince: "2026-02-28T23:58:00Z",
+    },
+    { name: "the journal is the one that the status shows", status: { claim, journal: { id: "journal" } } },
+    {
+      name: "the journal is the one that the status shows, after the loss of an earlier one",
+      status: { claim, journal: { id: "journal", completeSince: "2026-02-10T00:00:00Z" } },
+      completeSince: "2026-02-10T00:00:00Z",
+    },
+    {
+      name: "the journal that the status shows is lost",
+      status: { claim, journal: { id: "lost" } },
+      completeSince: "2026-03-01T00:00:00Z",
+    },
+    { name: "an earlier version used the account", status: { claim }, completeSince: "2026-03-01T00:00:00Z" },
+  ];
+  it.each(cases)("$name", async ({ created = "2026-02-01T00:00:00Z", status, completeSince }) => {
+    const account = accountOf(status);
+    const w = await world({ ...account, metadata: { ...account.metadata, creationTimestamp: created } });
+    expect(w.claims.journalCompleteSince(KEY)).toBe(Number.NEGATIVE_INFINITY);
+    await w.claim();
+    expect(w.stored().status?.journal).toEqual({ id: "journal", ...(completeSince && { completeSince }) });
+    const expected = completeSince === undefined ? Number.NEGATIVE_INFINITY : Date.parse(completeSince);
+    expect(w.claims.journalCompleteSince(KEY)).toBe(expected);
+  });
+
+  it("is in the status before anything is sent: with a CRD that does not store it, the account is not claimed", async () => {
+    const w = await world(accountOf(), ({ journal: _dropped, ...status }) => status);
+    await expect(w.claim()).rejects.toThrow(
+      "the CustomResourceDefinition of Account does not store status.journal, so nothing is sent",
+    );
+    expect(() => w.claims.assertHeld(KEY)).toThrow();
   });
 });

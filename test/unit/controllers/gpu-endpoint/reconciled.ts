@@ -44,6 +44,8 @@ export type ReconciledEndpoint = {
   annotate(annotations: Record<string, string>): void;
   /** Another process takes over: what it remembers begins with the status and the journal. */
   restart(): Promise<void>;
+  /** Another process takes over after the journal was deleted. */
+  restartWithoutJournal(): Promise<void>;
 };
 
 export async function reconciledEndpoint(
@@ -147,6 +149,12 @@ export async function reconciledEndpoint(
       put({ ...stored(), metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } });
     },
     async restart() {
+      run = await start();
+    },
+    async restartWithoutJournal() {
+      const path = [...objects.objects.keys()].find((one) => one.endsWith("/mooring-journal"));
+      if (path === undefined) throw new Error("there is no journal");
+      objects.objects.delete(path);
       run = await start();
     },
   };
