@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { z } from "zod";
+import * as z from "zod";
 import type { KubeconfigCluster, KubeconfigExec } from "./kubeconfig-schema.ts";
 
 /** What a plug-in issued: a token, a client certificate with its key (PEM), or both. */

@@ -1,5 +1,5 @@
 import type { Cluster, User } from "@kubernetes/client-node/dist/config_types.js";
-import { z } from "zod";
+import * as z from "zod";
 import type { Clock } from "../clock.ts";
 
 const text = z

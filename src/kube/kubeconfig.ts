@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import type { Cluster, User } from "@kubernetes/client-node/dist/config_types.js";
 import { parseDocument } from "yaml";
-import type { z } from "zod";
+import type * as z from "zod";
 import { type ClusterAccess, firstLineOf } from "./identity.ts";
 import { createReader } from "./kubeconfig-identity.ts";
 import { fileSchema, type KubeconfigContext, type KubeconfigOptions, userSchema } from "./kubeconfig-schema.ts";

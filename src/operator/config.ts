@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { LONGEST_REQUEST } from "../api/v1alpha1/account.ts";
 import { parseDuration } from "../api/v1alpha1/duration.ts";
 import { parseNetworks } from "../net/address-guard.ts";

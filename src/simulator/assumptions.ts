@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * Behaviors that the interface leaves open and that a server has to decide. `mooring simulator --config FILE`

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { refuse } from "./refusal.ts";
 
 /** Parses a query or body with a schema. @throws Refusal that names every field that breaks a rule */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { int, listOf, text } from "./fields.ts";
 
 const limit = (description: string) => int(-1, description).optional();

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { cidr, flag, listOf, text } from "./fields.ts";
 import { ruled } from "./rule.ts";
 

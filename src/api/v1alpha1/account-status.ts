@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { accountLimitsSchema } from "./account-limits.ts";
 import { int, listOf, text, time, yuanStatus } from "./fields.ts";
 import { commonStatus, PENDING_STATUS } from "./meta.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ClusterObject, NamespacedObject } from "../../kube/types.ts";
 import { namespacesSchema, resultsSchema, spendingSchema } from "./account-sharing.ts";
 import type { accountStatusSchema } from "./account-status.ts";

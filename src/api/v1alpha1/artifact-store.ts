@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { byteQuantity, flag, matching, objectName, parseBytes, relativePrefix, text } from "./fields.ts";
 import { commonStatus, PENDING_STATUS } from "./meta.ts";

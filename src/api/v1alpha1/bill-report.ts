@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { duration, flag, int, listOf, objectName, text, time, yuanStatus } from "./fields.ts";
 import { outputSchema } from "./job.ts";

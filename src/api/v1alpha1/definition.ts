@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Resource } from "../../kube/resource.ts";
 import type { TransitionRule } from "./rule.ts";
 

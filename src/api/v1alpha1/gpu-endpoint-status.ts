@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { int, listOf, text, time } from "./fields.ts";
 import { boundAccountSchema, commonStatus, PENDING_STATUS, submissionSchema } from "./meta.ts";
 

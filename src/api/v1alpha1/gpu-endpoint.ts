@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { dnsLabel, flag, int, listOf, objectName, text } from "./fields.ts";
 import type { driftSchema, gpuEndpointStatusSchema } from "./gpu-endpoint-status.ts";

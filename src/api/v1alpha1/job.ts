@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { flag, int, listOf, matching, objectName, relativePrefix, text, time } from "./fields.ts";
 import { accountRefSchema, boundAccountSchema, commonStatus, submissionSchema } from "./meta.ts";
 import { immutable, type TransitionRule } from "./rule.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { ownValue } from "../../own-value.ts";
 import { closestName } from "./closest-name.ts";
 import { KINDS } from "./kinds.ts";

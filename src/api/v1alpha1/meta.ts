@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Condition } from "../../kube/types.ts";
 import { dataKey, int, listOf, objectName, text, time } from "./fields.ts";
 import { ruled } from "./rule.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 
 /**
  * What the API server calls an `x-kubernetes-validations` entry, written once for both readers: `cel` for the API server, `holds` for

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { flag, int, listOf, text } from "./fields.ts";
 import { commonJobSpec, commonJobStatus, jobTransitions } from "./job.ts";

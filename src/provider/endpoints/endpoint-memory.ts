@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import { isRecord, toText } from "../wire/lenient.ts";
 import { type EndpointRecord, weightOf } from "./endpoint-record.ts";
 

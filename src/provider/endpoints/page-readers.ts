@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Sanitizer } from "../../text/sanitizer.ts";
 import { PAGE_RECORDS } from "../wire/bounds.ts";
 import { endpointPageOfV1, endpointV1 } from "../wire/endpoints-v1.ts";

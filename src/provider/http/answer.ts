@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Sanitizer } from "../../text/sanitizer.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
 import type { Operation } from "../operations.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { plainText } from "../../text/sanitizer.ts";
 import type { CallEvent, SendOptions } from "../call-options.ts";
 import { cleanWords, ServiceError } from "../errors.ts";

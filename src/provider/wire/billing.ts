@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isRecord, lenientBigInt, lenientNumber, lenientRecord, lenientText, pageList } from "./lenient.ts";
 
 /** Bills and budgets (interface: Billing and budgets). Money is in 1/10000 yuan unless the name says otherwise. */

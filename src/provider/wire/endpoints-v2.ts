@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ENDPOINT_ID, MOST } from "./bounds.ts";
 import {
   identifier,

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * Readers for what the service answers. The interface shows the same value as a string in one place and as an integer in

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { plainText } from "../../text/sanitizer.ts";
 import { limitOf, TEXT } from "./bounds.ts";
 import { LIMIT_FIELDS, type LimitField } from "./endpoints-v1.ts";

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { z } from "zod";
+import type * as z from "zod";
 import { isRecord } from "./lenient.ts";
 import { createPageScanner, type PageBreach, type PageParts } from "./page-scanner.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isRecord, lenientNumber, lenientText, requiredText } from "./lenient.ts";
 import { characters } from "./rules.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { OUTPUTS_READ, TASK_ID } from "./bounds.ts";
 import {
   firstRecords,

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** A string of `min` to `max` characters. A character is a Unicode code point. */
 export const text = (min: number, max: number) =>

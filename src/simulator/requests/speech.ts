@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { inRange, text } from "./fields.ts";
 
 /** Bodies of both speech operations (interface: Speech synthesis). */

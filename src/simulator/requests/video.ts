@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { text } from "./fields.ts";
 
 /** Bodies of both video operations (interface: Video generation). */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { billsOf } from "../bills.ts";
 import { budgetsOf } from "../charging.ts";
 import type { RouteTable } from "../dispatch.ts";

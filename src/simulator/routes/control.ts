@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
+import * as z from "zod";
 import { endpointPatch, patchEndpoint } from "../endpoint-patch.ts";
 import { faultRule } from "../faults.ts";
 import { identityOf } from "../keys.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { RouteTable } from "../dispatch.ts";
 import { viewCurrent } from "../endpoint-views.ts";
 import { membersSeenBy } from "../keys.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { RouteTable } from "../dispatch.ts";
 import type { Service } from "../service.ts";
 import { viewTask } from "../tasks.ts";

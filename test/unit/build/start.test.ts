@@ -1,0 +1,54 @@
+import { fileURLToPath } from "node:url";
+import { build, type Metafile } from "esbuild";
+import { beforeAll, expect, it } from "vitest";
+import { bundleOptions } from "../../../scripts/bundle-options.ts";
+
+const absWorkingDir = fileURLToPath(new URL("../../..", import.meta.url));
+const ENTRY = "dist/mooring.mjs";
+/** What a command loads before it does anything. Measured 1.8 MB; each further library has to be worth its time at each start. */
+const MAX_BYTES = 1_950_000;
+
+let outputs: Metafile["outputs"];
+beforeAll(async () => {
+  ({ outputs } = (await build({ ...bundleOptions, absWorkingDir, write: false })).metafile);
+});
+
+/** The files that are loaded with `path`, and those that it imports on demand. */
+function loadedWith(path: string): { loaded: Set<string>; onDemand: Set<string> } {
+  const loaded = new Set([path]);
+  const onDemand = new Set<string>();
+  for (const file of loaded) {
+    for (const { path: imported, kind } of outputs[file]?.imports ?? []) {
+      if (outputs[imported] !== undefined) (kind === "dynamic-import" ? onDemand : loaded).add(imported);
+    }
+  }
+  return { loaded, onDemand };
+}
+
+/** The source files of outputs, with their sizes in the bundle. */
+function sourcesOf(files: Iterable<string>): [string, number][] {
+  const inputs = [...files].flatMap((file) => Object.entries(outputs[file]?.inputs ?? {}));
+  return inputs.map(([path, { bytesInOutput }]) => [path, bytesInOutput]);
+}
+
+it("the entry loads nothing but itself, so that an old Node can say which Node is needed", () => {
+  expect([...loadedWith(ENTRY).loaded]).toEqual([ENTRY]);
+  expect(sourcesOf([ENTRY]).map(([path]) => path)).toEqual(["src/main.ts"]);
+});
+
+it("a command loads no library that it does not need", () => {
+  const [program] = [...loadedWith(ENTRY).onDemand];
+  const sources = sourcesOf(loadedWith(program ?? "").loaded);
+  const bytes = sources.reduce((sum, [, size]) => sum + size, 0);
+  expect(bytes).toBeLessThan(MAX_BYTES);
+  const needless = [
+    /node_modules\/@aws-sdk\//,
+    /node_modules\/@kubernetes\/client-node\//,
+    /node_modules\/fastify\//,
+    /node_modules\/undici\/lib\/(mock|cache|interceptor)\//,
+    /node_modules\/undici\/lib\/web\/(websocket|eventsource|cookies|cache)\//,
+    /node_modules\/zod\/v4\/locales\/(?!en\.js)/,
+  ];
+  const found = sources.filter(([path, size]) => size > 0 && needless.some((pattern) => pattern.test(path)));
+  expect(found.map(([path]) => path)).toEqual([]);
+});
