@@ -1,11 +1,10 @@
 import { type Account, type AccountStatus, type ClusterAccount, isClusterAccount } from "../../api/v1alpha1/account.ts";
 import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
-import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import { plainText } from "../../text/sanitizer.ts";
-import { type ControllerDeps, type Kind, patchStatus, setFinalizer } from "../controller-deps.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { type AccountWiring, createAccountMemory, type Memory } from "./memory.ts";
@@ -81,7 +80,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 
   /** The finalizer keeps an account while objects need it. */
   function guard(key: AccountKey, object: T, signal: AbortSignal): Promise<T> {
-    return setFinalizer(shared, kind, object, FINALIZER, wiring.dependants.users(key).total > 0, signal);
+    return kind.setFinalizer(object, wiring.dependants.users(key).total > 0, signal);
   }
 
   /** Before its first probe since the start, nothing is known of a paused account: its objects would wait without a reason. */
@@ -119,7 +118,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     });
     warnOfBudget(shared.recorder, object, status);
     warnOfList(shared.recorder, object, status);
-    await patchStatus(shared, kind, object, status, signal);
+    await kind.patchStatus(object, status, signal);
     return { requeueAfterMs: SECRET_POLL_MS };
   }
 

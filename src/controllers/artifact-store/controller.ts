@@ -7,7 +7,7 @@ import { openStore, type StoreOptions } from "../../artifacts/open-store.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
-import { type ControllerDeps, type Kind, patchStatus } from "../controller-deps.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError, secretResource } from "../references.ts";
 import type { StoreKey, StoreRegistry } from "./registry.ts";
@@ -137,7 +137,7 @@ export function createArtifactStoreReconciler(
 
       const verdict = await observe(store, key, requested !== undefined, signal);
       const facts = { location: locationOf(store.spec, wiring.artifactRoot), handledRequest: requested };
-      await patchStatus(shared, kind, store, artifactStoreStatus(store, verdict, facts, clock.now()), signal);
+      await kind.patchStatus(store, artifactStoreStatus(store, verdict, facts, clock.now()), signal);
       announce(store, verdict);
       return { requeueAfterMs: lifeOf(verdict) };
     },

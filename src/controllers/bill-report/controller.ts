@@ -11,7 +11,7 @@ import { type TimeZone, timeZone } from "../../provider/money/time-zone.ts";
 import type { Reconcile, Result } from "../../runtime/controller.ts";
 import { type AccountHandle, LABELS_AGAIN_MS } from "../account/registry.ts";
 import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
-import { type ControllerDeps, type Kind, patchStatus } from "../controller-deps.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import { verdictOf } from "../verdict.ts";
@@ -59,7 +59,7 @@ export function createBillReportReconciler(
       const { outcome, account, keyIDs } = step;
       const handled = outcome.kind === "Waiting" || outcome.kind === "Retry" ? undefined : request;
       const status = statusOf(report, outcome, { account, keyIDs, handledRequest: handled }, clock.now());
-      const after = await patchStatus(shared, kind, report, status, signal);
+      const after = await kind.patchStatus(report, status, signal);
       announceStall(shared.recorder, report, problemOf(outcome), "Report");
       const isDone = outcome.kind === "Read" || outcome.kind === "Current";
       return requeueOf(isDone ? { ...outcome, kind: "Done" } : outcome) ?? recheckOf(after.status);

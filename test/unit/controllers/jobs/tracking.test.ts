@@ -4,6 +4,7 @@ import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
@@ -87,7 +88,7 @@ async function setUp(spec: Change, status: VideoJobStatus = submitted) {
     copies: createCopies({ clock, random: () => 0.5 }),
     stores: createStoreRegistry(() => false),
   };
-  const run = createJobReconciler(shared, videoJobAdapter(kind), wiring, () => {});
+  const run = createJobReconciler(shared, videoJobAdapter(createKind(api.client, kind)), wiring, () => {});
   const request = { key: "team/sea", namespace: "team", name: "sea" };
   const next: Work = { uid: "next", namespace: "team", operation: "submitImageToVideo" };
   const nextIsAdmitted = () => {
