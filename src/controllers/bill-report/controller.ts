@@ -154,9 +154,11 @@ export function createBillReportReconciler(
     let exported: Exported = { kind: "NotWanted" };
     if (exportTo !== undefined) {
       const { configMap } = exportTo;
-      exported = await exportToConfigMap(shared, report, configMap, fileOf(configMap.format, bills, summary), signal);
+      const content = fileOf(configMap.format, bills, summary);
+      exported = await exportToConfigMap(shared.kube, { report, content, signal }, configMap);
     } else if (output !== undefined && store?.kind === "Usable") {
-      exported = await exportToStore(store.store, report, output, fileOf(output.format, bills, summary), signal);
+      const content = fileOf(output.format, bills, summary);
+      exported = await exportToStore(store.store, { report, content, signal }, output);
     } else {
       for await (const _ of bills);
       if (store?.kind === "Held") exported = { kind: "Refused", reason: store.reason, message: store.message };
