@@ -112,24 +112,3 @@ export function assertPresent<T extends KubeObject>(
 function record(value: unknown): Record<string, unknown> | undefined {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
 }
-
-export function patchStatus<T extends KubeObject>(
-  _shared: unknown,
-  kind: Kind<T>,
-  object: T,
-  status: T["status"],
-  signal: AbortSignal,
-): Promise<T> {
-  return kind.patchStatus(object, status, signal);
-}
-
-export function setFinalizer<T extends KubeObject>(
-  _shared: unknown,
-  kind: Kind<T>,
-  object: T,
-  _finalizer: string,
-  wanted: boolean,
-  signal: AbortSignal,
-): Promise<T> {
-  return kind.setFinalizer(object, wanted, signal);
-}

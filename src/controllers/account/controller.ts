@@ -171,9 +171,8 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     if (orphans.every(({ id }) => before?.has(id) === true)) return;
     const named = orphans.slice(0, NAMED).map(({ id, appName }) => `${id} (${appName})`);
     const more = orphans.length > NAMED ? ` and ${orphans.length - NAMED} more` : "";
-    shared.recorder.event(
+    shared.recorder.warning(
       object,
-      "Warning",
       "OrphanedEndpoints",
       "Sweep",
       `${orphans.length} of the account's endpoints look generated and have no GpuEndpoint: ${named.join(", ")}${more}; Mooring does not change them`,
@@ -197,12 +196,12 @@ function secretNamespace(object: Account | ClusterAccount): string {
 function warnOfList(recorder: EventRecorder, object: Account | ClusterAccount, status: AccountStatus): void {
   const listed = getCondition(status.conditions, "EndpointsListed");
   if (listed === undefined || getCondition(object.status?.conditions, "EndpointsListed") !== undefined) return;
-  recorder.event(object, "Warning", "ListUnreadable", "Sweep", listed.message);
+  recorder.warning(object, "ListUnreadable", "Sweep", listed.message);
 }
 
 /** One event when the budget becomes exceeded; the condition says the rest. */
 function warnOfBudget(recorder: EventRecorder, object: Account | ClusterAccount, status: AccountStatus): void {
   const exceeded = getCondition(status.conditions, "BudgetExceeded");
   if (exceeded?.status !== "True" || isTrue(object.status?.conditions, "BudgetExceeded")) return;
-  recorder.event(object, "Warning", "BudgetExceeded", "Budget", exceeded.message);
+  recorder.warning(object, "BudgetExceeded", "Budget", exceeded.message);
 }

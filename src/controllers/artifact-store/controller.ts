@@ -104,9 +104,9 @@ export function createArtifactStoreReconciler(
   function announce(store: ArtifactStore, verdict: StoreVerdict): void {
     const before = getCondition(store.status?.conditions, "Ready")?.reason;
     if (verdict.kind === "Done") {
-      if (before !== "Ready") shared.recorder.event(store, "Normal", "Ready", "Probe", READY_MESSAGE);
+      if (before !== "Ready") shared.recorder.normal(store, "Ready", "Probe", READY_MESSAGE);
     } else if (before !== verdict.reason) {
-      shared.recorder.event(store, "Warning", verdict.reason, "Probe", verdict.message);
+      shared.recorder.warning(store, verdict.reason, "Probe", verdict.message);
     }
   }
 

@@ -118,7 +118,7 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
       if (!held) return undefined;
       if (copy?.end?.kind === "Stored") {
         const uris = copy.end.results.flatMap(({ artifact }) => artifact?.uri ?? []).join(", ");
-        shared.recorder.event(job, "Normal", "Stored", "Delete", `The results are stored at ${uris}`);
+        shared.recorder.normal(job, "Stored", "Delete", `The results are stored at ${uris}`);
       } else await abandonCopies(job, deps.stores, undefined, { signal, log });
       copies.forget(uid, false);
       await adapter.kind.setFinalizer(job, false, signal);

@@ -34,7 +34,7 @@ export async function reconcileFinished<T extends Job>(
   else if (expiry.kind !== "None") {
     await kind.patchStatus(observed, expiry.status as T["status"], signal);
     const reason = expiry.kind === "Warn" ? "Expiring" : "Expired";
-    shared.recorder.event(job, "Warning", reason, "Expire", expiry.message);
+    shared.recorder.warning(job, reason, "Expire", expiry.message);
     if (expiry.nextMs !== undefined) waits.push(expiry.nextMs - now);
   }
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };

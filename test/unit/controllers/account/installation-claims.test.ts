@@ -67,7 +67,7 @@ async function world<T extends AnyAccount>(object: T, stores: (status: AccountSt
     kube: api.client,
     clock,
     log,
-    recorder: { event: (_object, type, reason) => void events.push(`${type} ${reason}`) },
+    recorder: { warning: (_object, reason) => void events.push(`Warning ${reason}`) },
     installation: "ours",
     journal: { id: () => "journal", createdAt: () => JOURNAL_CREATED },
     watchNamespaces: [],

@@ -96,7 +96,8 @@ export async function reconciledEndpoint(
     handle: accountAt(bench.url, { ...session, vanished }),
   });
   const recorder: ControllerDeps["recorder"] = {
-    event: (_object, type, reason, _action, note) => void events.push(`${type} ${reason}: ${note}`),
+    normal: (_object, reason, _action, note) => void events.push(`Normal ${reason}: ${note}`),
+    warning: (_object, reason, _action, note) => void events.push(`Warning ${reason}: ${note}`),
     flush: async () => {},
   };
   const metrics = { moved: () => {} };
