@@ -15,6 +15,7 @@ import type { Work } from "../../../../src/submission/account-line.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock, START, until } from "../../../support/fake-clock.ts";
+import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { taskOf, video, videoJobOf } from "../../../support/jobs.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
@@ -37,16 +38,14 @@ function tasksOf() {
   let latest: TaskObservation | undefined;
   let failing: PollFailure | undefined;
   const calls: string[] = [];
-  const tasks: Tasks = {
+  const { tasks } = fakeTasks({
     follow: (taskID) => void calls.push(`follow ${taskID}`),
     forget: (taskID) => void calls.push(`forget ${taskID}`),
     pollNow: (taskID) => void calls.push(`poll ${taskID}`),
     latest: () => latest,
     failing: () => failing,
-    read: () => Promise.reject(new Error("not read")),
     inFlight: () => 1,
-    stop: async () => {},
-  };
+  });
   const show = (next: TaskObservation) => {
     latest = next;
   };
