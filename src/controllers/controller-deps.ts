@@ -1,8 +1,9 @@
 import type { Logger } from "pino";
+import { FINALIZER } from "../api/v1alpha1/meta.ts";
 import type { Clock } from "../clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { mergePatchOf } from "../kube/patch.ts";
-import type { Resource } from "../kube/resource.ts";
+import type { Place, Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { compact } from "../runtime/informer.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
@@ -40,32 +41,49 @@ export type ControllerDeps = {
   assertLeading: () => void;
 };
 
-export type Kind<T extends KubeObject> = { resource: Resource; store: Store<T> };
-
 /**
- * Writes the status as a merge patch with the object's resourceVersion as the lock; nothing is sent when nothing
- * changed. The store has the answer before this resolves.
- * @throws KubeError 409 when the object changed meanwhile: reconcile again
+ * The objects of one kind. The store has the response to a write before the write resolves. Each write has the object's
+ * resourceVersion as the lock.
  */
-export async function patchStatus<T extends KubeObject>(
-  shared: Pick<ControllerDeps, "kube">,
-  kind: Kind<T>,
-  object: T,
-  status: T["status"],
-  signal: AbortSignal,
-): Promise<T> {
-  const patch = mergePatchOf(record(object.status), record(status) ?? {});
-  if (patch === undefined) return object;
-  const { name, namespace, resourceVersion } = object.metadata;
-  return written(
-    kind,
-    await shared.kube.mergePatch<T>(
-      kind.resource,
-      { namespace, name, subresource: "status" },
-      { metadata: { resourceVersion }, status: patch },
-      { signal },
-    ),
-  );
+export type Kind<T extends KubeObject> = {
+  resource: Resource;
+  store: Store<T>;
+  /**
+   * Writes the status as a merge patch; nothing is sent when nothing changed.
+   * @throws KubeError 409 when the object changed meanwhile: reconcile again
+   */
+  patchStatus(object: T, status: T["status"], signal: AbortSignal): Promise<T>;
+  /** Adds or removes the finalizer. @throws KubeError 409 when the object changed meanwhile: reconcile again */
+  setFinalizer(object: T, wanted: boolean, signal: AbortSignal): Promise<T>;
+};
+
+export function createKind<T extends KubeObject>(
+  kube: Pick<KubeClient, "mergePatch">,
+  { resource, store }: Pick<Kind<T>, "resource" | "store">,
+): Kind<T> {
+  async function patch(place: Place, body: object, signal: AbortSignal): Promise<T> {
+    const written = await kube.mergePatch<T>(resource, place, body, { signal });
+    compact(written);
+    store.observeWrite(written);
+    return written;
+  }
+
+  return {
+    resource,
+    store,
+    async patchStatus(object, wanted, signal) {
+      const status = mergePatchOf(record(object.status), record(wanted) ?? {});
+      if (status === undefined) return object;
+      const { name, namespace, resourceVersion } = object.metadata;
+      return patch({ namespace, name, subresource: "status" }, { metadata: { resourceVersion }, status }, signal);
+    },
+    async setFinalizer(object, wanted, signal) {
+      const { name, namespace, resourceVersion, finalizers: present = [] } = object.metadata;
+      if (present.includes(FINALIZER) === wanted) return object;
+      const finalizers = wanted ? [...present, FINALIZER] : present.filter((one) => one !== FINALIZER);
+      return patch({ namespace, name }, { metadata: { resourceVersion, finalizers } }, signal);
+    },
+  };
 }
 
 /** Throws unless the API server has stored the ID of the journal: a CRD of an earlier version drops the field. */
@@ -82,39 +100,13 @@ export function assertJournalStored(
 }
 
 /** Throws when the object was deleted (or made anew) meanwhile. Called right before a request goes out for it. */
-export function assertPresent<T extends KubeObject>({ store, resource }: Kind<T>, object: T): void {
+export function assertPresent<T extends KubeObject>(
+  { store, resource }: Pick<Kind<T>, "store" | "resource">,
+  object: T,
+): void {
   const stored = store.get(keyOf(object));
   if (stored?.metadata.uid === object.metadata.uid && stored?.metadata.deletionTimestamp === undefined) return;
   throw new Error(`${resource.kind} ${keyOf(object)} was deleted before its request was sent: nothing is sent`);
-}
-
-/** Adds or removes a finalizer. Returns the object as it is then. */
-export async function setFinalizer<T extends KubeObject>(
-  shared: Pick<ControllerDeps, "kube">,
-  kind: Kind<T>,
-  object: T,
-  finalizer: string,
-  wanted: boolean,
-  signal: AbortSignal,
-): Promise<T> {
-  const { name, namespace, resourceVersion, finalizers = [] } = object.metadata;
-  if (finalizers.includes(finalizer) === wanted) return object;
-  const next = wanted ? [...finalizers, finalizer] : finalizers.filter((one) => one !== finalizer);
-  return written(
-    kind,
-    await shared.kube.mergePatch<T>(
-      kind.resource,
-      { namespace, name },
-      { metadata: { resourceVersion, finalizers: next } },
-      { signal },
-    ),
-  );
-}
-
-function written<T extends KubeObject>(kind: Kind<T>, object: T): T {
-  compact(object);
-  kind.store.observeWrite(object);
-  return object;
 }
 
 function record(value: unknown): Record<string, unknown> | undefined {

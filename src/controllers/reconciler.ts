@@ -9,7 +9,7 @@ export const PAUSED_MESSAGE =
 
 /** The steps of one kind. `createReconciler` calls exactly one of them per reconcile, in the order of this list. */
 export type ReconcileSteps<T extends KubeObject> = {
-  kind: Kind<T>;
+  kind: Pick<Kind<T>, "store">;
   /** No object has this key (any more). Default: nothing. */
   forgetDeleted?(request: Request, context: ReconcileContext): Promise<Result>;
   /** The object is being deleted. Default: nothing. */

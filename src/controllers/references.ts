@@ -1,7 +1,7 @@
 import type { EndpointEnv } from "../api/v1alpha1/gpu-endpoint.ts";
 import type { Reason } from "../api/v1alpha1/reasons.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { isForbidden, isNotFound } from "../kube/errors.ts";
+import { findObject, type KubeClient } from "../kube/client.ts";
+import { isForbidden } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { ownValue } from "../own-value.ts";
@@ -58,9 +58,8 @@ export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueR
 
   async function fetchData(resource: Resource, namespace: string, name: string): Promise<Data | undefined> {
     try {
-      return await kube.get<Data>(resource, { namespace, name }, { signal });
+      return await findObject<Data>(kube, resource, { namespace, name }, { signal });
     } catch (error) {
-      if (isNotFound(error)) return undefined;
       if (!isForbidden(error)) throw error;
       throw new MissingReferenceError(
         "ReadForbidden",

@@ -61,7 +61,7 @@ export function mergeConditions(
 
 /** Emits one Warning event when an object becomes Stalled, or stalls for another reason. `action`: what was tried. */
 export function announceStall(
-  recorder: EventRecorder,
+  recorder: Pick<EventRecorder, "warning">,
   object: KubeObject<unknown, { conditions?: Condition[] | undefined } | undefined>,
   cause: Cause | undefined,
   action: string,
@@ -69,7 +69,7 @@ export function announceStall(
   if (cause === undefined) return;
   const before = getCondition(object.status?.conditions, "Stalled");
   if (before?.reason === cause.reason && before.message === cause.message) return;
-  recorder.event(object, "Warning", cause.reason, action, cause.message);
+  recorder.warning(object, cause.reason, action, cause.message);
 }
 
 /** When the object is reconciled again. @throws the error of a Retry, so that the queue backs off */

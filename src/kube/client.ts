@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { type ApiAnswer, type Connections, createConnections } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
-import { errorFromAnswer, KubeError } from "./errors.ts";
+import { errorFromAnswer, isNotFound, KubeError } from "./errors.ts";
 import { type Place, type Resource, resourcePath } from "./resource.ts";
 import type { KubeObject, ObjectList } from "./types.ts";
 
@@ -36,6 +36,20 @@ export type KubeClient = {
   close(): Promise<void>;
 };
 
+const METHODS = {
+  get: "GET",
+  list: "GET",
+  create: "POST",
+  update: "PUT",
+  patch: "PATCH",
+  apply: "PATCH",
+  delete: "DELETE",
+  watch: "GET",
+} as const satisfies Record<string, Dispatcher.HttpMethod>;
+
+type Verb = keyof typeof METHODS;
+type SendOptions = RequestOptions & { body?: object; contentType?: string; inactivityMs?: number };
+
 export type KubeRequest = {
   verb: string;
   resource: string;
@@ -68,13 +82,7 @@ export function createKubeClient(
     options.connect?.(requestTimeoutMs) ??
     createConnections(credentials, { connections: options.connections, requestTimeoutMs });
 
-  async function send(
-    verb: string,
-    method: Dispatcher.HttpMethod,
-    resource: Resource,
-    place: Place,
-    extra: RequestOptions & { body?: object; contentType?: string; inactivityMs?: number },
-  ): Promise<ApiAnswer> {
+  async function send(verb: Verb, resource: Resource, place: Place, extra: SendOptions): Promise<ApiAnswer> {
     const what =
       `${verb} ${resource.plural}${place.namespace ? ` ${place.namespace}/` : " "}${place.name ?? ""}`.trimEnd();
     const started = performance.now();
@@ -83,7 +91,7 @@ export function createKubeClient(
       const headers: Record<string, string> = { accept: "application/json" };
       if (extra.body !== undefined) headers["content-type"] = extra.contentType ?? "application/json";
       const answer = await connections.send({
-        method,
+        method: METHODS[verb],
         path: `${base}${resourcePath(resource, place)}${queryString(extra.query)}`,
         headers,
         body: extra.body === undefined ? null : JSON.stringify(extra.body),
@@ -103,42 +111,51 @@ export function createKubeClient(
     }
   }
 
-  async function json<T>(
-    verb: string,
-    method: Dispatcher.HttpMethod,
-    resource: Resource,
-    place: Place,
-    extra: RequestOptions & { body?: object; contentType?: string },
-  ): Promise<T> {
-    const answer = await send(verb, method, resource, place, extra);
+  async function json<T>(verb: Verb, resource: Resource, place: Place, extra: SendOptions): Promise<T> {
+    const answer = await send(verb, resource, place, extra);
     return (await answer.body.json()) as T;
   }
 
   return {
     defaultNamespace: credentials.namespace,
-    get: (resource, place, extra = {}) => json("get", "GET", resource, place, extra),
-    list: (resource, place, extra = {}) => json("list", "GET", resource, place, extra),
-    create: (resource, place, body, extra = {}) => json("create", "POST", resource, place, { ...extra, body }),
-    update: (resource, place, body, extra = {}) => json("update", "PUT", resource, place, { ...extra, body }),
+    get: (resource, place, extra = {}) => json("get", resource, place, extra),
+    list: (resource, place, extra = {}) => json("list", resource, place, extra),
+    create: (resource, place, body, extra = {}) => json("create", resource, place, { ...extra, body }),
+    update: (resource, place, body, extra = {}) => json("update", resource, place, { ...extra, body }),
     mergePatch: (resource, place, body, extra = {}) =>
-      json("patch", "PATCH", resource, place, { ...extra, body, contentType: "application/merge-patch+json" }),
+      json("patch", resource, place, { ...extra, body, contentType: "application/merge-patch+json" }),
     apply: (resource, place, body, { fieldManager, ...extra }) =>
-      json("apply", "PATCH", resource, place, {
+      json("apply", resource, place, {
         ...extra,
         query: { ...extra.query, fieldManager, force: true },
         body,
         contentType: "application/apply-patch+yaml",
       }),
     delete: async (resource, place, extra = {}) => {
-      await json("delete", "DELETE", resource, place, extra);
+      await json("delete", resource, place, extra);
     },
     async *watch(resource, place, extra) {
       const query = { ...extra.query, watch: true };
-      const answer = await send("watch", "GET", resource, place, { ...extra, query });
+      const answer = await send("watch", resource, place, { ...extra, query });
       yield* lines(answer.body);
     },
     close: connections.close,
   };
+}
+
+/** As `get`; undefined when there is no such object. */
+export async function findObject<T extends KubeObject>(
+  kube: Pick<KubeClient, "get">,
+  resource: Resource,
+  place: Place,
+  options?: RequestOptions,
+): Promise<T | undefined> {
+  try {
+    return await kube.get<T>(resource, place, options);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
 }
 
 function queryString(query: Query | undefined): string {

@@ -1,4 +1,5 @@
 import type { InstallationClaims } from "../controllers/account/installation-claims.ts";
+import { createKind } from "../controllers/controller-deps.ts";
 import { type Controller, createController } from "../runtime/controller.ts";
 import { createManager, type Manager, type Runnable } from "../runtime/manager.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
@@ -64,7 +65,7 @@ function addController(options: AssembleOptions, context: OperatorContext, { row
   const { clock, random, log, metrics } = options;
   const controller = createController({
     name: row.resource.kind.toLowerCase(),
-    reconcile: row.reconciler(context, informer),
+    reconcile: row.reconciler(context, createKind(options.kube, informer)),
     maxConcurrentReconciles: row.workers ?? options.maxConcurrentReconciles,
     deadlineMs: DEADLINE_MS,
     clock,

@@ -27,7 +27,7 @@ const CLAIM_AGAIN_MS = 30_000;
  */
 export function whileClaimed<T extends Dependant>(
   { claims, accounts }: ClaimGate,
-  { store }: Kind<T>,
+  { store }: Pick<Kind<T>, "store">,
   need: "Claim" | "NoOther",
   reconcile: Reconcile,
 ): Reconcile {

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { type Clock, delay, withDeadline } from "../clock.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
+import { findObject, type KubeClient } from "../kube/client.ts";
+import { isAlreadyExists, isConflict } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 
@@ -62,7 +62,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
 
   async function tryOnce(signal: AbortSignal): Promise<boolean> {
     const asked = clock.monotonic();
-    lease = await read(signal);
+    lease = await findObject<Lease>(client, leaseResource, place, { signal });
     if (lease?.metadata.resourceVersion !== seen.version) {
       seen = { version: lease?.metadata.resourceVersion, at: clock.monotonic() };
     }
@@ -80,15 +80,6 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     lease = await write({ ...lease, metadata: lease?.metadata ?? place, spec }, signal);
     renewedAt = asked; // counted from before the request: never longer than what the server granted
     return true;
-  }
-
-  async function read(signal: AbortSignal): Promise<Lease | undefined> {
-    try {
-      return await client.get<Lease>(leaseResource, place, { signal });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
   }
 
   function write(next: Lease, signal: AbortSignal): Promise<Lease> {

@@ -1,5 +1,6 @@
-import TinyQueue from "tinyqueue";
 import type { Clock } from "../clock.ts";
+import { createFairQueue } from "../fair-queue.ts";
+import { createSchedule } from "../schedule.ts";
 import { type BackoffOptions, backoffDelay } from "./backoff.ts";
 
 /** `low` is for keys of an initial list: real changes overtake them. */
@@ -39,7 +40,6 @@ export type WorkQueueOptions = {
 
 const LOW_SHARE = 8;
 
-type Waiting = { key: string; due: number };
 type Entry = { priority: Priority; due: number; ready: boolean; readyAt: number };
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
@@ -49,12 +49,17 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const running = new Set<string>();
   const again = new Map<string, Entry>();
   const failures = new Map<string, number>();
-  const waiting = new TinyQueue<Waiting>([], (a, b) => a.due - b.due);
-  const ready = { high: createFairLine(groupOf), low: createFairLine(groupOf) };
+  const ready = { high: createFairQueue<Entry>(), low: createFairQueue<Entry>() };
+  const waiting = createSchedule<string>(clock, (due) => {
+    for (const { item: key, due: at } of due) {
+      const entry = entries.get(key);
+      // An entry that was brought forward leaves its old place behind: it is stale.
+      if (entry !== undefined && !entry.ready && entry.due === at) makeReady(key, entry);
+    }
+    hand();
+  });
   const takers: ((key: string | undefined) => void)[] = [];
   let highInARow = 0;
-  let cancelTimer: (() => void) | undefined;
-  let timerDue = Number.POSITIVE_INFINITY;
   let closed = false;
 
   function add(key: string, { afterMs = 0, priority = "high" }: AddOptions = {}): void {
@@ -82,7 +87,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     if (entry.ready) {
       if (raised !== entry.priority) {
         ready[entry.priority].remove(key);
-        ready[raised].push(key);
+        ready[raised].push(groupOf(key), key, entry);
         entry.priority = raised;
       }
       return;
@@ -90,10 +95,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     entry.priority = raised;
     if (present === undefined || due < entry.due) {
       entry.due = Math.min(due, entry.due);
-      if (entry.due > clock.monotonic()) {
-        waiting.push({ key, due: entry.due });
-        arm();
-      }
+      if (entry.due > clock.monotonic()) waiting.add(key, entry.due);
     }
     entries.set(key, entry);
     if (entry.due <= clock.monotonic()) makeReady(key, entry);
@@ -102,40 +104,19 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   function makeReady(key: string, entry: Entry): void {
     entry.ready = true;
     entry.readyAt = clock.monotonic();
-    ready[entry.priority].push(key);
-  }
-
-  function arm(): void {
-    const first = waiting.peek();
-    if (first === undefined || first.due >= timerDue) return;
-    cancelTimer?.();
-    timerDue = first.due;
-    cancelTimer = clock.setTimeout(wake, Math.max(0, first.due - clock.monotonic()));
-  }
-
-  function wake(): void {
-    timerDue = Number.POSITIVE_INFINITY;
-    cancelTimer = undefined;
-    for (let first = waiting.peek(); first !== undefined && first.due <= clock.monotonic(); first = waiting.peek()) {
-      waiting.pop();
-      const entry = entries.get(first.key);
-      // An entry that was brought forward leaves its old place behind: it is stale.
-      if (entry !== undefined && !entry.ready && entry.due === first.due) makeReady(first.key, entry);
-    }
-    arm();
-    hand();
+    ready[entry.priority].push(groupOf(key), key, entry);
   }
 
   function take(): string | undefined {
     const lowTurn = highInARow >= LOW_SHARE - 1 && ready.low.size() > 0;
     const from = lowTurn || ready.high.size() === 0 ? ready.low : ready.high;
-    const key = from.shift();
-    if (key === undefined) return undefined;
+    const taken = from.shift();
+    if (taken === undefined) return undefined;
+    const { key, value: entry } = taken;
     highInARow = from === ready.high ? highInARow + 1 : 0;
-    const entry = entries.get(key);
     entries.delete(key);
     running.add(key);
-    if (entry !== undefined) options.onWait?.((clock.monotonic() - entry.readyAt) / 1000);
+    options.onWait?.((clock.monotonic() - entry.readyAt) / 1000);
     return key;
   }
 
@@ -174,7 +155,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     retries: () => failures.size,
     shutDown() {
       closed = true;
-      cancelTimer?.();
+      waiting.stop();
       for (const taker of takers.splice(0)) taker(undefined);
     },
   };
@@ -188,38 +169,4 @@ function higher(a: Priority, b: Priority | undefined): Priority {
 function namespaceOf(key: string): string {
   const slash = key.indexOf("/");
   return slash < 0 ? "" : key.slice(0, slash);
-}
-
-/** First in, first out within a group; groups take turns. Sets keep insertion order, so removal is cheap. */
-function createFairLine(groupOf: (key: string) => string) {
-  const groups = new Map<string, Set<string>>();
-  let count = 0;
-  return {
-    size: () => count,
-    push(key: string): void {
-      const group = groupOf(key);
-      const line = groups.get(group) ?? new Set<string>();
-      groups.set(group, line);
-      if (!line.has(key)) count++;
-      line.add(key);
-    },
-    remove(key: string): void {
-      const group = groupOf(key);
-      const line = groups.get(group);
-      if (line?.delete(key)) count--;
-      if (line?.size === 0) groups.delete(group);
-    },
-    shift(): string | undefined {
-      for (const [group, line] of groups) {
-        for (const key of line) {
-          line.delete(key);
-          count--;
-          groups.delete(group);
-          if (line.size > 0) groups.set(group, line); // to the end: the next group's turn
-          return key;
-        }
-      }
-      return undefined;
-    },
-  };
 }

@@ -15,15 +15,17 @@ export const eventResource: Resource = {
   namespaced: true,
 };
 
-export type EventType = "Normal" | "Warning";
+/** `action` is what was being done (events.k8s.io/v1), `reason` why this is told; `note` at most 1,024 bytes. */
+export type EmitEvent = (object: KubeObject, reason: string, action: string, note: string) => void;
 
 /**
  * Tells the people who look at an object what happened. Never waits, never fails the caller. Namespaces take turns: many
  * events of one namespace neither delay nor replace those of another.
  */
 export type EventRecorder = {
-  /** `action` is what was being done (events.k8s.io/v1), `reason` why this is told; `note` at most 1,024 bytes. */
-  event(object: KubeObject, type: EventType, reason: string, action: string, note: string): void;
+  normal: EmitEvent;
+  /** For what needs attention. */
+  warning: EmitEvent;
   /** Sends what is queued, until `signal` aborts. */
   flush(signal: AbortSignal): Promise<void>;
 };
@@ -88,8 +90,8 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
     });
   }
 
-  return {
-    event(object, type, reason, action, note) {
+  function emitterOf(type: "Normal" | "Warning"): EmitEvent {
+    return (object, reason, action, note) => {
       const { uid = "", name, namespace = "default" } = object.metadata;
       const text = cutToBytes(plainText(note, NOTE_BYTES), NOTE_BYTES);
       const key = [uid, type, reason, action, text].join("\n");
@@ -135,7 +137,12 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
         }
       };
       push(namespace, { send, dropped: forget });
-    },
+    };
+  }
+
+  return {
+    normal: emitterOf("Normal"),
+    warning: emitterOf("Warning"),
     async flush(signal) {
       flushing.abort();
       while (draining !== undefined && !signal.aborted) {

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { type Clock, delay } from "../clock.ts";
-import type { KubeClient } from "../kube/client.ts";
+import { findObject, type KubeClient } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
@@ -136,7 +136,7 @@ export function createJournal(options: JournalOptions): Journal {
 
   /** After a conflict: reads whether the journal is still ours (a lost response, an edited annotation) or another leader's. */
   async function reread(signal: AbortSignal): Promise<void> {
-    const found = await readMap(client, place, signal);
+    const found = await findObject<JournalMap>(client, configMapResource, place, { signal });
     if (found?.metadata.uid !== stored?.uid) {
       throw fence("the ConfigMap was deleted, and it may have been created again: it is another journal");
     }
@@ -167,7 +167,7 @@ export function createJournal(options: JournalOptions): Journal {
     entries: () => [...live.values()],
     async open(signal) {
       for (;;) {
-        const found = await readMap(client, place, signal);
+        const found = await findObject<JournalMap>(client, configMapResource, place, { signal });
         for (const entry of parseEntries(found?.data?.intents)) live.set(entry.id, entry);
         epoch = Number(found?.data?.epoch ?? 0) + 1;
         stored = found && versionOf(found);
@@ -225,15 +225,6 @@ function mapOf(place: Place, version: Version | undefined, data: Record<string, 
   const labels = { "app.kubernetes.io/managed-by": "mooring" };
   const metadata = { ...place, labels, ...version };
   return { apiVersion: "v1", kind: "ConfigMap", metadata, spec: undefined, data };
-}
-
-async function readMap(client: KubeClient, place: Place, signal: AbortSignal): Promise<JournalMap | undefined> {
-  try {
-    return await client.get<JournalMap>(configMapResource, place, { signal });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }
 
 /** @throws Error when the entries do not fit into a ConfigMap */

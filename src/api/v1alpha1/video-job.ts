@@ -51,7 +51,6 @@ const imageToVideoSchema = ruled(
     },
   ],
 ).describe("Generate a video from an image (model vid-i2v); 5 seconds long.");
-export type ImageToVideo = z.output<typeof imageToVideoSchema>;
 
 export const videoSizes = [
   "1280*720",
@@ -94,7 +93,6 @@ const videoToVideoSchema = z
       .optional(),
   })
   .describe("Generate a video from reference videos (model vid2.6-v2v).");
-export type VideoToVideo = z.output<typeof videoToVideoSchema>;
 
 export const videoJobSpecSchema = ruled(
   z.object({

@@ -36,16 +36,15 @@ export async function startUpload(
     }),
     { abortSignal: signal },
   );
-  if (identity !== undefined) await putPart(bucket, key, UploadId, IDENTITY_PART, Buffer.from(identity), signal);
+  if (identity !== undefined)
+    await putPart(bucket, { key, uploadID: UploadId, number: IDENTITY_PART }, Buffer.from(identity), signal);
   return UploadId;
 }
 
 /** Sends one part; the store refuses it unless it has the checksum. */
 export async function putPart(
   bucket: Bucket,
-  key: string,
-  uploadID: string,
-  number: number,
+  { key, uploadID, number }: { key: string; uploadID: string; number: number },
   body: Uint8Array,
   signal: AbortSignal,
 ): Promise<Part> {

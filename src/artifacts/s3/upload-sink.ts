@@ -44,7 +44,7 @@ export function createUploadSink(bucket: Bucket, key: string, { identity, resume
       uploadID ??= await startUpload(bucket, key, identity, signal);
       const number = parts.length + 1;
       if (number > MAX_PARTS) throw new ArtifactError("TooLarge", `${key}: more than ${MAX_PARTS} parts`);
-      parts.push(await putPart(bucket, key, uploadID, number, full.bytes(), signal));
+      parts.push(await putPart(bucket, { key, uploadID, number }, full.bytes(), signal));
       full.clear();
     });
     // Told where it is waited for.

@@ -1,14 +1,10 @@
-import { type Account, type AccountStatus, type ClusterAccount, isClusterAccount } from "../../api/v1alpha1/account.ts";
-import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
-import { FINALIZER } from "../../api/v1alpha1/meta.ts";
-import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import { type Account, type ClusterAccount, isClusterAccount } from "../../api/v1alpha1/account.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
-import type { EventRecorder } from "../../runtime/recorder.ts";
-import { plainText } from "../../text/sanitizer.ts";
-import { type ControllerDeps, type Kind, patchStatus, setFinalizer } from "../controller-deps.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
-import { type AccountWiring, createAccountMemory, type Memory } from "./memory.ts";
+import { createOrphanEvents, warnOfBudget, warnOfList } from "./events.ts";
+import { type AccountWiring, createAccountMemory } from "./memory.ts";
 import { probeAccount } from "./probe.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
 import { type AccountCounts, type AccountOutcome, accountStatus } from "./status.ts";
@@ -17,9 +13,6 @@ import { type AccountCounts, type AccountOutcome, accountStatus } from "./status
 const SECRET_POLL_MS = 15_000;
 /** A 403 has the account probed, at most once in this time. */
 const DOUBT_MS = 30_000;
-/** How many orphans an event names. */
-const NAMED = 5;
-const NAME_LENGTH = 255;
 
 /** Reads the key, probes the service, and tells every dependant whether the account may be used. */
 export function createAccountReconciler<T extends Account | ClusterAccount>(
@@ -29,7 +22,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 ): Reconcile {
   const { accounts, clock } = shared;
   const memories = createAccountMemory(shared, kind.store, wiring);
-  const reported = new Map<AccountKey, ReadonlySet<string>>();
+  const orphanEvents = createOrphanEvents(shared.recorder);
   const keyOfAccount = ({ name, namespace }: { name: string; namespace?: string | undefined }) =>
     accountKey(wiring.accountKind, name, namespace);
 
@@ -40,7 +33,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       wiring.claims.forget(key);
       const again = await memories.depart(key);
       shared.abandoned.check(key);
-      if (again === undefined) reported.delete(key);
+      if (again === undefined) orphanEvents.forget(key);
       return again;
     },
     finalize: async (deleted, { signal }) => {
@@ -81,7 +74,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 
   /** The finalizer keeps an account while objects need it. */
   function guard(key: AccountKey, object: T, signal: AbortSignal): Promise<T> {
-    return setFinalizer(shared, kind, object, FINALIZER, wiring.dependants.users(key).total > 0, signal);
+    return kind.setFinalizer(object, wiring.dependants.users(key).total > 0, signal);
   }
 
   /** Before its first probe since the start, nothing is known of a paused account: its objects would wait without a reason. */
@@ -98,7 +91,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     shared.admission.recheck(key);
     const listed = memory?.handle.endpoints.observed.list();
     const orphans = listed === undefined ? undefined : wiring.orphansAmong(listed);
-    if (orphans !== undefined) warnOfOrphans(key, object, shownNames(orphans, memory));
+    if (orphans !== undefined) orphanEvents.report(key, object, orphans, memory?.handle.sanitizer());
     const counts: AccountCounts = {
       total: listed?.length,
       managed: wiring.dependants.endpoints(key).managed,
@@ -119,7 +112,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     });
     warnOfBudget(shared.recorder, object, status);
     warnOfList(shared.recorder, object, status);
-    await patchStatus(shared, kind, object, status, signal);
+    await kind.patchStatus(object, status, signal);
     return { requeueAfterMs: SECRET_POLL_MS };
   }
 
@@ -164,46 +157,8 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   async function readKey(object: T, signal: AbortSignal): Promise<string> {
     return createValueReader(shared.kube, signal).secretKey(secretNamespace(object), object.spec.apiKeySecretRef);
   }
-
-  /** One event for endpoints that were not reported before. Orphaned endpoints are never deleted. */
-  function warnOfOrphans(key: AccountKey, object: T, orphans: readonly Orphan[]): void {
-    const before = reported.get(key);
-    reported.set(key, new Set(orphans.map(({ id }) => id)));
-    if (orphans.every(({ id }) => before?.has(id) === true)) return;
-    const named = orphans.slice(0, NAMED).map(({ id, appName }) => `${id} (${appName})`);
-    const more = orphans.length > NAMED ? ` and ${orphans.length - NAMED} more` : "";
-    shared.recorder.event(
-      object,
-      "Warning",
-      "OrphanedEndpoints",
-      "Sweep",
-      `${orphans.length} of the account's endpoints look generated and have no GpuEndpoint: ${named.join(", ")}${more}; Mooring does not change them`,
-    );
-  }
-}
-
-type Orphan = Pick<EndpointRecord, "id" | "appName">;
-
-/** App names are exact in a record: they are compared. */
-function shownNames(orphans: readonly Orphan[], memory: Memory | undefined): Orphan[] {
-  const sanitize = memory?.handle.sanitizer() ?? plainText;
-  return orphans.map(({ id, appName }) => ({ id, appName: sanitize(appName, NAME_LENGTH) }));
 }
 
 function secretNamespace(object: Account | ClusterAccount): string {
   return isClusterAccount(object) ? object.spec.apiKeySecretRef.namespace : object.metadata.namespace;
-}
-
-/** One event when the list of endpoints becomes unreadable. */
-function warnOfList(recorder: EventRecorder, object: Account | ClusterAccount, status: AccountStatus): void {
-  const listed = getCondition(status.conditions, "EndpointsListed");
-  if (listed === undefined || getCondition(object.status?.conditions, "EndpointsListed") !== undefined) return;
-  recorder.event(object, "Warning", "ListUnreadable", "Sweep", listed.message);
-}
-
-/** One event when the budget becomes exceeded; the condition says the rest. */
-function warnOfBudget(recorder: EventRecorder, object: Account | ClusterAccount, status: AccountStatus): void {
-  const exceeded = getCondition(status.conditions, "BudgetExceeded");
-  if (exceeded?.status !== "True" || isTrue(object.status?.conditions, "BudgetExceeded")) return;
-  recorder.event(object, "Warning", "BudgetExceeded", "Budget", exceeded.message);
 }

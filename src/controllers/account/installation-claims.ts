@@ -6,7 +6,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import type { Journal } from "../../submission/journal.ts";
-import { assertJournalStored, type Kind, patchStatus } from "../controller-deps.ts";
+import { assertJournalStored, type Kind } from "../controller-deps.ts";
 import type { AccountKey } from "./registry.ts";
 
 type AnyAccount = Account | ClusterAccount;
@@ -83,7 +83,7 @@ export type InstallationClaimsOptions = {
   kube: KubeClient;
   clock: Clock;
   log: Pick<Logger, "error" | "warn" | "debug">;
-  recorder: Pick<EventRecorder, "event">;
+  recorder: Pick<EventRecorder, "warning">;
   /** Namespace of the lease and the journal. */
   installation: string;
   /** Open before the first claim. */
@@ -149,7 +149,7 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
       journal: journalOf(object, journal, clock.now()),
       conditions: removeCondition(object.status?.conditions, "Contested"),
     };
-    const stored = await patchStatus<T>(options, kind, object, status, signal);
+    const stored = await kind.patchStatus(object, status, signal);
     assertJournalStored(kind, "status.journal", stored.status?.journal?.id, journal.id());
     return stored;
   }
@@ -194,7 +194,7 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
     const message = contestMessage(object, installation, other);
     if (contested.get(key) !== message) {
       log.error({ account: key, installation, other }, message);
-      options.recorder.event(object, "Warning", "ClaimedByAnotherInstallation", "Claim", message);
+      options.recorder.warning(object, "ClaimedByAnotherInstallation", "Claim", message);
       contested.set(key, message);
     }
     const status: AccountStatus = object.status ?? { conditions: [] };
@@ -202,7 +202,7 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
     if (conditions.some(({ type }) => type === "Contested")) return;
     const update = { type: "Contested", status: "True", reason: "ClaimedByAnotherInstallation", message } as const;
     const shown = setCondition(conditions, update, rfc3339(clock.now()));
-    await patchStatus<T>(options, kind, object, { ...status, conditions: shown }, signal);
+    await kind.patchStatus(object, { ...status, conditions: shown }, signal);
   }
 
   return {

@@ -10,7 +10,7 @@ import type { Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { Dependants } from "./dependants.ts";
-import { createAccountHandle, type LiveSettings } from "./handle.ts";
+import { type AccountObservers, type AccountUsage, createAccountHandle, type LiveSettings } from "./handle.ts";
 import type { InstallationClaims } from "./installation-claims.ts";
 import { matchesLabels, reportableKeys } from "./namespaces.ts";
 import type { Probe } from "./probe.ts";
@@ -79,6 +79,7 @@ export function createAccountMemory(
   wiring: AccountWiring,
 ): AccountMemory {
   const { accounts, clock } = shared;
+  const parts = { shared, store, wiring };
   const memories = new Map<AccountKey, Memory>();
 
   async function forget(key: AccountKey): Promise<void> {
@@ -135,53 +136,12 @@ export function createAccountMemory(
       showsSpending: showsSpending(spec),
       probe: undefined,
     };
-    const silence = createSilenceCount((message) => accounts.unreachable(key, message));
-    const isReady = () => accounts.get(key)?.state.kind === "Ready";
     const handle = createAccountHandle({
       key,
       spec,
       live: facts,
-      usage: {
-        held: (operation) => {
-          const state = accounts.get(key)?.state;
-          // With a key that is gone from the cluster, endpoints are cleaned up and nothing else is sent.
-          if (state?.kind !== "Held" || (state.cleanup === true && isCleanupOperation(operation))) return undefined;
-          return state.message;
-        },
-        allows: async (namespace) => {
-          const selector = "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined;
-          return selector === undefined || matchesLabels(selector, await wiring.namespaceLabels(namespace));
-        },
-        reportableKeys: async (namespace) =>
-          isClusterAccount(object)
-            ? reportableKeys(facts.spending, await wiring.namespaceLabels(namespace))
-            : { kind: "All" },
-        // An account that showed endpoints once is observed further: orphans remain when the last object is deleted.
-        endpointsWanted: () =>
-          isReady() &&
-          (wiring.dependants.endpoints(key).total > 0 || (store.get(keyOf(object))?.status?.endpoints?.total ?? 0) > 0),
-        detailsWanted: () => isReady() && wiring.dependants.endpoints(key).withVolumes,
-        moneyWanted: isReady,
-        moneyUrgency: () => shared.admission.urgency(key),
-        boundEndpoints: () => wiring.dependants.boundEndpoints(key),
-      },
-      observers: {
-        onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
-        onTask: (taskID) => wiring.onTask(key, taskID),
-        onMoneyRead: (readings) => {
-          shared.admission.moneyRead(key, readings);
-          wiring.onMoney(key);
-        },
-        onMoneyFailed: () => wiring.onMoney(key),
-        onCall: (event) => {
-          silence.heard(event);
-          if (event.errorKind === "Forbidden" && event.status !== undefined) accounts.doubt(key);
-          wiring.onCall(key, event);
-        },
-        onObserverError: (error) => {
-          if (isUnauthorized(error)) accounts.unauthorized(key, `the service refuses the key: ${error.message}`);
-        },
-      },
+      usage: usageOf(parts, key, object, facts),
+      observers: observersOf(parts, key),
       lookup: wiring.lookup,
       resultLookup: wiring.resultLookup(wiring.accountKind, spec),
       bodies: wiring.bodies,
@@ -199,6 +159,69 @@ export function createAccountMemory(
   }
 
   return { get: (key) => memories.get(key), remember, cleanupOf, depart };
+}
+
+type Parts = {
+  shared: ControllerDeps;
+  store: Pick<Kind<Account | ClusterAccount>["store"], "get">;
+  wiring: AccountWiring;
+};
+
+/** What the cluster says about the use of an account, as it is at each call. */
+function usageOf(
+  { shared, store, wiring }: Parts,
+  key: AccountKey,
+  object: Account | ClusterAccount,
+  facts: Readonly<Facts>,
+): AccountUsage {
+  const { spec } = object;
+  const isReady = () => shared.accounts.get(key)?.state.kind === "Ready";
+  return {
+    held: (operation) => {
+      const state = shared.accounts.get(key)?.state;
+      // With a key that is gone from the cluster, endpoints are cleaned up and nothing else is sent.
+      if (state?.kind !== "Held" || (state.cleanup === true && isCleanupOperation(operation))) return undefined;
+      return state.message;
+    },
+    allows: async (namespace) => {
+      const selector = "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined;
+      return selector === undefined || matchesLabels(selector, await wiring.namespaceLabels(namespace));
+    },
+    reportableKeys: async (namespace) =>
+      isClusterAccount(object)
+        ? reportableKeys(facts.spending, await wiring.namespaceLabels(namespace))
+        : { kind: "All" },
+    // An account that showed endpoints once is observed further: orphans remain when the last object is deleted.
+    endpointsWanted: () =>
+      isReady() &&
+      (wiring.dependants.endpoints(key).total > 0 || (store.get(keyOf(object))?.status?.endpoints?.total ?? 0) > 0),
+    detailsWanted: () => isReady() && wiring.dependants.endpoints(key).withVolumes,
+    moneyWanted: isReady,
+    moneyUrgency: () => shared.admission.urgency(key),
+    boundEndpoints: () => wiring.dependants.boundEndpoints(key),
+  };
+}
+
+/** Tells the account's objects, its status and its metrics what its session observes. */
+function observersOf({ shared, wiring }: Parts, key: AccountKey): AccountObservers {
+  const silence = createSilenceCount((message) => shared.accounts.unreachable(key, message));
+  return {
+    onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
+    onTask: (taskID) => wiring.onTask(key, taskID),
+    onMoneyRead: (readings) => {
+      shared.admission.moneyRead(key, readings);
+      wiring.onMoney(key);
+    },
+    onMoneyFailed: () => wiring.onMoney(key),
+    onCall: (event) => {
+      silence.heard(event);
+      if (event.errorKind === "Forbidden" && event.status !== undefined) shared.accounts.doubt(key);
+      wiring.onCall(key, event);
+    },
+    onObserverError: (error) => {
+      if (isUnauthorized(error)) shared.accounts.unauthorized(key, `the service refuses the key: ${error.message}`);
+    },
+  };
 }
 
 /** Calls in a row that the service itself did not answer, before the account is held and probed. */

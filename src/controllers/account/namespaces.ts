@@ -1,7 +1,6 @@
 import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { Clock } from "../../clock.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { isNotFound } from "../../kube/errors.ts";
+import { findObject, type KubeClient } from "../../kube/client.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeObject } from "../../kube/types.ts";
 import { ownValue } from "../../own-value.ts";
@@ -69,11 +68,6 @@ export function createNamespaceLabels(
 const LABELS_MS = 30_000;
 
 async function readLabels(kube: KubeClient, name: string): Promise<Record<string, string>> {
-  try {
-    const namespace = await kube.get<KubeObject>(namespaceResource, { name });
-    return namespace.metadata.labels ?? {};
-  } catch (error) {
-    if (isNotFound(error)) return {};
-    throw error;
-  }
+  const namespace = await findObject<KubeObject>(kube, namespaceResource, { name });
+  return namespace?.metadata.labels ?? {};
 }

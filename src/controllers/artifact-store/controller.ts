@@ -7,7 +7,7 @@ import { openStore, type StoreOptions } from "../../artifacts/open-store.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
-import { type ControllerDeps, type Kind, patchStatus } from "../controller-deps.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError, secretResource } from "../references.ts";
 import type { StoreKey, StoreRegistry } from "./registry.ts";
@@ -104,9 +104,9 @@ export function createArtifactStoreReconciler(
   function announce(store: ArtifactStore, verdict: StoreVerdict): void {
     const before = getCondition(store.status?.conditions, "Ready")?.reason;
     if (verdict.kind === "Done") {
-      if (before !== "Ready") shared.recorder.event(store, "Normal", "Ready", "Probe", READY_MESSAGE);
+      if (before !== "Ready") shared.recorder.normal(store, "Ready", "Probe", READY_MESSAGE);
     } else if (before !== verdict.reason) {
-      shared.recorder.event(store, "Warning", verdict.reason, "Probe", verdict.message);
+      shared.recorder.warning(store, verdict.reason, "Probe", verdict.message);
     }
   }
 
@@ -137,7 +137,7 @@ export function createArtifactStoreReconciler(
 
       const verdict = await observe(store, key, requested !== undefined, signal);
       const facts = { location: locationOf(store.spec, wiring.artifactRoot), handledRequest: requested };
-      await patchStatus(shared, kind, store, artifactStoreStatus(store, verdict, facts, clock.now()), signal);
+      await kind.patchStatus(store, artifactStoreStatus(store, verdict, facts, clock.now()), signal);
       announce(store, verdict);
       return { requeueAfterMs: lifeOf(verdict) };
     },

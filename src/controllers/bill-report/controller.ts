@@ -11,7 +11,7 @@ import { type TimeZone, timeZone } from "../../provider/money/time-zone.ts";
 import type { Reconcile, Result } from "../../runtime/controller.ts";
 import { type AccountHandle, LABELS_AGAIN_MS } from "../account/registry.ts";
 import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
-import { type ControllerDeps, type Kind, patchStatus } from "../controller-deps.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import { verdictOf } from "../verdict.ts";
@@ -59,7 +59,7 @@ export function createBillReportReconciler(
       const { outcome, account, keyIDs } = step;
       const handled = outcome.kind === "Waiting" || outcome.kind === "Retry" ? undefined : request;
       const status = statusOf(report, outcome, { account, keyIDs, handledRequest: handled }, clock.now());
-      const after = await patchStatus(shared, kind, report, status, signal);
+      const after = await kind.patchStatus(report, status, signal);
       announceStall(shared.recorder, report, problemOf(outcome), "Report");
       const isDone = outcome.kind === "Read" || outcome.kind === "Current";
       return requeueOf(isDone ? { ...outcome, kind: "Done" } : outcome) ?? recheckOf(after.status);
@@ -154,9 +154,11 @@ export function createBillReportReconciler(
     let exported: Exported = { kind: "NotWanted" };
     if (exportTo !== undefined) {
       const { configMap } = exportTo;
-      exported = await exportToConfigMap(shared, report, configMap, fileOf(configMap.format, bills, summary), signal);
+      const content = fileOf(configMap.format, bills, summary);
+      exported = await exportToConfigMap(shared.kube, { report, content, signal }, configMap);
     } else if (output !== undefined && store?.kind === "Usable") {
-      exported = await exportToStore(store.store, report, output, fileOf(output.format, bills, summary), signal);
+      const content = fileOf(output.format, bills, summary);
+      exported = await exportToStore(store.store, { report, content, signal }, output);
     } else {
       for await (const _ of bills);
       if (store?.kind === "Held") exported = { kind: "Refused", reason: store.reason, message: store.message };

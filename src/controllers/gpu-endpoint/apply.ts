@@ -107,7 +107,7 @@ async function create(input: ApplyInput): Promise<Outcome> {
   const creates = withCreate(before, { endpointID: created.endpointID, time });
   Object.assign(written, created, { lastAppliedTime: time, unconfirmedCreates: creates });
   const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
-  shared.recorder.event(endpoint, "Normal", "Created", "Create", note);
+  shared.recorder.normal(endpoint, "Created", "Create", note);
 
   const record = await readAfterWrite(input, created.endpointID);
   confirm(input, record);
@@ -158,10 +158,10 @@ function announceUpdate(
   const fields = plan.differences.map(({ field }) => field).join(", ");
   if (confirmed) {
     const reason = decision.applied ? "DriftRemedied" : "Updated";
-    shared.recorder.event(endpoint, "Normal", reason, "Update", `Updated endpoint ${endpointID}: ${fields}`);
+    shared.recorder.normal(endpoint, reason, "Update", `Updated endpoint ${endpointID}: ${fields}`);
   } else {
     const note = `Sent an update of endpoint ${endpointID}: ${fields}; no read shows it yet`;
-    shared.recorder.event(endpoint, "Normal", "Updating", "Update", note);
+    shared.recorder.normal(endpoint, "Updating", "Update", note);
   }
 }
 

@@ -1,6 +1,5 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
-import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
@@ -8,7 +7,7 @@ import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { settleGone } from "../../submission/settle.ts";
 import type { Resolved } from "../account/registry.ts";
-import { assertJournalStored, type ControllerDeps, type Kind, patchStatus, setFinalizer } from "../controller-deps.ts";
+import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { referencesOf } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
@@ -54,7 +53,7 @@ export function createGpuEndpointReconciler(
     },
     async pause(endpoint, { signal }) {
       submissionOf(endpoint); // time passes for a create whose outcome is unknown
-      await patchStatus(shared, kind, endpoint, pausedStatus(endpoint, shared.clock.now()), signal);
+      await kind.patchStatus(endpoint, pausedStatus(endpoint, shared.clock.now()), signal);
       return undefined;
     },
     async reconcile(endpoint, requested, context) {
@@ -89,7 +88,7 @@ export function createGpuEndpointReconciler(
     if (claimed.kind !== "Granted") return { endpoint, ...unclaimed(claimed, {}) };
     const { entry, unknownForMs, context } = facts;
     // Set before the first remote write, so that no deletion leaves an endpoint behind unseen.
-    const kept = await setFinalizer(shared, kind, endpoint, FINALIZER, needsFinalizer(endpoint), context.signal);
+    const kept = await kind.setFinalizer(endpoint, needsFinalizer(endpoint), context.signal);
     const requested = facts.requested !== undefined;
     const memory = { fights, refusals, claims, lostCreates };
     const input = { shared, kind, endpoint: kept, account, ref, entry, unknownForMs, requested, context, ...memory };
@@ -132,7 +131,7 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
   warnOfNotApplied(shared.recorder, endpoint, outcome);
   warnOfReportedDrift(shared.recorder, endpoint, outcome);
   announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
-  const stored = await patchStatus(shared, kind, endpoint, status, signal);
+  const stored = await kind.patchStatus(endpoint, status, signal);
   metrics.moved(endpoint, status, shared.clock.now());
   const { submission, endpointID } = written;
   if (submission?.journal !== undefined) {

@@ -11,9 +11,8 @@ export function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoin
   const local = endpoint.spec.volumes?.filter((volume) => volume.type === "local") ?? [];
   if (local.length === 0) return;
   const paths = local.map((volume) => volume.mountPath).join(", ");
-  recorder.event(
+  recorder.warning(
     endpoint,
-    "Warning",
     "LocalVolume",
     "Validate",
     `Volumes of type local (${paths}) are to be retired by the service: move to network volumes`,
@@ -24,9 +23,8 @@ export function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoin
 export function warnOfFight(recorder: EventRecorder, endpoint: GpuEndpoint, outcome: Outcome): void {
   if (!outcome.fighting || getCondition(endpoint.status?.conditions, "Synced")?.reason === "DriftFight") return;
   const fields = outcome.differences.map(({ field }) => field).join(", ");
-  recorder.event(
+  recorder.warning(
     endpoint,
-    "Warning",
     "DriftFight",
     "Reconcile",
     `Another client keeps reverting ${fields}; Mooring stopped re-applying them until the spec changes or a reconcile is requested`,
@@ -40,7 +38,7 @@ export function warnOfReportedDrift(recorder: EventRecorder, endpoint: GpuEndpoi
   const message = driftMessage(outcome.differences.map(({ field }) => field).join(", "));
   if (getCondition(endpoint.status?.conditions, "Synced")?.message === message) return;
   const note = `${message}; ${policy}, so Mooring does not change it`;
-  recorder.event(endpoint, "Warning", "Drifted", "Reconcile", note);
+  recorder.warning(endpoint, "Drifted", "Reconcile", note);
 }
 
 /** Why drift is not corrected; undefined: it is, or the difference is a change of the spec that is still to be applied. */
@@ -59,5 +57,5 @@ export function warnOfNotApplied(
   if (notApplied.length === 0) return;
   const message = notAppliedMessage(notApplied);
   if (getCondition(endpoint.status?.conditions, "Synced")?.message === message) return;
-  recorder.event(endpoint, "Warning", "UpdateNotApplied", "Update", message);
+  recorder.warning(endpoint, "UpdateNotApplied", "Update", message);
 }

@@ -1,6 +1,7 @@
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
+import { findObject } from "../../kube/client.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "../../kube/errors.ts";
 import { apiVersionOf, type Resource } from "../../kube/resource.ts";
 import type { KubeObject, OwnerReference } from "../../kube/types.ts";
@@ -185,13 +186,8 @@ async function removeExport(input: ExportInput, target: Target, name: string): P
   }
 }
 
-async function find({ shared, endpoint, signal }: ExportInput, { resource }: Target, name: string) {
-  try {
-    return await shared.kube.get<Holder>(resource, { namespace: endpoint.metadata.namespace, name }, { signal });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+function find({ shared, endpoint, signal }: ExportInput, { resource }: Target, name: string) {
+  return findObject<Holder>(shared.kube, resource, { namespace: endpoint.metadata.namespace, name }, { signal });
 }
 
 const LABELS = { "app.kubernetes.io/managed-by": "mooring" };

@@ -5,7 +5,7 @@ import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
-import { type ControllerDeps, type Kind, patchStatus, setFinalizer } from "../controller-deps.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
 import type { Claims } from "./claims.ts";
@@ -46,7 +46,7 @@ export function createEndpointFinalizer(
     if (!endpoint.metadata.finalizers?.includes(FINALIZER)) return undefined;
 
     async function release(): Promise<Result> {
-      await setFinalizer(shared, kind, endpoint, FINALIZER, false, context.signal);
+      await kind.setFinalizer(endpoint, false, context.signal);
       if (entry !== undefined) shared.journal.settle(entry.id);
       sentDeletions.delete(endpoint.metadata.uid);
       sentScalings.delete(endpoint.metadata.uid);
@@ -60,7 +60,7 @@ export function createEndpointFinalizer(
       const outcome: Outcome = { ...emptyOutcome(verdict), outdated: true };
       announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
       const status = statusOf(endpoint, { written: {}, outcome, requested: undefined }, shared.clock.now());
-      await patchStatus(shared, kind, endpoint, status, context.signal);
+      await kind.patchStatus(endpoint, status, context.signal);
       return requeueOf(verdict);
     }
     const stalled = (reason: Reason, message: string) =>
@@ -106,7 +106,7 @@ export function createEndpointFinalizer(
       const { message, againMs = LOOK_AGAIN_MS } = done;
       return obstructed({ kind: "Waiting", reason: "Deleting", message, againMs });
     }
-    if (done.note !== undefined) shared.recorder.event(endpoint, "Normal", done.note.reason, "Delete", done.note.text);
+    if (done.note !== undefined) shared.recorder.normal(endpoint, done.note.reason, "Delete", done.note.text);
     return release();
   };
 }
@@ -146,7 +146,7 @@ async function lostCreate(
     endpoint.spec.appName === undefined || isOurCreate({ desired }, binding.candidate, binding.sentAt, ["env"]);
   if (ours) return binding.candidate.id;
   const note = `Endpoint ${binding.candidate.id} has app name ${appName}, but may belong to another client: Mooring does not change it`;
-  shared.recorder.event(endpoint, "Warning", "AppNameTaken", "Delete", note);
+  shared.recorder.warning(endpoint, "AppNameTaken", "Delete", note);
   return "None";
 }
 

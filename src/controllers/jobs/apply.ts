@@ -1,6 +1,5 @@
-import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import { assertJournalStored, setFinalizer } from "../controller-deps.ts";
+import { assertJournalStored } from "../controller-deps.ts";
 import { releaseSlot, withdrawUnlessAsking } from "./admission.ts";
 import { copyResults, keyOfResult } from "./copies.ts";
 import type { JobDeps } from "./deps.ts";
@@ -64,7 +63,7 @@ export async function startCopy<T extends Job>(
   signal: AbortSignal,
 ): Promise<void> {
   if (store?.kind !== "Usable" || account === undefined) throw new Error("a copy needs a store and an account");
-  await setFinalizer(shared, adapter.kind, job, FINALIZER, true, signal);
+  await adapter.kind.setFinalizer(job, true, signal);
   copies.begin(
     job.metadata.uid,
     () => wake(job),

@@ -2,7 +2,7 @@ import type { Reconcile, ReconcileContext, Result } from "../../runtime/controll
 import { keyOf } from "../../runtime/store.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import { type ControllerDeps, patchStatus } from "../controller-deps.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { workOf } from "./admission.ts";
 import { apply, settle } from "./apply.ts";
@@ -81,7 +81,7 @@ export function createJobReconciler<T extends Job>(
     if (outcome === undefined) return job;
     const change = { written: { ...adapter.extraStatus(job), ...written }, cleared };
     const status = jobStatusOf(job, change, outcome, shared.clock.now());
-    const after = await patchStatus(shared, kind, job, status as T["status"], signal);
+    const after = await kind.patchStatus(job, status as T["status"], signal);
     announce(shared, job, after.status);
     return after;
   }
@@ -90,7 +90,7 @@ export function createJobReconciler<T extends Job>(
   async function acknowledge(job: T, requested: string, { signal }: ReconcileContext): Promise<T> {
     tasks.pollNow(job);
     const status = { ...(job.status ?? { conditions: [] }), lastHandledReconcileAt: requested };
-    return patchStatus(shared, kind, job, status as T["status"], signal);
+    return kind.patchStatus(job, status as T["status"], signal);
   }
 }
 

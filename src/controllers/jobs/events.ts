@@ -15,7 +15,7 @@ export function announce(
   const before = job.status;
   const { phase, taskID } = status;
   if (taskID !== undefined && taskID !== before?.taskID) {
-    recorder.event(job, "Normal", "Submitted", "Submit", `Task ${taskID}, attempt ${status.attempts}`);
+    recorder.normal(job, "Submitted", "Submit", `Task ${taskID}, attempt ${status.attempts}`);
   }
   const failed = (status.failedTasks ?? 0) > (before?.failedTasks ?? 0);
   const { submission } = status;
@@ -23,24 +23,24 @@ export function announce(
   const again = phase === "Pending" && submission?.state === "Unknown" && !shownBefore;
   if (phase === "Pending" && (failed || again)) {
     const ready = getCondition(status.conditions, "Ready");
-    recorder.event(job, "Warning", ready?.reason ?? phase, "Submit", ready?.message ?? phase);
+    recorder.warning(job, ready?.reason ?? phase, "Submit", ready?.message ?? phase);
   }
   const stalled = getCondition(status.conditions, "Stalled");
   if (phase === before?.phase) {
     const known = getCondition(before?.conditions ?? [], "Stalled")?.reason;
     // The message of a copy changes with each attempt, so an event is due only for a new reason.
     if (phase === "Storing" && stalled !== undefined && stalled.reason !== known) {
-      recorder.event(job, "Warning", stalled.reason, "Store", stalled.message);
+      recorder.warning(job, stalled.reason, "Store", stalled.message);
     }
     announceFailingPolls(recorder, job, status);
     return;
   }
   if (phase === "Succeeded") {
-    recorder.event(job, "Normal", "Completed", "Poll", getCondition(status.conditions, "Complete")?.message ?? phase);
+    recorder.normal(job, "Completed", "Poll", getCondition(status.conditions, "Complete")?.message ?? phase);
   } else if (phase === "Storing") {
-    recorder.event(job, "Normal", "Storing", "Store", "The task has succeeded; copying the results to the store");
+    recorder.normal(job, "Storing", "Store", "The task has succeeded; copying the results to the store");
   } else if (phase === "Failed" || phase === "Halted") {
-    recorder.event(job, "Warning", stalled?.reason ?? phase, "Submit", stalled?.message ?? phase);
+    recorder.warning(job, stalled?.reason ?? phase, "Submit", stalled?.message ?? phase);
   }
 }
 
@@ -49,7 +49,7 @@ function announceFailingPolls(recorder: ControllerDeps["recorder"], job: Job, st
   const stage = failingStage(status);
   if (stage === undefined || stage === failingStage(job.status)) return;
   const ready = getCondition(status.conditions, "Ready");
-  if (ready !== undefined) recorder.event(job, "Warning", ready.reason ?? stage, "Poll", ready.message ?? stage);
+  if (ready !== undefined) recorder.warning(job, ready.reason ?? stage, "Poll", ready.message ?? stage);
 }
 
 /**
@@ -63,7 +63,7 @@ export function announceDeleted(
 ): void {
   const note = deletionNote(job, answer);
   if (note === undefined) return;
-  recorder.event(job, "Warning", "TaskRunsOn", "Delete", note);
+  recorder.warning(job, "TaskRunsOn", "Delete", note);
   if (answer === undefined) log.warn({ kind: job.kind, key: keyOf(job), uid: job.metadata.uid }, note);
 }
 

@@ -3,7 +3,6 @@ import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import { settleGone } from "../../submission/settle.ts";
 import type { AbandonedTask } from "../account/abandoned-tasks.ts";
-import { setFinalizer } from "../controller-deps.ts";
 import { isPastDeadline, workOf } from "./admission.ts";
 import { startCopy } from "./apply.ts";
 import { abandonCopies } from "./copies.ts";
@@ -119,10 +118,10 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
       if (!held) return undefined;
       if (copy?.end?.kind === "Stored") {
         const uris = copy.end.results.flatMap(({ artifact }) => artifact?.uri ?? []).join(", ");
-        shared.recorder.event(job, "Normal", "Stored", "Delete", `The results are stored at ${uris}`);
+        shared.recorder.normal(job, "Stored", "Delete", `The results are stored at ${uris}`);
       } else await abandonCopies(job, deps.stores, undefined, { signal, log });
       copies.forget(uid, false);
-      await setFinalizer(shared, adapter.kind, job, FINALIZER, false, signal);
+      await adapter.kind.setFinalizer(job, false, signal);
       return undefined;
     },
     async removeParts(job, context) {

@@ -1,9 +1,8 @@
 import { type ConditionUpdate, getCondition, isTrue, setConditions } from "../../api/v1alpha1/conditions.ts";
-import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
-import { type ControllerDeps, type Kind, patchStatus, setFinalizer } from "../controller-deps.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { allStored } from "./status.ts";
 import type { Job, JobStatus } from "./types.ts";
 
@@ -28,32 +27,27 @@ export async function reconcileFinished<T extends Job>(
     waits.push(endOfLife - now);
   }
   // The copy is done, so nothing has to block the deletion of the object.
-  const released = await setFinalizer(shared, kind, job, FINALIZER, false, signal);
-  const observed = await observeGeneration(shared, kind, released, signal);
+  const released = await kind.setFinalizer(job, false, signal);
+  const observed = await observeGeneration(kind, released, signal);
   const expiry = expiryOf(observed.status ?? status, now);
   if (expiry.kind === "Later") waits.push(expiry.atMs - now);
   else if (expiry.kind !== "None") {
-    await patchStatus(shared, kind, observed, expiry.status as T["status"], signal);
+    await kind.patchStatus(observed, expiry.status as T["status"], signal);
     const reason = expiry.kind === "Warn" ? "Expiring" : "Expired";
-    shared.recorder.event(job, "Warning", reason, "Expire", expiry.message);
+    shared.recorder.warning(job, reason, "Expire", expiry.message);
     if (expiry.nextMs !== undefined) waits.push(expiry.nextMs - now);
   }
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
 }
 
 /** A changed spec has no effect on a finished job. Its status tells that the change was observed. */
-async function observeGeneration<T extends Job>(
-  shared: ControllerDeps,
-  kind: Kind<T>,
-  job: T,
-  signal: AbortSignal,
-): Promise<T> {
+async function observeGeneration<T extends Job>(kind: Kind<T>, job: T, signal: AbortSignal): Promise<T> {
   const { status } = job;
   const { generation } = job.metadata;
   if (status?.observedGeneration === undefined || status.observedGeneration >= generation) return job;
   const conditions = status.conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
   const observed = { ...status, observedGeneration: generation, conditions };
-  return patchStatus(shared, kind, job, observed as T["status"], signal);
+  return kind.patchStatus(job, observed as T["status"], signal);
 }
 
 async function removeFinished<T extends Job>(

@@ -8,7 +8,7 @@ import { createBody, hiddenValues, updateBody } from "./body.ts";
 import { type EndpointRecord, withDetails } from "./endpoint-record.ts";
 import { type EndpointLimits, limitsFrom } from "./limits.ts";
 import { endpointPages, type Generation } from "./pages.ts";
-import { createEndpointSweep, type EndpointSweep, type EndpointSweepOptions } from "./sweep.ts";
+import { createEndpointSweep, type EndpointSweep } from "./sweep.ts";
 
 export type EndpointSettings = {
   /** Which generation of the list and read operations is used. Create and update exist in one generation only. */
@@ -51,12 +51,18 @@ const PROBE_PRIORITY = 1;
 /** Both generations behind one interface. */
 export function createEndpoints(options: EndpointsOptions): EndpointsService {
   const { client, settings } = options;
-  const { generation, intervalMs } = settings;
-  const observed = sweepOf({ ...options, onMissing: options.onChange }, generation, intervalMs, settings.wanted);
+  const { generation, pageSize, intervalMs } = settings;
+  const observed = createEndpointSweep({ ...options, ...settings, onMissing: options.onChange });
   const details =
     generation === "Earlier"
       ? undefined // its list and its reads show everything
-      : sweepOf(options, "Earlier", DETAILS_EVERY_SWEEPS * intervalMs, settings.detailsWanted);
+      : createEndpointSweep({
+          ...options,
+          generation: "Earlier",
+          pageSize,
+          intervalMs: DETAILS_EVERY_SWEEPS * intervalMs,
+          wanted: settings.detailsWanted,
+        });
   const { deleteEndpoint } = client;
   let limits: EndpointLimits | undefined;
 
@@ -119,35 +125,6 @@ export function createEndpoints(options: EndpointsOptions): EndpointsService {
       await Promise.all([observed.stop(), details?.stop()]);
     },
   };
-}
-
-function sweepOf(
-  {
-    client,
-    settings,
-    onChange,
-    onMissing,
-    onError,
-    clock,
-    log,
-  }: EndpointsOptions & Pick<EndpointSweepOptions, "onMissing">,
-  generation: Generation,
-  intervalMs: number,
-  wanted: () => boolean,
-): EndpointSweep {
-  const { pageSize } = settings;
-  return createEndpointSweep({
-    client,
-    generation,
-    pageSize,
-    intervalMs,
-    wanted,
-    onChange,
-    onMissing,
-    onError,
-    clock,
-    log,
-  });
 }
 
 async function readOne(

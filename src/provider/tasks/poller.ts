@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import TinyQueue from "tinyqueue";
 import type { Clock } from "../../clock.ts";
 import { createFairQueue } from "../../fair-queue.ts";
+import { createSchedule } from "../../schedule.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
 import type { PollFailure, TaskObservation, Tasks } from "../types.ts";
@@ -54,44 +54,36 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
   const { clock } = options;
   const tasks = new Map<string, Followed>();
   const groups = new Map<string, Group>();
-  const heap = new TinyQueue<{ taskID: string; due: number }>([], (a, b) => a.due - b.due);
   /** Tasks whose poll is due, by task ID. */
   const ready = createFairQueue<Followed>();
   const ended = new AbortController();
   const polls = new Set<Promise<void>>();
+  const waiting = createSchedule<Followed>(clock, (due) => {
+    for (const { item: task, due: at } of due) {
+      const outdated = tasks.get(task.taskID) !== task || task.due !== at;
+      if (!outdated && ready.get(task.taskID) === undefined) ready.push(task.group.name, task.taskID, task);
+    }
+    pump();
+  });
   let started = false;
-  let cancelTimer: (() => void) | undefined;
 
   function schedule(task: Followed, inMs: number): void {
     task.due = clock.monotonic() + inMs * (0.9 + 0.2 * options.random());
-    heap.push({ taskID: task.taskID, due: task.due });
-    pump();
+    waiting.add(task, task.due);
   }
 
   function pump(): void {
-    cancelTimer?.();
-    cancelTimer = undefined;
     if (!started || ended.signal.aborted) return;
-    const now = clock.monotonic();
-    for (let first = heap.peek(); first !== undefined && first.due <= now; first = heap.peek()) {
-      heap.pop();
-      const task = tasks.get(first.taskID);
-      // Another entry is one of a task that was forgotten or rescheduled.
-      if (task?.due !== first.due || ready.get(task.taskID) !== undefined) continue;
-      ready.push(task.group.name, task.taskID, task);
-    }
     while (polls.size < CONCURRENCY) {
       const task = ready.shift()?.value;
       if (task === undefined) break;
-      task.group.pace.polledLate(now - task.due);
+      task.group.pace.polledLate(clock.monotonic() - task.due);
       const poll = pollOnce(task).finally(() => {
         polls.delete(poll);
         pump();
       });
       polls.add(poll);
     }
-    const next = heap.peek();
-    if (next !== undefined) cancelTimer = clock.setTimeout(pump, next.due - now);
   }
 
   async function pollOnce(task: Followed): Promise<void> {
@@ -170,7 +162,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
     },
     async stop() {
       ended.abort(new Error("the session of the account is closed"));
-      cancelTimer?.();
+      waiting.stop();
       await Promise.all(polls);
     },
   };

@@ -45,7 +45,6 @@ export const bill = z.looseObject({
 export type BillWire = z.output<typeof bill>;
 /** `record` reads one bill. */
 export const billPageOf = <S extends z.ZodType>(record: S) => z.looseObject({ bills: pageList(record) });
-export const billList = billPageOf(bill);
 
 export const keyBudgetsQuery = z.strictObject({ member_id: z.string().min(1) });
 
@@ -68,4 +67,3 @@ export const keyBudget = z
 export type KeyBudgetWire = z.output<typeof keyBudget>;
 /** `record` reads one budget. */
 export const keyBudgetPageOf = <S extends z.ZodType>(record: S) => z.looseObject({ key_budgets: pageList(record) });
-export const keyBudgetList = keyBudgetPageOf(keyBudget);

@@ -18,7 +18,11 @@ export function speechRoutes(routes: RouteTable, service: Service): void {
       const request = checked(synthesizeSpeechBody, body, config().unknownFields);
       checkMoney(service, key);
       const { speechTurboPerThousandCharacters } = config().prices;
-      charge(service, key, "speech-2.6-turbo", request.text, speechTurboPerThousandCharacters);
+      charge(service, key, {
+        product: "speech-2.6-turbo",
+        text: request.text,
+        unitPrice: speechTurboPerThousandCharacters,
+      });
       const audio = synthesize(request.text, request.audio_setting, config());
       const effect = "SpeechSynthesized";
       if (request.stream === true) return { lines: chunks(audio.bytes, service), effect };
@@ -52,14 +56,21 @@ export function speechRoutes(routes: RouteTable, service: Service): void {
           const { format, contentType, bytes } = synthesize(request.text, request.audio_setting, config());
           return { field: "audios", format, contentType, head: bytes, padding: 0 };
         },
-        charge: () => charge(service, key, "speech-2.6-hd", request.text, prices.speechHDPerThousandCharacters),
+        charge: () =>
+          charge(service, key, {
+            product: "speech-2.6-hd",
+            text: request.text,
+            unitPrice: prices.speechHDPerThousandCharacters,
+          }),
       });
       return { body: { task_id: task.id }, effect: "TaskSubmitted", id: task.id };
     },
   });
 }
 
-function charge(service: Service, key: KeyIdentity, product: string, text: string, unitPrice: number): void {
+type Speech = { product: string; text: string; unitPrice: number };
+
+function charge(service: Service, key: KeyIdentity, { product, text, unitPrice }: Speech): void {
   const usage = [...text].length;
   chargeFor(service, key, {
     productID: product,

@@ -27,8 +27,8 @@ const folder = () => join(root, "results", "bills", "finance", "BillReport", "ye
 
 it("a report's file replaces the one before, and one that breaks off leaves it standing", async () => {
   const store = await volumeStore(root);
-  await exportToStore(store, report, output, file("first"), signal);
-  const written = await exportToStore(store, report, output, file("a,b\r\n", "1,2\r\n"), signal);
+  await exportToStore(store, { report, content: file("first"), signal }, output);
+  const written = await exportToStore(store, { report, content: file("a,b\r\n", "1,2\r\n"), signal }, output);
   const text = "a,b\r\n1,2\r\n";
   expect(written).toEqual({
     kind: "Written",
@@ -43,7 +43,9 @@ it("a report's file replaces the one before, and one that breaks off leaves it s
     yield "a,b\r\n";
     throw new Error("the service went away");
   };
-  await expect(exportToStore(store, report, output, broken(), signal)).rejects.toThrow("the service went away");
+  await expect(exportToStore(store, { report, content: broken(), signal }, output)).rejects.toThrow(
+    "the service went away",
+  );
   expect(await readFile(join(folder(), "0.csv"), "utf8")).toBe(text);
   expect(await readdir(folder())).toEqual(["0.csv"]);
 });

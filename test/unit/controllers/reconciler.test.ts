@@ -58,7 +58,7 @@ describe("createReconciler", () => {
     const store = createStore<Thing>();
     if (object !== undefined) store.upsert(object);
     const reconcile = createReconciler<Thing>({
-      kind: { resource: { group: "g", version: "v1", plural: "things", kind: "Thing", namespaced: true }, store },
+      kind: { store },
       forgetDeleted: step("forgetDeleted"),
       finalize: step("finalize"),
       pause: step("pause"),

@@ -59,8 +59,7 @@ describe("the event of a stalled object", () => {
   it("is emitted once per reason and message", () => {
     const events: string[] = [];
     const recorder = {
-      event: (_object: unknown, _type: string, reason: string) => void events.push(reason),
-      flush: async () => undefined,
+      warning: (_object: unknown, reason: string) => void events.push(reason),
     };
     const object = (conditions = mergeConditions([], [], 1, START)) => ({
       metadata: storedMeta({ name: "echo" }),

@@ -125,8 +125,10 @@ test("docs/reference/command-line.md has every command", async () => {
 });
 
 test("docs/reference/events.md has every event that a controller names", async () => {
-  const emitting = (await sources("src/controllers")).filter((text) => /\.event\(|note\?: \{ reason:/.test(text));
-  const direct = emitting.flatMap((text) => [...text.matchAll(/\.event\([^;]*?"(?:Normal|Warning)",\s*"(\w+)"/g)]);
+  const emitting = (await sources("src/controllers")).filter((text) =>
+    /\.(?:normal|warning)\(|note\?: \{ reason:/.test(text),
+  );
+  const direct = emitting.flatMap((text) => [...text.matchAll(/\.(?:normal|warning)\(\s*\w+,\s*"(\w+)"/g)]);
   const chosen = emitting.flatMap((text) => [...text.matchAll(/const reason = [^;\n]*\? "(\w+)" : "(\w+)"/g)]);
   const noted = emitting.flatMap((text) => [...text.matchAll(/note\?: \{ reason: "(\w+)" \| "(\w+)"/g)]);
   const reasons = new Set([...direct, ...chosen, ...noted].flatMap(([, ...names]) => names));

@@ -34,7 +34,7 @@ async function world(script: Script = () => ({ status: 201 })): Promise<World> {
 describe("an event", () => {
   it("says what happened to which object, in events.k8s.io/v1 with microseconds", async () => {
     const { api, recorder } = await world();
-    recorder.event(thing(), "Warning", "Refused", "Update", "no such product");
+    recorder.warning(thing(), "Refused", "Update", "no such product");
     await recorder.flush(forever);
     expect(api.requests).toMatchObject([
       {
@@ -66,7 +66,7 @@ describe("an event", () => {
 
   it("of a cluster-scoped object goes to the namespace default", async () => {
     const { api, recorder } = await world();
-    recorder.event({ metadata: { name: "a", uid: "u" }, spec: {} }, "Normal", "R", "A", "n");
+    recorder.normal({ metadata: { name: "a", uid: "u" }, spec: {} }, "R", "A", "n");
     await recorder.flush(forever);
     expect(api.requests[0]?.path).toBe("/apis/events.k8s.io/v1/namespaces/default/events");
     expect(api.requests[0]?.body).toMatchObject({ regarding: { name: "a" } });
@@ -79,7 +79,7 @@ describe("an event", () => {
     ["two units each", "🚢".repeat(2_000), 510],
   ])("is cut to the 1,024 bytes that the API takes, by whole characters: %s", async (_name, text, units) => {
     const { api, recorder } = await world();
-    recorder.event(thing(), "Normal", "R", "A", text);
+    recorder.normal(thing(), "R", "A", text);
     await recorder.flush(forever);
     const cut = `${text.slice(0, units)}…`;
     expect(api.requests[0]?.body).toMatchObject({ note: cut });
@@ -88,7 +88,7 @@ describe("an event", () => {
 
   it("has a name of its own, also within one millisecond", async () => {
     const { api, recorder } = await world();
-    for (const note of ["one", "two"]) recorder.event(thing(), "Normal", "R", "A", note);
+    for (const note of ["one", "two"]) recorder.normal(thing(), "R", "A", note);
     await recorder.flush(forever);
     const names = api.requests.map(({ body }) => (body as KubeObject).metadata.name);
     expect(new Set(names).size).toBe(2);
@@ -99,7 +99,7 @@ describe("the same event again", () => {
   it("counts up a series", async () => {
     const { api, clock, recorder } = await world();
     for (let i = 0; i < 3; i++) {
-      recorder.event(thing(), "Normal", "R", "A", "n");
+      recorder.normal(thing(), "R", "A", "n");
       await clock.advance(60_000);
     }
     await recorder.flush(forever);
@@ -116,23 +116,23 @@ describe("the same event again", () => {
 
   it("is a new event after six quiet minutes", async () => {
     const { api, clock, recorder } = await world();
-    recorder.event(thing(), "Normal", "R", "A", "n");
+    recorder.normal(thing(), "R", "A", "n");
     await clock.advance(360_001);
-    recorder.event(thing(), "Normal", "R", "A", "n");
+    recorder.normal(thing(), "R", "A", "n");
     await recorder.flush(forever);
     expect(api.requests.map(({ method }) => method)).toEqual(["POST", "POST"]);
   });
 
-  it.each([
-    ["another object", thing("uid-b"), "Normal", "R", "A", "n"],
-    ["another type", thing(), "Warning", "R", "A", "n"],
-    ["another reason", thing(), "Normal", "R2", "A", "n"],
-    ["another action", thing(), "Normal", "R", "A2", "n"],
-    ["another note", thing(), "Normal", "R", "A", "n2"],
-  ] as const)("is not what differs in %s", async (_name, object, type, reason, action, note) => {
+  it.each<{ name: string; emit: (recorder: EventRecorder) => void }>([
+    { name: "another object", emit: ({ normal }) => normal(thing("uid-b"), "R", "A", "n") },
+    { name: "another type", emit: ({ warning }) => warning(thing(), "R", "A", "n") },
+    { name: "another reason", emit: ({ normal }) => normal(thing(), "R2", "A", "n") },
+    { name: "another action", emit: ({ normal }) => normal(thing(), "R", "A2", "n") },
+    { name: "another note", emit: ({ normal }) => normal(thing(), "R", "A", "n2") },
+  ])("is not what differs in $name", async ({ emit }) => {
     const { api, recorder } = await world();
-    recorder.event(thing(), "Normal", "R", "A", "n");
-    recorder.event(object, type, reason, action, note);
+    recorder.normal(thing(), "R", "A", "n");
+    emit(recorder);
     await recorder.flush(forever);
     expect(api.requests.map(({ method }) => method)).toEqual(["POST", "POST"]);
   });
@@ -141,14 +141,14 @@ describe("the same event again", () => {
 describe("too many events", () => {
   it("of one object are held back after 25, then one in five minutes; others are not", async () => {
     const { api, clock, recorder } = await world();
-    for (let i = 0; i < 40; i++) recorder.event(thing(), "Normal", "R", "A", `n${i}`);
+    for (let i = 0; i < 40; i++) recorder.normal(thing(), "R", "A", `n${i}`);
     await recorder.flush(forever);
     expect(api.requests).toHaveLength(25);
-    recorder.event(thing("uid-b"), "Normal", "R", "A", "n");
+    recorder.normal(thing("uid-b"), "R", "A", "n");
     await recorder.flush(forever);
     expect(api.requests).toHaveLength(26);
     await clock.advance(300_000);
-    for (let i = 0; i < 5; i++) recorder.event(thing(), "Normal", "R", "A", `m${i}`);
+    for (let i = 0; i < 5; i++) recorder.normal(thing(), "R", "A", `m${i}`);
     await recorder.flush(forever);
     expect(api.requests).toHaveLength(27);
   });
@@ -159,7 +159,7 @@ describe("too many events", () => {
       open = resolve;
     });
     const { api, recorder } = await world(() => opened.then(() => ({ status: 201 })));
-    for (let i = 0; i < 1_500; i++) recorder.event(thing(`uid-${i}`), "Normal", "R", "A", `n${i}`);
+    for (let i = 0; i < 1_500; i++) recorder.normal(thing(`uid-${i}`), "R", "A", `n${i}`);
     open();
     await recorder.flush(forever);
     const notes = api.requests.map(({ body }) => (body as { note: string }).note);
@@ -171,16 +171,16 @@ describe("too many events", () => {
     const { api, clock, recorder } = await world();
     const busy = (i: number) => {
       const object = thing(`uid-${i}`);
-      recorder.event({ ...object, metadata: { ...object.metadata, namespace: "busy" } }, "Normal", "R", "A", `n${i}`);
+      recorder.normal({ ...object, metadata: { ...object.metadata, namespace: "busy" } }, "R", "A", `n${i}`);
     };
     const sent = () => api.requests.filter(({ path }) => path.includes("/namespaces/team/")).length;
     for (let i = 0; i < 2_000; i++) busy(i);
-    recorder.event(thing(), "Warning", "R", "A", "of a quiet namespace");
+    recorder.warning(thing(), "R", "A", "of a quiet namespace");
     // 1,000 events in a line take 50 s.
     await until(() => sent() === 1, { clock, stepMs: 10 });
     expect(api.requests.length).toBeLessThan(100);
     // An event that waits goes neither when the queue is full.
-    for (let i = 0; i < 20; i++) recorder.event(thing(`quiet-${i}`), "Normal", "R", "A", `m${i}`);
+    for (let i = 0; i < 20; i++) recorder.normal(thing(`quiet-${i}`), "R", "A", `m${i}`);
     for (let i = 2_000; i < 4_000; i++) busy(i);
     await recorder.flush(forever);
     expect(sent()).toBe(21);
@@ -188,7 +188,7 @@ describe("too many events", () => {
 
   it("do not hold up the end of the process", async () => {
     const { recorder } = await world(() => "silence");
-    recorder.event(thing(), "Normal", "R", "A", "n");
+    recorder.normal(thing(), "R", "A", "n");
     const stop = new AbortController();
     const flushed = recorder.flush(stop.signal);
     stop.abort();
@@ -199,8 +199,8 @@ describe("too many events", () => {
 it("an event that cannot be written harms nobody: the next is sent", async () => {
   let failed = 0;
   const { api, recorder } = await world(() => (failed++ === 0 ? failure(403, "Forbidden") : { status: 201 }));
-  recorder.event(thing(), "Normal", "R", "A", "first");
-  recorder.event(thing(), "Normal", "R", "A", "second");
+  recorder.normal(thing(), "R", "A", "first");
+  recorder.normal(thing(), "R", "A", "second");
   await recorder.flush(forever);
   expect(api.requests.map(({ body }) => (body as { note: string }).note)).toEqual(["first", "second"]);
 });

@@ -3,35 +3,16 @@ import { createAbandonedTasks } from "../../../../src/controllers/account/abando
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { workOf } from "../../../../src/controllers/jobs/admission.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
-import type { Tasks } from "../../../../src/provider/types.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { type Allowance, NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { taskOf, videoJobOf } from "../../../support/jobs.ts";
 import { accountAt } from "../../../support/service-account.ts";
 
 const ACCOUNT = "Account/team/default";
 const bound = { kind: "Account" as const, name: "default", baseURL: "https://api.example.com" };
 const HOUR_MS = 3_600_000;
-
-/** A poller that shows `results`, and what it was asked to poll. */
-function fakeTasks(results: Map<string, TaskResult>) {
-  const polled = new Set<string>();
-  const tasks: Tasks = {
-    follow: (taskID) => void polled.add(taskID),
-    forget: (taskID) => void polled.delete(taskID),
-    pollNow: () => {},
-    latest: (taskID) => {
-      const result = polled.has(taskID) ? results.get(taskID) : undefined;
-      return result && { result, at: 0 };
-    },
-    failing: () => undefined,
-    read: () => Promise.reject(new Error("not read")),
-    inFlight: () => polled.size,
-    stop: async () => {},
-  };
-  return { polled, tasks };
-}
 
 /** A running job of an account that allows one task, deleted; the next job waits. */
 function setUp(allowed: Partial<Allowance> = { maxTasks: 1 }) {
@@ -44,7 +25,12 @@ function setUp(allowed: Partial<Allowance> = { maxTasks: 1 }) {
   );
   const results = new Map<string, TaskResult>();
   const open = (baseURL = bound.baseURL) => {
-    const { polled, tasks } = fakeTasks(results);
+    const { polled, tasks } = fakeTasks({
+      latest: (taskID) => {
+        const result = polled.has(taskID) ? results.get(taskID) : undefined;
+        return result && { result, at: 0 };
+      },
+    });
     const handle = accountAt(baseURL, { allowance: () => allowance, tasks });
     accounts.set(ACCOUNT, { state: { kind: "Ready" }, handle });
     return polled;

@@ -9,7 +9,7 @@ import {
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
 import { accountResource, clusterAccountResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { createInstallationClaims } from "../../../../src/controllers/account/installation-claims.ts";
-import type { Kind } from "../../../../src/controllers/controller-deps.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createFakeClock, until } from "../../../support/fake-clock.ts";
 import { manifest, merged } from "../../../support/manifests.ts";
@@ -42,8 +42,8 @@ async function world<T extends AnyAccount>(object: T, stores: (status: AccountSt
   const clock = createFakeClock();
   const { log, lines } = capturedLog();
   const cluster = object.metadata.namespace === undefined;
-  const kind: Kind<T> = { resource: cluster ? clusterAccountResource : accountResource, store: createStore<T>() };
-  kind.store.upsert(object);
+  const store = createStore<T>();
+  store.upsert(object);
   const key = cluster ? CLUSTER_KEY : KEY;
   const name = cluster ? "default" : "team/default";
   let stored: AnyAccount = object;
@@ -58,6 +58,7 @@ async function world<T extends AnyAccount>(object: T, stores: (status: AccountSt
     if (metadata.resourceVersion !== stored.metadata.resourceVersion) return failure(409, "Conflict");
     return { body: write(stores(status)) };
   });
+  const kind = createKind(api.client, { resource: cluster ? clusterAccountResource : accountResource, store });
   const events: string[] = [];
   const lost: Error[] = [];
   const checks: string[] = [];
@@ -66,7 +67,7 @@ async function world<T extends AnyAccount>(object: T, stores: (status: AccountSt
     kube: api.client,
     clock,
     log,
-    recorder: { event: (_object, type, reason) => void events.push(`${type} ${reason}`) },
+    recorder: { warning: (_object, reason) => void events.push(`Warning ${reason}`) },
     installation: "ours",
     journal: { id: () => "journal", createdAt: () => JOURNAL_CREATED },
     watchNamespaces: [],
@@ -88,10 +89,10 @@ async function world<T extends AnyAccount>(object: T, stores: (status: AccountSt
     /** Another installation writes the status, and the watch shows it. */
     change(status: object, uid = stored.metadata.uid): void {
       stored = { ...stored, metadata: { ...stored.metadata, uid } } as AnyAccount;
-      kind.store.upsert(write(status) as T);
+      store.upsert(write(status) as T);
     },
     async claim() {
-      const object = kind.store.get(name);
+      const object = store.get(name);
       if (object === undefined) throw new Error("no account");
       return (await claims.claim(key, { kind, object }, signal)).kind;
     },

@@ -9,6 +9,7 @@ import { billReportResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { createAccountRegistry, type ReportableKeys } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createBillReportReconciler } from "../../../../src/controllers/bill-report/controller.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { billOf } from "../../../support/bills.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -77,7 +78,7 @@ async function setUp(reportable: ReportableKeys) {
   accounts.set("ClusterAccount/shared", { state: { kind: "Ready" }, handle: { ...account, money } });
   const run = createBillReportReconciler(
     sharedOf(api.client, billReportResource, { clock, accounts }),
-    kind,
+    createKind(api.client, kind),
     createStoreRegistry(() => false),
   );
   const request = { key: "team/january", namespace: "team", name: "january" };

@@ -2,7 +2,7 @@ import { onTestFinished } from "vitest";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
-import type { ControllerDeps } from "../../../../src/controllers/controller-deps.ts";
+import { type ControllerDeps, createKind } from "../../../../src/controllers/controller-deps.ts";
 import { claimIndexers } from "../../../../src/controllers/gpu-endpoint/claims.ts";
 import { createGpuEndpointReconciler } from "../../../../src/controllers/gpu-endpoint/controller.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
@@ -96,14 +96,15 @@ export async function reconciledEndpoint(
     handle: accountAt(bench.url, { ...session, vanished }),
   });
   const recorder: ControllerDeps["recorder"] = {
-    event: (_object, type, reason, _action, note) => void events.push(`${type} ${reason}: ${note}`),
+    normal: (_object, reason, _action, note) => void events.push(`Normal ${reason}: ${note}`),
+    warning: (_object, reason, _action, note) => void events.push(`Warning ${reason}: ${note}`),
     flush: async () => {},
   };
   const metrics = { moved: () => {} };
   const start = async () => {
     const shared = sharedOf(api.client, gpuEndpointResource, { accounts, recorder, clusterUID: CLUSTER_UID });
     await shared.journal.open(signal);
-    return createGpuEndpointReconciler({ ...shared, clock }, kind, metrics);
+    return createGpuEndpointReconciler({ ...shared, clock }, createKind(api.client, kind), metrics);
   };
   let run = await start();
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createEndpoint, intendCreate } from "../../../../src/controllers/gpu-endpoint/requests.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { desiredOf, endpointOf } from "../../../support/endpoints.ts";
@@ -26,7 +27,8 @@ async function setUp(onCommit: (remove: () => void) => void = () => {}) {
   const account = accountAt(service.url);
   const desired = desiredOf(endpoint);
   const intent = intendCreate(endpoint, desired, shared.journal.id(), 0);
-  const create = () => createEndpoint({ shared, account, kind, endpoint, context }, desired, intent);
+  const create = () =>
+    createEndpoint({ shared, account, kind: createKind(api.client, kind), endpoint, context }, desired, intent);
   return { create, service, journal: shared.journal };
 }
 

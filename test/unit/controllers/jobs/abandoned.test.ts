@@ -3,16 +3,17 @@ import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { workOf } from "../../../../src/controllers/jobs/admission.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import type { Tasks } from "../../../../src/provider/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";
 import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { taskOf, videoJobOf } from "../../../support/jobs.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
@@ -43,18 +44,8 @@ async function setUp(spec: Change = {}) {
     return { body: { ...job, metadata, status: { ...job.status, ...patch } } };
   });
   const clock = createFakeClock();
-  const polled = new Set<string>();
   let shown = taskOf("TASK_STATUS_QUEUED");
-  const tasks: Tasks = {
-    follow: (taskID) => void polled.add(taskID),
-    forget: (taskID) => void polled.delete(taskID),
-    pollNow: () => {},
-    latest: () => ({ result: shown, at: clock.now() }),
-    failing: () => undefined,
-    read: () => Promise.reject(new Error("not read")),
-    inFlight: () => polled.size,
-    stop: async () => {},
-  };
+  const { tasks, polled } = fakeTasks({ latest: () => ({ result: shown, at: clock.now() }) });
   const allowance = { ...NO_ALLOWANCE, maxTasks: 1 };
   const accounts = createAccountRegistry(
     () => true,
@@ -69,7 +60,7 @@ async function setUp(spec: Change = {}) {
     copies: createCopies({ clock, random: () => 0.5 }),
     stores: createStoreRegistry(() => false),
   };
-  const run = createJobReconciler(shared, videoJobAdapter(kind), wiring, () => {});
+  const run = createJobReconciler(shared, videoJobAdapter(createKind(api.client, kind)), wiring, () => {});
   const request = { key: "team/sea", namespace: "team", name: "sea" };
   return {
     polled,

@@ -3,6 +3,7 @@ import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
@@ -67,7 +68,7 @@ it("a refusal that comes while the status says Submitting is written down, and n
   const running = createRunningRequests<Answer>({ clock, random: () => 0.5, admission: shared.admission });
   const run = createJobReconciler(
     shared,
-    videoJobAdapter(kind),
+    videoJobAdapter(createKind(api.client, kind)),
     { running, copies: createCopies({ clock, random: () => 0.5 }), stores: createStoreRegistry(() => false) },
     () => {
       if (running.find(videoJobOf("image").metadata.uid ?? "")?.answer !== undefined) answered.open();

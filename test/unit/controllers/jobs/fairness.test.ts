@@ -3,6 +3,7 @@ import { speechJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { SpeechJob } from "../../../../src/api/v1alpha1/speech-job.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
@@ -85,7 +86,7 @@ async function setUp() {
   await opening;
   const controller = createController({
     name: "speechjob",
-    reconcile: createJobReconciler(shared, speechJobAdapter(kind), wiring, enqueue),
+    reconcile: createJobReconciler(shared, speechJobAdapter(createKind(client, kind)), wiring, enqueue),
     maxConcurrentReconciles: 10,
     deadlineMs: 300_000,
     clock,

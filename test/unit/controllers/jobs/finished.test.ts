@@ -3,6 +3,7 @@ import { setConditions } from "../../../../src/api/v1alpha1/conditions.ts";
 import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
@@ -59,7 +60,7 @@ async function reconcile(
   const shared = sharedOf(api.client, videoJobResource, { clock });
   const run = createJobReconciler(
     shared,
-    videoJobAdapter(kind),
+    videoJobAdapter(createKind(api.client, kind)),
     {
       running: createRunningRequests({ clock, random: () => 0.5, admission: shared.admission }),
       copies: createCopies({ clock, random: () => 0.5 }),

@@ -4,6 +4,7 @@ import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/vide
 import { systemClock } from "../../../../src/clock.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
@@ -89,7 +90,7 @@ async function world({
   let wake = Promise.withResolvers<void>();
   const run = createJobReconciler(
     shared,
-    videoJobAdapter(kind),
+    videoJobAdapter(createKind(api.client, kind)),
     {
       running,
       copies: createCopies({ clock: systemClock, random: () => 0.5 }),

@@ -3,6 +3,7 @@ import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { workOf } from "../../../../src/controllers/jobs/admission.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
@@ -90,7 +91,12 @@ async function setUp(spec: Change, status: VideoJobStatus | undefined, task: Tas
   };
   const shared = sharedOf(api.client, videoJobResource, { clock, accounts, admission });
   const journal = { ...shared.journal, id: () => JOURNAL };
-  const run = createJobReconciler({ ...shared, journal }, videoJobAdapter(kind), wiring, () => {});
+  const run = createJobReconciler(
+    { ...shared, journal },
+    videoJobAdapter(createKind(api.client, kind)),
+    wiring,
+    () => {},
+  );
   return {
     clock,
     job,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { workOf } from "../../../../src/controllers/jobs/admission.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
@@ -40,7 +41,7 @@ async function setUp(spec: Change = {}, annotations: Record<string, string> = {}
   const shared = sharedOf(api.client, videoJobResource, { clock, admission });
   const run = createJobReconciler(
     shared,
-    videoJobAdapter(kind),
+    videoJobAdapter(createKind(api.client, kind)),
     { running, copies, stores: createStoreRegistry(() => false) },
     () => {},
   );

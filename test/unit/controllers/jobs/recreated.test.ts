@@ -3,6 +3,7 @@ import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
@@ -66,7 +67,7 @@ async function replaced(ends: { status: number; body: object }) {
     copies: createCopies({ clock, random: () => 0.5 }),
     stores: createStoreRegistry(() => false),
   };
-  const reconciles = createJobReconciler(shared, videoJobAdapter(kind), wiring, () => {});
+  const reconciles = createJobReconciler(shared, videoJobAdapter(createKind(api.client, kind)), wiring, () => {});
 
   const reconcile = () => reconciles(REQUEST, context);
 

@@ -3,7 +3,7 @@ import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
 import { systemClock } from "../../../../src/clock.ts";
 import type { AccountHandle } from "../../../../src/controllers/account/registry.ts";
-import type { ControllerDeps, Kind } from "../../../../src/controllers/controller-deps.ts";
+import { type ControllerDeps, createKind } from "../../../../src/controllers/controller-deps.ts";
 import type { RequestIntent } from "../../../../src/controllers/jobs/observations.ts";
 import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts";
 import { type Answer, acceptedFrom, submit } from "../../../../src/controllers/jobs/submit.ts";
@@ -41,7 +41,7 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
   await journal.open(forever);
   const shared = sharedOf(api.client, videoJobResource, { journal });
   const job = videoJobOf("image");
-  const kind: Kind<VideoJob> = { resource: videoJobResource, store: createStore<VideoJob>() };
+  const kind = createKind(api.client, { resource: videoJobResource, store: createStore<VideoJob>() });
   kind.store.upsert(job);
   const send = async (
     url = service.url,

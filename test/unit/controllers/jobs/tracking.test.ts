@@ -4,6 +4,7 @@ import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
+import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
@@ -14,6 +15,7 @@ import type { Work } from "../../../../src/submission/account-line.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock, START, until } from "../../../support/fake-clock.ts";
+import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { taskOf, video, videoJobOf } from "../../../support/jobs.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
@@ -36,16 +38,14 @@ function tasksOf() {
   let latest: TaskObservation | undefined;
   let failing: PollFailure | undefined;
   const calls: string[] = [];
-  const tasks: Tasks = {
+  const { tasks } = fakeTasks({
     follow: (taskID) => void calls.push(`follow ${taskID}`),
     forget: (taskID) => void calls.push(`forget ${taskID}`),
     pollNow: (taskID) => void calls.push(`poll ${taskID}`),
     latest: () => latest,
     failing: () => failing,
-    read: () => Promise.reject(new Error("not read")),
     inFlight: () => 1,
-    stop: async () => {},
-  };
+  });
   const show = (next: TaskObservation) => {
     latest = next;
   };
@@ -87,7 +87,7 @@ async function setUp(spec: Change, status: VideoJobStatus = submitted) {
     copies: createCopies({ clock, random: () => 0.5 }),
     stores: createStoreRegistry(() => false),
   };
-  const run = createJobReconciler(shared, videoJobAdapter(kind), wiring, () => {});
+  const run = createJobReconciler(shared, videoJobAdapter(createKind(api.client, kind)), wiring, () => {});
   const request = { key: "team/sea", namespace: "team", name: "sea" };
   const next: Work = { uid: "next", namespace: "team", operation: "submitImageToVideo" };
   const nextIsAdmitted = () => {

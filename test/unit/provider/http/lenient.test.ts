@@ -4,7 +4,7 @@ import { fromCurrent, fromEarlier } from "../../../../src/provider/endpoints/end
 import { ServiceError } from "../../../../src/provider/errors.ts";
 import { billFrom, keyBudgetFrom } from "../../../../src/provider/money/money-records.ts";
 import { resultsOf, taskResultFrom } from "../../../../src/provider/tasks/task-result.ts";
-import { billList, keyBudgetList } from "../../../../src/provider/wire/billing.ts";
+import { billPageOf, bill as billRecord, keyBudget, keyBudgetPageOf } from "../../../../src/provider/wire/billing.ts";
 import { endpointDetailV1, endpointPageOfV1, endpointV1 } from "../../../../src/provider/wire/endpoints-v1.ts";
 import { endpointPageOf, endpointV2 } from "../../../../src/provider/wire/endpoints-v2.ts";
 import { toBigInt, toNumber } from "../../../../src/provider/wire/lenient.ts";
@@ -13,6 +13,9 @@ import { speechAnswer, speechChunk } from "../../../../src/provider/wire/speech.
 import { submittedTask, taskResult } from "../../../../src/provider/wire/tasks.ts";
 import { failure, makeClient, type TestClient } from "./make-client.ts";
 import { answer, type RawServer, startRawServer } from "./raw-server.ts";
+
+const billList = billPageOf(billRecord);
+const keyBudgetList = keyBudgetPageOf(keyBudget);
 
 /** Objects of the fields that the schemas know, with anything as their values. */
 const KNOWN = [
