@@ -277,14 +277,19 @@ describe("a version that is gone", () => {
 });
 
 describe("pauses", () => {
-  it("are what a 429 asks for, in whole seconds, before the own backoff", async () => {
-    const slow: Answer = { status: 429, headers: { "retry-after": "7" }, body: "slow down" };
-    const w = await reflect({ watches: [slow] });
-    await until(() => w.clock.timers() === 1);
-    const before = w.api.requests.length;
-    await w.clock.advance(7_799);
-    expect(w.api.requests.length).toBe(before);
-    await w.clock.advance(1);
+  const slow: Answer = { status: 429, headers: { "retry-after": "7" }, body: "slow down" };
+
+  it("are what a 429 asks for, up to a fifth longer", async () => {
+    const w = await reflect({ watches: [slow, slow] });
+    await expectPause(w, 7_700);
+    await expectPause(w, 7_700);
+    await until(() => w.streams.length === 1);
+  });
+
+  it("are longer after ten times, by the own backoff", async () => {
+    const w = await reflect({ watches: Array.from({ length: 11 }, () => slow) });
+    for (let time = 1; time <= 10; time++) await expectPause(w, 7_700);
+    await expectPause(w, 37_000);
     await until(() => w.streams.length === 1);
   });
 
