@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { parseAllDocuments } from "yaml";
 import { parseDuration } from "../api/v1alpha1/duration.ts";
 import { KINDS } from "../api/v1alpha1/kinds.ts";
-import { type Clock, deadlineSignal, delay, systemClock } from "../clock.ts";
+import { deadlineSignal, delay, systemClock } from "../clock.ts";
 import { createKubeClient, type KubeClient } from "../kube/client.ts";
 import { loadCredentials } from "../kube/credentials.ts";
 import { isNotFound, KubeError } from "../kube/errors.ts";
@@ -33,9 +33,11 @@ export function registerApplyCommand(program: Command): void {
       const end = deadlineSignal(parseDuration(timeout));
       const kube = createKubeClient(await loadCredentials({ kubeconfig, env: process.env }));
       try {
-        for (const { resource, object } of objects) {
-          const { metadata } = await applyWhenServed(kube, systemClock, resource, object, end);
-          console.log(`${resource.kind} ${metadata.namespace ? `${metadata.namespace}/` : ""}${metadata.name} applied`);
+        for (const parsed of objects) {
+          const { metadata } = await applyWhenServed(kube, parsed, end);
+          console.log(
+            `${parsed.resource.kind} ${metadata.namespace ? `${metadata.namespace}/` : ""}${metadata.name} applied`,
+          );
         }
       } finally {
         await kube.close();
@@ -63,13 +65,7 @@ function parseObjects(text: string, source: string): Parsed[] {
 }
 
 /** Waits while the kind is not served or the API server is away; anything else is final. */
-async function applyWhenServed(
-  kube: KubeClient,
-  clock: Clock,
-  resource: Resource,
-  object: KubeObject,
-  end: AbortSignal,
-): Promise<KubeObject> {
+async function applyWhenServed(kube: KubeClient, { resource, object }: Parsed, end: AbortSignal): Promise<KubeObject> {
   const { name } = object.metadata;
   const namespace = resource.namespaced ? (object.metadata.namespace ?? kube.defaultNamespace ?? "default") : undefined;
   for (;;) {
@@ -78,7 +74,7 @@ async function applyWhenServed(
     } catch (error) {
       const passing = isNotFound(error) || (error instanceof KubeError && (error.status === 0 || error.status >= 500));
       if (!passing || end.aborted) throw error;
-      await delay(clock, RETRY_MS, end);
+      await delay(systemClock, RETRY_MS, end);
       if (end.aborted) throw error;
     }
   }
