@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { accountMismatch } from "../account/mismatch.ts";
 import { type AccountHandle, accountKey, boundTo, type Resolved } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { hashOf } from "../hash.ts";
@@ -72,7 +73,7 @@ async function observeWaiting<T extends Job>(context: Context<T>, attempt: numbe
   const full = store?.store.full();
   if (full !== undefined) return blocked({ reason: "StoreFull", message: full, stalled: true, againMs: FULL_STORE_MS });
   const { account } = resolved;
-  const mismatch = accountMismatch(job, account);
+  const mismatch = mismatchOf(job, account);
   if (mismatch !== undefined) return blocked(mismatch);
 
   const until = deps.running.backoffUntil(job.metadata.uid);
@@ -187,7 +188,7 @@ async function observeTracking<T extends Job>(
     return { observation: observeTask(facts, taskID, undefined, { reason, message, stalled: false }) };
   }
   const { account } = resolved;
-  const mismatch = accountMismatch(job, account);
+  const mismatch = mismatchOf(job, account);
   if (mismatch !== undefined) return { observation: observeTask(facts, taskID, undefined, mismatch) };
   const secrets = () => deps.adapter.secrets(job, createValueReader(deps.shared.kube, signal));
   const failing = account.tasks.failing(taskID);
@@ -251,11 +252,10 @@ function heldAccount({ reason, message, againMs }: Extract<Resolved, { kind: "He
 }
 
 /** After its first submission a job uses the account of that submission only (api: accountRef). */
-function accountMismatch({ status }: Job, account: AccountHandle): Block | undefined {
-  const bound = status?.account;
-  if (bound === undefined || (status?.attempts ?? 0) === 0 || bound.baseURL === account.baseURL) return undefined;
-  const message = `bound to ${bound.baseURL}, but the account now has base URL ${account.baseURL}: nothing is sent; restore the account's baseURL, or recreate the job`;
-  return { reason: "AccountMismatch", message, stalled: true };
+export function mismatchOf({ status }: Job, account: AccountHandle): Block | undefined {
+  const bound = (status?.attempts ?? 0) === 0 ? undefined : status?.account?.baseURL;
+  const mismatch = accountMismatch(bound, account);
+  return mismatch && { ...mismatch, stalled: true };
 }
 
 /** The account that made the results. It limits the addresses that are read, also while its key or budget holds it. */
