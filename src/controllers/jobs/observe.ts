@@ -7,6 +7,7 @@ import { hashOf } from "../hash.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { verdictOf } from "../verdict.ts";
 import { requestSlot, workOf } from "./admission.ts";
+import { observeAttachment } from "./attach.ts";
 import type { JobDeps } from "./deps.ts";
 import { observeFailingPolls } from "./failing-polls.ts";
 import {
@@ -25,7 +26,7 @@ import type { JobState } from "./states.ts";
 import { type Answer, acceptedFrom } from "./submit.ts";
 import { withoutSecrets } from "./task-texts.ts";
 import { accountOfTask } from "./tasks.ts";
-import { InvalidJobError, type Job, type PaidRequest, resubmitTokenOf } from "./types.ts";
+import { attachTaskOf, InvalidJobError, type Job, type PaidRequest, resubmitTokenOf } from "./types.ts";
 
 /** An observation, with the account and the store that its step uses. */
 export type Observed = { observation: Observation; account?: AccountHandle; store?: ResolvedStore | undefined };
@@ -50,7 +51,7 @@ export async function observe<T extends Job>(
     case "Sending":
       return { observation: observeSending(context, state) };
     case "Halted":
-      return { observation: observeHalted(facts, resubmitTokenOf(job)) };
+      return observeHaltedJob(context);
     case "Tracking":
       return observeTracking(context, state.taskID);
     case "Storing":
@@ -175,6 +176,23 @@ function observeAnswer(answer: Answer, facts: Facts, backoffUntil: number | unde
     case "Withdrawn":
       return { kind: "Withdrawn", until: facts.now };
   }
+}
+
+/** The annotation that attaches a task is read first: it costs nothing. */
+async function observeHaltedJob<T extends Job>({
+  deps,
+  job,
+  facts,
+  signal,
+}: Context<T>): Promise<Observed | undefined> {
+  const observation = observeHalted(facts, resubmitTokenOf(job));
+  const taskID = attachTaskOf(job);
+  if (taskID === undefined || taskID === job.status?.lastHandledAttachTask) return { observation };
+  const attachment = await observeAttachment(deps.shared, job, taskID, signal);
+  if (attachment === undefined) return undefined;
+  // While it is unknown whether the task exists, another request is not sent.
+  const replaced = attachment.kind === "NotAttached" && attachment.permanent && observation.kind === "Released";
+  return { observation: replaced ? observation : attachment };
 }
 
 async function observeTracking<T extends Job>(
