@@ -9,6 +9,7 @@ import { registerExplainCommand } from "./explain.ts";
 import { registerImportCommand } from "./import.ts";
 import { registerOperatorCommand } from "./operator.ts";
 import { registerOrphansCommand } from "./orphans.ts";
+import { registerResolveCommand } from "./resolve.ts";
 import { registerSimulatorCommand } from "./simulator.ts";
 import { registerStatusCommand } from "./status.ts";
 import { registerValidateCommand } from "./validate.ts";
@@ -30,6 +31,7 @@ export function createProgram(): Command {
   registerSimulatorCommand(program);
   registerStatusCommand(program);
   registerExplainCommand(program);
+  registerResolveCommand(program);
   registerImportCommand(program);
   registerOrphansCommand(program);
   registerValidateCommand(program);

@@ -26,6 +26,9 @@ export const clusterAccountResource = resource("ClusterAccount", "clusteraccount
 export const billReportResource = resource("BillReport", "billreports");
 export const artifactStoreResource = resource("ArtifactStore", "artifactstores");
 
+/** The paid jobs. */
+export const JOB_RESOURCES: readonly Resource[] = [speechJobResource, videoJobResource];
+
 const readyReason = conditionColumn("Reason", "Ready", "reason", true);
 
 const gpuEndpoint: KindDefinition = {

@@ -194,8 +194,18 @@ describe("given a halted job with the annotation attach-task", () => {
   });
 
   it.each<[string, TaskResult | ServiceError, string, RegExp]>([
-    ["that the service does not know", failure("NotFound"), "TaskNotFound", /does not show task task-1/],
-    ["whose ID the service refuses", failure("InvalidRequest"), "TaskNotFound", /does not show task task-1/],
+    [
+      "that the service does not know",
+      failure("NotFound"),
+      "TaskNotFound",
+      /^Task task-1: the service does not show it/,
+    ],
+    [
+      "whose ID the service refuses",
+      failure("InvalidRequest"),
+      "TaskNotFound",
+      /^Task task-1: the service does not show it/,
+    ],
     [
       "of another operation",
       taskOf("TASK_STATUS_PROCESSING", { taskType: "VENDOR_SPEECH_2.6_HD" }),
