@@ -22,7 +22,12 @@ export const EXIT_CODES: Readonly<Record<string, ExitCodes>> = {
   orphans: { 0: "the list is complete", 1: FAILED, 3: "with --exit-code: there are orphans" },
   plan: { 0: "an apply changes nothing at the service", 1: FAILED, 2: "an apply changes something at the service" },
   resolve: { 0: "the job is shown or resolved", 1: FAILED },
-  say: { 0: "the file is written", 1: FAILED, 3: "the job failed or is Halted", 130: "interrupted, or --timeout passed; the job continues" },
+  say: {
+    0: "the file is written",
+    1: FAILED,
+    3: "the job failed or is Halted",
+    130: "interrupted, or --timeout passed; the job continues",
+  },
   status: { 0: "the list is complete", 1: FAILED, 3: "with --exit-code: an object needs you" },
   validate: { 0: "no problem", 1: "there are problems, one per line on standard output" },
 };

@@ -10,6 +10,7 @@ import { registerFilmCommand } from "./film.ts";
 import { registerImportCommand } from "./import.ts";
 import { registerOperatorCommand } from "./operator.ts";
 import { registerOrphansCommand } from "./orphans.ts";
+import { registerPlanCommand } from "./plan.ts";
 import { registerResolveCommand } from "./resolve.ts";
 import { registerSayCommand } from "./say.ts";
 import { registerSimulatorCommand } from "./simulator.ts";
@@ -33,6 +34,7 @@ export function createProgram(): Command {
   registerSimulatorCommand(program);
   registerStatusCommand(program);
   registerExplainCommand(program);
+  registerPlanCommand(program);
   registerResolveCommand(program);
   registerSayCommand(program);
   registerFilmCommand(program);
