@@ -39,3 +39,8 @@ export function exitCodesHelp(command: string): string {
   const codes = Object.entries(EXIT_CODES[command] ?? DEFAULT_EXIT_CODES);
   return `Exit codes:\n${codes.map(([code, meaning]) => `  ${code.padEnd(4)}${meaning}\n`).join("")}`;
 }
+
+/** Examples and exit codes, for a command whose help has nothing else to say. */
+export function examplesHelp(command: string, examples: readonly string[]): string {
+  return `\nExamples:\n${examples.map((line) => `  ${line}\n`).join("")}\n${exitCodesHelp(command)}`;
+}

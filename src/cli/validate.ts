@@ -1,11 +1,18 @@
 import type { Command } from "commander";
 import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
 import { manifestProblems } from "../api/v1alpha1/manifest-problems.ts";
+import { exitCodesHelp } from "./exit-codes.ts";
 import { oneLine } from "./import/yaml.ts";
 import { manifestFiles } from "./manifest-files.ts";
 
 const HELP = `
-Skips objects of other kinds. Exit codes: 0 no problem; 1 there are problems, one per line on standard output.`;
+Skips objects of other kinds.
+
+Examples:
+  mooring validate manifests/
+  kustomize build . | mooring validate -
+
+`;
 
 /** `mooring validate`: checks manifests by the rules of the CRDs, without a cluster. */
 export function registerValidateCommand(program: Command): void {
@@ -13,7 +20,7 @@ export function registerValidateCommand(program: Command): void {
     .command("validate")
     .description("check manifests by the rules that the API server applies, without a cluster")
     .argument("<file...>", "YAML or JSON files, directories of them, or - for standard input")
-    .addHelpText("after", HELP)
+    .addHelpText("after", HELP + exitCodesHelp("validate"))
     .action(async (files: string[]) => {
       process.exitCode = await run(files);
     });
