@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import { visibleCommands } from "../../src/cli/completion/candidates.ts";
+import { DEFAULT_EXIT_CODES, EXIT_CODES } from "../../src/cli/exit-codes.ts";
 import { pageHead } from "./table.ts";
 
 /** Width of the help texts, in characters. */
@@ -6,7 +8,7 @@ const WIDTH = 120;
 
 /** docs/reference/command-line.md: what `--help` prints for each command. */
 export function commandsPage(program: Command): string {
-  const sections = program.commands.flatMap((command) => [
+  const sections = visibleCommands(program).flatMap((command) => [
     `## mooring ${command.name()}`,
     "",
     "```text",
@@ -17,10 +19,24 @@ export function commandsPage(program: Command): string {
   return [
     pageHead("Command line", "the commands in src/cli"),
     "The same texts are printed by `mooring COMMAND --help`. [operator.md](../operator.md) has the environment variables of the",
-    "operator's flags.",
+    "operator's flags. [cli.md](../cli.md) has examples.",
+    "",
+    "## Exit codes",
+    "",
+    ...exitCodes(program),
     "",
     ...sections,
   ].join("\n");
+}
+
+/** One row for each command and code. */
+function exitCodes(program: Command): string[] {
+  const rows = visibleCommands(program).flatMap((command) =>
+    Object.entries(EXIT_CODES[command.name()] ?? DEFAULT_EXIT_CODES).map(
+      ([code, meaning]) => `| \`${command.name()}\` | ${code} | ${meaning} |`,
+    ),
+  );
+  return ["| command | code | meaning |", "|---|---|---|", ...rows];
 }
 
 function helpOf(command: Command): string {

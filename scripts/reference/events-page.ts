@@ -58,6 +58,12 @@ export const EVENTS: readonly DocumentedEvent[] = [
   {
     kind: "SpeechJob, VideoJob",
     type: "Normal",
+    reason: "Attached",
+    when: "The annotation `mooring.dev/attach-task` attached the job to a task. A task that cannot be attached is a Warning with the reason of the condition `TaskAttached`.",
+  },
+  {
+    kind: "SpeechJob, VideoJob",
+    type: "Normal",
     reason: "Submitted",
     when: "The service accepted the request. The note has the task ID.",
   },

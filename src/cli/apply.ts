@@ -9,6 +9,7 @@ import { loadCredentials } from "../kube/credentials.ts";
 import { isNotFound, KubeError } from "../kube/errors.ts";
 import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
+import { examplesHelp } from "./exit-codes.ts";
 
 /** Owner of the fields in metadata.managedFields. */
 const FIELD_MANAGER = "mooring-apply";
@@ -28,6 +29,7 @@ export function registerApplyCommand(program: Command): void {
       "path of the kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
     )
     .option("--timeout <duration>", "how long to wait for the kinds, such as 30s or 5m", "60s")
+    .addHelpText("after", examplesHelp("apply", ["mooring apply -f account.yaml --timeout 5m"]))
     .action(async ({ filename, kubeconfig, timeout }: Flags) => {
       const objects = parseObjects(await readFile(filename, "utf8"), filename);
       const end = deadlineSignal(parseDuration(timeout));

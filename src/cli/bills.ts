@@ -15,6 +15,7 @@ import { type ReportPeriod, reportPeriod } from "../controllers/bill-report/peri
 import { createTally, type Tally } from "../provider/money/tally.ts";
 import { type TimeZone, timeZone } from "../provider/money/time-zone.ts";
 import { type AccountFlags, addAccountOptions, lazyCluster, openAccount } from "./account-source.ts";
+import { examplesHelp } from "./exit-codes.ts";
 import { tableOf } from "./table.ts";
 
 type Flags = AccountFlags &
@@ -52,6 +53,14 @@ export function registerBillsCommand(program: Command): void {
         .default("table"),
     )
     .addOption(new Option("--rows <count>", "rows of each table").argParser(days).default(20))
+    .addHelpText(
+      "after",
+      examplesHelp("bills", [
+        "mooring bills --cluster-account default --last-days 7",
+        "mooring bills --account default -n team-a --start-time 2026-03-01 --end-time 2026-04-01 --cycle Month",
+        "mooring bills --base-url https://api.example.com --api-key-file key.txt -o csv > bills.csv",
+      ]),
+    )
     .action(async (flags: Flags) => {
       await run(flags);
     });
@@ -178,7 +187,7 @@ function warnOfUnreadable(tally: Tally): void {
   const [unreadable, { records }] = [tally.unreadable(), tally.totals()];
   if (unreadable === 0) return;
   process.stderr.write(
-    `warning: ${unreadable} of ${records} bills have an amount that is no integer, and the sums lack them\n`,
+    `warning: ${unreadable} of ${records} bills ${unreadable === 1 ? "has" : "have"} an amount that is not an integer; the totals do not include ${unreadable === 1 ? "it" : "them"}\n`,
   );
   process.exitCode = 1;
 }

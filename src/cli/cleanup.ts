@@ -11,6 +11,7 @@ import type { KubeObject } from "../kube/types.ts";
 import { createLogger } from "../log.ts";
 import { createLeaderElector, leaseResource } from "../runtime/leader.ts";
 import { configMapResource, type JournalEntry } from "../submission/journal.ts";
+import { examplesHelp } from "./exit-codes.ts";
 import { JOURNAL_NAME, LEASE_NAME } from "./operator.ts";
 import { releaseObjects } from "./release-objects.ts";
 
@@ -50,6 +51,13 @@ export function registerCleanupCommand(program: Command): void {
     .option("--stop-deployment <name>", "first scale this Deployment, in the namespace of the lease, to 0")
     .option("--timeout <duration>", "how long to wait for a running operator to stop, such as 30s or 5m", "60s")
     .option("--dry-run", "only print what the command would do, even while an operator runs", false)
+    .addHelpText(
+      "after",
+      examplesHelp("cleanup", [
+        "mooring cleanup --dry-run",
+        "mooring cleanup --leader-election-namespace mooring-system --stop-deployment mooring",
+      ]),
+    )
     .action(async (flags: Flags) => {
       const kube = createKubeClient(await loadCredentials({ kubeconfig: flags.kubeconfig, env: process.env }));
       try {

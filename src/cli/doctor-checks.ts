@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
+import { getCondition } from "../api/v1alpha1/conditions.ts";
 import { customResourceDefinition } from "../api/v1alpha1/crd.ts";
 import type { KindDefinition } from "../api/v1alpha1/definition.ts";
 import { accountResource, clusterAccountResource, KINDS } from "../api/v1alpha1/kinds.ts";
@@ -83,9 +84,9 @@ export async function checkAccounts(kube: KubeClient, namespace: string | undefi
   return [{ level: "warn", message: `there is no Account${where} and no ClusterAccount: nothing can be sent` }];
 }
 
-type Named = { ref: AccountRef; namespace: string };
+type Named = { ref: AccountRef; namespace: string; conditions: readonly Condition[] };
 
-async function accountsOf<T extends KubeObject>(
+async function accountsOf<T extends Account | ClusterAccount>(
   kube: KubeClient,
   resource: Resource,
   kind: AccountRef["kind"],
@@ -93,13 +94,17 @@ async function accountsOf<T extends KubeObject>(
 ): Promise<(Named | Finding)[]> {
   try {
     const { items } = await kube.list<T>(resource, { namespace });
-    return items.map(({ metadata }) => ({ ref: { kind, name: metadata.name }, namespace: metadata.namespace ?? "" }));
+    return items.map(({ metadata, status }) => ({
+      ref: { kind, name: metadata.name },
+      namespace: metadata.namespace ?? "",
+      conditions: status?.conditions ?? [],
+    }));
   } catch (error) {
     return isNotFound(error) ? [] : [{ level: "warn", message: messageOf(error) }]; // a missing kind is told already
   }
 }
 
-async function checkAccount(kube: KubeClient, { ref, namespace }: Named): Promise<Finding> {
+async function checkAccount(kube: KubeClient, { ref, namespace, conditions }: Named): Promise<Finding> {
   const what = `${ref.kind} ${namespace === "" ? "" : `${namespace}/`}${ref.name}`;
   try {
     const { session } = await connectAccount(kube, namespace, ref);
@@ -107,13 +112,32 @@ async function checkAccount(kube: KubeClient, { ref, namespace }: Named): Promis
       const { state, message, authenticated } = await probeAccount(session, AbortSignal.timeout(PROBE_MS));
       if (state.kind === "Held") return { level: "bad", message: `${what}: ${state.message}` };
       if (authenticated !== "True") return { level: "warn", message: `${what}: ${message}` };
-      return { level: "ok", message: `${what}: ${session.baseURL} takes the key` };
+      const taken = `${what}: ${session.baseURL} takes the key`;
+      return problemOf(conditions, taken) ?? { level: "ok", message: taken };
     } finally {
       await session.close();
     }
   } catch (error) {
     return { level: "bad", message: `${what}: ${messageOf(error)}` };
   }
+}
+
+/** Conditions of an account that are a problem, with the status that is one. The operator connects from another place. */
+const PROBLEMS = [
+  { type: "Ready", status: "False", level: "bad" },
+  { type: "Contested", status: "True", level: "bad" },
+  { type: "EndpointsListed", status: "False", level: "warn" },
+  { type: "BudgetExceeded", status: "True", level: "warn" },
+] as const;
+
+/** What the operator reports, although the user's call has succeeded. */
+export function problemOf(conditions: readonly Condition[], taken: string): Finding | undefined {
+  for (const { type, status, level } of PROBLEMS) {
+    const found = getCondition(conditions, type);
+    if (found?.status !== status) continue;
+    return { level, message: `${taken}, but the operator reports ${found.reason}: ${found.message}` };
+  }
+  return undefined;
 }
 
 const PROBE_MS = 30_000;

@@ -5,12 +5,13 @@ import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { eventResource } from "../runtime/recorder.ts";
 import { addClusterOptions, type ClusterFlags, lazyCluster } from "./account-source.ts";
+import { exitCodesHelp } from "./exit-codes.ts";
 import { oneLine } from "./import/yaml.ts";
 import { namedObject } from "./kind-argument.ts";
 import { type AnyObject, commandsIn, type ObjectState, objectState } from "./object-state.ts";
-import { age, tableOf } from "./table.ts";
+import { age, documentOf, tableOf } from "./table.ts";
 
-const FORMATS = ["text", "json"] as const;
+const FORMATS = ["text", "json", "yaml"] as const;
 type Flags = ClusterFlags & { output: (typeof FORMATS)[number] };
 
 /** An event of events.k8s.io/v1. `series`: it was repeated. */
@@ -32,7 +33,7 @@ Examples:
   mooring explain speechjob/greeting -n team-a
   mooring explain gpuendpoint/echo -o json
 
-Exit codes: 0 the object was found; 1 the command failed, the last line says why.`;
+`;
 
 /** `mooring explain`: what one object waits for, why, and what a user can do. */
 export function registerExplainCommand(program: Command): void {
@@ -41,8 +42,8 @@ export function registerExplainCommand(program: Command): void {
     .description("explain one object: what it waits for, what you can do, and its history")
     .argument("<kind/name>", "the object, such as speechjob/greeting");
   addClusterOptions(command)
-    .addOption(new Option("-o, --output <format>", "text or json").choices(FORMATS).default("text"))
-    .addHelpText("after", HELP)
+    .addOption(new Option("-o, --output <format>", "text, json or yaml").choices(FORMATS).default("text"))
+    .addHelpText("after", HELP + exitCodesHelp("explain"))
     .action(async (argument: string, flags: Flags) => run(argument, flags));
 }
 
@@ -55,7 +56,7 @@ async function run(argument: string, flags: Flags): Promise<void> {
     const object = await kube.get<AnyObject>(resource, place);
     const explanation = explain(resource, object, await eventsOf(kube, object));
     const shown =
-      flags.output === "json" ? `${JSON.stringify(explanation, null, 4)}\n` : text(explanation, systemClock.now());
+      flags.output === "text" ? text(explanation, systemClock.now()) : documentOf(explanation, flags.output);
     process.stdout.write(shown);
   } finally {
     await cluster.close();

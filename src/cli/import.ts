@@ -14,6 +14,7 @@ import {
   type OpenCluster,
   openAccount,
 } from "./account-source.ts";
+import { exitCodesHelp } from "./exit-codes.ts";
 import { type EnvMode, envModes } from "./import/env.ts";
 import { gatherEndpoints } from "./import/gather.ts";
 import { type ImportedEndpoint, importedEndpoints } from "./import/manifest.ts";
@@ -31,9 +32,12 @@ type Flags = AccountFlags & {
 
 const NOT_WRITTEN = 3;
 
-const EXIT_CODES = `
-Exit codes: 0 every endpoint is written; 1 the command failed, the last line says why; ${NOT_WRITTEN} every endpoint is written
-except those that no GpuEndpoint can represent, each with a line that says why.`;
+const HELP = `
+Examples:
+  mooring import --cluster-account default --out endpoints/
+  mooring import --account default -n team-a --env none --endpoint-id a8c3b7cf3c25632b
+
+`;
 
 /** `mooring import`: writes a manifest for every endpoint that an account has. */
 export function registerImportCommand(program: Command): void {
@@ -56,7 +60,7 @@ export function registerImportCommand(program: Command): void {
     .addOption(policy("--management-policy <policy>", ["Observe", "Full"], "Observe"))
     .addOption(policy("--deletion-policy <policy>", ["Retain", "ScaleToZero", "Delete"], "Retain"))
     .option("--include-managed", "also endpoints that a GpuEndpoint of the cluster is already bound to")
-    .addHelpText("after", EXIT_CODES)
+    .addHelpText("after", HELP + exitCodesHelp("import"))
     .action(async (flags: Flags) => {
       process.exitCode = await run(flags);
     });

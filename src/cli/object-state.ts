@@ -6,14 +6,14 @@ import type { Condition, KubeObject, StoredMeta } from "../kube/types.ts";
 /** An object of any of our kinds, with the parts of the status that all of them share and those of jobs and endpoints. */
 export type AnyObject = KubeObject<unknown, AnyStatus> & { metadata: StoredMeta };
 export type AnyStatus = {
-  conditions?: Condition[];
-  observedGeneration?: number;
+  conditions?: Condition[] | undefined;
+  observedGeneration?: number | undefined;
   /** Jobs. */
-  phase?: string;
+  phase?: string | undefined;
   /** Jobs and endpoints: the last paid request or create. */
-  submission?: { attempt: number; state: string; time: string };
+  submission?: { attempt: number; state: string; time: string } | undefined;
   /** Endpoints. */
-  drift?: { field: string; desired?: string; observed?: string }[];
+  drift?: { field: string; desired?: string; observed?: string }[] | undefined;
 };
 
 export type ObjectState = {

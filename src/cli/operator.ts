@@ -21,6 +21,7 @@ import { createLeaderElector } from "../runtime/leader.ts";
 import { createMetrics } from "../runtime/metrics.ts";
 import { createTokenReviewGate } from "../runtime/metrics-auth.ts";
 import { createJournal } from "../submission/journal.ts";
+import { examplesHelp } from "./exit-codes.ts";
 
 export const JOURNAL_NAME = "mooring-journal";
 export const LEASE_NAME = "mooring-operator";
@@ -59,6 +60,13 @@ export function registerOperatorCommand(program: Command): void {
     const argument = SWITCHES.includes(setting) ? "[boolean]" : "<value>";
     command.option(`${flagOf(setting)} ${argument}`, `${help} [$${variableOf(setting)}]`);
   }
+  command.addHelpText(
+    "after",
+    examplesHelp("operator", [
+      "mooring operator --watch-namespaces team-a,team-b",
+      "MOORING_LEADER_ELECT=true mooring operator",
+    ]),
+  );
   command.action(async (flags: Record<string, unknown>) => {
     let config: OperatorConfig;
     try {

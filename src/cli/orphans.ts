@@ -11,11 +11,12 @@ import {
   listPatiently,
   openAccount,
 } from "./account-source.ts";
+import { exitCodesHelp } from "./exit-codes.ts";
 import { oneLine } from "./import/yaml.ts";
 import { age, itemsOf, tableOf } from "./table.ts";
 import { type UnclaimedEndpoint, unclaimedEndpoints } from "./unclaimed-endpoints.ts";
 
-const FORMATS = ["table", "json", "yaml", "name"] as const;
+const FORMATS = ["table", "wide", "json", "yaml", "name"] as const;
 type Flags = AccountFlags & { keyword?: string; output: (typeof FORMATS)[number]; exitCode?: boolean };
 
 const FOUND = 3;
@@ -23,7 +24,11 @@ const HELP = `
 Changes and deletes nothing. GENERATED is yes if the app name has the form that Mooring generates: an operator of this
 cluster, or of another one that uses the same account, created the endpoint.
 
-Exit codes: 0 the list is complete; 1 the command failed, the last line says why; ${FOUND} with --exit-code, there are orphans.`;
+Examples:
+  mooring orphans --cluster-account default
+  mooring orphans -n team-a --exit-code -o name
+
+`;
 
 /** `mooring orphans`: lists the endpoints of an account that no GpuEndpoint of the cluster is bound to. */
 export function registerOrphansCommand(program: Command): void {
@@ -33,12 +38,12 @@ export function registerOrphansCommand(program: Command): void {
   addGenerationOption(addAccountOptions(command))
     .option("--keyword <text>", "only endpoints that the service finds by this keyword")
     .addOption(
-      new Option("-o, --output <format>", "table, json, yaml, or name (one ID per line)")
+      new Option("-o, --output <format>", "table, wide (with URL), json, yaml, or name (one ID per line)")
         .choices(FORMATS)
         .default("table"),
     )
     .option("--exit-code", `exit with ${FOUND} if there are orphans`)
-    .addHelpText("after", HELP)
+    .addHelpText("after", HELP + exitCodesHelp("orphans"))
     .action(async (flags: Flags) => {
       process.exitCode = await run(flags);
     });
@@ -76,13 +81,14 @@ function rendered(found: readonly UnclaimedEndpoint[], format: Flags["output"], 
     case "name":
       return found.map(({ id }) => `${id}\n`).join("");
     case "table":
-      return found.length === 0
-        ? ""
-        : tableOf(
-            HEADINGS,
-            found.map((endpoint) => row(endpoint, now)),
-          );
+    case "wide":
+      return found.length === 0 ? "" : table(found, format === "wide", now);
   }
+}
+
+function table(found: readonly UnclaimedEndpoint[], wide: boolean, now: number): string {
+  const rows = found.map((endpoint) => [...row(endpoint, now), ...(wide ? [oneLine(endpoint.url) || "<none>"] : [])]);
+  return tableOf(wide ? [...HEADINGS, "URL"] : HEADINGS, rows);
 }
 
 const HEADINGS = ["ID", "NAME", "APP-NAME", "STATUS", "WORKERS", "GENERATED", "AGE"];

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parse } from "yaml";
 import { type Assumptions, assumptions } from "../simulator/assumptions.ts";
+import { examplesHelp } from "./exit-codes.ts";
 
 type Flags = { port: number; host: string; apiKey?: string; seed: number; timeScale?: number; config?: string };
 
@@ -39,6 +40,13 @@ export function registerSimulatorCommand(program: Command): void {
         "--config <file>",
         "YAML file with the behaviors that the interface leaves open (names as in GET /__config)",
       ).env("MOORING_CONFIG"),
+    )
+    .addHelpText(
+      "after",
+      examplesHelp("simulator", [
+        "mooring simulator --port 8090 --time-scale 0.1",
+        "mooring simulator --seed 7 --config assumptions.yaml",
+      ]),
     )
     .action(async (flags: Flags, command: Command) => {
       try {

@@ -7,6 +7,7 @@ import type { Resource } from "../kube/resource.ts";
 import { createLogger } from "../log.ts";
 import { createInformer } from "../runtime/informer.ts";
 import { addClusterOptions, type ClusterFlags, lazyCluster, listPatiently } from "./account-source.ts";
+import { exitCodesHelp } from "./exit-codes.ts";
 import { oneLine } from "./import/yaml.ts";
 import { type AnyObject, type ObjectState, objectState } from "./object-state.ts";
 import { age, itemsOf, tableOf } from "./table.ts";
@@ -26,7 +27,7 @@ Examples:
   mooring status -n team-a --watch    one namespace, with each change
   mooring status --stuck -o name      what waits for you, for a script
 
-Exit codes: 0 the list is complete; 1 the command failed, the last line says why; ${STUCK} with --exit-code, an object needs you.`;
+`;
 
 /** `mooring status`: every object of every kind, with what it waits for. */
 export function registerStatusCommand(program: Command): void {
@@ -40,7 +41,7 @@ export function registerStatusCommand(program: Command): void {
     .option("-w, --watch", "print each change after the list")
     .option("--stuck", "only objects that need you")
     .option("--exit-code", `exit with ${STUCK} if an object needs you`)
-    .addHelpText("after", HELP)
+    .addHelpText("after", HELP + exitCodesHelp("status"))
     .action(async (flags: Flags) => {
       process.exitCode = await run(flags);
     });
@@ -52,26 +53,36 @@ async function run(flags: Flags): Promise<number> {
   const cluster = lazyCluster(flags, process.env);
   try {
     const { kube } = await cluster.open();
+    if (flags.watch) return await watch(kube, flags);
     const listed = await Promise.all(KINDS.map(({ resource }) => shownObjects(kube, resource, flags.namespace)));
-    const objects = sorted(listed.flat().filter(({ needsUser }) => needsUser || flags.stuck !== true));
-    process.stdout.write(rendered(objects, flags.output, systemClock.now()));
-    if (flags.watch) await watch(kube, flags);
-    return flags.exitCode && objects.some(({ needsUser }) => needsUser) ? STUCK : 0;
+    return print(listed.flat(), flags);
   } finally {
     await cluster.close();
   }
 }
 
-/** A kind that is not installed, or that the user may not list, is reported and left out. */
+/** Prints the list and returns the exit code. */
+function print(listed: readonly ShownObject[], { stuck, output, exitCode }: Flags): number {
+  const objects = sorted(listed.filter(({ needsUser }) => needsUser || stuck !== true));
+  process.stdout.write(rendered(objects, output, systemClock.now()));
+  return exitCode && objects.some(({ needsUser }) => needsUser) ? STUCK : 0;
+}
+
 async function shownObjects(kube: KubeClient, resource: Resource, namespace: string | undefined) {
   if (!resource.namespaced && namespace !== undefined) return [];
+  const objects = await listedOrWarned(resource, () => listPatiently<AnyObject>(kube, resource, namespace));
+  return (objects ?? []).map((object) => shownObject(resource, object));
+}
+
+/** A kind that is not installed, or that the user may not list, is reported and left out. */
+async function listedOrWarned<T>({ kind }: Resource, list: () => Promise<T>): Promise<T | undefined> {
   try {
-    return (await listPatiently<AnyObject>(kube, resource, namespace)).map((object) => shownObject(resource, object));
+    return await list();
   } catch (error) {
     if (!isNotFound(error) && !isForbidden(error)) throw error;
     const why = isNotFound(error) ? "is not installed: mooring apply" : "cannot be listed with your rights";
-    process.stderr.write(`warning: ${resource.kind} ${why}\n`);
-    return [];
+    process.stderr.write(`warning: ${kind} ${why}\n`);
+    return undefined;
   }
 }
 
@@ -124,32 +135,51 @@ function summary(objects: readonly ShownObject[]): string {
   return `\n${count}, ${need}. Start with: mooring explain ${first.kind.toLowerCase()}/${first.name}${place}\n`;
 }
 
-/** Prints each change of a state or reason until the process is interrupted. */
-async function watch(kube: KubeClient, { namespace, stuck }: Flags): Promise<void> {
+/**
+ * Prints the list, then each change of a state or reason until the process is interrupted. The list is the one with which the
+ * informers start, so that no change between two lists is lost.
+ */
+async function watch(kube: KubeClient, flags: Flags): Promise<number> {
+  const { namespace, stuck } = flags;
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   const log = createLogger({ logLevel: "error", logFormat: "json" });
   const shared = { client: kube, clock: systemClock, random: Math.random, log };
   const namespaces = namespace === undefined ? [] : [namespace];
-  const kinds = KINDS.filter(({ resource }) => resource.namespaced || namespace === undefined);
-  await Promise.all(
-    kinds.map(async ({ resource }) => {
-      const informer = createInformer<AnyObject>({ ...shared, resource, namespaces });
-      const before = new Map<string, string>();
-      informer.onChange((change) => {
-        const { uid } = change.object.metadata;
-        const object = shownObject(resource, change.object);
-        const now = change.type === "Deleted" ? "Deleted" : `${object.state} (${object.reason})`;
-        const earlier = before.get(uid);
-        before.set(uid, now);
-        const initial = change.type === "Added" && change.initial;
-        if (initial || earlier === now || (stuck && !object.needsUser)) return;
-        process.stdout.write(`${changeLine(object, earlier, now, systemClock.now())}\n`);
-      });
-      await informer.start(stop.signal);
-      await informer.stopped();
-    }),
+  const before = new Map<string, string>();
+  let listed = false;
+  const informers = (await watchable(kube, namespace)).map((resource) => {
+    const informer = createInformer<AnyObject>({ ...shared, resource, namespaces });
+    informer.onChange((change) => {
+      const { uid } = change.object.metadata;
+      const object = shownObject(resource, change.object);
+      const now = change.type === "Deleted" ? "Deleted" : `${object.state} (${object.reason})`;
+      const earlier = before.get(uid);
+      before.set(uid, now);
+      if (!listed || earlier === now || (stuck && !object.needsUser)) return;
+      process.stdout.write(`${changeLine(object, earlier, now, systemClock.now())}\n`);
+    });
+    return { resource, informer };
+  });
+  await Promise.all(informers.map(({ informer }) => informer.start(stop.signal)));
+  const objects = informers.flatMap(({ resource, informer }) =>
+    [...informer.store.list()].map((object) => shownObject(resource, object)),
   );
+  listed = true;
+  const code = stop.signal.aborted ? 0 : print(objects, flags);
+  await Promise.all(informers.map(({ informer }) => informer.stopped()));
+  return code;
+}
+
+/** The kinds that are installed and that the user may list: one object of each is asked for. */
+async function watchable(kube: KubeClient, namespace: string | undefined): Promise<Resource[]> {
+  const kinds = KINDS.filter(({ resource }) => resource.namespaced || namespace === undefined);
+  const allowed = await Promise.all(
+    kinds.map(({ resource }) =>
+      listedOrWarned(resource, () => kube.list(resource, { namespace }, { query: { limit: 1 } })),
+    ),
+  );
+  return kinds.flatMap(({ resource }, index) => (allowed[index] === undefined ? [] : [resource]));
 }
 
 function changeLine(object: ShownObject, earlier: string | undefined, state: string, now: number): string {

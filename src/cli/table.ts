@@ -5,8 +5,13 @@ const CELL_LENGTH = 4096;
 
 /** Items as kubectl prints them with -o json and -o yaml. */
 export function itemsOf(items: readonly unknown[], format: "json" | "yaml"): string {
-  if (format === "json") return `${JSON.stringify({ items }, null, 4)}\n`;
-  return stringify({ items }, { compat: "yaml-1.1", lineWidth: 0 });
+  return documentOf({ items }, format);
+}
+
+/** One document, in the manner of kubectl. */
+export function documentOf(document: object, format: "json" | "yaml"): string {
+  if (format === "json") return `${JSON.stringify(document, null, 4)}\n`;
+  return stringify(document, { compat: "yaml-1.1", lineWidth: 0 });
 }
 
 /**

@@ -1,15 +1,18 @@
-import { readdir, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
 import { manifestProblems } from "../api/v1alpha1/manifest-problems.ts";
+import { exitCodesHelp } from "./exit-codes.ts";
 import { oneLine } from "./import/yaml.ts";
-
-const MANIFEST = /\.(ya?ml|json)$/;
+import { manifestFiles } from "./manifest-files.ts";
 
 const HELP = `
-Skips objects of other kinds. Exit codes: 0 no problem; 1 there are problems, one per line on standard output.`;
+Skips objects of other kinds.
+
+Examples:
+  mooring validate manifests/
+  kustomize build . | mooring validate -
+
+`;
 
 /** `mooring validate`: checks manifests by the rules of the CRDs, without a cluster. */
 export function registerValidateCommand(program: Command): void {
@@ -17,7 +20,7 @@ export function registerValidateCommand(program: Command): void {
     .command("validate")
     .description("check manifests by the rules that the API server applies, without a cluster")
     .argument("<file...>", "YAML or JSON files, directories of them, or - for standard input")
-    .addHelpText("after", HELP)
+    .addHelpText("after", HELP + exitCodesHelp("validate"))
     .action(async (files: string[]) => {
       process.exitCode = await run(files);
     });
@@ -25,8 +28,7 @@ export function registerValidateCommand(program: Command): void {
 
 async function run(paths: readonly string[]): Promise<number> {
   let [objects, others, problems] = [0, 0, 0];
-  for (const file of (await Promise.all(paths.map(filesIn))).flat()) {
-    const content = file === "-" ? await text(process.stdin) : await readFile(file, "utf8");
+  for await (const { path: file, content } of manifestFiles(paths)) {
     for (const { kind, lines } of checkedDocuments(content)) {
       if (kind === "Ours") objects++;
       else others++;
@@ -37,13 +39,6 @@ async function run(paths: readonly string[]): Promise<number> {
   const passedOver = others === 0 ? "" : `, ${others} of other kinds passed over`;
   process.stderr.write(`${objects} objects checked${passedOver}, ${problems} problems\n`);
   return problems === 0 ? 0 : 1;
-}
-
-async function filesIn(path: string): Promise<string[]> {
-  if (path === "-" || !(await stat(path)).isDirectory()) return [path];
-  const names = (await readdir(path)).filter((name) => MANIFEST.test(name)).sort();
-  if (names.length === 0) throw new Error(`${path}: no .yaml, .yml or .json file is in this directory`);
-  return names.map((name) => join(path, name));
 }
 
 export type CheckedDocument = { kind: "Ours" | "Other"; lines: { line: number; message: string }[] };

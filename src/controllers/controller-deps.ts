@@ -13,6 +13,7 @@ import type { SpendingAdmission } from "../submission/admission.ts";
 import type { Journal } from "../submission/journal.ts";
 import type { AbandonedTasks } from "./account/abandoned-tasks.ts";
 import type { AccountKey, AccountRegistry } from "./account/registry.ts";
+import type { TaskOwners } from "./jobs/task-owners.ts";
 
 /** What every controller works with. */
 export type ControllerDeps = {
@@ -27,6 +28,8 @@ export type ControllerDeps = {
   admission: SpendingAdmission;
   /** Tasks whose job does not follow them any more. */
   abandoned: AbandonedTasks;
+  /** Which object has a remote task. */
+  taskOwners: TaskOwners;
   /** Notices changes of the Secrets and ConfigMaps that a spec refers to. Keys: `PLURAL:NAMESPACE/NAME`. */
   references: ReferencePoller;
   /** Notices what is done to the objects that an endpoint is exported to. The same keys. */

@@ -14,6 +14,7 @@ import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/orphans
 import { createCopies } from "../controllers/jobs/copies.ts";
 import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
 import type { Answer } from "../controllers/jobs/submit.ts";
+import { createTaskOwners } from "../controllers/jobs/task-owners.ts";
 import type { Resource } from "../kube/resource.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
@@ -131,6 +132,11 @@ function createDeps(
     inFlight: (key) => dependants.inFlight(key),
     ended: (key) => dependants.ended(key, clock.now()),
   });
+  const abandoned = createAbandonedTasks({ accounts, admission, clock });
+  const jobsWith = (taskID: string) =>
+    jobInformersOf(informers).flatMap(({ resource: { kind }, store }) =>
+      store.byIndex("task", taskID).map(({ metadata }) => ({ kind, metadata })),
+    );
   return {
     kube,
     clock,
@@ -140,7 +146,8 @@ function createDeps(
     recorder,
     accounts,
     admission,
-    abandoned: createAbandonedTasks({ accounts, admission, clock }),
+    abandoned,
+    taskOwners: createTaskOwners({ jobsWith, abandoned }),
     references: createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS }),
     exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
     clusterUID,

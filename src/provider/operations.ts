@@ -12,7 +12,12 @@ export type OperationInfo = {
    * URL, and audio is not read into memory.
    */
   maxResponseBytes: number;
+  /** The operation makes a task. */
+  task?: TaskInfo;
 };
+
+/** `type`: the task type that the interface document shows. The document's list is not complete. */
+export type TaskInfo = { result: "Audio" | "Video"; type?: string };
 
 const MIB = 1024 * 1024;
 /** One object, an identifier or a URL. */
@@ -99,6 +104,7 @@ export const OPERATIONS = {
     paid: true,
     idempotent: false,
     maxResponseBytes: OBJECT,
+    task: { result: "Audio", type: "VENDOR_SPEECH_2.6_HD" },
   },
   submitImageToVideo: {
     method: "POST",
@@ -106,6 +112,7 @@ export const OPERATIONS = {
     paid: true,
     idempotent: false,
     maxResponseBytes: OBJECT,
+    task: { result: "Video", type: "VIDEO_IMG_TO_VIDEO" },
   },
   submitVideoToVideo: {
     method: "POST",
@@ -113,6 +120,7 @@ export const OPERATIONS = {
     paid: true,
     idempotent: false,
     maxResponseBytes: OBJECT,
+    task: { result: "Video" },
   },
   listBills: {
     method: "GET",
@@ -131,6 +139,12 @@ export const OPERATIONS = {
 } as const satisfies Record<string, OperationInfo>;
 
 export type Operation = keyof typeof OPERATIONS;
+
+/** What kind of task an operation makes; undefined: it makes none. */
+export function taskOf(operation: Operation): TaskInfo | undefined {
+  const info: OperationInfo = OPERATIONS[operation];
+  return info.task;
+}
 
 export const OPERATION_NAMES = Object.keys(OPERATIONS).filter((name): name is Operation =>
   Object.hasOwn(OPERATIONS, name),

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { accountResource } from "../../src/api/v1alpha1/kinds.ts";
 import { tools } from "../support/command-line.ts";
 import { manifest } from "../support/manifests.ts";
 import { run } from "../support/run.ts";
@@ -17,6 +18,27 @@ it("mooring doctor: a line a check, and what is wrong with which account", async
   }
   expect(good.stdout).toContain(`ok    Account ${world.namespace}/default: ${world.simulator.url} takes the key\n`);
   expect(lines.at(-1)).toMatch(/^ok {4}we have all \d+ rights of the operator$/);
+
+  const claim = { installation: "gone-system", renewTime: "2026-01-01T00:00:00Z" };
+  const message = "127.0.0.1 is a private address";
+  const refusal = {
+    type: "Ready",
+    status: "False",
+    reason: "AddressNotAllowed",
+    message,
+    lastTransitionTime: claim.renewTime,
+  };
+  await world.kube.mergePatch(
+    accountResource,
+    { namespace: world.namespace, name: "default", subresource: "status" },
+    { status: { claim, conditions: [refusal] } },
+  );
+  const held = await mooring("doctor");
+  expect(held.code).toBe(1);
+  expect(held.stdout).toContain(
+    `bad   Account ${world.namespace}/default: ${world.simulator.url} takes the key, but the operator reports AddressNotAllowed: ${message}\n`,
+  );
+  expect(held.stdout).toMatch(/^(bad {3}no operator runs since \S+Z: |ok {4}an operator runs, in namespace )/m);
 
   await world.apply({
     ...manifest("account", { baseURL: world.simulator.url, apiKeySecretRef: { name: "no", key: "k" } }, "keyless"),

@@ -2,6 +2,7 @@ import { systemClock } from "../../src/clock.ts";
 import { createAbandonedTasks } from "../../src/controllers/account/abandoned-tasks.ts";
 import { createAccountRegistry } from "../../src/controllers/account/registry.ts";
 import type { ControllerDeps } from "../../src/controllers/controller-deps.ts";
+import { createTaskOwners } from "../../src/controllers/jobs/task-owners.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import { createEventRecorder } from "../../src/runtime/recorder.ts";
@@ -23,6 +24,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     ),
     admission = createSpendingAdmission({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
   } = change;
+  const abandoned = createAbandonedTasks({ accounts, admission, clock });
   return {
     kube: client,
     clock,
@@ -35,7 +37,8 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
     clusterUID: "cluster",
     admission,
-    abandoned: createAbandonedTasks({ accounts, admission, clock }),
+    abandoned,
+    taskOwners: createTaskOwners({ jobsWith: () => [], abandoned }),
     assertClaimed: () => {},
     journalCompleteSince: () => Number.NEGATIVE_INFINITY,
     assertLeading: () => {},

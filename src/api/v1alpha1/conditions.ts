@@ -22,6 +22,8 @@ export const CONDITIONS = {
   Failed: "Failed",
   /** Jobs: the results can be fetched, from their URLs or from the store. */
   ResultsAvailable: "ResultsAvailable",
+  /** Jobs, present only while the annotation mooring.dev/attach-task applies: the job follows the task that the annotation names. */
+  TaskAttached: "TaskAttached",
   /** Accounts: the service accepts the key. */
   Authenticated: "Authenticated",
   /** Accounts: the service responds. */

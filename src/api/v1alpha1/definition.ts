@@ -26,8 +26,8 @@ export type KindDefinition = {
   scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
 };
 
-export function conditionColumn(name: string, type: string, part: "status" | "reason", wide = false): Column {
-  return { name, type: "string", jsonPath: `.status.conditions[?(@.type=="${type}")].${part}`, wide };
+export function conditionColumn(name: string, type: string, part: "status" | "reason"): Column {
+  return { name, type: "string", jsonPath: `.status.conditions[?(@.type=="${type}")].${part}` };
 }
 
 export const AGE: Column = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };

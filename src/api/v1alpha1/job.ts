@@ -44,7 +44,7 @@ export const commonJobSpec = {
     .enum(["Halt", "Resubmit"])
     .default("Halt")
     .describe(
-      "What to do when it is unknown whether the service accepted the request: Halt waits for a new value of the annotation mooring.dev/resubmit-token. Resubmit sends the request again and may pay twice. Default Halt.",
+      "What to do when it is unknown whether the service accepted the request: Halt waits for a new value of the annotation mooring.dev/attach-task or mooring.dev/resubmit-token. Resubmit sends the request again and may pay twice. Default Halt.",
     ),
   ttlSecondsAfterFinished: int(
     0,
@@ -119,4 +119,5 @@ export const commonJobStatus = {
     "The last handled value of the annotation mooring.dev/resubmit-token.",
     0,
   ).optional(),
+  lastHandledAttachTask: text(512, "The last handled value of the annotation mooring.dev/attach-task.", 0).optional(),
 };

@@ -26,7 +26,10 @@ export const clusterAccountResource = resource("ClusterAccount", "clusteraccount
 export const billReportResource = resource("BillReport", "billreports");
 export const artifactStoreResource = resource("ArtifactStore", "artifactstores");
 
-const readyReason = conditionColumn("Reason", "Ready", "reason", true);
+/** The paid jobs. */
+export const JOB_RESOURCES: readonly Resource[] = [speechJobResource, videoJobResource];
+
+const readyReason = conditionColumn("Reason", "Ready", "reason");
 
 const gpuEndpoint: KindDefinition = {
   resource: gpuEndpointResource,
@@ -35,13 +38,13 @@ const gpuEndpoint: KindDefinition = {
   shortNames: ["gpuep"],
   columns: [
     conditionColumn("Ready", "Ready", "status"),
+    readyReason,
     { name: "Status", type: "string", jsonPath: ".status.state" },
     { name: "Workers", type: "integer", jsonPath: ".status.workers.ready" },
     { name: "URL", type: "string", jsonPath: ".status.url" },
     AGE,
     { name: "Endpoint-ID", type: "string", jsonPath: ".status.endpointID", wide: true },
     { name: "Image", type: "string", jsonPath: ".status.image", wide: true },
-    readyReason,
   ],
   spec: gpuEndpointSpecSchema,
   status: gpuEndpointStatusSchema,
@@ -55,6 +58,7 @@ const gpuEndpoint: KindDefinition = {
 
 const jobColumns = (modelPath: string): Column[] => [
   { name: "Phase", type: "string", jsonPath: ".status.phase" },
+  readyReason,
   { name: "Progress", type: "integer", jsonPath: ".status.progressPercent" },
   { name: "Model", type: "string", jsonPath: modelPath },
   { name: "Task", type: "string", jsonPath: ".status.taskID" },
@@ -62,7 +66,6 @@ const jobColumns = (modelPath: string): Column[] => [
   { name: "Result", type: "string", jsonPath: ".status.results[0].url", wide: true },
   { name: "Artifact", type: "string", jsonPath: ".status.results[0].artifact.uri", wide: true },
   { name: "Duration", type: "string", jsonPath: ".status.duration", wide: true },
-  readyReason,
 ];
 
 const speechJob: KindDefinition = {
@@ -89,6 +92,7 @@ const videoJob: KindDefinition = {
 
 const accountColumns: Column[] = [
   conditionColumn("Ready", "Ready", "status"),
+  readyReason,
   conditionColumn("Authenticated", "Authenticated", "status"),
   { name: "Base-URL", type: "string", jsonPath: ".spec.baseURL" },
   AGE,
@@ -96,7 +100,6 @@ const accountColumns: Column[] = [
   { name: "Tasks", type: "integer", jsonPath: ".status.tasks.inFlight", wide: true },
   { name: "Month", type: "string", jsonPath: ".status.spend.month", wide: true },
   { name: "Installation", type: "string", jsonPath: ".status.claim.installation", wide: true },
-  readyReason,
 ];
 
 const account: KindDefinition = {
@@ -128,6 +131,7 @@ const billReport: KindDefinition = {
   shortNames: ["bill"],
   columns: [
     conditionColumn("Ready", "Ready", "status"),
+    readyReason,
     { name: "Amount", type: "string", jsonPath: ".status.totals.amount" },
     { name: "Paid", type: "string", jsonPath: ".status.totals.paid" },
     { name: "Records", type: "integer", jsonPath: ".status.records" },
@@ -135,7 +139,6 @@ const billReport: KindDefinition = {
     AGE,
     { name: "From", type: "string", jsonPath: ".status.period.startTime", wide: true },
     { name: "To", type: "string", jsonPath: ".status.period.endTime", wide: true },
-    readyReason,
   ],
   spec: billReportSpecSchema,
   status: billReportStatusSchema,
@@ -149,9 +152,9 @@ const artifactStore: KindDefinition = {
   shortNames: ["store"],
   columns: [
     conditionColumn("Ready", "Ready", "status"),
+    readyReason,
     { name: "Location", type: "string", jsonPath: ".status.location" },
     AGE,
-    readyReason,
   ],
   spec: artifactStoreSpecSchema,
   status: artifactStoreStatusSchema,

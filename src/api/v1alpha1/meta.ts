@@ -19,6 +19,8 @@ export const ANNOTATIONS = {
   paused: "mooring.dev/paused",
   /** Any new value releases a job halted with `SubmissionUnknown`. Echoed in `status.lastHandledResubmitToken`. */
   resubmitToken: "mooring.dev/resubmit-token",
+  /** ID of a task at the service: attaches a halted job to it. Echoed in `status.lastHandledAttachTask`. */
+  attachTask: "mooring.dev/attach-task",
   /** Overrides `spec.deletionPolicy`, so that a stuck deletion can be released. */
   deletionPolicy: "mooring.dev/deletion-policy",
 } as const;

@@ -124,7 +124,13 @@ export const REASONS = {
   InsufficientBalance: "InsufficientBalance",
   /** The remote task failed. The message quotes the service. */
   RemoteTaskFailed: "RemoteTaskFailed",
-  /** The service does not know the task. The job follows it further and sends nothing again. */
+  /** The annotation mooring.dev/attach-task attached the job to the task. */
+  Attached: "Attached",
+  /** The task of mooring.dev/attach-task is not one that the job's request can have made. The message says why. */
+  TaskMismatch: "TaskMismatch",
+  /** Another object has the task of mooring.dev/attach-task. */
+  TaskTaken: "TaskTaken",
+  /** The service does not know the task. The job sends nothing again, and follows a task that it had further. */
   TaskNotFound: "TaskNotFound",
   /** The polls of the task keep failing. The message quotes the last error. */
   PollsFailing: "PollsFailing",

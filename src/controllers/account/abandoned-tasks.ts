@@ -19,6 +19,8 @@ export type AbandonedTasks = {
    */
   follow(task: AbandonedTask): void;
   has(uid: string): boolean;
+  /** Whether the task is followed. */
+  follows(taskID: string): boolean;
   /** Follows the tasks that the account's status shows, which an earlier process followed. Only the first call counts. */
   restore(account: AccountKey, shown: ShownTasks): void;
   /** Polls the tasks of the account's present session, and gives back the places of those that have ended. */
@@ -121,6 +123,7 @@ export function createAbandonedTasks({ accounts, admission, clock }: AbandonedTa
       checkTask(add(key, { work, ...task }, bound.baseURL), account);
     },
     has: (uid) => followed.has(uid),
+    follows: (taskID) => [...followed.values()].some((task) => task.taskID === taskID),
     restore(key, shown) {
       if (restored.has(key)) return;
       restored.add(key);

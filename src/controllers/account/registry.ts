@@ -202,7 +202,8 @@ export function createAccountRegistry(
   };
 }
 
-function refOf(key: AccountKey): AccountRef {
+/** The account of a key, as a spec refers to it. */
+export function refOf(key: AccountKey): AccountRef {
   const [kind, ...rest] = key.split("/");
   return { kind: kind === "Account" ? "Account" : "ClusterAccount", name: rest.at(-1) ?? "" };
 }

@@ -9,6 +9,7 @@ import type { Range } from "../../provider/money/ranges.ts";
 import { createTally } from "../../provider/money/tally.ts";
 import { type TimeZone, timeZone } from "../../provider/money/time-zone.ts";
 import type { Reconcile, Result } from "../../runtime/controller.ts";
+import { accountMismatch } from "../account/mismatch.ts";
 import { type AccountHandle, LABELS_AGAIN_MS } from "../account/registry.ts";
 import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
@@ -83,11 +84,8 @@ export function createBillReportReconciler(
     const sameKeys = isDeepStrictEqual(keyIDs, report.status?.keyIDs);
     if (final && sameKeys) return undefined;
     const { baseURL } = account;
-    const bound = report.status?.account?.baseURL ?? baseURL;
-    if (bound !== baseURL) {
-      const message = `bound to ${bound}, but the account now has base URL ${baseURL}: no request is sent; restore the account's baseURL, or recreate this object`;
-      return stalled("AccountMismatch", message);
-    }
+    const mismatch = accountMismatch(report.status?.account?.baseURL, account);
+    if (mismatch !== undefined) return stalled(mismatch.reason, mismatch.message);
     const step = await refresh(report, { account, keyIDs }, current && sameKeys, signal);
     return { ...step, account: { ...ref, baseURL }, keyIDs };
   }

@@ -6,7 +6,8 @@ import { keyOf } from "../../runtime/store.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { settleGone } from "../../submission/settle.ts";
-import type { Resolved } from "../account/registry.ts";
+import { accountMismatch } from "../account/mismatch.ts";
+import type { AccountHandle, Resolved } from "../account/registry.ts";
 import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { referencesOf } from "../references.ts";
@@ -82,7 +83,7 @@ export function createGpuEndpointReconciler(
   async function step(endpoint: GpuEndpoint, resolved: Usable | Held, facts: Facts): Promise<Stepped> {
     if (resolved.kind === "Held") return { endpoint, ...held(resolved) };
     const { account, ref } = resolved;
-    const mismatch = baseURLMismatch(endpoint, facts.entry, account.baseURL);
+    const mismatch = baseURLMismatch(endpoint, facts.entry, account);
     if (mismatch !== undefined) return { endpoint, outcome: emptyOutcome(mismatch), written: {} };
     const claimed = await claims.claim(endpoint, account.baseURL);
     if (claimed.kind !== "Granted") return { endpoint, ...unclaimed(claimed, {}) };
@@ -169,10 +170,9 @@ function held({ reason, message, againMs }: Held): Converged {
 function baseURLMismatch(
   { status }: GpuEndpoint,
   entry: JournalEntry | undefined,
-  baseURL: string,
+  account: AccountHandle,
 ): Verdict | undefined {
   const bound = entry?.account?.baseURL ?? (status?.endpointID === undefined ? undefined : status.account?.baseURL);
-  if (bound === undefined || bound === baseURL) return undefined;
-  const message = `bound to ${bound}, but the account now has base URL ${baseURL}: nothing is sent; restore the account's baseURL, or recreate this object`;
-  return { kind: "Stalled", reason: "AccountMismatch", message };
+  const mismatch = accountMismatch(bound, account);
+  return mismatch === undefined ? undefined : { kind: "Stalled", ...mismatch };
 }

@@ -4,6 +4,7 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { announceStall, requeueOf } from "../report.ts";
@@ -84,10 +85,9 @@ export function createEndpointFinalizer(
       return unknown && resolved.reason !== "Unreachable" ? release() : obstructed(heldBy(resolved));
     }
     const { account } = resolved;
-    if (status?.account !== undefined && status.account.baseURL !== account.baseURL) {
-      const message = `bound to ${status.account.baseURL}, but the account now has base URL ${account.baseURL}: restore the account's baseURL`;
-      return stalled("AccountMismatch", message);
-    }
+    const mismatch = accountMismatch(status?.account?.baseURL, account, "delete the endpoint at its service");
+    // No punctuation follows the command directly.
+    if (mismatch !== undefined) return stalled(mismatch.reason, `${mismatch.message} `);
     let done: CleanedUp;
     try {
       const bound = known ?? (await lostCreate(shared, account, claims, input));

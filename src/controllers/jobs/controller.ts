@@ -50,6 +50,14 @@ export function createJobReconciler<T extends Job>(
     await follow(job, state);
     if (isFinished(state)) return reconcileFinished(shared, kind, job, context);
 
+    try {
+      return await advance(job, state, context);
+    } finally {
+      shared.taskOwners.release(job.metadata.uid);
+    }
+  }
+
+  async function advance(job: T, state: JobState, context: ReconcileContext): Promise<Result> {
     const observed = await observe(deps, job, state, context.signal);
     if (observed === undefined) return undefined;
     const transition = decide(state, observed.observation, { job, now: shared.clock.now() });

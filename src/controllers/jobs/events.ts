@@ -1,4 +1,4 @@
-import { getCondition } from "../../api/v1alpha1/conditions.ts";
+import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
 import { keyOf } from "../../runtime/store.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { failingStage } from "./failing-polls.ts";
@@ -14,7 +14,9 @@ export function announce(
   if (status === undefined) return;
   const before = job.status;
   const { phase, taskID } = status;
-  if (taskID !== undefined && taskID !== before?.taskID) {
+  announceAttachment(recorder, job, status);
+  const attached = isTrue(status.conditions, "TaskAttached");
+  if (taskID !== undefined && taskID !== before?.taskID && !attached) {
     recorder.normal(job, "Submitted", "Submit", `Task ${taskID}, attempt ${status.attempts}`);
   }
   const failed = (status.failedTasks ?? 0) > (before?.failedTasks ?? 0);
@@ -42,6 +44,16 @@ export function announce(
   } else if (phase === "Failed" || phase === "Halted") {
     recorder.warning(job, stalled?.reason ?? phase, "Submit", stalled?.message ?? phase);
   }
+}
+
+/** Tells whether the task that the annotation names was attached, once for each reason. */
+function announceAttachment(recorder: ControllerDeps["recorder"], job: Job, status: JobStatus): void {
+  const before = getCondition(job.status?.conditions, "TaskAttached");
+  const after = getCondition(status.conditions, "TaskAttached");
+  if (after === undefined || (after.reason === before?.reason && after.message === before?.message)) return;
+  const message = after.message ?? "";
+  if (after.status === "True") recorder.normal(job, "Attached", "Attach", message);
+  else recorder.warning(job, after.reason ?? after.type, "Attach", message);
 }
 
 /** Warns when polls begin to fail, fail for another reason, or cost the job its slot. */

@@ -1,5 +1,6 @@
+import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { JobResult } from "../../api/v1alpha1/job.ts";
-import type { BoundAccount } from "../../api/v1alpha1/meta.ts";
+import type { BoundAccount, Submission } from "../../api/v1alpha1/meta.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
 import type { TaskObservation } from "../../provider/types.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
@@ -58,8 +59,13 @@ export type Observations = {
   UnknownButResubmit: Submitted & { cause: string };
 
   // A halted job
-  Unreleased: object;
+  /** `outdated`: the status shows why an earlier value of the annotation attached no task. */
+  Unreleased: { outdated: boolean };
   Released: { token: string };
+  /** The service shows the task that the annotation names. `submission`: the request whose outcome was unknown. */
+  Attachable: { taskID: string; account: BoundAccount; submission: Submission };
+  /** `permanent`: a retry does not help, but it is read again in case that an object changed. */
+  NotAttached: Cause & { permanent: boolean };
 
   // A task
   /** `pollAfter`: the deadline has passed, and no poll is newer. */
@@ -112,7 +118,7 @@ export type ObservationsIn = {
     | "Refused"
     | "Unknown"
     | "UnknownButResubmit";
-  Halted: "Unreleased" | "Released";
+  Halted: "Unreleased" | "Released" | "Attachable" | "NotAttached";
   Tracking:
     | "Blocked"
     | "Unfinished"
@@ -154,9 +160,14 @@ export function observeUnknown(submitted: Submitted, cause: string, { spec, stat
 }
 
 /** A new value of the resubmit token releases a halted job that is not suspended. */
-export function observeHalted({ spec, status }: Facts, token: string | undefined): ObservationIn<"Halted"> {
-  if (spec.suspend || token === undefined || token === status?.lastHandledResubmitToken) return { kind: "Unreleased" };
-  return { kind: "Released", token };
+export function observeHalted(
+  { spec, status }: Facts,
+  token: string | undefined,
+): Observation<"Unreleased" | "Released"> {
+  if (!spec.suspend && token !== undefined && token !== status?.lastHandledResubmitToken) {
+    return { kind: "Released", token };
+  }
+  return { kind: "Unreleased", outdated: getCondition(status?.conditions, "TaskAttached") !== undefined };
 }
 
 /** What the last poll of a task shows, then the deadline. A job whose task cannot be polled does not fail for its deadline. */

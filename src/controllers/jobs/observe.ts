@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { accountMismatch } from "../account/mismatch.ts";
 import { type AccountHandle, accountKey, boundTo, type Resolved } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { hashOf } from "../hash.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { verdictOf } from "../verdict.ts";
 import { requestSlot, workOf } from "./admission.ts";
+import { observeAttachment } from "./attach.ts";
 import type { JobDeps } from "./deps.ts";
 import { observeFailingPolls } from "./failing-polls.ts";
 import {
@@ -24,7 +26,7 @@ import type { JobState } from "./states.ts";
 import { type Answer, acceptedFrom } from "./submit.ts";
 import { withoutSecrets } from "./task-texts.ts";
 import { accountOfTask } from "./tasks.ts";
-import { InvalidJobError, type Job, type PaidRequest, resubmitTokenOf } from "./types.ts";
+import { attachTaskOf, InvalidJobError, type Job, type PaidRequest, resubmitTokenOf } from "./types.ts";
 
 /** An observation, with the account and the store that its step uses. */
 export type Observed = { observation: Observation; account?: AccountHandle; store?: ResolvedStore | undefined };
@@ -49,7 +51,7 @@ export async function observe<T extends Job>(
     case "Sending":
       return { observation: observeSending(context, state) };
     case "Halted":
-      return { observation: observeHalted(facts, resubmitTokenOf(job)) };
+      return observeHaltedJob(context);
     case "Tracking":
       return observeTracking(context, state.taskID);
     case "Storing":
@@ -72,7 +74,7 @@ async function observeWaiting<T extends Job>(context: Context<T>, attempt: numbe
   const full = store?.store.full();
   if (full !== undefined) return blocked({ reason: "StoreFull", message: full, stalled: true, againMs: FULL_STORE_MS });
   const { account } = resolved;
-  const mismatch = accountMismatch(job, account);
+  const mismatch = mismatchOf(job, account);
   if (mismatch !== undefined) return blocked(mismatch);
 
   const until = deps.running.backoffUntil(job.metadata.uid);
@@ -176,6 +178,23 @@ function observeAnswer(answer: Answer, facts: Facts, backoffUntil: number | unde
   }
 }
 
+/** The annotation that attaches a task is read first: it costs nothing. */
+async function observeHaltedJob<T extends Job>({
+  deps,
+  job,
+  facts,
+  signal,
+}: Context<T>): Promise<Observed | undefined> {
+  const observation = observeHalted(facts, resubmitTokenOf(job));
+  const taskID = attachTaskOf(job);
+  if (taskID === undefined || taskID === job.status?.lastHandledAttachTask) return { observation };
+  const attachment = await observeAttachment(deps.shared, job, taskID, signal);
+  if (attachment === undefined) return undefined;
+  // While it is unknown whether the task exists, another request is not sent.
+  const replaced = attachment.kind === "NotAttached" && attachment.permanent && observation.kind === "Released";
+  return { observation: replaced ? observation : attachment };
+}
+
 async function observeTracking<T extends Job>(
   { deps, job, facts, signal }: Context<T>,
   taskID: string,
@@ -187,7 +206,7 @@ async function observeTracking<T extends Job>(
     return { observation: observeTask(facts, taskID, undefined, { reason, message, stalled: false }) };
   }
   const { account } = resolved;
-  const mismatch = accountMismatch(job, account);
+  const mismatch = mismatchOf(job, account);
   if (mismatch !== undefined) return { observation: observeTask(facts, taskID, undefined, mismatch) };
   const secrets = () => deps.adapter.secrets(job, createValueReader(deps.shared.kube, signal));
   const failing = account.tasks.failing(taskID);
@@ -251,11 +270,10 @@ function heldAccount({ reason, message, againMs }: Extract<Resolved, { kind: "He
 }
 
 /** After its first submission a job uses the account of that submission only (api: accountRef). */
-function accountMismatch({ status }: Job, account: AccountHandle): Block | undefined {
-  const bound = status?.account;
-  if (bound === undefined || (status?.attempts ?? 0) === 0 || bound.baseURL === account.baseURL) return undefined;
-  const message = `bound to ${bound.baseURL}, but the account now has base URL ${account.baseURL}: nothing is sent; restore the account's baseURL, or recreate the job`;
-  return { reason: "AccountMismatch", message, stalled: true };
+export function mismatchOf({ status }: Job, account: AccountHandle): Block | undefined {
+  const bound = (status?.attempts ?? 0) === 0 ? undefined : status?.account?.baseURL;
+  const mismatch = accountMismatch(bound, account);
+  return mismatch && { ...mismatch, stalled: true };
 }
 
 /** The account that made the results. It limits the addresses that are read, also while its key or budget holds it. */

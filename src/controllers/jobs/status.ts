@@ -1,10 +1,12 @@
-import { type ConditionUpdate, isTrue } from "../../api/v1alpha1/conditions.ts";
+import { type ConditionUpdate, isTrue, removeCondition } from "../../api/v1alpha1/conditions.ts";
 import { formatDuration } from "../../api/v1alpha1/duration.ts";
 import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
 import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";
+import type { Cause } from "../verdict.ts";
 import type { Job, JobStatus } from "./types.ts";
 
 /** The outcome of a reconcile, from which the status is computed. */
@@ -12,8 +14,15 @@ export type JobOutcome =
   | { phase: "Pending"; reason: Reason; message: string; stalled: boolean }
   | { phase: "Suspended" }
   | { phase: "Submitting" }
-  | { phase: "Halted"; message: string }
-  | { phase: "Active"; result: TaskResult | undefined; note?: { reason: Reason; message: string; stalled: boolean } }
+  /** `notAttached`: why the job is not attached to the task that the annotation names. */
+  | { phase: "Halted"; message: string; notAttached?: Cause }
+  /** `attached`: the task that the annotation has just attached. */
+  | {
+      phase: "Active";
+      result: TaskResult | undefined;
+      note?: Cause & { stalled: boolean };
+      attached?: string;
+    }
   | {
       phase: "Storing";
       result: TaskResult | undefined;
@@ -55,8 +64,16 @@ export function jobStatusOf(job: Job, change: StatusChange, outcome: JobOutcome,
     status.completionTime = previous.completionTime ?? time;
     status.duration = formatDuration(Date.parse(status.completionTime) - Date.parse(status.startTime ?? time));
   }
-  status.conditions = mergeConditions(previous.conditions, jobConditions(job, status, outcome), generation, now);
+  const known = isAttached(previous, outcome)
+    ? previous.conditions
+    : removeCondition(previous.conditions, "TaskAttached");
+  status.conditions = mergeConditions(known, jobConditions(job, status, outcome), generation, now);
   return status;
+}
+
+/** The condition TaskAttached stays with the task that it is about. */
+function isAttached({ conditions }: JobStatus, { phase }: JobOutcome): boolean {
+  return isTrue(conditions, "TaskAttached") && ["Active", "Storing", "Succeeded", "Failed"].includes(phase);
 }
 
 function phaseOf(previous: JobStatus, outcome: JobOutcome): JobPhase {
@@ -98,14 +115,22 @@ function conditionsOf(job: Job, status: JobStatus, outcome: JobOutcome): Conditi
     case "Submitting":
       return waitingConditions({ reason: "Submitting", message: "The request is sent; waiting for the response" });
     case "Halted":
-      return [stalledCondition({ reason: "SubmissionUnknown", message: outcome.message })];
+      return [
+        ...(outcome.notAttached === undefined
+          ? []
+          : [{ type: "TaskAttached", status: "False", ...outcome.notAttached } as const]),
+        stalledCondition({ reason: "SubmissionUnknown", message: outcome.message }),
+      ];
     case "Active": {
-      const { note } = outcome;
+      const { note, attached } = outcome;
       if (note?.stalled === true) return [stalledCondition(note)];
       const reason: Reason = note?.reason ?? (status.phase === "Running" ? "Running" : "Queued");
       const progress = status.progressPercent === undefined ? "" : `, ${status.progressPercent} %`;
       const message = note?.message ?? `Task ${status.taskID} is ${status.remoteStatus ?? "submitted"}${progress}`;
-      return waitingConditions({ reason, message });
+      return [
+        ...(attached === undefined ? [] : [attachedCondition(attached)]),
+        ...waitingConditions({ reason, message }),
+      ];
     }
     case "Storing":
       return [
@@ -132,6 +157,11 @@ function conditionsOf(job: Job, status: JobStatus, outcome: JobOutcome): Conditi
       ];
     }
   }
+}
+
+function attachedCondition(taskID: string): ConditionUpdate {
+  const message = `The annotation ${ANNOTATIONS.attachTask} attached task ${taskID}; no request was sent`;
+  return { type: "TaskAttached", status: "True", reason: "Attached", message };
 }
 
 /** Whether every result is in a store. */

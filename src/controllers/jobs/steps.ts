@@ -1,8 +1,10 @@
 import { cut, MESSAGE_LIMIT } from "../../api/v1alpha1/conditions.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
+import { taskOf } from "../../provider/operations.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { paidOperation } from "./job-kinds.ts";
 import {
   type Block,
   type Observation,
@@ -11,7 +13,7 @@ import {
   type Submitted,
 } from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
-import { type Job, type JobStatus, type PaidRequest, resubmitTokenOf } from "./types.ts";
+import { attachTaskOf, type Job, type JobStatus, type PaidRequest, resubmitTokenOf } from "./types.ts";
 
 /** What a step is computed from. `now`: ms since the epoch. */
 export type JobContext = { job: Job; now: number };
@@ -45,11 +47,8 @@ const BLOCKED_COPY_MS = 5 * 60_000;
 /** Re-check interval for queued jobs, in case a wake-up is lost. The admission forgets a job after 150 s. */
 const TURN_MS = 60_000;
 
-export function unchanged(
-  observation: Observation<"BackingOff" | "Withdrawn" | "Unreleased">,
-  { now }: JobContext,
-): Step {
-  return observation.kind === "Unreleased" ? {} : { againMs: Math.max(0, observation.until - now) };
+export function unchanged({ until }: Observation<"BackingOff" | "Withdrawn">, { now }: JobContext): Step {
+  return { againMs: Math.max(0, until - now) };
 }
 
 // Before a request
@@ -119,14 +118,19 @@ export function showNotTaken(observation: Observation<"NotTaken">, { now }: JobC
   };
 }
 
-/** The token that exists at the halt, such as that of a copied manifest, counts as handled: only a later one releases the job. */
+/**
+ * The annotations that exist at the halt, such as those of a copied manifest, count as handled: only a later value releases the
+ * job or attaches a task.
+ */
 export function halt({ cause, ...submitted }: Observation<"Unknown">, { job, now }: JobContext): Step {
   const token = resubmitTokenOf(job);
+  const attachTask = attachTaskOf(job);
   return {
     outcome: { phase: "Halted", message: haltMessage(job, submitted.entry, cause) },
     written: {
       ...submission(job, submitted, "Unknown", now),
       ...(token === undefined ? {} : { lastHandledResubmitToken: token }),
+      ...(attachTask === undefined ? {} : { lastHandledAttachTask: attachTask }),
     },
   };
 }
@@ -135,10 +139,19 @@ export function halt({ cause, ...submitted }: Observation<"Unknown">, { job, now
  * The cause is shortened, so that the message has complete commands. No punctuation follows a command directly: a semicolon
  * that is pasted with it does no harm.
  */
-function haltMessage({ kind = "job", metadata }: Job, { operation, time }: JournalEntry, cause: string): string {
+function haltMessage(job: Job, { operation, time }: JournalEntry, cause: string): string {
+  const { kind = "job", metadata } = job;
   const object = `${kind.toLowerCase()} -n ${metadata.namespace} ${metadata.name}`;
   const start = `The request (${operation}) was sent at ${time}; its outcome is unknown`;
-  const advice = `The service may have accepted and charged it: look for it in the service's records of that time. Send again, which may pay twice: kubectl annotate ${object} ${ANNOTATIONS.resubmitToken}="$(date +%s)" --overwrite ; give up: kubectl delete ${object}`;
+  const look = "The service may have accepted and charged it: look for it in the service's records of that time.";
+  const options = `Send again, which may pay twice: kubectl annotate ${object} ${ANNOTATIONS.resubmitToken}="$(date +%s)" --overwrite ; give up: kubectl delete ${object}`;
+  const attach = `If it has a task, attach it: kubectl annotate ${object} ${ANNOTATIONS.attachTask}=TASK_ID --overwrite ; `;
+  // With very long names, only two commands fit.
+  const shown =
+    taskOf(paidOperation(job)) !== undefined && `${start}. ${look} ${attach}${options}`.length <= MESSAGE_LIMIT
+      ? attach
+      : "";
+  const advice = `${look} ${shown}${options}`;
   const room = MESSAGE_LIMIT - `${start} (). ${advice}`.length;
   return room > 1 ? `${start} (${cut(cause, room)}). ${advice}` : `${start}. ${advice}`;
 }

@@ -1,4 +1,5 @@
 import type { JournalEntry } from "../../submission/journal.ts";
+import { attach, showHalted, showNotAttached } from "./attach-steps.ts";
 import { showFailingPolls } from "./failing-polls.ts";
 import type { Observation, ObservationKind, ObservationsIn } from "./observations.ts";
 import type { JobState, StateKind } from "./states.ts";
@@ -60,6 +61,7 @@ const delivered = { settles: settlesDelivery, releasesSlot: "Charged", resetsBac
  * steps, `observations.ts` the observations. The table guarantees:
  * - Only `Waiting` with `Clear` sends a paid request. Each request has an attempt number of its own.
  * - `Sending` returns to `Waiting` only when the request surely had no effect, or for `UnknownButResubmit`, which `spec` asks for.
+ * - `Halted` with `Attachable` follows a task without any request.
  * - A task that cannot be polled never ends a job and never leads to another request.
  * - A task that succeeded never leads to another request: a job with a failed copy stays in `Storing`.
  * - `Succeeded` and `Failed` have no rows: a job never leaves them.
@@ -100,8 +102,10 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
     },
   },
   Halted: {
-    Unreleased: { step: steps.unchanged, next: "Halted" },
+    Unreleased: { step: showHalted, next: "Halted" },
     Released: { step: steps.release, next: "Waiting" },
+    Attachable: { step: attach, next: "Tracking", cleared: TASK_FIELDS },
+    NotAttached: { step: showNotAttached, next: "Halted" },
   },
   Tracking: {
     Blocked: { step: steps.showBlockedTask, next: "Tracking" },

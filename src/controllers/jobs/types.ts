@@ -67,6 +67,15 @@ export function resubmitTokenOf({ metadata }: Job): string | undefined {
   return token === undefined ? undefined : cut(token, TOKEN_LIMIT);
 }
 
+/** Characters of a task ID that `status.taskID` can store. */
+const TASK_ID_LIMIT = 512;
+
+/** The task that the annotation names to which a halted job is to be attached. Undefined: it names none. */
+export function attachTaskOf({ metadata }: Job): string | undefined {
+  const taskID = metadata.annotations?.[ANNOTATIONS.attachTask]?.trim() ?? "";
+  return taskID === "" ? undefined : cut(taskID, TASK_ID_LIMIT);
+}
+
 /** The spec asks for a request that the service does not support. */
 export class InvalidJobError extends Error {
   override readonly name = "InvalidJobError";

@@ -89,14 +89,26 @@ function changeRemote({ census, service }: World, action: OnObject): void {
   }
 }
 
-/** A user looks at the halted jobs and accepts that they may be paid again. */
+/**
+ * A user looks at the halted jobs. Every second one is attached to its last task, which allows no further request. Otherwise, the
+ * user accepts that the job may be paid again.
+ */
 export function releaseHalted(world: World, token: string): void {
   const { cluster, plan, payments } = world;
   for (const object of plan.objects) {
     const found = objectOf(world, object);
     if (textAt(found?.["status"], "phase") !== "Halted") continue;
+    const annotate = (name: string, value: string) => {
+      const place: PlacedAt = object;
+      cluster.patch(resourceOf(object), place, { metadata: { annotations: { [name]: value } } });
+    };
+    const taskID = object.serial % 2 === 0 ? payments.lastTask(object.serial) : undefined;
+    const named = textAt(objectAt(found?.["metadata"], "annotations"), ANNOTATIONS.attachTask);
+    if (taskID !== undefined && taskID !== named) {
+      annotate(ANNOTATIONS.attachTask, taskID);
+      continue;
+    }
     payments.released(object.serial);
-    const place: PlacedAt = object;
-    cluster.patch(resourceOf(object), place, { metadata: { annotations: { [ANNOTATIONS.resubmitToken]: token } } });
+    annotate(ANNOTATIONS.resubmitToken, token);
   }
 }

@@ -12,6 +12,7 @@ import { CONDITIONS } from "../../../src/api/v1alpha1/conditions.ts";
 import { driftFields } from "../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 import { structuralSchema } from "../../../src/api/v1alpha1/structural.ts";
+import { visibleCommands } from "../../../src/cli/completion/candidates.ts";
 import { createProgram } from "../../../src/cli/program.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -115,7 +116,7 @@ test("docs/reference/metrics.md has every metric that the source registers", asy
 
 test("docs/reference/command-line.md has every command", async () => {
   const page = await read("docs/reference/command-line.md");
-  for (const { name, description } of createProgram().commands.map((one) => ({
+  for (const { name, description } of visibleCommands(createProgram()).map((one) => ({
     name: one.name(),
     description: one.description(),
   }))) {

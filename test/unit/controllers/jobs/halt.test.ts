@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { getCondition, MESSAGE_LIMIT } from "../../../../src/api/v1alpha1/conditions.ts";
 import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
+import { commandsIn } from "../../../../src/cli/object-state.ts";
 import { observeHalted, observeUnknown } from "../../../../src/controllers/jobs/observations.ts";
 import { stateOf } from "../../../../src/controllers/jobs/states.ts";
 import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
 import { decide } from "../../../../src/controllers/jobs/transitions.ts";
-import { type JobStatus, resubmitTokenOf } from "../../../../src/controllers/jobs/types.ts";
+import { attachTaskOf, type JobStatus, resubmitTokenOf } from "../../../../src/controllers/jobs/types.ts";
 import { START } from "../../../support/fake-clock.ts";
-import { entryOf, videoJobOf } from "../../../support/jobs.ts";
+import { entryOf, speechJobOf, videoJobOf } from "../../../support/jobs.ts";
 
 const account = { kind: "Account", name: "default", baseURL: "https://api.example.com" } as const;
 
@@ -44,6 +45,13 @@ describe("given a manifest with a resubmit token, when the outcome of its reques
     expect(observedWith("first", halted(jobWith(undefined)))).toEqual({ kind: "Released", token: "first" });
   });
 
+  it("the task to attach that was named before the halt counts as handled too", () => {
+    const job = jobWith(undefined, { annotations: { "mooring.dev/attach-task": " task-1 " } });
+    expect(halted(job)).toMatchObject({ phase: "Halted", lastHandledAttachTask: "task-1" });
+    expect(attachTaskOf(job)).toBe("task-1");
+    expect(attachTaskOf(jobWith(undefined, { annotations: { "mooring.dev/attach-task": "" } }))).toBeUndefined();
+  });
+
   it("a token that is longer than a status can store does not release it either", () => {
     const long = "t".repeat(2_000);
     const status = halted(jobWith(long));
@@ -64,7 +72,21 @@ describe("the message of a halted job", () => {
     expect(message).toContain(
       'kubectl annotate videojob -n team sea mooring.dev/resubmit-token="$(date +%s)" --overwrite',
     );
+    expect(message).toContain("kubectl annotate videojob -n team sea mooring.dev/attach-task=TASK_ID --overwrite");
     expect(message).toMatch(/kubectl delete videojob -n team sea$/);
+    expect(commandsIn(message)).toHaveLength(3);
+  });
+
+  it("of a synchronous request offers no task: it has none", () => {
+    const job = speechJobOf("turbo");
+    const observation = observeUnknown({ entry: entryOf({ operation: "synthesizeSpeech" }), account }, "c", {
+      job,
+      spec: job.spec,
+      status: undefined,
+      now: START,
+    });
+    const { outcome } = decide({ kind: "Sending", entry: entryOf() }, observation, { job, now: START });
+    expect(outcome).toMatchObject({ phase: "Halted", message: expect.not.stringContaining("attach") });
   });
 
   it("has complete commands, however long the cause and the names are", () => {

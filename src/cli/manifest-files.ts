@@ -1,0 +1,21 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+
+const MANIFEST = /\.(ya?ml|json)$/;
+
+export type ManifestFile = { path: string; content: string };
+
+/** The files of paths: files, directories of manifests in the order of their names, or `-` for standard input. */
+export async function* manifestFiles(paths: readonly string[]): AsyncGenerator<ManifestFile> {
+  for (const path of (await Promise.all(paths.map(filesIn))).flat()) {
+    yield { path, content: path === "-" ? await text(process.stdin) : await readFile(path, "utf8") };
+  }
+}
+
+async function filesIn(path: string): Promise<string[]> {
+  if (path === "-" || !(await stat(path)).isDirectory()) return [path];
+  const names = (await readdir(path)).filter((name) => MANIFEST.test(name)).sort();
+  if (names.length === 0) throw new Error(`${path}: no .yaml, .yml or .json file is in this directory`);
+  return names.map((name) => join(path, name));
+}
