@@ -5,7 +5,6 @@ import type { Reconcile, ReconcileContext, Result } from "../../runtime/controll
 import { keyOf } from "../../runtime/store.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import { settleGone } from "../../submission/settle.ts";
 import type { Resolved } from "../account/registry.ts";
 import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
@@ -14,6 +13,7 @@ import { announceStall, requeueOf } from "../report.ts";
 import type { Verdict } from "../verdict.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
+import { createDepartedObjects } from "./departed.ts";
 import { createDriftFightTracker } from "./drift-fight.ts";
 import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied, warnOfReportedDrift } from "./events.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
@@ -23,7 +23,7 @@ import type { EndpointMetrics } from "./metrics.ts";
 import { createUnknownCreates } from "./observe.ts";
 import { createRefusals } from "./requests.ts";
 import { emptyOutcome, pausedStatus, statusOf } from "./status.ts";
-import type { Converged } from "./step.ts";
+import { type Converged, earlierOf } from "./step.ts";
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
 export function createGpuEndpointReconciler(
@@ -37,6 +37,7 @@ export function createGpuEndpointReconciler(
   const unknownCreates = createUnknownCreates(shared.clock);
   const finalize = createEndpointFinalizer(shared, kind, claims);
   const lostCreates = createLostCreates(shared);
+  const departed = createDepartedObjects(shared, kind, finalize, unknownCreates);
 
   const reconcile = createReconciler<GpuEndpoint>({
     kind,
@@ -89,6 +90,7 @@ export function createGpuEndpointReconciler(
     const { entry, unknownForMs, context } = facts;
     // Set before the first remote write, so that no deletion leaves an endpoint behind unseen.
     const kept = await kind.setFinalizer(endpoint, needsFinalizer(endpoint), context.signal);
+    departed.remember(kept);
     const requested = facts.requested !== undefined;
     const memory = { fights, refusals, claims, lostCreates };
     const input = { shared, kind, endpoint: kept, account, ref, entry, unknownForMs, requested, context, ...memory };
@@ -97,11 +99,14 @@ export function createGpuEndpointReconciler(
 
   return async (request, context) => {
     const uid = kind.store.get(request.key)?.metadata.uid;
-    settleGone(shared, { kind: kind.resource.kind, key: request.key }, uid);
+    const again = await departed.finalize(request, uid, context);
     try {
-      return await reconcile(request, context);
+      return earlierOf(again, await reconcile(request, context));
     } finally {
-      if (uid !== undefined) claims.release(uid); // by now the status shows what the object is bound to
+      if (uid !== undefined) {
+        claims.release(uid); // by now the status shows what the object is bound to
+        departed.forgetSettled(uid);
+      }
     }
   };
 }
