@@ -30,7 +30,14 @@ export default defineConfig({
       {
         test: {
           name: "integration",
-          include: ["test/integration/**/*.test.ts", "test/faults/**/*.test.ts", "test/security/cluster/*.test.ts"],
+          include: [
+            "test/integration/**/*.test.ts",
+            "test/faults/**/*.test.ts",
+            "test/pairs/**/*.test.ts",
+            "test/perturbation/**/*.test.ts",
+            "test/security/cluster/*.test.ts",
+            "test/transitions/**/*.test.ts",
+          ],
           environment: "node",
           // Far beyond what a busy machine takes: only so that a hanging test ends.
           testTimeout: 300_000,

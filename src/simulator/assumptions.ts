@@ -62,6 +62,21 @@ export const assumptions = z.strictObject({
   /** Assumption: the service refuses fields that the interface does not list, so that tests find misspelled fields. */
   unknownFields: z.enum(["Refuse", "Ignore"]).default("Refuse"),
 
+  // Responses
+
+  /** Assumption: the status of a request that has an effect (interface: any 2xx means accepted). */
+  acceptedStatus: z.union([z.literal(200), z.literal(201), z.literal(202)]).default(200),
+  /** Assumption: the body of a refusal: `{code, reason, message, metadata}`, the same in a field `error`, or a message alone. */
+  errorBody: z.enum(["Reasons", "Wrapped", "MessageOnly"]).default("Reasons"),
+  /** Assumption: what a read of an unknown endpoint or task returns: 400 with a reason, 404 with a reason, or 200 with null. */
+  notFound: z.enum(["Refusal", "404", "Null"]).default("Refusal"),
+  /** Assumption: operations that the key may not call; they are refused with 403. */
+  forbiddenOperations: z.array(z.string().min(1)).default([]),
+  /** Assumption: how empty texts and lists inside records show. */
+  emptyValues: z.enum(["Shown", "Null", "Absent"]).default("Shown"),
+  /** Assumption: numbers inside records come as numbers or as texts; the interface has both for the same value. */
+  numbersAs: z.enum(["Numbers", "Texts"]).default("Numbers"),
+
   // Endpoints
 
   /** Assumption: the ranges that the limit operation returns. */
@@ -74,6 +89,8 @@ export const assumptions = z.strictObject({
   bootDelayMs: duration.default(3000),
   /** Assumption: how long lists omit a new endpoint. A read by id returns it immediately. */
   listDelayMs: duration.default(0),
+  /** Assumption: how long the lists and reads of one generation do not know a new endpoint, in addition to `listDelayMs`. */
+  generationDelayMs: z.strictObject({ current: duration.default(0), earlier: duration.default(0) }).prefault({}),
   /** Assumption: the fields that `keyword` searches. */
   keywordSearches: z.array(z.enum(["id", "name", "appName"])).default(["id", "name", "appName"]),
   /** Assumption: the service refuses a second endpoint with the same app name. */
@@ -82,6 +99,16 @@ export const assumptions = z.strictObject({
   updateClearsAbsent: z.boolean().default(true),
   /** Assumption: parameters of an update that are accepted without effect, such as `workerConfig`; `*`: all of them. */
   updateIgnores: z.array(z.string().min(1)).default([]),
+  /** Assumption: the body of the response to an update: an empty object, nothing, or the endpoint. */
+  updateResponse: z.enum(["EmptyObject", "Nothing", "Endpoint"]).default("EmptyObject"),
+  /** Assumption: the order in which variables and volumes come back. */
+  valueOrder: z.enum(["AsSent", "Sorted", "Reversed"]).default("AsSent"),
+  /** Assumption: the unit of idle_timeout and request_timeout in the current generation. */
+  timeoutUnit: z.enum(["Seconds", "Milliseconds"]).default("Seconds"),
+  /** Assumption: the unit of created_at. */
+  createdAtUnit: z.enum(["Seconds", "Milliseconds"]).default("Seconds"),
+  /** Assumption: from when an endpoint shows its URL. */
+  showsURL: z.enum(["FromCreation", "WhenServing"]).default("FromCreation"),
   /** Assumption: the status of an endpoint that has not started yet, in both generations. */
   bootStatus: z.string().default("initializing"),
   /** Assumption: the status of an endpoint with 0 to 0 workers; with null, running (v2) and serving (v1). */
@@ -111,6 +138,12 @@ export const assumptions = z.strictObject({
   listOrder: z.enum(["NewestFirst", "OldestFirst"]).default("NewestFirst"),
   /** Assumption: the number of the first page in the earlier generation. A smaller one returns that page too. */
   firstPageNum: z.int().min(0).max(1).default(1),
+  /** Assumption: what `total` counts in the earlier generation: all endpoints that the key sees, or those of the page. */
+  totalCounts: z.enum(["All", "Page"]).default("All"),
+  /** Assumption: what a page behind the last one returns in the earlier generation. */
+  pageBehindEnd: z.enum(["Empty", "Refusal"]).default("Empty"),
+  /** Assumption: what a cursor means: the last endpoint of the page, or the number of endpoints before the next page. */
+  cursorMeans: z.enum(["LastEndpoint", "Offset"]).default("LastEndpoint"),
   /** Assumption: the page size of a request without one, or with one below 1. */
   defaultPageSize: z.int().min(1).default(20),
   /** Assumption: the largest page size. A request for more returns this many. */
@@ -128,6 +161,22 @@ export const assumptions = z.strictObject({
   failTasks: probability.default(0),
   /** Assumption: a task fails if its text or prompt contains this. Case does not matter. */
   failTasksWith: z.string().min(1).default("please fail"),
+  /** Assumption: the statuses of tasks that have not succeeded. */
+  taskStatuses: z
+    .strictObject({
+      queued: z.string().min(1).default("TASK_STATUS_QUEUED"),
+      processing: z.string().min(1).default("TASK_STATUS_PROCESSING"),
+      failed: z.string().min(1).default("TASK_STATUS_FAILED"),
+    })
+    .prefault({}),
+  /** Assumption: the unit of `eta`; `None`: it is always 0. */
+  etaUnit: z.enum(["Seconds", "Milliseconds", "None"]).default("Seconds"),
+  /** Assumption: what `progress_percent` shows before the end: the share of time, always 0, or always 100. */
+  progress: z.enum(["Share", "Zero", "Hundred"]).default("Share"),
+  /** Assumption: the contents of `extra` and `audio_metadata`. */
+  extraContents: z.enum(["Default", "Null", "Filled"]).default("Default"),
+  /** Assumption: which tasks a key sees: those of the account, or those of its own member; others are not found. */
+  keySeesTasks: z.enum(["Account", "Member"]).default("Account"),
   /** Assumption: the names in `task.task_type`. */
   taskTypes: z
     .strictObject({
@@ -143,6 +192,8 @@ export const assumptions = z.strictObject({
 
   /** Assumption: validity of a video URL in seconds, not scaled. */
   videoUrlSeconds: z.number().min(0).default(86_400),
+  /** Assumption: the unit of `video_url_ttl` and `audio_url_ttl`; `Date`: the time of expiry, `None`: an empty text. */
+  ttlUnit: z.enum(["Seconds", "Milliseconds", "Date", "None"]).default("Seconds"),
   /** Validity of a speech URL in seconds, not scaled (interface: 24 hours). */
   speechUrlSeconds: z.number().min(0).default(86_400),
   /** Assumption: the status that an expired URL returns. */
@@ -164,6 +215,10 @@ export const assumptions = z.strictObject({
   streamChunkBytes: z.int().min(1).default(4096),
   /** Assumption: time between two chunks of a stream. */
   streamChunkMs: duration.default(40),
+  /** Assumption: whether the last chunk of a stream repeats the whole audio. */
+  streamEnd: z.enum(["StatusOnly", "WholeAudio"]).default("StatusOnly"),
+  /** Assumption: what separates the lines of a stream. */
+  streamSeparator: z.enum(["BlankLine", "Newline", "CRLF"]).default("BlankLine"),
   /** Assumption: how long a synchronous synthesis takes. */
   speechLatencyMs: duration.default(100),
 
@@ -178,6 +233,12 @@ export const assumptions = z.strictObject({
       gpuPerCardHour: z.int().default(30_000),
     })
     .prefault({}),
+  /** Assumption: when a task is charged: at its end if it succeeds, or at its submission. */
+  chargeTasks: z.enum(["AtEnd", "AtSubmission"]).default("AtEnd"),
+  /** Assumption: how long bills and budgets do not show a new charge. */
+  chargeDelayMs: duration.default(0),
+  /** Assumption: whether the amounts of bills have fractions of 1/10000 yuan. */
+  fractionalAmounts: z.boolean().default(false),
   /** Assumption: budgets by member. A budget without a keyID belongs to the first key. An unknown member has none. */
   budgets: z.array(budget).default([{ memberID: "member-1", keyName: "default", type: "Unlimited", limit: 0 }]),
   /** Assumption: whether the service refuses paid calls of a key with a used-up budget, as QUOTA_EXCEEDED. */

@@ -29,8 +29,11 @@ export function monthFrom(anchorMs: number, atMs: number): { startMs: number; en
   return { startMs: startOf(month), endMs: startOf(month + 1) };
 }
 
-/** Returns one bill per period, key and product, with every field that the interface always shows. */
-export function billsOf(charges: readonly Charge[], cycle: Cycle, offsetHours: number) {
+/**
+ * Returns one bill per period, key and product, with every field that the interface always shows.
+ * @param fraction is added to the amount of each bill, 1/10000 yuan
+ */
+export function billsOf(charges: readonly Charge[], cycle: Cycle, offsetHours: number, fraction = 0) {
   const groups = new Map<
     string,
     { first: Charge; startMs: number; endMs: number; usage: number; amount: number; voucher: number; count: number }
@@ -59,10 +62,10 @@ export function billsOf(charges: readonly Charge[], cycle: Cycle, offsetHours: n
     ...numbered("billNum", [first.category === "gpu" ? first.unitPrice : usage, usage, 0, 0, 0, 0]),
     ...numbered("basePrice", [first.unitPrice, 0, 0, 0, 0, 0]),
     ...numbered("discountPrice", [first.unitPrice, 0, 0, 0, 0, 0]),
-    amount: String(amount),
+    amount: String(amount + fraction),
     voucherAmount: String(voucher),
-    payAmount: String(amount - voucher),
-    payAmountDisplay: (amount - voucher) / 10_000,
+    payAmount: String(amount + fraction - voucher),
+    payAmountDisplay: (amount + fraction - voucher) / 10_000,
     pricePrecision: 1,
     requestCount: String(count),
     ...first.details,

@@ -36,7 +36,8 @@ export function budgetsOf(service: Service, memberID: string | undefined) {
           : monthFrom(Date.parse(budget.monthsFrom), service.now());
       const keyID = budget.keyID ?? identityOf(apiKeys[0] ?? "", 0).id;
       const limited = budget.type !== "Unlimited";
-      const used = limited ? service.ledger.used(keyID, budget.type === "Recurring" ? period.startMs : 0) : 0;
+      const since = budget.type === "Recurring" ? period.startMs : 0;
+      const used = limited ? service.ledger.used(keyID, since) : 0;
       return {
         key_id: keyID,
         key_name: budget.keyName,

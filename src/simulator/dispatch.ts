@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Assumptions } from "./assumptions.ts";
 import type { AuditEntry } from "./audit.ts";
 import type { Fault } from "./faults.ts";
 import { authenticate, bearerOf, hashKey, type KeyIdentity } from "./keys.ts";
-import { Refusal, refusalBody } from "./refusal.ts";
+import { recordShape } from "./record-shape.ts";
+import { Refusal, refusalBody, refuse } from "./refusal.ts";
 import { breakConnection, sendCut, sendGatewayPage, sendStream } from "./responses.ts";
 import type { Service } from "./service.ts";
 
@@ -27,6 +29,8 @@ export type Route = {
   operation: string | ((body: unknown) => string);
   /** Runs after authentication. A call that ends in a Refusal has changed nothing. */
   handle: (call: Call) => Outcome | Promise<Outcome>;
+  /** A read: the response if what it asks for does not exist and `notFound` is `Null`. */
+  whenNull?: { body: unknown };
 };
 
 /** Takes the operations of the service. */
@@ -42,20 +46,41 @@ export type Performed = { status: number; outcome: Outcome };
 /** Performs an operation: authentication, then the effect. */
 export async function perform(
   service: Service,
-  { handle }: Pick<Route, "handle">,
+  { operation, handle, whenNull }: Pick<Route, "operation" | "handle" | "whenNull">,
   { authorization, ...call }: Omit<Call, "key"> & { authorization: string | undefined },
 ): Promise<Performed> {
+  const { apiKeys, forbiddenOperations, acceptedStatus } = service.config();
   try {
-    const key = authenticate(authorization, service.config().apiKeys);
-    return { status: 200, outcome: await handle({ ...call, key }) };
+    const key = authenticate(authorization, apiKeys);
+    const name = operationOf({ operation }, call.body);
+    if (forbiddenOperations.includes(name)) throw refuse.forbidden(name);
+    const outcome = await handle({ ...call, key });
+    const status = outcome.effect === undefined ? 200 : acceptedStatus;
+    return { status, outcome: "body" in outcome ? recordShape(outcome, service.config()) : outcome };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return { status: error.status, outcome: { body: refusalBody(error.status, error.reason, error.message) } };
+    const hasNull = whenNull !== undefined && error.isNotFound && service.config().notFound === "Null";
+    return hasNull ? { status: 200, outcome: { body: whenNull.body } } : refused(error, service.config());
+  }
+}
+
+/** The response to a refused call. Assumption: see `errorBody` and `notFound`. */
+function refused(refusal: Refusal, { errorBody, notFound }: Assumptions): Performed {
+  const { reason, message } = refusal;
+  const code = refusal.isNotFound && notFound === "404" ? 404 : refusal.status;
+  const body = refusalBody(code, reason, message);
+  switch (errorBody) {
+    case "Reasons":
+      return { status: code, outcome: { body } };
+    case "Wrapped":
+      return { status: code, outcome: { body: { error: body } } };
+    case "MessageOnly":
+      return { status: code, outcome: { body: { message } } };
   }
 }
 
 /** Returns the HTTP handler of a route: faults before the effect, authentication, effect, audit, response. */
-export function handlerOf(service: Service, route: Pick<Route, "operation" | "handle">) {
+export function handlerOf(service: Service, route: Pick<Route, "operation" | "handle" | "whenNull">) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const operation = operationOf(route, request.body);
     const call = { service, operation, request, reply };

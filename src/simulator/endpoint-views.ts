@@ -1,7 +1,5 @@
 import type { Assumptions } from "./assumptions.ts";
-import type { StoredEndpoint } from "./endpoints.ts";
-
-type Generation = "current" | "earlier";
+import type { Generation, StoredEndpoint } from "./endpoints.ts";
 
 /** Interface: running and ready in the current generation, serving and running in the earlier one. */
 const WORDS = {
@@ -17,40 +15,58 @@ function endpointStatus(endpoint: StoredEndpoint, config: Assumptions, now: numb
   return plain(now >= endpoint.servesAtMs ? WORDS[generation].endpoint : config.bootStatus);
 }
 
+/** The URL, if it shows by now. */
+function urlOf({ url, servesAtMs }: StoredEndpoint, { showsURL }: Assumptions, now: number): string {
+  return showsURL === "FromCreation" || now >= servesAtMs ? url : "";
+}
+
+/** Returns values in the order in which they come back. */
+function ordered<T>(values: readonly T[], textOf: (value: T) => string, { valueOrder }: Assumptions): T[] {
+  switch (valueOrder) {
+    case "AsSent":
+      return [...values];
+    case "Sorted":
+      return values.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
+    case "Reversed":
+      return values.toReversed();
+  }
+}
+
 /** Returns an endpoint in the current generation. Only lists show the size of local volumes. */
 export function viewCurrent(endpoint: StoredEndpoint, config: Assumptions, now: number, inList: boolean) {
   const { parameters } = endpoint;
   const { workerConfig } = parameters;
+  const timeouts = config.timeoutUnit === "Seconds" ? 1 : 1000;
   return {
     id: endpoint.id,
     type: "sync",
     name: parameters.name ?? "",
     app_name: parameters.appName,
     status: endpointStatus(endpoint, config, now, "current"),
-    url: endpoint.url,
+    url: urlOf(endpoint, config, now),
     product_id: parameters.products[0]?.id ?? "",
     worker_config: {
       max_replicas: workerConfig.maxNum,
       min_replicas: workerConfig.minNum,
-      idle_timeout: workerConfig.freeTimeout,
+      idle_timeout: workerConfig.freeTimeout * timeouts,
       max_concurrent_per_worker: workerConfig.maxConcurrent,
       gpu_num: workerConfig.gpuNum,
       rootfs_size_gb: parameters.rootfsSize,
       min_cuda_version: "12.4",
-      request_timeout: workerConfig.requestTimeout,
+      request_timeout: workerConfig.requestTimeout * timeouts,
     },
     policy: parameters.policy,
     image: parameters.image.image,
     registry_auth_id: parameters.image.authId ?? "",
     entrypoint: "",
     command: parameters.image.command ?? "",
-    volumes: parameters.volumeMounts.map((volume, i) => ({
+    volumes: ordered(parameters.volumeMounts, ({ mountPath }) => mountPath, config).map((volume, i) => ({
       id: volume.id ?? `local-${endpoint.id}-${i}`,
       type: volume.type,
       ...(inList && volume.type === "local" ? { size: volume.size ?? config.localVolumeSizeGB } : {}),
       mount_point: volume.mountPath,
     })),
-    envs: parameters.envs ?? [],
+    envs: ordered(parameters.envs ?? [], ({ key }) => key, config),
     ports: parameters.ports.map(({ port }) => Number(port)),
     workers: endpoint.workers.map((worker) => {
       const ready = now >= worker.readyAtMs;
@@ -66,7 +82,7 @@ export function viewCurrent(endpoint: StoredEndpoint, config: Assumptions, now: 
     region_id: endpoint.regionID,
     member_id: endpoint.memberID,
     owner_id: endpoint.ownerID,
-    created_at: Math.floor(endpoint.createdAtMs / 1000),
+    created_at: Math.floor(endpoint.createdAtMs / (config.createdAtUnit === "Seconds" ? 1000 : 1)),
   };
 }
 
@@ -80,7 +96,7 @@ export function viewEarlier(endpoint: StoredEndpoint, config: Assumptions, now: 
     name: parameters.name ?? "",
     appName: parameters.appName,
     state: { state: status, ...(error === "" ? {} : { error, message }) },
-    url: endpoint.url,
+    url: urlOf(endpoint, config, now),
     workerConfig: {
       minNum: workerConfig.minNum,
       maxNum: workerConfig.maxNum,
@@ -97,12 +113,12 @@ export function viewEarlier(endpoint: StoredEndpoint, config: Assumptions, now: 
       command: parameters.image.command ?? "",
     },
     rootfsSize: parameters.rootfsSize,
-    volumeMounts: parameters.volumeMounts.map((volume) => ({
+    volumeMounts: ordered(parameters.volumeMounts, ({ mountPath }) => mountPath, config).map((volume) => ({
       type: volume.type,
       ...(volume.type === "network" ? { id: volume.id } : { size: volume.size ?? config.localVolumeSizeGB }),
       mountPath: volume.mountPath,
     })),
-    envs: parameters.envs ?? [],
+    envs: ordered(parameters.envs ?? [], ({ key }) => key, config),
     ports: parameters.ports.map(({ port }) => ({ port: inList ? port : Number(port) })),
     workers: endpoint.workers.map((worker) => {
       const ready = now >= worker.readyAtMs;

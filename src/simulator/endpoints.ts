@@ -27,15 +27,25 @@ export type StoredEndpoint = {
   status?: { status: string; error: string; message: string };
 };
 
+export type Generation = "current" | "earlier";
+
 export type Endpoints = {
   create(parameters: Parameters, member: string): StoredEndpoint;
   /** `parameters` in full; one that is absent is cleared. What only a create can set is kept. */
   update(id: string, parameters: Omit<Parameters, CreateOnly>): StoredEndpoint;
   find(id: string): StoredEndpoint | undefined;
-  /** `members`: as in `listed`. @throws Refusal SERVERLESS_ENDPOINT_NOT_FOUND */
-  get(id: string, members?: string[]): StoredEndpoint;
+  /**
+   * `members`: as in `listed`. `generation`: as a read of this generation sees it; without one, as the service does.
+   * @throws Refusal SERVERLESS_ENDPOINT_NOT_FOUND
+   */
+  get(id: string, members?: string[], generation?: Generation): StoredEndpoint;
   /** Those that lists show now, in the order of lists. `members`: the filter of the query; `seen`: what the key may see. */
-  listed(filter?: { keyword?: string; members?: string[]; seen?: string[] | undefined }): StoredEndpoint[];
+  listed(filter: {
+    generation: Generation;
+    keyword?: string;
+    members?: string[];
+    seen?: string[] | undefined;
+  }): StoredEndpoint[];
   all(): StoredEndpoint[];
   /** Deletes immediately. Returns whether the endpoint existed. */
   delete(id: string): boolean;
@@ -82,9 +92,16 @@ export function createEndpoints(context: {
     return byID;
   }
 
-  function get(id: string, members?: string[]): StoredEndpoint {
+  /** Whether a generation knows an endpoint by now. */
+  function isKnown({ createdAtMs }: StoredEndpoint, generation: Generation): boolean {
+    const { generationDelayMs, timeScale } = config();
+    return now() >= createdAtMs + generationDelayMs[generation] * timeScale;
+  }
+
+  function get(id: string, members?: string[], generation?: Generation): StoredEndpoint {
     const endpoint = present().get(id);
-    if (endpoint === undefined || members?.includes(endpoint.memberID) === false) throw refuse.endpointNotFound(id);
+    const seen = endpoint !== undefined && members?.includes(endpoint.memberID) !== false;
+    if (!seen || (generation !== undefined && !isKnown(endpoint, generation))) throw refuse.endpointNotFound(id);
     return endpoint;
   }
 
@@ -132,10 +149,11 @@ export function createEndpoints(context: {
     },
     find: (id) => present().get(id),
     get,
-    listed: ({ keyword, members, seen } = {}) => {
+    listed: ({ generation, keyword, members, seen }) => {
       const found = [...present().values()].filter(
         (endpoint) =>
           endpoint.listedAtMs <= now() &&
+          isKnown(endpoint, generation) &&
           (members === undefined || members.includes(endpoint.memberID)) &&
           (seen === undefined || seen.includes(endpoint.memberID)) &&
           (keyword === undefined ||

@@ -31,8 +31,9 @@ export type Ledger = {
   charge(charge: Charge): void;
   /** Charges the GPUs of an endpoint's workers up to now. */
   accrue(endpoint: StoredEndpoint): void;
+  /** Those that bills and budgets show by now. */
   charges(): readonly Charge[];
-  /** Returns what a key has used since a time, in 1/10000 yuan. */
+  /** Returns what a key has used since a time, as budgets show it by now, in 1/10000 yuan. */
   used(keyID: string, sinceMs: number): number;
   total(): number;
 };
@@ -46,6 +47,11 @@ export function createLedger(context: {
   const charges: Charge[] = [];
   const accruedTo = new Map<string, number>();
   let total = 0;
+
+  function shown(): readonly Charge[] {
+    const { chargeDelayMs, timeScale } = config();
+    return chargeDelayMs === 0 ? charges : charges.filter(({ atMs }) => atMs + chargeDelayMs * timeScale <= now());
+  }
 
   const charge = (entry: Charge) => {
     charges.push(entry);
@@ -74,9 +80,11 @@ export function createLedger(context: {
         amount,
       });
     },
-    charges: () => charges,
+    charges: shown,
     used: (keyID, sinceMs) =>
-      charges.reduce((sum, entry) => (entry.key.id === keyID && entry.atMs >= sinceMs ? sum + entry.amount : sum), 0),
+      shown()
+        .filter(({ key, atMs }) => key.id === keyID && atMs >= sinceMs)
+        .reduce((sum, { amount }) => sum + amount, 0),
     total: () => total,
   };
 }

@@ -9,6 +9,11 @@ export class Refusal extends Error {
     this.status = status;
     this.reason = reason;
   }
+
+  /** Whether the endpoint or task of the request does not exist. */
+  get isNotFound(): boolean {
+    return this.reason.endsWith("_NOT_FOUND");
+  }
 }
 
 export function refusalBody(status: number, reason: string, message: string) {
@@ -19,6 +24,7 @@ export function refusalBody(status: number, reason: string, message: string) {
 export const refuse = {
   unauthorized: () => new Refusal(401, "INVALID_API_KEY", "the API key is missing or invalid"),
   invalid: (message: string) => new Refusal(400, "INVALID_REQUEST_PARAMETER", message),
+  forbidden: (operation: string) => new Refusal(403, "PERMISSION_DENIED", `the key may not call ${operation}`),
   endpointNotFound: (id: string) => new Refusal(400, "SERVERLESS_ENDPOINT_NOT_FOUND", `endpoint ${id} does not exist`),
   taskNotFound: (id: string) => new Refusal(400, "RESOURCE_NOT_FOUND", `task ${id} does not exist`),
   appNameTaken: (name: string) => new Refusal(400, "APP_NAME_ALREADY_EXISTS", `appName ${name} is already in use`),

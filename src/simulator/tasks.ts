@@ -8,6 +8,7 @@ export type Output = { field: "audios" | "videos"; format: string; contentType: 
 export type StoredTask = {
   id: string;
   type: string;
+  memberID: string;
   submittedAtMs: number;
   startsAtMs: number;
   endsAtMs: number;
@@ -27,14 +28,19 @@ export type StoredTask = {
 export type Tasks = {
   submit(task: {
     type: string;
+    memberID: string;
     text: string;
     durationMs: [number, number];
     urlSeconds: number;
     make: () => Output;
     charge: () => void;
   }): StoredTask;
-  /** Returns a task. A finished task is charged and has its file. @throws Refusal RESOURCE_NOT_FOUND */
-  get(id: string): StoredTask;
+  /**
+   * Returns a task. A finished task is charged and has its file.
+   * @param members whose tasks the key sees; undefined: all
+   * @throws Refusal RESOURCE_NOT_FOUND
+   */
+  get(id: string, members?: string[]): StoredTask;
   all(): StoredTask[];
 };
 
@@ -61,12 +67,12 @@ export function createTasks(context: {
       padding,
       expiresAtMs: task.endsAtMs + task.urlSeconds * 1000,
     });
-    task.charge();
+    if (config().chargeTasks === "AtEnd") task.charge();
   }
 
   return {
-    submit: ({ type, text, durationMs, urlSeconds, make, charge }) => {
-      const { timeScale, queueMs, failTasks, failTasksWith } = config();
+    submit: ({ text, durationMs, ...given }) => {
+      const { timeScale, queueMs, failTasks, failTasksWith, chargeTasks } = config();
       const submittedAtMs = now();
       const startsAtMs = submittedAtMs + random.between(...queueMs) * timeScale;
       const endsAtMs = startsAtMs + random.between(...durationMs) * timeScale;
@@ -76,14 +82,15 @@ export function createTasks(context: {
         : random.next() < failTasks
           ? "the task failed at random"
           : "";
-      const task = { id: random.hex(32), type, submittedAtMs, startsAtMs, endsAtMs, failure, urlSeconds, make, charge };
-      const stored: StoredTask = { ...task, settled: false };
-      byID.set(stored.id, stored);
+      const id = random.hex(32);
+      const stored: StoredTask = { ...given, id, submittedAtMs, startsAtMs, endsAtMs, failure, settled: false };
+      byID.set(id, stored);
+      if (chargeTasks === "AtSubmission") stored.charge();
       return stored;
     },
-    get: (id) => {
+    get: (id, members) => {
       const task = byID.get(id);
-      if (task === undefined) throw refuse.taskNotFound(id);
+      if (task === undefined || members?.includes(task.memberID) === false) throw refuse.taskNotFound(id);
       settle(task);
       return task;
     },
@@ -94,33 +101,62 @@ export function createTasks(context: {
   };
 }
 
-export function taskStatus(task: StoredTask, now: number): string {
-  if (now < task.startsAtMs) return "TASK_STATUS_QUEUED";
-  if (now < task.endsAtMs) return "TASK_STATUS_PROCESSING";
-  return task.failure === "" ? "TASK_STATUS_SUCCEED" : "TASK_STATUS_FAILED";
+export function taskStatus(task: StoredTask, now: number, { taskStatuses }: Pick<Assumptions, "taskStatuses">): string {
+  if (now < task.startsAtMs) return taskStatuses.queued;
+  if (now < task.endsAtMs) return taskStatuses.processing;
+  return task.failure === "" ? "TASK_STATUS_SUCCEED" : taskStatuses.failed;
 }
 
-/** Returns a result as the task-result operation shows it. Assumption: `eta` is in seconds. */
-export function viewTask(task: StoredTask, now: number, baseURL: string) {
-  const status = taskStatus(task, now);
+type TaskView = { now: number; baseURL: string; config: Assumptions };
+
+/** Returns a result as the task-result operation shows it. */
+export function viewTask(task: StoredTask, { now, baseURL, config }: TaskView) {
   const done = now >= task.endsAtMs;
-  const share = (now - task.startsAtMs) / Math.max(1, task.endsAtMs - task.startsAtMs);
-  const ttl = String(Math.max(0, Math.floor(((task.file?.expiresAtMs ?? 0) - now) / 1000)));
+  const ttl = ttlText(task.file?.expiresAtMs ?? now, now, config);
   const url = task.file === undefined ? "" : `${baseURL}/__files/${task.file.id}/${task.file.name}`;
   const type = task.format ?? "";
+  const extra = config.extraContents === "Filled" ? { seed: 7, notes: ["an", { object: true }] } : undefined;
   return {
-    extra: {},
+    extra: config.extraContents === "Null" ? null : (extra ?? {}),
     task: {
       task_id: task.id,
       task_type: task.type,
-      status,
+      status: taskStatus(task, now, config),
       reason: done ? task.failure : "",
-      eta: done ? 0 : Math.ceil((task.endsAtMs - now) / 1000),
-      progress_percent: status === "TASK_STATUS_SUCCEED" ? 100 : Math.min(99, Math.max(0, Math.floor(share * 100))),
+      eta: etaOf(task, now, config),
+      progress_percent: progressOf(task, now, config),
     },
     images: [],
     videos: task.field === "videos" ? [{ video_url: url, video_url_ttl: ttl, video_type: type }] : [],
     audios:
-      task.field === "audios" ? [{ audio_url: url, audio_url_ttl: ttl, audio_type: type, audio_metadata: null }] : [],
+      task.field === "audios"
+        ? [{ audio_url: url, audio_url_ttl: ttl, audio_type: type, audio_metadata: extra ?? null }]
+        : [],
   };
+}
+
+function etaOf({ endsAtMs }: StoredTask, now: number, { etaUnit }: Assumptions): number {
+  if (now >= endsAtMs || etaUnit === "None") return 0;
+  return Math.ceil((endsAtMs - now) / (etaUnit === "Seconds" ? 1000 : 1));
+}
+
+function progressOf({ startsAtMs, endsAtMs, failure }: StoredTask, now: number, { progress }: Assumptions): number {
+  if (progress === "Hundred" || (now >= endsAtMs && failure === "")) return 100;
+  if (progress === "Zero") return 0;
+  const share = (now - startsAtMs) / Math.max(1, endsAtMs - startsAtMs);
+  return Math.min(99, Math.max(0, Math.floor(share * 100)));
+}
+
+function ttlText(expiresAtMs: number, now: number, { ttlUnit }: Assumptions): string {
+  const left = Math.max(0, expiresAtMs - now);
+  switch (ttlUnit) {
+    case "Seconds":
+      return String(Math.floor(left / 1000));
+    case "Milliseconds":
+      return String(left);
+    case "Date":
+      return new Date(expiresAtMs).toISOString();
+    case "None":
+      return "";
+  }
 }

@@ -6,7 +6,7 @@ import { keyOf } from "../../runtime/store.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { accountMismatch } from "../account/mismatch.ts";
-import type { Resolved } from "../account/registry.ts";
+import type { AccountHandle, Resolved } from "../account/registry.ts";
 import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { referencesOf } from "../references.ts";

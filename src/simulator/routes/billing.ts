@@ -38,7 +38,7 @@ export function billingRoutes(routes: RouteTable, service: Service): void {
         query,
         config().unknownFields,
       );
-      const { billingUtcOffsetHours } = config();
+      const { billingUtcOffsetHours, fractionalAmounts } = config();
       if (startTime < BILLS_FROM_UTC - billingUtcOffsetHours * 3600) {
         throw refuse.invalid("startTime: must not be earlier than 2026-01-01 00:00:00");
       }
@@ -52,7 +52,7 @@ export function billingRoutes(routes: RouteTable, service: Service): void {
             (category === undefined || charge.category === category) &&
             (productName === undefined || charge.productName.toLowerCase().includes(productName.toLowerCase())),
         );
-      return { body: { bills: billsOf(wanted, cycleType, billingUtcOffsetHours) } };
+      return { body: { bills: billsOf(wanted, cycleType, billingUtcOffsetHours, fractionalAmounts ? 0.25 : 0) } };
     },
   });
 

@@ -57,7 +57,7 @@ export function controlRoutes(app: FastifyInstance, service: Service): void {
     tasks: tasks.all().map((task) => ({
       id: task.id,
       type: task.type,
-      status: taskStatus(task, service.now()),
+      status: taskStatus(task, service.now(), config()),
       submittedAtMs: task.submittedAtMs,
       endsAtMs: task.endsAtMs,
       failure: task.failure,

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { RouteTable } from "../dispatch.ts";
 import { viewEarlier } from "../endpoint-views.ts";
 import { membersSeenBy } from "../keys.ts";
+import { refuse } from "../refusal.ts";
 import { createEndpointBody, updateEndpointBody } from "../requests/endpoint.ts";
 import { queryInteger } from "../requests/fields.ts";
 import type { Service } from "../service.ts";
@@ -26,12 +27,14 @@ export function endpointsV1Routes(routes: RouteTable, service: Service): void {
       const { pageSize, pageNum } = checked(listQuery, query, unknownFields);
       const size = pageSize > 0 ? Math.min(maxPageSize, pageSize) : defaultPageSize;
       const start = Math.max(0, pageNum - firstPageNum) * size;
-      const listed = endpoints.listed({ seen: membersSeenBy(key, config().keySees) });
+      const listed = endpoints.listed({ generation: "earlier", seen: membersSeenBy(key, config().keySees) });
       const page = listed.slice(start, start + size);
+      const { pageBehindEnd, totalCounts } = config();
+      if (pageBehindEnd === "Refusal" && page.length === 0 && start > 0) throw refuse.invalid("pageNum: is too large");
       return {
         body: {
           endpoints: page.map((endpoint) => viewEarlier(endpoint, config(), now(), true)),
-          total: listed.length,
+          total: totalCounts === "All" ? listed.length : page.length,
         },
       };
     },
@@ -41,9 +44,10 @@ export function endpointsV1Routes(routes: RouteTable, service: Service): void {
     method: "GET",
     path: `${ROOT}/endpoint`,
     operation: "getEndpointEarlier",
+    whenNull: { body: { endpoint: null } },
     handle: ({ query, key }) => {
       const { id } = checked(detailQuery, query, config().unknownFields);
-      const found = endpoints.get(id, membersSeenBy(key, config().keySees));
+      const found = endpoints.get(id, membersSeenBy(key, config().keySees), "earlier");
       return { body: { endpoint: viewEarlier(found, config(), now(), false) } };
     },
   });
@@ -77,8 +81,10 @@ export function endpointsV1Routes(routes: RouteTable, service: Service): void {
         config().updateIgnores.some((one) => one === "*" || one === parameter),
       );
       const parameters = { ...kept, ...given, ...Object.fromEntries(ignored) };
-      endpoints.update(id, { ...parameters, volumeMounts: parameters.volumeMounts ?? [] });
-      return { body: {}, effect: "EndpointUpdated", id };
+      const updated = endpoints.update(id, { ...parameters, volumeMounts: parameters.volumeMounts ?? [] });
+      const endpoint = viewEarlier(updated, config(), now(), false);
+      const answer = { EmptyObject: {}, Nothing: undefined, Endpoint: { endpoint } }[config().updateResponse];
+      return { body: answer, effect: "EndpointUpdated", id };
     },
   });
 

@@ -25,24 +25,28 @@ export function endpointsV2Routes(routes: RouteTable, service: Service): void {
     operation: "listEndpoints",
     handle: ({ query, key }) => {
       const { limit, cursor, keyword, member_ids } = checked(listQuery, query, config().unknownFields);
-      const { defaultPageSize, maxPageSize, listOrder } = config();
+      const { defaultPageSize, maxPageSize, listOrder, cursorMeans } = config();
       const listed = endpoints.listed({
+        generation: "current",
         seen: membersSeenBy(key, config().keySees),
         ...(keyword ? { keyword } : {}),
         ...(member_ids ? { members: member_ids.split(",") } : {}),
       });
-      // The cursor is a position in the order of creation: a change between two pages neither repeats nor skips endpoints.
+      // After the last endpoint: a change between two pages neither repeats nor skips endpoints. After an offset: it does.
       const after = cursor ? readCursor(cursor) : undefined;
-      const rest = listed.filter(
-        ({ seq }) => after === undefined || (listOrder === "NewestFirst" ? seq < after : seq > after),
-      );
+      const rest =
+        cursorMeans === "Offset"
+          ? listed.slice(after ?? 0)
+          : listed.filter(
+              ({ seq }) => after === undefined || (listOrder === "NewestFirst" ? seq < after : seq > after),
+            );
       const page = rest.slice(0, Math.min(maxPageSize, limit || defaultPageSize));
       const last = page.at(-1);
       const more = rest.length > page.length && last !== undefined;
       return {
         body: {
           data: page.map((endpoint) => viewCurrent(endpoint, config(), now(), true)),
-          next_cursor: more ? writeCursor(last.seq) : "",
+          next_cursor: more ? writeCursor(cursorMeans === "Offset" ? (after ?? 0) + page.length : last.seq) : "",
           has_more: more,
         },
       };
@@ -53,10 +57,16 @@ export function endpointsV2Routes(routes: RouteTable, service: Service): void {
     method: "GET",
     path: "/gpus/v2/endpoints/:endpoint_id",
     operation: "getEndpoint",
+    whenNull: { body: null },
     handle: ({ params, key }) => {
       const { endpoint_id } = checked(detailPath, params, "Refuse");
       return {
-        body: viewCurrent(endpoints.get(endpoint_id, membersSeenBy(key, config().keySees)), config(), now(), false),
+        body: viewCurrent(
+          endpoints.get(endpoint_id, membersSeenBy(key, config().keySees), "current"),
+          config(),
+          now(),
+          false,
+        ),
       };
     },
   });

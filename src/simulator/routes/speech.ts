@@ -49,6 +49,7 @@ export function speechRoutes(routes: RouteTable, service: Service): void {
       checkMoney(service, key);
       const task = tasks.submit({
         type: taskTypes.speech,
+        memberID: key.memberID,
         text: request.text,
         durationMs: speechTaskMs,
         urlSeconds: speechUrlSeconds,
@@ -86,13 +87,16 @@ function wantsStream(body: unknown): boolean {
   return typeof body === "object" && body !== null && "stream" in body && body.stream === true;
 }
 
-/** Yields the chunks of a stream: status 1 with hex audio, and last, status 2 without audio. */
+const SEPARATORS = { BlankLine: "\n\n", Newline: "\n", CRLF: "\r\n\r\n" };
+
+/** Yields the chunks of a stream: status 1 with hex audio, and last, status 2. */
 async function* chunks(audio: Buffer, service: Service): AsyncGenerator<string> {
-  const { streamChunkBytes, streamChunkMs, timeScale } = service.config();
+  const { streamChunkBytes, streamChunkMs, streamEnd, streamSeparator, timeScale } = service.config();
+  const lineOf = (chunk: object) => `data: ${JSON.stringify(chunk)}${SEPARATORS[streamSeparator]}`;
   for (let start = 0; start < audio.length; start += streamChunkBytes) {
     const piece = audio.subarray(start, start + streamChunkBytes);
-    yield `data: ${JSON.stringify({ audio: piece.toString("hex"), status: 1 })}\n\n`;
+    yield lineOf({ audio: piece.toString("hex"), status: 1 });
     await service.sleep(streamChunkMs * timeScale);
   }
-  yield `data: ${JSON.stringify({ status: 2 })}\n\n`;
+  yield lineOf({ ...(streamEnd === "WholeAudio" ? { audio: audio.toString("hex") } : {}), status: 2 });
 }

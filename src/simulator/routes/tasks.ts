@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { RouteTable } from "../dispatch.ts";
+import { membersSeenBy } from "../keys.ts";
 import type { Service } from "../service.ts";
 import { viewTask } from "../tasks.ts";
 import { checked } from "../validate.ts";
@@ -12,9 +13,12 @@ export function taskRoutes(routes: RouteTable, service: Service): void {
     method: "GET",
     path: "/v3/async/task-result",
     operation: "getTaskResult",
-    handle: ({ query, baseURL }) => {
-      const { task_id } = checked(taskQuery, query, service.config().unknownFields);
-      return { body: viewTask(service.tasks.get(task_id), service.now(), baseURL) };
+    whenNull: { body: null },
+    handle: ({ query, key, baseURL }) => {
+      const { unknownFields, keySeesTasks } = service.config();
+      const { task_id } = checked(taskQuery, query, unknownFields);
+      const task = service.tasks.get(task_id, membersSeenBy(key, keySeesTasks));
+      return { body: viewTask(task, { now: service.now(), baseURL, config: service.config() }) };
     },
   });
 }

@@ -57,6 +57,7 @@ function submit(service: Service, key: Call["key"], video: Video): Outcome {
   const { product, type, prompt, seconds } = video;
   const task = service.tasks.submit({
     type,
+    memberID: key.memberID,
     text: prompt,
     durationMs: videoTaskMs,
     urlSeconds: videoUrlSeconds,

@@ -1,0 +1,53 @@
+import { manifest } from "../../support/manifests.ts";
+import { API_KEY, eventually, type World, waitForCondition } from "../../support/world.ts";
+import type { Scenario } from "../scenario.ts";
+
+const NEXT_KEY = "simulator-key-2";
+const FROM = "2026-02-01T00:00:00Z";
+const TO = "2026-03-01T00:00:00Z";
+const charge = (time: string, amount: number) => ({ time, amount, productName: "Model A", category: "llm" });
+
+async function rotateKey(world: World): Promise<void> {
+  await world.patch("Secret", "key", { stringData: { apiKey: NEXT_KEY } });
+  await eventually("the account uses the new key", async () => {
+    const calls = await world.audit();
+    const [first, last] = [calls[0], calls.at(-1)];
+    return keyHashOf(first) !== keyHashOf(last);
+  });
+  await world.apply(manifest("turbo", {}, "after"));
+  await waitForCondition(world, "SpeechJob", "after", "Complete");
+  await waitForCondition(world, "Account", "default", "Ready");
+}
+
+function keyHashOf(entry: object | undefined): unknown {
+  return entry === undefined ? undefined : Reflect.get(entry, "keyHash");
+}
+
+export const ACCOUNT_SCENARIOS: readonly Scenario[] = [
+  {
+    name: "account: the first start of the operator",
+    fromStart: true,
+    act: (world) => waitForCondition(world, "Account", "default", "Ready"),
+  },
+  {
+    name: "account: key rotation",
+    simulator: { apiKeys: [API_KEY, NEXT_KEY], speechLatencyMs: 50 },
+    account: { endpoints: { syncInterval: "1s" } },
+    prepare: async (world) => {
+      await world.apply(manifest("endpoint", {}, "echo"));
+      await waitForCondition(world, "GpuEndpoint", "echo", "Ready");
+    },
+    act: rotateKey,
+  },
+  {
+    name: "bill report with an export",
+    account: { billing: { interval: "1s", settleTime: "1s" } },
+    prepare: (world) =>
+      world.control("POST", "/__state/charges", [charge("2026-02-01T00:00:00Z", 300), charge(FROM, 20)]),
+    act: async (world) => {
+      const spec = { lastDays: null, startTime: FROM, endTime: TO, exportTo: { configMap: { name: "february" } } };
+      await world.apply(manifest("bill", spec, "february"));
+      await waitForCondition(world, "BillReport", "february", "Ready");
+    },
+  },
+];

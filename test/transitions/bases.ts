@@ -1,0 +1,162 @@
+import type { World } from "../support/world.ts";
+
+/** A spec that the API server accepts, from which one field at a time changes. NAME stands for the name of the object. */
+export type Base = { kind: string; name: string; spec: Record<string, unknown> };
+
+const REFERENCE = { name: "values", key: "value" };
+const ENDPOINT = {
+  accountRef: { kind: "Account", name: "default" },
+  name: "echo",
+  products: [{ id: "gpu-4090-24g" }],
+  image: "registry.example.com/models/echo:1.0",
+  command: "serve",
+  registryAuthID: "credential-1",
+  port: 8000,
+  workers: { min: 1, max: 2, idleTimeoutSeconds: 60, maxConcurrency: 4, gpus: 1, requestTimeoutSeconds: 120 },
+  policy: { type: "queue", value: 30 },
+  rootfsSizeGB: 100,
+  volumes: [{ type: "network", id: "storage-1", mountPath: "/data" }],
+  clusterID: "cluster-1",
+  env: [{ name: "MODEL", value: "small" }],
+  healthCheck: { path: "/health" },
+  ignoreDrift: ["rootfsSizeGB"],
+  exportTo: { configMap: { name: "NAME" } },
+};
+const JOB = { accountRef: { kind: "Account", name: "default" }, suspend: true, ttlSecondsAfterFinished: 86_400 };
+const SPEECH = {
+  ...JOB,
+  voiceSetting: { voiceID: "announcer", speed: 1, vol: 1, pitch: 0, emotion: "calm", textNormalization: true },
+  audioSetting: { format: "mp3", sampleRate: 32_000, bitrate: 128_000, channel: 1 },
+  pronunciationDict: { tone: [{ word: "sea", sound: "see" }] },
+  voiceModify: { pitch: 1, intensity: 1, timbre: 1, soundEffects: "echo" },
+  languageBoost: "English",
+};
+
+/** Several for a kind whose fields exclude each other. `baseURL` is that of the simulator. */
+export function basesOf({ namespace, simulator }: World): Base[] {
+  const account = {
+    baseURL: simulator.url,
+    apiKeySecretRef: { name: "key", key: "apiKey" },
+    paths: { submitSpeech: "/v3/async/vendor-speech-2.6-hd" },
+    operations: [{ operation: "listBills", requestsPerMinute: 600 }],
+    endpoints: { deleteOperation: { method: "DELETE", path: "/endpoints/{id}" } },
+    budget: { memberID: "member-1" },
+    rateLimit: { requestsPerSecond: 2000, burst: 2000 },
+    speech: {},
+    billing: {},
+  };
+  const expression = { key: "team", operator: "In", values: ["a"] };
+  const selector = { matchLabels: { color: "blue" }, matchExpressions: [expression] };
+  return [
+    { kind: "GpuEndpoint", name: "endpoint", spec: ENDPOINT },
+    {
+      kind: "GpuEndpoint",
+      name: "endpoint-local",
+      spec: {
+        ...ENDPOINT,
+        clusterID: undefined,
+        appName: undefined,
+        volumes: [{ type: "local", sizeGB: 30, mountPath: "/scratch" }],
+        env: [{ name: "MODEL", valueFrom: { secretKeyRef: REFERENCE } }],
+        exportTo: { configMap: { name: "NAME" }, secret: { name: "NAME" } },
+        adoption: { endpointID: "no-NAME", mode: "Match" },
+      },
+    },
+    {
+      kind: "GpuEndpoint",
+      name: "endpoint-env",
+      spec: { ...ENDPOINT, env: [{ name: "MODEL", valueFrom: { configMapKeyRef: REFERENCE } }] },
+    },
+    { kind: "Account", name: "account", spec: account },
+    {
+      kind: "ClusterAccount",
+      name: `of-${namespace}`,
+      spec: {
+        ...account,
+        apiKeySecretRef: { ...account.apiKeySecretRef, namespace },
+        allowedNamespaces: selector,
+        results: { allowedPrivateNetworks: ["127.0.0.0/8"] },
+        spending: { showInStatus: false, reports: [{ namespaces: selector, keyIDs: ["key-1"] }] },
+      },
+    },
+    {
+      kind: "ArtifactStore",
+      name: "store-s3",
+      spec: {
+        maxBytes: "10Gi",
+        s3: { bucket: "results", endpoint: "http://127.0.0.1:9", credentialsSecretRef: { name: "values" } },
+      },
+    },
+    { kind: "ArtifactStore", name: "store-volume", spec: { volume: { path: "results" } } },
+    {
+      kind: "BillReport",
+      name: "report",
+      spec: {
+        accountRef: { kind: "Account", name: "default" },
+        startTime: "2026-02-01T00:00:00Z",
+        endTime: "2026-03-01T00:00:00Z",
+        exportTo: { configMap: { name: "NAME" } },
+      },
+    },
+    {
+      kind: "BillReport",
+      name: "report-output",
+      spec: {
+        accountRef: { kind: "Account", name: "default" },
+        lastDays: 30,
+        output: { storeRef: { name: "volume" } },
+      },
+    },
+    { kind: "SpeechJob", name: "speech-hd", spec: { ...SPEECH, model: "speech-2.6-hd", text: "Ahoy NAME." } },
+    {
+      kind: "SpeechJob",
+      name: "speech-turbo",
+      spec: {
+        ...SPEECH,
+        model: "speech-2.6-turbo",
+        text: "Ahoy NAME.",
+        voiceSetting: { speed: 1 },
+        timbreWeights: [{ voiceID: "announcer", weight: 1 }],
+        stream: true,
+        streamOptions: { excludeAggregatedAudio: true },
+        output: { storeRef: { name: "volume" } },
+      },
+    },
+    {
+      kind: "SpeechJob",
+      name: "speech-secret",
+      spec: { ...SPEECH, model: "speech-2.6-hd", textFrom: { secretKeyRef: REFERENCE } },
+    },
+    {
+      kind: "SpeechJob",
+      name: "speech-map",
+      spec: { ...SPEECH, model: "speech-2.6-hd", textFrom: { configMapKeyRef: REFERENCE } },
+    },
+    {
+      kind: "VideoJob",
+      name: "video-image",
+      spec: {
+        ...JOB,
+        imageToVideo: {
+          prompt: "Waves",
+          imageURL: "https://images.example.com/sea.png",
+          width: 832,
+          height: 480,
+          loras: [{ path: "models/sea", scale: 1 }],
+        },
+      },
+    },
+    {
+      kind: "VideoJob",
+      name: "video-video",
+      spec: {
+        ...JOB,
+        output: { storeRef: { name: "volume" } },
+        videoToVideo: {
+          input: { prompt: "Waves", referenceURLs: ["https://videos.example.com/sea.mp4"] },
+          parameters: { duration: 5 },
+        },
+      },
+    },
+  ];
+}
