@@ -35,7 +35,12 @@ export async function packNpm(out: string, staging: string, version: string): Pr
     engines,
     type: "module",
     repository: { type: "git", url: `git+${NAMES.repository}.git` },
-    bin: { mooring: "dist/mooring.mjs", "kubectl-mooring": "dist/mooring.mjs" },
+    bin: {
+      mooring: "dist/mooring.mjs",
+      "kubectl-mooring": "dist/mooring.mjs",
+      // kubectl asks this program for completions of the plugin.
+      "kubectl_complete-mooring": "dist/mooring.mjs",
+    },
     files: ["dist"],
     publishConfig: { access: "public", provenance: true },
   };

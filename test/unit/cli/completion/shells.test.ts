@@ -28,10 +28,12 @@ async function bash(script: string, folder: string): Promise<string> {
 describe("the bash script, when it is sourced", () => {
   const complete = async (words: readonly string[]) => {
     const list = words.map((word) => `'${word}'`).join(" ");
-    const script = `source <(mooring completion bash)
+    const folder = await installed();
+    await writeFile(join(folder, "script"), COMPLETION_SCRIPTS.bash);
+    const script = `source '${join(folder, "script")}'
 complete -p mooring
 COMP_WORDS=(${list}); COMP_CWORD=${words.length - 1}; _mooring 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const [declared, ...found] = (await bash(script, await installed())).trim().split("\n");
+    const [declared, ...found] = (await bash(script, folder)).trim().split("\n");
     expect(declared).toBe("complete -o default -F _mooring mooring");
     return found;
   };

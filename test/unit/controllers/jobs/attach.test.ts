@@ -14,10 +14,11 @@ import { createTaskOwners } from "../../../../src/controllers/jobs/task-owners.t
 import type { Job } from "../../../../src/controllers/jobs/types.ts";
 import { ServiceError, type ServiceErrorKind } from "../../../../src/provider/errors.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
-import type { TaskObservation, Tasks } from "../../../../src/provider/types.ts";
+import type { TaskObservation } from "../../../../src/provider/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock, until } from "../../../support/fake-clock.ts";
+import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { speechJobOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
@@ -73,20 +74,15 @@ async function setUp({ job, spec = {}, status = {}, annotations = {}, others = [
   const calls: string[] = [];
   let shown: TaskResult | ServiceError = taskOf("TASK_STATUS_PROCESSING", { taskType: "VIDEO_IMG_TO_VIDEO" });
   let latest: TaskObservation | undefined;
-  const tasks: Tasks = {
+  const { tasks } = fakeTasks({
     follow: (taskID) => void calls.push(`follow ${taskID}`),
-    forget: () => {},
-    pollNow: () => {},
     latest: () => latest,
-    failing: () => undefined,
     async read(taskID) {
       calls.push(`read ${taskID}`);
       if (shown instanceof ServiceError) throw shown;
       return { result: shown, at: clock.now() };
     },
-    inFlight: () => 1,
-    stop: async () => {},
-  };
+  });
   const accounts = createAccountRegistry(
     () => true,
     () => {},
