@@ -5,19 +5,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeObject } from "../../../src/kube/types.ts";
 import { createRandom, type Random } from "../../../src/simulator/random.ts";
 import { manifest, merged, type Variant } from "../../support/manifests.ts";
-import { createWorld, eventually, type Operator, type World } from "../../support/world.ts";
-import { evidenceOf } from "./evidence.ts";
+import { createWorld, eventually, type World } from "../../support/world.ts";
+import { evidenceOf, keepRecords } from "./evidence.ts";
+import { createOperators } from "./operators.ts";
 import type { Switch } from "./switches.ts";
-import {
-  createWitness,
-  type Expected,
-  endedJobs,
-  readTruth,
-  type Truth,
-  type Verdict,
-  verdictOf,
-  wrongs,
-} from "./verdict.ts";
+import { readTruth, type Truth } from "./truth.ts";
+import { type Expected, endedJobs, type Verdict, verdictOf, wrongs } from "./verdict.ts";
+import { createWitness } from "./witness.ts";
 
 export type RunOptions = {
   jobs: number;
@@ -29,11 +23,21 @@ export type RunOptions = {
   arrivalMs: number;
   /** The run ends while endpoints still look for a create with an unknown outcome. */
   endsEarly: boolean;
+  /** Folder for the records of a run with a complaint. Default: none. */
+  keep?: string | undefined;
 };
 
-/** `lingering`: what settled last, when it took long. `evidence`: what led to the first complaint. */
+/**
+ * `switches`: how many were on. `lingering`: what settled last, when it took long. `longestPauseMs`: between two polls of one
+ * task. `comparisonMs`: the slowest comparison of both sides, which shows how busy the machine is. `evidence`: what led to the first complaint.
+ */
 export type RunReport = Verdict & {
   name: string;
+  switches: number;
+  options: RunOptions;
+  tookMs: number;
+  longestPauseMs: number;
+  comparisonMs: number;
   settledAfterMs: number;
   calls: number;
   faults: number;
@@ -48,6 +52,10 @@ const VARIANTS: readonly [Variant, (text: string) => Record<string, unknown>][] 
   ["image", (text) => ({ imageToVideo: { prompt: text } })],
   ["reference", (text) => ({ videoToVideo: { input: { prompt: text } } })],
 ];
+/** The service works this much faster than it does in production. */
+const TIME_SCALE = 0.2;
+/** How long a synchronous synthesis takes, before the time scale, unless a switch changes it. */
+const SYNTHESIS_MS = 100;
 const SYNC_SECONDS = 5;
 const SETTLE_MS = 240_000;
 /** What has not settled by this time is reported. */
@@ -58,13 +66,14 @@ const ACCOUNT = { requestTimeout: "10s", endpoints: { syncInterval: `${SYNC_SECO
 
 /** Runs one combination of switches against a real operator. The combination is named in the report. */
 export async function runCombination(switches: readonly Switch[], options: RunOptions): Promise<RunReport> {
+  const startedAt = performance.now();
   const random = createRandom(options.seed);
   const merge = (parts: (Record<string, unknown> | undefined)[]) =>
     parts.reduce<Record<string, unknown>>((all, part) => merged(all, part ?? {}), {});
   const root = await mkdtemp(join(tmpdir(), "mooring-campaign-"));
   const world = await createWorld("campaign", {
     seed: options.seed,
-    simulator: merge([{ timeScale: 0.2 }, ...switches.map(({ simulator }) => simulator)]),
+    simulator: merge([{ timeScale: TIME_SCALE }, ...switches.map(({ simulator }) => simulator)]),
     account: merge([ACCOUNT, ...switches.map(({ account }) => account)]),
   });
   try {
@@ -76,8 +85,11 @@ export async function runCombination(switches: readonly Switch[], options: RunOp
     await world.apply({ kind: "ArtifactStore", metadata: { name: "results" }, spec: { volume: { path: "results" } } });
     const operators = createOperators(world, root);
     await operators.start();
-    const witness = createWitness(world, { sweepMs: SYNC_SECONDS * 1_000, upSince: operators.upSince });
-    const [wanted] = await Promise.all([arrive(world, options, random), operators.killAtRandom(options, random)]);
+    const witness = createWitness(world, { sweepMs: SYNC_SECONDS * 1_000, operators });
+    const [wanted] = await Promise.all([
+      arrive(world, options, random),
+      operators.killAtRandom({ kills: options.kills, withinMs: options.arrivalMs }, random),
+    ]);
     // On a busy machine, most of the work is left by now: the faults have to meet it.
     await eventually(
       "most jobs have ended",
@@ -106,16 +118,28 @@ export async function runCombination(switches: readonly Switch[], options: RunOp
       },
       SETTLE_MS,
     ).catch(() => undefined);
-    const contradictions = await witness.stop();
+    const { contradictions, slowestMs: comparisonMs, longestPauseMs } = await witness.stop();
     const audit = await world.audit();
-    const evidence = evidenceOf([...left, ...contradictions][0], { audit, logs: operators.logs(), truth });
+    const records = { audit, logs: operators.logs(), truth };
+    const slowestMs = Math.max(...switches.map(({ simulator }) => simulator?.speechLatencyMs ?? SYNTHESIS_MS));
+    const verdict = await verdictOf(truth, audit, operators.kills(slowestMs * TIME_SCALE));
+    const complaints = [...left, ...contradictions, ...verdict.losses, ...verdict.duplicates];
+    const name = switches.map(({ name }) => name).join(" + ");
+    if (options.keep !== undefined && complaints.length > 0) {
+      await keepRecords(options.keep, `${name}, seed ${options.seed}, ${world.namespace}`, records);
+    }
     return {
-      name: switches.map(({ name }) => name).join(" + "),
-      ...(await verdictOf(truth, audit, options.kills)),
+      name,
+      switches: switches.length,
+      options,
+      tookMs: performance.now() - startedAt,
+      ...verdict,
       wrong: left,
       contradictions,
+      longestPauseMs,
+      comparisonMs,
       lingering,
-      evidence,
+      evidence: evidenceOf(complaints[0], records),
       settledAfterMs: performance.now() - calmAt,
       calls: audit.length,
       faults: audit.filter(({ fault }) => fault !== undefined).length,
@@ -126,34 +150,10 @@ export async function runCombination(switches: readonly Switch[], options: RunOp
   }
 }
 
-/** The operator, and since when it works; undefined: it does not. */
-function createOperators(world: World, root: string) {
-  let operator: Operator | undefined;
-  const all: Operator[] = [];
-  let workingSince: number | undefined;
-  const start = async () => {
-    const started = await world.startOperator({ args: [`--artifact-root=${root}`, "--log-level=info"] });
-    operator = started;
-    all.push(started);
-    await eventually("the operator works", async () => started.log().includes("controllers started"));
-    workingSince = performance.now();
-  };
-  return {
-    start,
-    upSince: () => workingSince,
-    logs: () => all.map(({ log }) => log()),
-    async killAtRandom({ kills, arrivalMs }: RunOptions, random: Random): Promise<void> {
-      for (let kill = 0; kill < kills; kill++) {
-        await sleep((arrivalMs / (kills + 1)) * (0.5 + random.next()));
-        workingSince = undefined;
-        await operator?.kill();
-        await start();
-      }
-    },
-  };
-}
-
-/** Creates jobs and endpoints, changes half of the endpoints and deletes a fifth. Returns the endpoints that are left: name to workers.max. */
+/**
+ * Creates jobs and endpoints, changes half of the endpoints and deletes a fifth. Another client of the service changes the rest.
+ * Returns the endpoints that are left: name to workers.max.
+ */
 async function arrive(world: World, options: RunOptions, random: Random): Promise<Map<string, number>> {
   const { jobs, endpoints, arrivalMs } = options;
   const wanted = new Map<string, number>();
@@ -181,11 +181,18 @@ async function arrive(world: World, options: RunOptions, random: Random): Promis
         await sleep(laterAt - createAt);
         if (fate < 0.2) await world.remove("GpuEndpoint", name);
         else if (fate < 0.7) await world.patch("GpuEndpoint", name, { spec: { workers: { max: max + 1 } } });
+        else await changeRemote(world, name, max + 2);
       }),
     );
   }
   await Promise.all(works);
   return wanted;
+}
+
+/** As another client of the service. Changes nothing while the status shows no endpoint. */
+async function changeRemote(world: World, name: string, max: number): Promise<void> {
+  const id = (await world.get("GpuEndpoint", name)).status?.["endpointID"];
+  if (id !== undefined) await world.control("POST", `/__state/endpoints/${id}`, { workerConfig: { maxNum: max } });
 }
 
 function never(): never {

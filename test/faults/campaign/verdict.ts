@@ -1,20 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { isTooManyRequests } from "../../../src/kube/errors.ts";
-import { type AnyObject, type AuditEntry, condition, type World } from "../../support/world.ts";
+import { stat } from "node:fs/promises";
+import { type AnyObject, type AuditEntry, condition } from "../../support/world.ts";
 import { PAID } from "../paid-calls.ts";
-
-type RemoteEndpoint = { id: string; parameters: { appName: string; workerConfig: { maxNum: number } } };
-type RemoteTask = { id: string; status: string; endsAtMs: number };
-
-/** Both sides at one time: the objects first, then the service. */
-export type Truth = {
-  jobs: AnyObject[];
-  endpoints: AnyObject[];
-  remoteEndpoints: Map<string, RemoteEndpoint>;
-  remoteTasks: Map<string, RemoteTask>;
-  /** Entries of the journal. */
-  intents: number;
-};
+import type { Kills } from "./operators.ts";
+import { DONE, FAILED, phaseOf, type Truth, taskOf } from "./truth.ts";
 
 export type Verdict = {
   /** Requests that took effect more often than the job's policy allows, and endpoints that were created twice. */
@@ -28,30 +16,6 @@ export type Verdict = {
   phases: Record<string, number>;
   taken: number;
 };
-
-const DONE = "TASK_STATUS_SUCCEED";
-const FAILED = "TASK_STATUS_FAILED";
-const phaseOf = ({ status }: AnyObject) => String(status?.["phase"]);
-const taskOf = ({ status }: AnyObject) => (status?.["taskID"] === undefined ? undefined : String(status["taskID"]));
-const maxOf = ({ spec }: AnyObject) => (spec["workers"] as { max: number }).max;
-
-export async function readTruth(world: World): Promise<Truth> {
-  const [speech, video, endpoints, journal] = await Promise.all([
-    world.list("SpeechJob"),
-    world.list("VideoJob"),
-    world.list("GpuEndpoint"),
-    world.get("ConfigMap", "mooring-journal").catch(() => undefined),
-  ]);
-  const state = await world.state();
-  const { data } = (journal ?? {}) as { data?: { intents?: string } };
-  return {
-    jobs: [...speech, ...video],
-    endpoints,
-    remoteEndpoints: new Map((state.endpoints as RemoteEndpoint[]).map((one) => [one.id, one])),
-    remoteTasks: new Map((state.tasks as RemoteTask[]).map((one) => [one.id, one])),
-    intents: JSON.parse(data?.intents ?? "[]").length,
-  };
-}
 
 export function endedJobs({ jobs }: Truth): number {
   return jobs.filter(hasEnded).length;
@@ -106,7 +70,7 @@ export function wrongs(truth: Truth, { wanted, ignoresUpdates, creating, waits }
 export async function verdictOf(
   truth: Truth,
   audit: readonly AuditEntry[],
-  kills: number,
+  kills: Kills,
 ): Promise<Pick<Verdict, "duplicates" | "losses" | "phases" | "taken">> {
   const calls = Map.groupBy(
     audit.filter(({ operation }) => PAID.includes(operation)),
@@ -126,7 +90,7 @@ export async function verdictOf(
     const resubmits = job.spec["onSubmissionUnknown"] === "Resubmit";
     const allowed = resubmits ? Number(job.status?.["attempts"] ?? 0) : 1;
     if (taken.length > allowed) duplicates.push(`${job.metadata.name} was paid ${taken.length} times`);
-    const loss = lossOf(job, { sent, taken, truth, kills });
+    const loss = lossOf(job, { sent, taken, truth, kills }) ?? (await missingResultOf(job));
     if (loss !== undefined) losses.push(`${job.metadata.name} ${loss}`);
   }
   const phases: Record<string, number> = {};
@@ -135,7 +99,7 @@ export async function verdictOf(
   return { duplicates, losses, phases, taken };
 }
 
-type Evidence = { sent: AuditEntry[]; taken: AuditEntry[]; truth: Truth; kills: number };
+type Evidence = { sent: AuditEntry[]; taken: AuditEntry[]; truth: Truth; kills: Kills };
 
 /** Why the end of a job does not fit what the service did for it. */
 function lossOf(job: AnyObject, { sent, taken, truth, kills }: Evidence): string | undefined {
@@ -150,89 +114,29 @@ function lossOf(job: AnyObject, { sent, taken, truth, kills }: Evidence): string
       return taken.length > 0 && task?.status !== FAILED ? "failed, and the service took its request" : undefined;
     case "Halted": {
       const last = sent.at(-1);
-      const doubtful = last === undefined || last.fault !== undefined || kills > 0;
-      return doubtful ? undefined : "is halted, and its response was complete";
+      if (last?.fault !== undefined || kills.interrupted(last && Date.parse(last.time))) return undefined;
+      return last === undefined ? "is halted, and nothing was sent" : "is halted, and its response was complete";
     }
     default:
       return undefined;
   }
 }
 
-/** A sweep or a poll can fail, and the machine has other work. */
-const SLACK_MS = 15_000;
-/** The longest pause between two polls of a young task: 10 s, four times as long while polls start late, and jitter. */
-const POLL_MS = 44_000;
+type Result = { url?: string; artifact?: { uri: string; bytes: number } };
 
-/** Compares both sides once a second, and reports what contradicts itself for longer than a sweep while an operator works. */
-export function createWitness(
-  world: World,
-  { sweepMs, upSince }: { sweepMs: number; upSince: () => number | undefined },
-): { stop(): Promise<string[]> } {
-  const since = new Map<string, number>();
-  const reported = new Set<string>();
-  let stopped = false;
-  let failure: unknown;
-
-  async function look(): Promise<void> {
-    const truth = await readTruth(world);
-    const now = performance.now();
-    const found = new Map(contradictionsIn(truth, Date.now()));
-    for (const key of since.keys()) if (!found.has(key)) since.delete(key);
-    for (const [key, toleratedMs] of found) {
-      const from = since.get(key) ?? now;
-      since.set(key, from);
-      const up = upSince();
-      if (up !== undefined && now - Math.max(from, up) > toleratedMs * sweepMs) reported.add(key);
+/** What a succeeded job lacks: a result, or its copy in the store. */
+async function missingResultOf(job: AnyObject): Promise<string | undefined> {
+  if (phaseOf(job) !== "Succeeded") return undefined;
+  const results = (job.status?.["results"] ?? []) as Result[];
+  if (results.length === 0) return "succeeded without a result";
+  for (const { url, artifact } of results) {
+    if (artifact === undefined && job.spec["output"] !== undefined) return "succeeded without a copy of its result";
+    if (artifact === undefined && !url) return "succeeded without the URL of its result";
+    if (artifact === undefined) continue;
+    const stored = await stat(new URL(artifact.uri)).catch(() => undefined);
+    if (stored?.size !== artifact.bytes || stored.size === 0) {
+      return `has stored ${artifact.bytes} bytes, and its file has ${stored?.size ?? "none"}`;
     }
   }
-  const looking = (async () => {
-    while (!stopped) {
-      await sleep(1_000);
-      await look().catch((error: unknown) => {
-        // The API server has just started, or the machine has other work.
-        if (!isTooManyRequests(error)) failure ??= error;
-      });
-    }
-  })();
-  return {
-    async stop() {
-      stopped = true;
-      await looking;
-      if (failure !== undefined) throw failure;
-      return [...reported];
-    },
-  };
-
-  /** What a status says and the service does not, and for how many sweeps that is tolerated. */
-  function* contradictionsIn(truth: Truth, now: number): Generator<[string, number]> {
-    const sweeps = (sweepMs + SLACK_MS) / sweepMs;
-    for (const object of truth.endpoints) {
-      const { name, generation } = object.metadata;
-      const [ready, synced] = [condition(object, "Ready"), condition(object, "Synced")];
-      const remote = truth.remoteEndpoints.get(String(object.status?.["endpointID"]));
-      const max = remote?.parameters.workerConfig.maxNum;
-      if (ready?.status === "True" && remote === undefined) yield [`${name} is Ready without an endpoint`, sweeps];
-      if (synced?.status === "True" && synced.observedGeneration === generation && max !== maxOf(object)) {
-        yield [`${name} is Synced with ${maxOf(object)} workers, and the service has ${max}`, sweeps];
-      }
-    }
-    const names = new Set(truth.endpoints.map(({ metadata }) => metadata.name));
-    for (const { parameters } of truth.remoteEndpoints.values()) {
-      const name = parameters.appName.replace(/-[0-9a-f]{10}$/, "");
-      const gone = !names.has(name) && parameters.workerConfig.maxNum > 0;
-      if (gone) yield [`${name} is gone, and its endpoint runs`, 0];
-    }
-    for (const job of truth.jobs) {
-      const taskID = taskOf(job);
-      const phase = phaseOf(job);
-      if (taskID === undefined || !["Queued", "Running", "Succeeded"].includes(phase)) continue;
-      const task = truth.remoteTasks.get(taskID);
-      if (task === undefined) yield [`${job.metadata.name} follows a task that does not exist`, 0];
-      else if (phase === "Succeeded" && task.status !== DONE) {
-        yield [`${job.metadata.name} is Succeeded, and its task is ${task.status}`, 0];
-      } else if (phase !== "Succeeded" && [DONE, FAILED].includes(task.status) && now - task.endsAtMs > POLL_MS) {
-        yield [`${job.metadata.name} is ${phase}, and its task is ${task.status}`, SLACK_MS / sweepMs];
-      }
-    }
-  }
+  return undefined;
 }
