@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
 import { type RunOptions, type RunReport, runCombination } from "./run.ts";
+import { summaryOf } from "./summary.ts";
 import { drawCombination, SWITCHES, type Switch } from "./switches.ts";
 
 /**
  * The short form runs with `npm test`. `npm run test:campaign` runs the long form: each switch, then random combinations until
- * the time is over. MOORING_CAMPAIGN_SECONDS, _JOBS, _ENDPOINTS, _KILLS, _SEED and _PARALLEL change it, _ONLY repeats a switch.
+ * the time is over. MOORING_CAMPAIGN_SECONDS, _JOBS, _ENDPOINTS, _KILLS, _SEED and _PARALLEL change it, _ONLY repeats a switch, _KEEP
+ * names a folder for the audit log and the operators' logs of runs with a complaint.
  */
 const number = (name: string, value: number) => Number(process.env[`MOORING_CAMPAIGN_${name}`] ?? value);
 const SECONDS = number("SECONDS", 0);
@@ -17,6 +19,7 @@ const SIZE: Omit<RunOptions, "seed"> = {
   kills: number("KILLS", LONG ? 2 : 1),
   arrivalMs: LONG ? 15_000 : 6_000,
   endsEarly: !LONG,
+  keep: process.env["MOORING_CAMPAIGN_KEEP"],
 };
 
 function expectGood({ name, duplicates, losses, contradictions, wrong }: RunReport): void {
@@ -26,11 +29,12 @@ function expectGood({ name, duplicates, losses, contradictions, wrong }: RunRepo
 
 function lineOf(report: RunReport): string {
   const { name, phases, taken, calls, faults, settledAfterMs, duplicates, losses, contradictions, wrong } = report;
+  const longestPause = `${(report.longestPauseMs / 1_000).toFixed(1)} s`;
   const bad = { duplicates, losses, contradictions, wrong };
   const counts = Object.entries(bad).map(([what, found]) => `${what} ${found.length}`);
   const details = Object.values(bad).flat().slice(0, 5);
   return [
-    `${name}: ${JSON.stringify(phases)}, ${taken} paid, ${calls} calls, ${faults} faults`,
+    `${name}: ${JSON.stringify(phases)}, ${taken} paid, ${calls} calls, ${faults} faults, polls at most ${longestPause} apart, comparisons at most ${report.comparisonMs} ms`,
     ...(report.lingering.length === 0 ? [] : [`last: ${report.lingering.slice(0, 2).join(", ")}`]),
     `settled after ${Math.round(settledAfterMs / 1_000)} s; ${counts.join(", ")}${details.map((line) => `\n    ${line}`).join("")}`,
   ].join("; ");
@@ -59,22 +63,24 @@ it.runIf(LONG)(
     const fixed: Switch[][] = SWITCHES.filter(({ name }) => only === undefined || name === only).map((one) => [one]);
     const reports: RunReport[] = [];
     let next = 0;
+    const errors: Error[] = [];
     const work = async () => {
       while (performance.now() < end) {
         const index = next++;
         const seed = SEED + index;
         const switches = fixed[index] ?? (only === undefined ? drawCombination(seed) : (fixed[0] ?? []));
-        const report = await runCombination(switches, { ...SIZE, seed });
+        const report = await runCombination(switches, { ...SIZE, seed }).catch((cause: unknown) => {
+          const names = switches.map(({ name }) => name).join(" + ");
+          errors.push(new Error(`${index} (seed ${seed}) ${names} did not run to its end: ${cause}`, { cause }));
+        });
+        if (report === undefined) continue;
         reports.push(report);
         process.stderr.write([`${index} (seed ${seed}) ${lineOf(report)}`, ...report.evidence, ""].join("\n"));
       }
     };
     await Promise.all(Array.from({ length: PARALLEL }, work));
-    const jobs = reports.length * SIZE.jobs;
-    console.log(
-      `${reports.length} combinations, ${jobs} jobs, ${reports.length * SIZE.endpoints} endpoints, ${reports.length * SIZE.kills} kills, ` +
-        `${reports.reduce((sum, { faults }) => sum + faults, 0)} faults in ${reports.reduce((sum, { calls }) => sum + calls, 0)} calls`,
-    );
+    process.stderr.write(`${summaryOf(reports)}${reports.reduce((sum, { calls }) => sum + calls, 0)} calls\n`);
+    if (errors.length > 0) throw new AggregateError(errors, errors.map(({ message }) => message).join("\n"));
     for (const report of reports) expectGood(report);
   },
 );
