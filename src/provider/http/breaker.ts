@@ -39,6 +39,10 @@ type Rule = keyof typeof RULES;
 const RULE_NAMES: readonly Rule[] = ["anyFailure", "unknownPaid", "forbidden"];
 const HELD_MS = 30_000;
 
+/** Statuses are made from these reads. Their pauses are as short as those between two polls, whatever the rules allow. */
+const OBSERVING: readonly Operation[] = ["getTaskResult", "listEndpoints", "listEndpointsEarlier"];
+const OBSERVING_MAX_PAUSE_MS = 10_000;
+
 /** Kinds that are a failure of the service, whatever is known of the request's effect. */
 const FAILURES: readonly ServiceErrorKind[] = [
   "ServerError",
@@ -95,6 +99,13 @@ function rulesFor(error: ServiceError): Rule[] {
   return RULE_NAMES.filter((rule) => counts[rule]);
 }
 
+/** A response that cannot be read costs memory and time, whatever it is for. */
+function longestPauseMs(broken: readonly (typeof RULES)[Rule][], { operation, kind }: ServiceError): number {
+  const allowedMs = Math.max(...broken.map((rule) => rule.maxPauseMs));
+  const observing = OBSERVING.includes(operation) && kind !== "UnreadableResponse";
+  return observing ? Math.min(OBSERVING_MAX_PAUSE_MS, allowedMs) : allowedMs;
+}
+
 /** What this breaker refused itself says nothing about the service. */
 const isSilent = ({ kind, delivery }: ServiceError): boolean =>
   SILENT.includes(kind) || (kind === "Forbidden" && delivery === "NotSent");
@@ -149,7 +160,7 @@ export function createBreaker({ clock, random, held = () => undefined, probe }: 
     // Calls that were in flight together fail together; that is one round, not many.
     if (broken.length === 0 || circuit.openUntil > clock.monotonic()) return;
     const firstPauseMs = Math.max(...broken.map((rule) => rule.firstPauseMs));
-    const maxPauseMs = Math.max(...broken.map((rule) => rule.maxPauseMs));
+    const maxPauseMs = longestPauseMs(broken, error);
     const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(circuit.rounds, 10));
     circuit.rounds += 1;
     circuit.openUntil = clock.monotonic() + pauseMs * (0.8 + 0.4 * random());

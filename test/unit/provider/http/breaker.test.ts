@@ -258,6 +258,26 @@ describe("the breaker", () => {
     expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
   });
 
+  it.each<[Operation, ServiceErrorKind, pauses: number[]]>([
+    ["getTaskResult", "ServerError", [5_000, 10_000, 10_000, 10_000]],
+    ["listEndpoints", "Timeout", [5_000, 10_000, 10_000, 10_000]],
+    ["listEndpointsEarlier", "GatewayError", [5_000, 10_000, 10_000, 10_000]],
+    ["getTaskResult", "UnreadableResponse", [5_000, 10_000, 20_000, 40_000]],
+  ])("a read that statuses are made from is tried again soon: %s after %s", async (operation, kind, expected) => {
+    const { clock, breaker } = setUp();
+    const failed = new ServiceError({ operation, kind, delivery: "Unknown", message: "it failed" });
+    for (let i = 0; i < 5; i++) breaker.ended(operation, failed);
+    const pauses: number[] = [];
+    for (let round = 0; round < 4; round++) {
+      const began = clock.monotonic();
+      while (breaker.state(operation) === "Open") await clock.advance(500);
+      pauses.push(clock.monotonic() - began);
+      breaker.enter(operation);
+      breaker.ended(operation, failed);
+    }
+    expect(pauses).toEqual(expected);
+  });
+
   it("a try that was given up lets the next one try", async () => {
     const { clock, breaker, fail } = setUp();
     fail(5);
