@@ -12,7 +12,7 @@ export type Operators = {
   logs(): string[];
   /** Kills and restarts the operator `kills` times within `withinMs`. */
   killAtRandom(plan: { kills: number; withinMs: number }, random: Random): Promise<void>;
-  /** `slowestMs`: how long the service works on a request before it logs it. */
+  /** `slowestMs`: how long the service works on a request before it logs it, or the operator on its response. */
   kills(slowestMs: number): Kills;
 };
 
@@ -57,8 +57,7 @@ export function createOperators(world: World, artifactRoot: string): Operators {
       }
     },
     kills: (slowestMs) => ({
-      interrupted: (at) =>
-        killedAt.some((kill) => at === undefined || (kill > at - slowestMs - DELIVERY_MS && kill < at + DELIVERY_MS)),
+      interrupted: (at) => killedAt.some((kill) => at === undefined || Math.abs(kill - at) < slowestMs + DELIVERY_MS),
     }),
   };
 }

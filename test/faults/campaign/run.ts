@@ -122,7 +122,9 @@ export async function runCombination(switches: readonly Switch[], options: RunOp
     const audit = await world.audit();
     const records = { audit, logs: operators.logs(), truth };
     const slowestMs = Math.max(...switches.map(({ simulator }) => simulator?.speechLatencyMs ?? SYNTHESIS_MS));
-    const verdict = await verdictOf(truth, audit, operators.kills(slowestMs * TIME_SCALE));
+    // On a busy machine, the record of a response takes as long as a comparison.
+    const kills = operators.kills(slowestMs * TIME_SCALE + comparisonMs);
+    const verdict = await verdictOf(truth, audit, kills);
     const complaints = [...left, ...contradictions, ...verdict.losses, ...verdict.duplicates];
     const name = switches.map(({ name }) => name).join(" + ");
     if (options.keep !== undefined && complaints.length > 0) {

@@ -103,7 +103,7 @@ function timesOf({ from, slowestMs }: Found, up: number, now: number): string {
 function polledBy(trail: Trail, taskID: string, from: number): number {
   const shownAt = trail.shownAt(taskID, from);
   if (shownAt !== undefined) return shownAt;
-  return Math.max(from, trail.polledAt(taskID) ?? from) + POLL_PAUSE_MS;
+  return Math.max(from, trail.polledAt(taskID) ?? from, trail.pausedUntil()) + POLL_PAUSE_MS;
 }
 
 export function* contradictionsIn(truth: Truth, now: number): Generator<Contradiction> {
