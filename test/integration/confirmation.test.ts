@@ -140,6 +140,40 @@ describe.concurrent("a deletion ends when the service shows that it took effect"
     expect((await scales(world)).sort()).toEqual(["0/0", "1/2"]);
   });
 
+  it.for([
+    { response: "late", latencyMs: 4_000 },
+    { response: "lost", latencyMs: 60_000 },
+  ])(
+    "an object that is gone before the $response response to its create leaves nothing running",
+    TIMEOUT,
+    async ({ latencyMs }, t) => {
+      const world = await disposableWorld("departed", {
+        account: { requestTimeout: "10s", endpoints: { syncInterval: "1s" } },
+      });
+      await world.control("POST", "/__faults", {
+        kind: "latency",
+        operation: "createEndpoint",
+        latencyMs,
+        after: true,
+      });
+      await world.startOperator();
+      await world.apply(manifest("endpoint", {}, "departed"));
+      await eventually("the create took effect", async () => (await remotes(world)).length === 1);
+      await world.patch("GpuEndpoint", "departed", { metadata: { finalizers: null } });
+      await world.remove("GpuEndpoint", "departed");
+      t.expect(await isGone(world, "departed")).toBe(true);
+      await eventually("it is scaled to zero", async () => (await scales(world))[0] === "0/0", 60_000);
+      await eventually("the journal is empty", async () => {
+        const { data } = (await world.get("ConfigMap", "mooring-journal")) as unknown as { data: { intents: string } };
+        return data.intents === "[]";
+      });
+      await eventually("an event says so", async () =>
+        (await eventsOf(world, "GpuEndpoint", "departed")).some((event) => event.startsWith("Normal ScaledToZero")),
+      );
+      t.expect((await updates(world)).map(({ status }) => status)).toEqual([200]);
+    },
+  );
+
   it("the account's last endpoint is deleted at the service, and its object goes", TIMEOUT, async () => {
     const world = await memberWorld("last");
     await world.startOperator();

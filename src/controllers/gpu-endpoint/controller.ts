@@ -5,7 +5,6 @@ import type { Reconcile, ReconcileContext, Result } from "../../runtime/controll
 import { keyOf } from "../../runtime/store.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import { settleGone } from "../../submission/settle.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
@@ -15,6 +14,7 @@ import { announceStall, requeueOf } from "../report.ts";
 import type { Verdict } from "../verdict.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
+import { createDepartedObjects } from "./departed.ts";
 import { createDriftFightTracker } from "./drift-fight.ts";
 import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied, warnOfReportedDrift } from "./events.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
@@ -24,7 +24,7 @@ import type { EndpointMetrics } from "./metrics.ts";
 import { createUnknownCreates } from "./observe.ts";
 import { createRefusals } from "./requests.ts";
 import { emptyOutcome, pausedStatus, statusOf } from "./status.ts";
-import type { Converged } from "./step.ts";
+import { type Converged, earlierOf } from "./step.ts";
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
 export function createGpuEndpointReconciler(
@@ -38,6 +38,7 @@ export function createGpuEndpointReconciler(
   const unknownCreates = createUnknownCreates(shared.clock);
   const finalize = createEndpointFinalizer(shared, kind, claims);
   const lostCreates = createLostCreates(shared);
+  const departed = createDepartedObjects(shared, kind, finalize, unknownCreates);
 
   const reconcile = createReconciler<GpuEndpoint>({
     kind,
@@ -90,6 +91,7 @@ export function createGpuEndpointReconciler(
     const { entry, unknownForMs, context } = facts;
     // Set before the first remote write, so that no deletion leaves an endpoint behind unseen.
     const kept = await kind.setFinalizer(endpoint, needsFinalizer(endpoint), context.signal);
+    departed.remember(kept);
     const requested = facts.requested !== undefined;
     const memory = { fights, refusals, claims, lostCreates };
     const input = { shared, kind, endpoint: kept, account, ref, entry, unknownForMs, requested, context, ...memory };
@@ -98,11 +100,14 @@ export function createGpuEndpointReconciler(
 
   return async (request, context) => {
     const uid = kind.store.get(request.key)?.metadata.uid;
-    settleGone(shared, { kind: kind.resource.kind, key: request.key }, uid);
+    const again = await departed.finalize(request, uid, context);
     try {
-      return await reconcile(request, context);
+      return earlierOf(again, await reconcile(request, context));
     } finally {
-      if (uid !== undefined) claims.release(uid); // by now the status shows what the object is bound to
+      if (uid !== undefined) {
+        claims.release(uid); // by now the status shows what the object is bound to
+        departed.forgetSettled(uid);
+      }
     }
   };
 }

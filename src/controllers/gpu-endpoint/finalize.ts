@@ -24,6 +24,8 @@ export type FinalizeInput = {
   entry: JournalEntry | undefined;
   /** How long the outcome of the entry has been unknown here. */
   unknownForMs: number;
+  /** The object does not exist any more (departed.ts): nothing is written to it. Default false. */
+  departed?: boolean;
   context: ReconcileContext;
 };
 
@@ -43,11 +45,11 @@ export function createEndpointFinalizer(
   const sentScalings: SentScalings = new Map();
 
   return async (input: FinalizeInput): Promise<Result> => {
-    const { endpoint, entry, context } = input;
+    const { endpoint, entry, departed = false, context } = input;
     if (!endpoint.metadata.finalizers?.includes(FINALIZER)) return undefined;
 
     async function release(): Promise<Result> {
-      await kind.setFinalizer(endpoint, false, context.signal);
+      if (!departed) await kind.setFinalizer(endpoint, false, context.signal);
       if (entry !== undefined) shared.journal.settle(entry.id);
       sentDeletions.delete(endpoint.metadata.uid);
       sentScalings.delete(endpoint.metadata.uid);
@@ -56,6 +58,10 @@ export function createEndpointFinalizer(
 
     /** Shows what blocks the deletion, with the command that ends it. */
     async function obstructed(obstacle: Obstacle): Promise<Result> {
+      if (departed) {
+        context.log.warn({ reason: obstacle.message }, "the endpoint of an object that is gone still runs");
+        return requeueOf(obstacle);
+      }
       const message = `${obstacle.message}. To let the object go and leave the endpoint as it is: ${releaseLine(endpoint)}`;
       const verdict = { ...obstacle, message };
       const outcome: Outcome = { ...emptyOutcome(verdict), outdated: true };

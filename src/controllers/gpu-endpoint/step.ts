@@ -1,6 +1,6 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
-import type { ReconcileContext } from "../../runtime/controller.ts";
+import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { Sanitizer } from "../../text/sanitizer.ts";
 import type { AccountHandle } from "../account/registry.ts";
@@ -36,3 +36,9 @@ export type Converged = { outcome: Outcome; written: Partial<Written>; sanitize?
 
 /** The remote as observed, and what to do. `desiredHash` tells one desired endpoint from another. */
 export type Decision = { binding: Binding; plan: Plan; applied: boolean; desiredHash: string };
+
+/** The earlier of two requeues. */
+export function earlierOf(one: Result, other: Result): Result {
+  const times = [one, other].flatMap((result) => result?.requeueAfterMs ?? []);
+  return times.length === 0 ? (one ?? other) : { requeueAfterMs: Math.min(...times) };
+}

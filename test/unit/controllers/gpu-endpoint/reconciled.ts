@@ -7,6 +7,7 @@ import { claimIndexers } from "../../../../src/controllers/gpu-endpoint/claims.t
 import { createGpuEndpointReconciler } from "../../../../src/controllers/gpu-endpoint/controller.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import type { AssumptionsInput } from "../../../../src/simulator/assumptions.ts";
+import type { Journal, JournalEntry } from "../../../../src/submission/journal.ts";
 import { CLUSTER_UID, endpointOf } from "../../../support/endpoints.ts";
 import { createFakeClock, type FakeClock, hastyClock } from "../../../support/fake-clock.ts";
 import { kstatusOf, shown } from "../../../support/kstatus.ts";
@@ -42,6 +43,10 @@ export type ReconciledEndpoint = {
   /** Changes the spec, which begins a new generation. */
   edit(change: Change): void;
   annotate(annotations: Record<string, string>): void;
+  /** The object is gone when the next status is written, whatever its finalizers are. */
+  departBeforeStatus(): void;
+  /** Requests whose outcome no status shows yet. */
+  unsettled(): JournalEntry[];
   /** Another process takes over: what it remembers begins with the status and the journal. */
   restart(): Promise<void>;
   /** Another process takes over after the journal was deleted. */
@@ -61,6 +66,7 @@ export async function reconciledEndpoint(
     return endpoint;
   };
   let version = 7;
+  let departs = false;
   let change = spec;
   const put = (next: GpuEndpoint) => {
     version += 1;
@@ -76,7 +82,12 @@ export async function reconciledEndpoint(
       metadata: Partial<GpuEndpoint["metadata"]>;
       status?: object;
     };
-    const present = stored();
+    const present = kind.store.get(NAME);
+    if (present === undefined) return failure(404, "NotFound");
+    if (departs && status !== undefined) {
+      kind.store.remove(present);
+      return failure(404, "NotFound");
+    }
     if (metadata.resourceVersion !== present.metadata.resourceVersion) return failure(409, "Conflict");
     const merged = status === undefined ? present.status : (merge(present.status ?? {}, status) as GpuEndpointStatus);
     const next = { ...present, metadata: { ...present.metadata, ...metadata } };
@@ -101,9 +112,11 @@ export async function reconciledEndpoint(
     flush: async () => {},
   };
   const metrics = { moved: () => {} };
+  let journal: Journal | undefined;
   const start = async () => {
     const shared = sharedOf(api.client, gpuEndpointResource, { accounts, recorder, clusterUID: CLUSTER_UID });
     await shared.journal.open(signal);
+    journal = shared.journal;
     return createGpuEndpointReconciler({ ...shared, clock }, createKind(api.client, kind), metrics);
   };
   let run = await start();
@@ -116,7 +129,7 @@ export async function reconciledEndpoint(
       try {
         for (;;) {
           const result = await run({ key: NAME, namespace: "team", name: "echo" }, { signal, log: silentLog });
-          const intended = world.status().submission?.state === "Intended";
+          const intended = kind.store.get(NAME)?.status?.submission?.state === "Intended";
           if (!intended || result?.requeueAfterMs !== 0) return result?.requeueAfterMs;
         }
       } catch {
@@ -149,6 +162,10 @@ export async function reconciledEndpoint(
       const { metadata } = stored();
       put({ ...stored(), metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } });
     },
+    departBeforeStatus() {
+      departs = true;
+    },
+    unsettled: () => journal?.entries() ?? [],
     async restart() {
       run = await start();
     },

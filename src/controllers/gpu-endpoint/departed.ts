@@ -1,0 +1,71 @@
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { FINALIZER } from "../../api/v1alpha1/meta.ts";
+import type { ReconcileContext, Request, Result } from "../../runtime/controller.ts";
+import { settleGone } from "../../submission/settle.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import type { FinalizeInput } from "./finalize.ts";
+import type { UnknownCreates } from "./observe.ts";
+import { earlierOf } from "./step.ts";
+
+/**
+ * Objects that disappear while their create is under way, although they have the finalizer: a user removes it, or the API
+ * server decides on a deletion before it stores the finalizer and completes it afterwards. No status shows the new endpoint,
+ * so the deletion policy is applied with what this process remembers of the object. After a restart nothing is remembered;
+ * the log names the entry, and the account counts the endpoint as orphaned.
+ */
+export type DepartedObjects = {
+  /** A create may follow. An object without the finalizer leaves its endpoint as it is. */
+  remember(endpoint: GpuEndpoint): void;
+  /**
+   * Applies the deletion policy of objects that had this key, and settles their journal entries. Call it from the key's own
+   * reconcile. Returns when to call it again.
+   * @param present UID of the object that has the key now
+   */
+  finalize(request: Request, present: string | undefined, context: ReconcileContext): Promise<Result>;
+  /** Forgets an object without a journal entry: its status shows its endpoint. */
+  forgetSettled(uid: string): void;
+};
+
+/** When the account is not known yet: nobody wakes an object that does not exist. */
+const RETRY_MS = 10_000;
+
+export function createDepartedObjects(
+  shared: ControllerDeps,
+  kind: Kind<GpuEndpoint>,
+  finalize: (input: FinalizeInput) => Promise<Result>,
+  unknownCreates: UnknownCreates,
+): DepartedObjects {
+  const { journal } = shared;
+  /** By UID. */
+  const creating = new Map<string, GpuEndpoint>();
+
+  /** Returns when to try again; undefined when the entry is settled. */
+  async function finalizeOne(endpoint: GpuEndpoint, context: ReconcileContext): Promise<Result> {
+    const { uid } = endpoint.metadata;
+    const entry = journal.find(uid);
+    const unknownForMs = unknownCreates.ageMs(uid, entry);
+    const result = await finalize({ endpoint, entry, unknownForMs, departed: true, context });
+    if (journal.find(uid) !== undefined) return result ?? { requeueAfterMs: RETRY_MS };
+    creating.delete(uid);
+    return undefined;
+  }
+
+  return {
+    remember(endpoint) {
+      const { uid, finalizers } = endpoint.metadata;
+      if (finalizers?.includes(FINALIZER)) creating.set(uid, endpoint);
+    },
+    async finalize({ key }, present, context) {
+      const object = { kind: kind.resource.kind, key };
+      const entries = journal.entries().filter((one) => one.kind === object.kind && one.key === key);
+      const departed = entries.flatMap(({ uid }) => (uid === present ? [] : (creating.get(uid) ?? [])));
+      let again: Result;
+      for (const endpoint of departed) again = earlierOf(again, await finalizeOne(endpoint, context));
+      if (again === undefined) settleGone(shared, object, present);
+      return again;
+    },
+    forgetSettled(uid) {
+      if (journal.find(uid) === undefined) creating.delete(uid);
+    },
+  };
+}
