@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { type AnyObject, type AuditEntry, condition } from "../../support/world.ts";
 import { PAID } from "../paid-calls.ts";
 import type { Kills } from "./operators.ts";
-import { DONE, FAILED, phaseOf, type Truth, taskOf } from "./truth.ts";
+import { DONE, FAILED, objectOf, phaseOf, type Truth, taskOf } from "./truth.ts";
 
 export type Verdict = {
   /** Requests that took effect more often than the job's policy allows, and endpoints that were created twice. */
@@ -59,11 +59,15 @@ export function wrongs(truth: Truth, { wanted, ignoresUpdates, creating, waits }
     else if (differs) found.push(`${name} is served with ${remote?.parameters.workerConfig.maxNum} workers`);
   }
   if (truth.endpoints.length < wanted.size) found.push(`${wanted.size - truth.endpoints.length} endpoints are missing`);
-  for (const { id, parameters } of truth.remoteEndpoints.values()) {
-    if (!served.has(id) && parameters.workerConfig.maxNum > 0)
-      found.push(`${parameters.appName} runs without an object`);
+  // The status of a deleted object may not show its endpoint, while it waits for an update that takes effect.
+  const waiting = truth.endpoints.filter(({ metadata }) => ignoresUpdates && !wanted.has(metadata.name));
+  const waitingNames = new Set(waiting.map(({ metadata }) => metadata.name));
+  for (const remote of truth.remoteEndpoints.values()) {
+    const runs = remote.parameters.workerConfig.maxNum > 0;
+    if (!runs || served.has(remote.id) || waitingNames.has(objectOf(remote))) continue;
+    found.push(`${remote.parameters.appName} runs without an object`);
   }
-  if (truth.intents > 0) found.push(`${truth.intents} entries are left in the journal`);
+  if (truth.intents > waiting.length) found.push(`${truth.intents} entries are left in the journal`);
   return found;
 }
 
