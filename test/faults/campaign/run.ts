@@ -105,7 +105,7 @@ export async function runCombination(switches: readonly Switch[], options: RunOp
       creating: options.endsEarly,
       waits: switches.flatMap(({ waits }) => waits ?? []),
     };
-    let truth: Truth = await readTruth(world);
+    let truth: Truth = await eventually("both sides are read", () => readTruth(world));
     let left: string[] = ["not looked at"];
     let lingering: string[] = [];
     await eventually(

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isTooManyRequests } from "../../../src/kube/errors.ts";
+import { isTooManyRequests, KubeError } from "../../../src/kube/errors.ts";
 import { type AnyObject, condition, type World } from "../../support/world.ts";
 import { createTrail, type Trail } from "./trail.ts";
 import { DONE, FAILED, objectOf, phaseOf, RUNNING, readTruth, type Truth, taskOf } from "./truth.ts";
@@ -79,8 +79,9 @@ export function createWitness(
     while (!stopped) {
       await sleep(1_000);
       await look().catch((error: unknown) => {
-        // The API server has just started, or the machine has other work.
-        if (!isTooManyRequests(error)) failure ??= error;
+        // The API server has just started, or the machine has other work: it refuses, or answers too late.
+        const busy = isTooManyRequests(error) || (error instanceof KubeError && error.status === 0);
+        if (!busy) failure ??= error;
       });
     }
   })();
