@@ -11,7 +11,7 @@ const MAX_BYTES = 1_950_000;
 let outputs: Metafile["outputs"];
 beforeAll(async () => {
   ({ outputs } = (await build({ ...bundleOptions, absWorkingDir, write: false })).metafile);
-});
+}, 60_000);
 
 /** The files that are loaded with `path`, and those that it imports on demand. */
 function loadedWith(path: string): { loaded: Set<string>; onDemand: Set<string> } {
