@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { type Account, type AccountStatus, type ClusterAccount, isClusterAccount } from "../../api/v1alpha1/account.ts";
 import { removeCondition, setCondition } from "../../api/v1alpha1/conditions.ts";
-import { type Clock, rfc3339 } from "../../clock.ts";
+import { type Clock, rfc3339, withDeadline } from "../../clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
@@ -161,7 +161,7 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
     const other = observe(key, object.status?.claim);
     if (other !== undefined) throw lose(key, other);
     const asked = clock.monotonic();
-    await write(kind, object, AbortSignal.any([ending.signal, AbortSignal.timeout(RENEW_MS)]));
+    await withDeadline(clock, RENEW_MS, (deadline) => write(kind, object, AbortSignal.any([ending.signal, deadline])));
     mine.renewedAt = asked; // counted from before the request
   }
 

@@ -53,7 +53,9 @@ async function world<T extends AnyAccount>(object: T, stores: (status: AccountSt
     stored = { ...stored, metadata, status: merged({ ...stored.status }, { ...status }) } as AnyAccount;
     return stored;
   };
+  let silent = false;
   const api = await scriptedApi(({ body }) => {
+    if (silent) return "silence";
     const { metadata, status } = body as { metadata: { resourceVersion: string }; status: AccountStatus };
     if (metadata.resourceVersion !== stored.metadata.resourceVersion) return failure(409, "Conflict");
     return { body: write(stores(status)) };
@@ -86,6 +88,10 @@ async function world<T extends AnyAccount>(object: T, stores: (status: AccountSt
     key,
     writes: () => api.requests.length,
     stored: () => stored,
+    /** Whether the API server gives no response. */
+    silence(isSilent: boolean): void {
+      silent = isSilent;
+    },
     /** Another installation writes the status, and the watch shows it. */
     change(status: object, uid = stored.metadata.uid): void {
       stored = { ...stored, metadata: { ...stored.metadata, uid } } as AnyAccount;
@@ -215,6 +221,20 @@ describe("a claim that this process holds", () => {
     const before = w.writes();
     await w.clock.advance(60_000);
     expect(w.writes()).toBe(before);
+  });
+
+  it("is renewed again when a renewal has no response for 20 s of the clock", async () => {
+    const w = await world(accountOf());
+    await w.claim();
+    w.silence(true);
+    w.claims.start();
+    await until(() => w.writes() === 2, { ...w, stepMs: 100 });
+    w.silence(false);
+    // The real time is shorter than the 20 s, which pass on the fake clock only.
+    await until(() => w.writes() === 3, { ...w, stepMs: 100, timeoutMs: 15_000 });
+    expect(() => w.claims.assertHeld(KEY)).not.toThrow();
+    expect(w.lines.some(({ msg }) => msg === "claim not renewed; trying again")).toBe(true);
+    w.claims.stop();
   });
 
   it("sends nothing any more 60 s after its last renewal", async () => {
