@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { Clock } from "../clock.ts";
 import type { CallEvent } from "./call-options.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
 import { createPageReaders } from "./endpoints/page-readers.ts";
@@ -102,6 +103,7 @@ export type ServiceClient = {
 
 export type ServiceClientOptions = {
   transport: Transport;
+  clock: Clock;
   limiter: Limiter;
   /** Default: none; every call is sent. */
   breaker?: Breaker;

@@ -78,7 +78,7 @@ export function openSession(options: SessionOptions): AccountSession {
   const limiter = createLimiter({ clock, random, ...options.rate });
   const breaker = createBreaker({ clock, random, held: options.held, probe: "getEndpointLimits" });
   const { onCall, onObserverError } = observers;
-  const client = createServiceClient({ transport, limiter, breaker, paths, deleteOperation, onCall });
+  const client = createServiceClient({ transport, clock, limiter, breaker, paths, deleteOperation, onCall });
 
   const endpoints = createEndpoints({
     client,

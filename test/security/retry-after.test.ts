@@ -20,7 +20,7 @@ it.each(["999999999", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"
     );
     const transport = createTransport({ baseURL: service.url, apiKey: () => KEY });
     const limiter = createLimiter({ clock, random: () => 0.5, requestsPerSecond: 100, burst: 100 });
-    const client = createServiceClient({ transport, limiter });
+    const client = createServiceClient({ transport, clock, limiter });
 
     expect((await failure(client.getTaskResult({ taskID: "t" }))).retryAfterMs).toBe(HOUR);
     limited = false;

@@ -54,7 +54,7 @@ export async function readMonths(simulatorURL: string, apiKey: string, times: nu
   const transport = createTransport({ baseURL: simulatorURL, apiKey: () => apiKey, requestTimeoutMs: 120_000 });
   const limiter = createLimiter({ clock: systemClock, random: Math.random, requestsPerSecond: 10, burst: 20 });
   let calls = 0;
-  const client = createServiceClient({ transport, limiter, onCall: () => calls++ });
+  const client = createServiceClient({ transport, clock: systemClock, limiter, onCall: () => calls++ });
   const reader = createBillReader({ client });
   const readings: Reading[] = [];
   for (let time = 0; time < times; time++) {

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { Clock } from "../../clock.ts";
 import type { Sanitizer } from "../../text/sanitizer.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
 import type { Operation } from "../operations.ts";
@@ -39,7 +40,7 @@ export type AnswerRules = {
  * Reads the body of a 2xx. Without a schema any body will do that does not report an error. With one, an answer that carries
  * what was asked for is a success whatever else it says: a task that runs must not be lost.
  */
-export function readerOf(operation: Operation, status: number, sanitize: Sanitizer) {
+export function readerOf(operation: Operation, status: number, sanitize: Sanitizer, clock: Clock) {
   // No cause: a parser's error quotes its input, and the response may quote the key.
   const unreadable = (why: string, text = "") =>
     new ServiceError({
@@ -82,7 +83,7 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
       const { answer, page } = rules;
       if (answer !== undefined && page !== undefined) {
         try {
-          const read = await readPage(body, page);
+          const read = await readPage(body, page, clock);
           return check(read.page, rules, read.rest);
         } catch (error) {
           if (!(error instanceof UnreadablePageError)) throw error;

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { Clock } from "../../clock.ts";
 import { plainText } from "../../text/sanitizer.ts";
 import type { CallEvent, SendOptions } from "../call-options.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
@@ -34,6 +35,7 @@ type CallRequest<A extends z.ZodType | undefined = undefined> = {
 
 export type CallerOptions = {
   transport: Transport;
+  clock: Clock;
   limiter: Limiter;
   breaker?: Breaker | undefined;
   paths?: PathOverrides;
@@ -43,8 +45,8 @@ export type CallerOptions = {
 type Prepared = Pick<TransportRequest, "method" | "path" | "body">;
 
 /** Every operation is called in these steps: check, wait, commit, send once, parse, report. */
-export function createCaller({ transport, limiter, breaker, paths = {}, onCall }: CallerOptions) {
-  const turns = createTurns({ limiter, breaker, onCall });
+export function createCaller({ transport, clock, limiter, breaker, paths = {}, onCall }: CallerOptions) {
+  const turns = createTurns({ clock, limiter, breaker, onCall });
 
   async function call(operation: Operation, request: CallRequest, options?: CallOptions): Promise<void>;
   async function call<A extends z.ZodType>(
@@ -62,7 +64,7 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
     return exchange(operation, options, async (beforeWrite) => {
       const { status, body, release } = await transport.send({ operation, ...prepared, signal, hidden, beforeWrite });
       try {
-        const { read } = readerOf(operation, status, transport.sanitizer(hidden));
+        const { read } = readerOf(operation, status, transport.sanitizer(hidden), clock);
         return { status, value: await read(body, request) };
       } finally {
         release();
@@ -128,12 +130,12 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
 
   /** The last check before the first byte, and when that was. */
   function watchSending(operation: Operation, { beforeSend }: CallOptions) {
-    let startedAt = performance.now();
+    let startedAt = clock.monotonic();
     let sent = false;
     const beforeWrite = () => {
       breaker?.recheck(operation); // as in `enter`, while the call waited for a connection
       beforeSend?.();
-      startedAt = performance.now();
+      startedAt = clock.monotonic();
       sent = true;
     };
     return { beforeWrite, startedAt: () => startedAt, sent: () => sent };
@@ -147,7 +149,7 @@ export function createCaller({ transport, limiter, breaker, paths = {}, onCall }
   ): Promise<Answer> {
     const { status, chunks, reserve } = await transport.open({ operation, ...prepared, signal, hidden, beforeWrite });
     const sanitize = transport.sanitizer(hidden);
-    const { parse, unreadable } = readerOf(operation, status, sanitize);
+    const { parse, unreadable } = readerOf(operation, status, sanitize, clock);
     return {
       operation,
       status,
@@ -170,7 +172,12 @@ type Turns = {
 };
 
 /** The wait for the breaker, the rate limit and the journal, and what they learn from the outcome. */
-function createTurns({ limiter, breaker, onCall }: Pick<CallerOptions, "limiter" | "breaker" | "onCall">): Turns {
+function createTurns({
+  clock,
+  limiter,
+  breaker,
+  onCall,
+}: Pick<CallerOptions, "clock" | "limiter" | "breaker" | "onCall">): Turns {
   return {
     async enter(operation, { signal, priority, commit }) {
       breaker?.check(operation); // before it takes a turn at the rate limit
@@ -197,7 +204,7 @@ function createTurns({ limiter, breaker, onCall }: Pick<CallerOptions, "limiter"
       } else if (typeof outcome === "number" || outcome.status !== undefined) {
         limiter.succeeded(operation);
       }
-      onCall?.(eventOf(operation, performance.now() - startedAt, outcome));
+      onCall?.(eventOf(operation, clock.monotonic() - startedAt, outcome));
     },
   };
 }

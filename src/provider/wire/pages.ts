@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type * as z from "zod";
+import type { Clock } from "../../clock.ts";
 import { isRecord } from "./lenient.ts";
 import { createPageScanner, type PageBreach, type PageParts } from "./page-scanner.ts";
 
@@ -40,8 +41,9 @@ const RECORD = { elementBytes: 2 * 1024 * 1024, elementValues: 20_000 };
 export async function readPage(
   body: Buffer,
   { list, record, most }: PageRecords,
+  clock: Pick<Clock, "monotonic">,
 ): Promise<{ page: unknown; rest: string }> {
-  const turn = createTurn();
+  const turn = createTurn(clock);
   const { parts, rest } = await split(body, { list, most }, turn);
   const page = parsed(rest, rest);
   if (parts.list === undefined || !isRecord(page)) {
@@ -119,11 +121,11 @@ export function notJSON(text: string): string {
 }
 
 /** Gives way to other work when the last time is some milliseconds ago. */
-function createTurn(): () => Promise<void> {
-  let began = performance.now();
+function createTurn({ monotonic }: Pick<Clock, "monotonic">): () => Promise<void> {
+  let began = monotonic();
   return async () => {
-    if (performance.now() - began < TURN_MS) return;
+    if (monotonic() - began < TURN_MS) return;
     await setImmediate();
-    began = performance.now();
+    began = monotonic();
   };
 }

@@ -17,6 +17,7 @@ it("a call whose account comes to be held while its intent is committed is not s
   let held: string | undefined;
   const client = createServiceClient({
     transport,
+    clock: systemClock,
     limiter: createLimiter({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 }),
     breaker: createBreaker({ clock: systemClock, random: () => 0.5, held: () => held, probe: "getEndpointLimits" }),
   });

@@ -21,6 +21,7 @@ export function makeClient(
   const limiter = createLimiter({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 });
   const client = createServiceClient({
     transport,
+    clock: systemClock,
     limiter,
     deleteOperation,
     onCall: (event) => events.push(event),

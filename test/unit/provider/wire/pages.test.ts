@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { systemClock } from "../../../../src/clock.ts";
 import { readPage, UnreadablePageError } from "../../../../src/provider/wire/pages.ts";
 
 const page = { list: "data", record: z.unknown(), most: 5 };
-const read = async (text: string) => (await readPage(Buffer.from(text), page)).page;
+const read = async (text: string) => (await readPage(Buffer.from(text), page, systemClock)).page;
 
 describe("a page", () => {
   it("is read as JSON.parse reads it, whatever is in its records and beside them", async () => {
@@ -70,11 +71,8 @@ describe("a page", () => {
     });
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
-    await readPage(Buffer.from(JSON.stringify({ data: Array.from({ length: 100 }, () => 1) })), {
-      ...page,
-      record,
-      most: 100,
-    });
+    const body = Buffer.from(JSON.stringify({ data: Array.from({ length: 100 }, () => 1) }));
+    await readPage(body, { ...page, record, most: 100 }, systemClock);
     clearInterval(timer);
     expect(turns).toBeGreaterThan(10);
   });
