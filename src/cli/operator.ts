@@ -150,6 +150,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       kube,
       clock,
       random,
+      newID: randomUUID,
       log,
       metrics,
       journal,

@@ -20,6 +20,8 @@ export type ControllerDeps = {
   kube: KubeClient;
   clock: Clock;
   random: () => number;
+  /** Makes the ID of a paid request: a UUID that no process makes a second time. */
+  newID: () => string;
   log: Logger;
   journal: Journal;
   recorder: EventRecorder;

@@ -114,7 +114,7 @@ function createRecorder({ kube, clock, log, identity }: AssembleOptions): EventR
 }
 
 function createDeps(
-  { kube, clock, random, log, journal, clusterUID, elector, recorder, claims }: AssembleOptions & Claiming,
+  { kube, clock, random, newID, log, journal, clusterUID, elector, recorder, claims }: AssembleOptions & Claiming,
   informers: Informers,
   { accountObject, checkAccount }: AccountAccess,
   enqueue: Enqueue,
@@ -141,6 +141,7 @@ function createDeps(
     kube,
     clock,
     random,
+    newID,
     log,
     journal,
     recorder,

@@ -11,6 +11,8 @@ export type AssembleOptions = {
   kube: KubeClient;
   clock: Clock;
   random: () => number;
+  /** Makes the IDs of paid requests: UUIDs that no process makes a second time. */
+  newID: () => string;
   log: Logger;
   metrics: Metrics;
   journal: Journal;

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { Intent, IntentAccount, Journal, JournalEntry } from "./journal.ts";
 
 /** What the status of an object shows of its last request. */
@@ -33,6 +32,7 @@ export function unsettledEntry(
   journal: Pick<Journal, "find" | "id" | "settle" | "restore">,
   subject: Subject,
   shown: ShownRequest,
+  newID: () => string,
 ): JournalEntry | undefined {
   const { submission } = shown;
   const entry = journal.find(subject.uid);
@@ -40,7 +40,7 @@ export function unsettledEntry(
   // The status has the outcome: the operator ended before it settled the entry.
   if (entry !== undefined) journal.settle(entry.id);
 
-  const lost = lostEntry(journal, subject, shown);
+  const lost = lostEntry(journal, subject, shown, newID);
   if (lost === undefined) return undefined;
   journal.restore(lost);
   return journal.find(subject.uid);
@@ -51,6 +51,7 @@ function lostEntry(
   journal: Pick<Journal, "id">,
   subject: Subject,
   { submission, account, unexplained }: ShownRequest,
+  newID: () => string,
 ): JournalEntry | undefined {
   if (submission?.state === "Intended") {
     if (submission.journal === journal.id()) return undefined;
@@ -60,7 +61,7 @@ function lostEntry(
   if (unexplained !== true) return undefined;
   const attempt = (submission?.attempt ?? 0) + 1;
   const time = submission?.time ?? "1970-01-01T00:00:00Z";
-  return { ...subject, id: randomUUID(), specHash: "unknown", attempt, time, account };
+  return { ...subject, id: newID(), specHash: "unknown", attempt, time, account };
 }
 
 /** The attempt that follows a submission, counted from 1. A request without effect does not count. */

@@ -1,15 +1,24 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Plan } from "./scenario/plan.ts";
 import { planOf } from "./scenario/plan.ts";
 import { runPlan } from "./scenario/run.ts";
 import { shrink, sizeOf } from "./scenario/shrink.ts";
 
-it("a seed replays exactly, with and without logs", async () => {
-  const first = await runPlan(planOf(3));
-  const again = await runPlan(planOf(3), { logLevel: "debug" });
-  expect({ digest: again.digest, steps: again.steps }).toEqual({ digest: first.digest, steps: first.steps });
-  const other = await runPlan(planOf(4));
-  expect(other.digest).not.toBe(first.digest);
+describe("a seed replays exactly", () => {
+  it.each([3, 8, 15, 51, 1069])("seed %i has the same trace, with and without logs", async (seed) => {
+    const traces: string[][] = [[], []];
+    const first = await runPlan(planOf(seed), { onTrace: (line) => traces[0]?.push(line) });
+    const again = await runPlan(planOf(seed), { onTrace: (line) => traces[1]?.push(line), logLevel: "debug" });
+    const [before = [], after = []] = traces;
+    const differs = before.findIndex((line, i) => line !== after[i]);
+    expect(after.slice(differs, differs + 3)).toEqual(before.slice(differs, differs + 3));
+    expect({ digest: again.digest, steps: again.steps }).toEqual({ digest: first.digest, steps: first.steps });
+  });
+
+  it("another seed has another trace", async () => {
+    const [one, other] = await Promise.all([runPlan(planOf(3)), runPlan(planOf(4))]);
+    expect(other.digest).not.toBe(one.digest);
+  });
 });
 
 it("a failing plan shrinks to the parts that the failure needs", async () => {

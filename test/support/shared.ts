@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { systemClock } from "../../src/clock.ts";
 import { createAbandonedTasks } from "../../src/controllers/account/abandoned-tasks.ts";
 import { createAccountRegistry } from "../../src/controllers/account/registry.ts";
@@ -29,6 +30,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     kube: client,
     clock,
     random,
+    newID: randomUUID,
     log: silentLog,
     journal: createJournal({ ...parts, namespace: "mooring", name: "mooring-journal", identity: "one", random }),
     recorder: createEventRecorder({ ...parts, controller: "c", instance: "i", resourceOf: () => events }),

@@ -90,7 +90,7 @@ async function create(input: ApplyInput): Promise<Outcome> {
   const journal = shared.journal.id();
   // With an entry, the lookup took long enough: that create never took effect.
   const shown = entry === undefined ? shownIntent(endpoint, journal, boundTo(account)) : undefined;
-  const intent = shown ?? intendCreate(endpoint, desired, journal, now);
+  const intent = shown ?? intendCreate(endpoint, desired, shared);
   if (isFoundByAppName(endpoint)) {
     if (entry !== undefined) shared.journal.settle(entry.id);
     input.lostCreates.ruleOut(endpoint);

@@ -154,11 +154,15 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
 const referenceKey = (key: string) => `${gpuEndpointResource.plural}:${key}`;
 
 /** The journal entry of the object's create whose outcome its status does not show. */
-function entryOf({ journal }: ControllerDeps, endpoint: GpuEndpoint, unexplained: boolean): JournalEntry | undefined {
+function entryOf(
+  { journal, newID }: ControllerDeps,
+  endpoint: GpuEndpoint,
+  unexplained: boolean,
+): JournalEntry | undefined {
   const { metadata, status = { conditions: [] } } = endpoint;
   const { kind } = gpuEndpointResource;
   const subject = { kind, key: keyOf(endpoint), uid: metadata.uid, operation: "createEndpoint" };
-  return unsettledEntry(journal, subject, { ...status, unexplained });
+  return unsettledEntry(journal, subject, { ...status, unexplained }, newID);
 }
 
 /** What is wrong with the endpoint itself is reported first. */

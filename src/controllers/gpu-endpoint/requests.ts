@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { BoundAccount, Submission } from "../../api/v1alpha1/meta.ts";
@@ -29,12 +28,12 @@ export type CreateInput = {
 export function intendCreate(
   endpoint: GpuEndpoint,
   desired: DesiredEndpoint,
-  journal: string,
-  now: number,
+  { clock, journal, newID }: Pick<ControllerDeps, "clock" | "journal" | "newID">,
 ): Submission {
   const attempt = nextAttempt(endpoint.status?.submission);
   const specHash = requestHash(desired);
-  return { id: randomUUID(), specHash, attempt, state: "Intended", journal, time: rfc3339(now) };
+  const time = rfc3339(clock.now());
+  return { id: newID(), specHash, attempt, state: "Intended", journal: journal.id(), time };
 }
 
 /** The intent that the status shows for this journal and this account. */

@@ -107,13 +107,17 @@ function isFinished({ kind }: JobState): boolean {
 }
 
 /** The journal entry of the job whose outcome its status does not show. */
-function entryOf({ journal }: Pick<ControllerDeps, "journal">, kind: string, job: Job): JournalEntry | undefined {
+function entryOf(
+  { journal, newID }: Pick<ControllerDeps, "journal" | "newID">,
+  kind: string,
+  job: Job,
+): JournalEntry | undefined {
   const { metadata, status } = job;
   const { phase, submission, account } = status ?? {};
   const remote = phase === "Queued" || phase === "Running";
   const unexplained = phase === "Submitting" || (remote && submission === undefined);
   const subject = { kind, key: keyOf(job), uid: metadata.uid, operation: workOf(job).operation };
-  return unsettledEntry(journal, subject, { submission, account, unexplained });
+  return unsettledEntry(journal, subject, { submission, account, unexplained }, newID);
 }
 
 /** The earlier of the transition's own time and the deadline; at once for a job that has just finished. */

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import { type AccountHandle, accountKey, boundTo, type Resolved } from "../account/registry.ts";
@@ -89,7 +88,7 @@ async function observeWaiting<T extends Job>(context: Context<T>, attempt: numbe
   if (waiting !== undefined) return { observation: waiting };
   // An intent that the status shows may be that of a later leader. So no process sends a request under the ID of another one.
   const intent: RequestIntent = {
-    id: randomUUID(),
+    id: deps.shared.newID(),
     attempt,
     specHash: hashOf(request.body),
     journal: deps.shared.journal.id(),

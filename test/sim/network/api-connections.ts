@@ -4,7 +4,7 @@ import { type JsonValue, parseJson } from "../api-server/json.ts";
 import type { ApiServer, ServedWatch } from "../api-server/server.ts";
 import { type ByteStream, createByteStream } from "../engine/byte-stream.ts";
 import type { ProcessTime } from "../engine/process-clock.ts";
-import type { Scheduler } from "../engine/scheduler.ts";
+import { hashText, type Scheduler } from "../engine/scheduler.ts";
 import { countFault, drawFault, drawLatency, type FaultCounts, type RequestFault, type Weather } from "./weather.ts";
 
 export type ApiNetwork = {
@@ -107,7 +107,8 @@ export function createApiConnections(
       return;
     }
     onEffect(sent, result.status);
-    scheduler.trace(`api ${sent.method} ${sent.path} ${result.status}${fault === undefined ? "" : ` ${fault}`}`);
+    const content = typeof request.body === "string" ? ` ${hashText(request.body).toString(16)}` : "";
+    scheduler.trace(`api ${sent.method} ${sent.path}${content} ${result.status} ${fault ?? ""}`);
     if (fault === "responseLost" || fault === "truncated") reply.broken();
     else if (fault === "errorAfter" || fault === "gatewayAfter") reply.resolve(failed(504, "Timeout"));
     else if (fault !== "responseSwallowed") reply.resolve(answerOf(result.status, JSON.stringify(result.body)));

@@ -3,7 +3,7 @@ import type { CoreAnswer, CoreRequest } from "../../../src/simulator/core.ts";
 import type { Random } from "../../../src/simulator/random.ts";
 import { parseJson } from "../api-server/json.ts";
 import type { ProcessTime } from "../engine/process-clock.ts";
-import type { Scheduler } from "../engine/scheduler.ts";
+import { hashText, type Scheduler } from "../engine/scheduler.ts";
 import { countFault, drawFault, drawLatency, type FaultCounts, type RequestFault, type Weather } from "./weather.ts";
 
 export type ServiceNetwork = {
@@ -94,7 +94,10 @@ export class ServiceDispatcher extends Dispatcher {
     const late = fault === "late" ? random.between(1_000, LATEST_MS) : 0;
     scheduler.after(late + latency(), () => {
       void this.#network.call(request).then((answer) => {
-        scheduler.trace(`service ${answer.operation} ${answer.status} ${answer.effect ?? ""} ${fault ?? ""}`);
+        const content = hashText(JSON.stringify([request.path, request.query, request.body ?? null])).toString(16);
+        scheduler.trace(
+          `service ${answer.operation} ${content} ${answer.status} ${answer.effect ?? ""} ${fault ?? ""}`,
+        );
         if (fault === "responseSwallowed") return;
         later(() => respond(exchange, answer, { request, fault }));
       });

@@ -7,6 +7,7 @@ import { createJournal } from "../../../src/submission/journal.ts";
 import { anonymous } from "../../../tools/cluster/credentials.ts";
 import { createProcessTime, type ProcessTime } from "../engine/process-clock.ts";
 import type { Scheduler } from "../engine/scheduler.ts";
+import { createUuids } from "../engine/uuids.ts";
 import { type ApiConnections, type ApiNetwork, createApiConnections } from "../network/api-connections.ts";
 import { ServiceDispatcher, type ServiceNetwork } from "../network/service-dispatcher.ts";
 
@@ -69,6 +70,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     kube,
     clock,
     random,
+    newID: createUuids(scheduler.random(`ids ${identity}`)),
     log,
     metrics: createMetrics({ process: false }),
     journal,

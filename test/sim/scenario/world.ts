@@ -5,6 +5,7 @@ import { createApiServer } from "../api-server/server.ts";
 import { createStorage, type Storage } from "../api-server/storage.ts";
 import { EPOCH_MS } from "../engine/process-clock.ts";
 import { createScheduler, type Scheduler } from "../engine/scheduler.ts";
+import { createUuids } from "../engine/uuids.ts";
 import { createEndpointCensus, type EndpointCensus } from "../invariants/endpoints.ts";
 import { createPayments, type Payments } from "../invariants/payments.ts";
 import { createTraffic } from "../invariants/traffic.ts";
@@ -43,11 +44,10 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
   const scheduler = createScheduler(plan.seed, options.onTrace);
   const storage = createStorage();
   const judge = createJudge(scheduler.now);
-  const uids = scheduler.random("uids");
   const server = createApiServer({
     storage,
     now: () => EPOCH_MS + scheduler.now(),
-    uid: () => `${uids.hex(8)}-${uids.hex(4)}-4${uids.hex(3)}-8${uids.hex(3)}-${uids.hex(12)}`,
+    uid: createUuids(scheduler.random("uids")),
     streamingLists: plan.streamingLists,
   });
   const cluster = createCluster(server);

@@ -4,6 +4,7 @@ import type { JournalEntry } from "../../../src/submission/journal.ts";
 import { entryOf } from "../../support/jobs.ts";
 
 const { kind, key, uid, operation, specHash, time, account } = entryOf();
+const newID = () => "new-id";
 const subject = { kind, key, uid, operation };
 
 /** A journal with the ID `ours` that holds these entries. */
@@ -88,7 +89,7 @@ describe("the request of an object whose status does not show the outcome", () =
     },
   ])("$name", ({ journal, status, expected, left }) => {
     const j = journalWith(...journal);
-    expect(unsettledEntry(j, subject, status)).toEqual(expected);
+    expect(unsettledEntry(j, subject, status, newID)).toEqual(expected);
     expect(j.left()).toEqual(left);
   });
 
@@ -97,8 +98,8 @@ describe("the request of an object whose status does not show the outcome", () =
     ["after an earlier attempt", { ...shown("Accepted"), account }, 2],
   ])("a request under way that no submission explains is lost, %s", (_name, status, attempt) => {
     const j = journalWith();
-    const entry = unsettledEntry(j, subject, { ...status, unexplained: true });
-    expect(entry).toMatchObject({ uid, attempt, account, restored: true });
+    const entry = unsettledEntry(j, subject, { ...status, unexplained: true }, newID);
+    expect(entry).toMatchObject({ id: "new-id", uid, attempt, account, restored: true });
     expect(entry).not.toHaveProperty("outcome");
     expect(j.left()).toEqual([entry?.id]);
   });

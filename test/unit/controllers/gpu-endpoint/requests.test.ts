@@ -26,7 +26,7 @@ async function setUp(onCommit: (remove: () => void) => void = () => {}) {
   await shared.journal.open(context.signal);
   const account = accountAt(service.url);
   const desired = desiredOf(endpoint);
-  const intent = intendCreate(endpoint, desired, shared.journal.id(), 0);
+  const intent = intendCreate(endpoint, desired, shared);
   const create = () =>
     createEndpoint({ shared, account, kind: createKind(api.client, kind), endpoint, context }, desired, intent);
   return { create, service, journal: shared.journal };
