@@ -125,7 +125,7 @@ function problemsOf(value: JsonValue, rules: Schema, path: string): string[] {
   if (typeof value === "number") bound("value", value, [rules.minimum, rules.maximum]);
   if (typeof value === "string") {
     bound("length", [...value].length, [rules.minLength, rules.maxLength]);
-    if (rules.pattern !== undefined && !new RegExp(rules.pattern, "u").test(value)) found.push(`${path}: pattern`);
+    if (rules.pattern !== undefined && !compiled(rules.pattern).test(value)) found.push(`${path}: pattern`);
   }
   if (Array.isArray(value)) {
     bound("items", value.length, [rules.minItems, rules.maxItems]);
@@ -134,6 +134,14 @@ function problemsOf(value: JsonValue, rules: Schema, path: string): string[] {
       for (const [i, item] of value.entries()) found.push(...problemsOf(item, items, `${path}[${i}]`));
   }
   return isJson(value) ? [...found, ...objectProblems(value, rules, path)] : found;
+}
+
+const patterns = new Map<string, RegExp>();
+
+function compiled(pattern: string): RegExp {
+  const known = patterns.get(pattern) ?? new RegExp(pattern, "u");
+  patterns.set(pattern, known);
+  return known;
 }
 
 function objectProblems(value: Json, rules: Schema, path: string): string[] {
