@@ -3,6 +3,8 @@
  *
  * --seeds N      how many seeds, default 200
  * --from SEED    the first seed, default 1
+ * --minutes N    starts no further seed after this time; default: all seeds run
+ * --twice        runs each seed twice: both must have the same trace
  * --workers N    processes, default: one for each core
  * --mutant NAMES disables guards of the operator (test/sim/mutants.ts), one after the other; each must be noticed
  * --mutants      the same for all guards
@@ -23,6 +25,8 @@ const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "200" },
     from: { type: "string", default: "1" },
+    minutes: { type: "string", default: "Infinity" },
+    twice: { type: "boolean", default: false },
     workers: { type: "string", default: String(availableParallelism()) },
     mutant: { type: "string" },
     mutants: { type: "boolean", default: false },
@@ -31,6 +35,7 @@ const { values } = parseArgs({
 });
 const seeds = Number(values.seeds);
 const from = Number(values.from);
+const until = String(Date.now() + Number(values.minutes) * 60_000);
 
 type Search = { mutant?: string | undefined; stopAtFirst: boolean };
 
@@ -40,9 +45,11 @@ async function runSeeds({ mutant, stopAtFirst }: Search): Promise<SeedReport[]> 
   const reports: SeedReport[] = [];
   const children = Array.from({ length: workers }, (_, i) => {
     const count = Math.ceil((seeds - i) / workers);
-    const args = ["--from", String(from + i), "--seeds", String(count), "--step", String(workers)];
-    const extra = [...(mutant === undefined ? [] : ["--mutant", mutant]), ...(values.log ? ["--log"] : [])];
-    return spawn(process.execPath, [join(import.meta.dirname, "worker.ts"), ...args, ...extra], {
+    const args = ["--from", String(from + i), "--seeds", String(count), "--step", String(workers), "--until", until];
+    if (mutant !== undefined) args.push("--mutant", mutant);
+    if (values.log) args.push("--log");
+    if (values.twice) args.push("--twice");
+    return spawn(process.execPath, [join(import.meta.dirname, "worker.ts"), ...args], {
       stdio: ["ignore", "pipe", "inherit"],
     });
   });

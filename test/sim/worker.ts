@@ -14,6 +14,8 @@ const { values } = parseArgs({
     step: { type: "string", default: "1" },
     mutant: { type: "string" },
     log: { type: "boolean", default: false },
+    until: { type: "string", default: "Infinity" },
+    twice: { type: "boolean", default: false },
   },
 });
 
@@ -23,7 +25,7 @@ const { planOf } = await import("./scenario/plan.ts");
 const { runPlan } = await import("./scenario/run.ts");
 
 const step = Number(values.step);
-for (let i = 0; i < Number(values.seeds); i++) {
+for (let i = 0; i < Number(values.seeds) && Date.now() < Number(values.until); i++) {
   const seed = Number(values.from) + i * step;
   const began = performance.now();
   // The logs of every eighth seed are searched for secrets.
@@ -33,6 +35,10 @@ for (let i = 0; i < Number(values.seeds); i++) {
     ...(logged ? { logLevel: "debug" } : {}),
     ...(values.log ? { onLog: show, onTrace: show } : {}),
   });
+  const again = values.twice ? await runPlan(planOf(seed)) : result;
+  if (again.digest !== result.digest) {
+    result.violation ??= { invariant: "Replays", message: "a second run has another trace", atMs: 0 };
+  }
   const { plan: _plan, counts, lastLines: _lines, ...rest } = result;
   const report: SeedReport = { seed, ...rest, counts: Object.fromEntries(counts), tookMs: performance.now() - began };
   process.stdout.write(`${JSON.stringify(report)}\n`);

@@ -1,4 +1,4 @@
-import { isJson, type Json, objectAt, textAt } from "../api-server/json.ts";
+import { isJson, type Json, type JsonValue, objectAt, parseJson, textAt } from "../api-server/json.ts";
 import { JOURNAL_NAME, OPERATOR_NAMESPACE } from "../operator/process.ts";
 import { objectOf, serialOf } from "../scenario/actions.ts";
 import { TASK_PRICE } from "../scenario/manifests.ts";
@@ -7,7 +7,7 @@ import type { World } from "../scenario/world.ts";
 
 /** What is not yet as it should be when nothing disturbs any more, in words; empty in the end. */
 export function unstable(world: World): string[] {
-  const { plan, cluster } = world;
+  const { plan } = world;
   const found = plan.objects.flatMap((object) => problemsOf(world, object));
   const remotes = world.census.all().flatMap(({ serial, endpoint }) => {
     const object = plan.objects.find((one) => one.serial === serial);
@@ -18,12 +18,44 @@ export function unstable(world: World): string[] {
       ? []
       : [`endpoint ${endpoint.id} of deleted object ${serial} runs with ${minNum}/${maxNum} workers`];
   });
-  const journal = cluster.get(
+  return [...found, ...remotes, ...journalProblems(world)];
+}
+
+/** Every request has its outcome in the status of its object, so the journal is empty. */
+function journalProblems(world: World): string[] {
+  const journal = world.cluster.get(
     { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true },
     { namespace: OPERATOR_NAMESPACE, name: JOURNAL_NAME },
   );
-  const intents = textAt(journal?.["data"], "intents") ?? "no journal";
-  return [...found, ...remotes, ...(intents === "[]" ? [] : [`the journal holds ${intents}`])];
+  const intents = textAt(journal?.["data"], "intents");
+  if (intents === undefined) return ["there is no journal"];
+  const entries = parseJson(intents);
+  if (!Array.isArray(entries)) return [`the journal holds ${intents}`];
+  return entries
+    .filter((entry) => !waitsForKey(world, entry))
+    .map((entry) => `the journal holds ${JSON.stringify(entry)}`);
+}
+
+/**
+ * The outcome of this create is unknown, and the account's key cannot tell: the endpoint may be among those of the other
+ * member, whose key created the object's endpoint before. The entry stays until a user acts, because the request may have
+ * taken effect. The object says so.
+ */
+function waitsForKey(world: World, entry: JsonValue): boolean {
+  if (textAt(entry, "operation") !== "createEndpoint") return false;
+  const plan = world.plan.objects.find((one) => uidOf(objectOf(world, one)) === textAt(entry, "uid"));
+  const object = plan === undefined ? undefined : objectOf(world, plan);
+  return (
+    plan !== undefined && object !== undefined && isOutOfSight(world, plan) && awaitsUser(object, ["RemoteMissing"])
+  );
+}
+
+const uidOf = (object: Json | undefined) => textAt(object?.["metadata"], "uid");
+
+/** The object tells its user why nothing more happens. */
+function awaitsUser(object: Json, reasons: readonly string[]): boolean {
+  const isStalled = condition(object, "Stalled")?.["status"] === "True";
+  return isStalled && reasons.includes(textAt(condition(object, "Ready"), "reason") ?? "");
 }
 
 export function nameOf({ kind, namespace, name, serial }: ObjectPlan): string {
@@ -32,8 +64,13 @@ export function nameOf({ kind, namespace, name, serial }: ObjectPlan): string {
 
 function problemsOf(world: World, plan: ObjectPlan): string[] {
   const object = objectOf(world, plan);
-  if (object === undefined || isOutOfSight(world, plan)) return [];
+  if (object === undefined) return [];
   const name = nameOf(plan);
+  if (isOutOfSight(world, plan)) {
+    // A second create with the account's own key fails when the service takes an app name only once.
+    if (awaitsUser(object, ["RemoteMissing", "RemoteRefused"])) return [];
+    return [`${name}: its endpoint is another member's, and it does not say so: ${shown(object)}`];
+  }
   const metadata = objectAt(object, "metadata");
   const status = objectAt(object, "status");
   if (metadata["deletionTimestamp"] !== undefined) return [`${name} is still in deletion: ${shown(object)}`];
@@ -41,7 +78,8 @@ function problemsOf(world: World, plan: ObjectPlan): string[] {
     return [`${name}: the status is of an earlier generation`];
   if (plan.kind !== "GpuEndpoint") {
     const phase = textAt(status, "phase");
-    if (phase === "Succeeded" || phase === "Failed" || waitsForBudget(world, object)) return [];
+    if (phase === "Succeeded" || phase === "Failed") return [];
+    if (waitsForBudget(world, object) || isSuspended(object)) return [];
     return [`${name} has not ended: ${shown(object)}`];
   }
   return endpointProblems(world, plan, object).map((problem) => `${name}: ${problem}; ${shown(object)}`);
@@ -50,9 +88,18 @@ function problemsOf(world: World, plan: ObjectPlan): string[] {
 /** The member of the account's own key. */
 const OWN_MEMBER = "member-1";
 
-/** Its endpoint was created with the key of another member. Only that key shows it, so a user has to act. */
+/** All its endpoints were created with the key of another member. Only that key shows them, so a user has to act. */
 function isOutOfSight({ census }: Pick<World, "census">, { serial }: ObjectPlan): boolean {
-  return census.of(serial).some(({ memberID }) => memberID !== OWN_MEMBER);
+  const endpoints = census.of(serial);
+  return endpoints.length > 0 && endpoints.every(({ memberID }) => memberID !== OWN_MEMBER);
+}
+
+/** A user suspended the job while it had no request under way: it waits until `suspend` is false. */
+function isSuspended(object: Json): boolean {
+  const { phase, submission } = objectAt(object, "status");
+  const reason = textAt(condition(object, "Ready"), "reason");
+  const isSending = textAt(submission, "state") === "Intended";
+  return objectAt(object, "spec")["suspend"] === true && phase === "Pending" && reason === "Suspended" && !isSending;
 }
 
 /** What is left of the budget does not pay for another task. */
@@ -65,7 +112,7 @@ export const NO_ENDPOINT = "no endpoint at the service";
 
 /** How an endpoint differs from its object. */
 export function endpointProblems(world: Pick<World, "census">, plan: ObjectPlan, object: Json): string[] {
-  const [endpoint, ...more] = world.census.of(plan.serial);
+  const [endpoint, ...more] = world.census.of(plan.serial).filter(({ memberID }) => memberID === OWN_MEMBER);
   const problems: string[] = [];
   if (condition(object, "Ready")?.["status"] !== "True") problems.push("not Ready");
   if (endpoint === undefined) return [...problems, NO_ENDPOINT];

@@ -11,7 +11,9 @@ export type Invariant =
   | "Bounded"
   | "Stable"
   | "Quiet"
-  | "NoCrash";
+  | "NoCrash"
+  /** Of the simulation itself: a seed run twice has the same trace. */
+  | "Replays";
 
 export type Violation = { invariant: Invariant; message: string; atMs: number };
 
