@@ -1,9 +1,9 @@
 import { Dispatcher } from "undici";
 import type { CoreAnswer, CoreRequest } from "../../../src/simulator/core.ts";
 import type { Random } from "../../../src/simulator/random.ts";
-import { parseJson } from "../api-server/json.ts";
 import type { ProcessTime } from "../engine/process-clock.ts";
 import { hashText, type Scheduler } from "../engine/scheduler.ts";
+import { createExchange, type Exchange, type Response, requestOf } from "./exchange.ts";
 import { countFault, drawFault, drawLatency, type FaultCounts, type RequestFault, type Weather } from "./weather.ts";
 
 export type ServiceNetwork = {
@@ -19,8 +19,6 @@ export type ServiceNetwork = {
   onSend: (request: CoreRequest, moment: "Before" | "After") => void;
 };
 
-type Handler = Dispatcher.DispatchHandler;
-
 /** Longest delay of a request: within the time that a create may take to show (LOOKUP_MS in plan.ts). */
 const LATEST_MS = 20_000;
 
@@ -35,9 +33,9 @@ export class ServiceDispatcher extends Dispatcher {
     this.#time = time;
   }
 
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Handler): boolean {
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     this.#network.onDispatch();
-    const exchange = createExchange(handler, this.#time);
+    const exchange = createExchange(handler, this.#time.alive);
     const { weather, random, scheduler, counts } = this.#network;
     const fault = drawFault(weather(), random, options.method);
     if (fault !== undefined) countFault(counts, `service ${fault}`);
@@ -116,8 +114,6 @@ function respond(
   else exchange.answer(jsonResponse(answer.status, answer.body), fault === "truncated");
 }
 
-type Response = { status: number; headers: Record<string, string>; text: string };
-
 /** An error that quotes the request with its secrets, as careless services do. */
 const serverError = ({ authorization, body }: CoreRequest): Response =>
   jsonResponse(500, {
@@ -140,73 +136,4 @@ const EARLY: { [fault in RequestFault]?: Response } = {
 function jsonResponse(status: number, body: unknown): Response {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   return { status, headers: { "content-type": "application/json" }, text };
-}
-
-/** One request of undici's: its handler is called as over a connection. */
-type Exchange = {
-  /** A connection takes the request. False: it was given up before. */
-  start(): boolean;
-  answer(response: Response, cut?: boolean): void;
-  fail(message: string): void;
-};
-
-function createExchange(handler: Handler, time: ProcessTime): Exchange {
-  let ended = false;
-  const state: { reason: Error | null } = { reason: null };
-  const controller: Dispatcher.DispatchController = {
-    get aborted() {
-      return state.reason !== null;
-    },
-    paused: false,
-    get reason() {
-      return state.reason;
-    },
-    abort(reason) {
-      if (ended) return;
-      ended = true;
-      state.reason = reason;
-      handler.onResponseError?.(controller, reason);
-    },
-    pause: () => {},
-    resume: () => {},
-  };
-
-  function fail(message: string): void {
-    if (ended || !time.alive()) return;
-    ended = true;
-    handler.onResponseError?.(controller, new Error(message));
-  }
-
-  return {
-    start() {
-      if (ended) return false;
-      handler.onRequestStart?.(controller, null);
-      return !ended;
-    },
-    fail,
-    answer({ status, headers, text }, cut = false) {
-      if (ended || !time.alive()) return;
-      const bytes = Buffer.from(text);
-      handler.onResponseStart?.(controller, status, headers, "");
-      if (ended) return;
-      handler.onResponseData?.(controller, cut ? bytes.subarray(0, Math.floor(bytes.length / 2)) : bytes);
-      if (cut) fail("other side closed");
-      if (ended) return;
-      ended = true;
-      handler.onResponseEnd?.(controller, {});
-    },
-  };
-}
-
-function requestOf({ method, path, body, headers }: Dispatcher.DispatchOptions): CoreRequest {
-  const url = new URL(path, "http://service");
-  const given =
-    headers !== null && typeof headers === "object" && "authorization" in headers ? headers.authorization : "";
-  return {
-    method,
-    path: url.pathname,
-    query: Object.fromEntries(url.searchParams),
-    authorization: typeof given === "string" ? given : undefined,
-    body: typeof body === "string" ? parseJson(body) : undefined,
-  };
 }
