@@ -19,7 +19,7 @@ export default defineConfig({
       {
         test: {
           name: "sim",
-          include: ["test/sim/**/*.test.ts"],
+          include: ["test/sim/**/*.test.ts", "test/fuzz/**/*.test.ts"],
           environment: "node",
           // Only so that a hanging test ends: the seeds of a test take seconds on a machine that has other work.
           testTimeout: 300_000,

@@ -6,7 +6,7 @@
  * --minutes N    starts no further seed after this time; default: all seeds run
  * --twice        runs each seed twice: both must have the same trace
  * --workers N    processes, default: one for each core
- * --mutant NAMES disables guards of the operator (test/sim/mutants.ts), one after the other; each must be noticed
+ * --mutant NAMES disables guards of the operator (test/sim/mutants), one after the other; each must be noticed
  * --mutants      the same for all guards
  * --log          prints the trace and the logs; for one seed
  */
@@ -15,7 +15,8 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { MUTANTS } from "./mutants.ts";
+import { MUTANTS, mutantNamed } from "./mutants/all.ts";
+import { printTable } from "./mutants/table.ts";
 import { type SeedReport, totalsOf, totalsText } from "./report.ts";
 import { planOf } from "./scenario/plan.ts";
 import { runPlan } from "./scenario/run.ts";
@@ -105,20 +106,9 @@ async function explain({ seed, violation, digest }: SeedReport): Promise<void> {
   console.log(`replay: npm run test:sim -- --from ${seed} --seeds 1 --log`);
 }
 
-/** Disables guards: each must fail. */
-async function runMutants(names: readonly string[]): Promise<void> {
-  console.log("| guard | fails | seeds | expected | message |\n|---|---|---|---|---|");
-  for (const name of names) {
-    const reports = await runSeeds({ mutant: name, stopAtFirst: true });
-    const found = reports.find(({ violation }) => violation !== undefined);
-    const expected = MUTANTS.find((one) => one.name === name)?.breaks.join(", ");
-    const count = found === undefined ? `none in ${reports.length}` : `${reports.length}`;
-    const shown = found?.violation?.message.slice(0, 100).replaceAll(/[\n|]/g, " ") ?? "";
-    console.log(`| ${name} | ${found?.violation?.invariant ?? "survives"} | ${count} | ${expected} | ${shown} |`);
-    if (found === undefined) process.exitCode = 1;
-  }
+const guards = values.mutants ? MUTANTS : (values.mutant?.split(",").map(mutantNamed) ?? []);
+if (guards.length === 0) await runAll();
+else {
+  const simulate = (mutant: string) => runSeeds({ mutant, stopAtFirst: true });
+  if ((await printTable(guards, simulate)) > 0) process.exitCode = 1;
 }
-
-if (values.mutants) await runMutants(MUTANTS.map(({ name }) => name));
-else if (values.mutant !== undefined) await runMutants(values.mutant.split(","));
-else await runAll();

@@ -1,10 +1,11 @@
 /** Runs seeds and prints one line of JSON for each. Started by main.ts. */
 
 import { registerHooks } from "node:module";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { MUTANTS } from "./mutants.ts";
+import { mutantNamed } from "./mutants/all.ts";
+import { mutated, ROOT } from "./mutants/mutant.ts";
 import type { SeedReport } from "./report.ts";
 
 const { values } = parseArgs({
@@ -46,23 +47,12 @@ for (let i = 0; i < Number(values.seeds) && Date.now() < Number(values.until); i
 
 /** Replaces the source of a guard as it is loaded. */
 function disableGuard(name: string): void {
-  const mutant = MUTANTS.find((one) => one.name === name);
-  if (mutant === undefined) throw new Error(`no guard is called ${name}: see test/sim/mutants.ts`);
-  const root = join(import.meta.dirname, "../..");
-  if (isAbsolute(mutant.file)) throw new Error(`${mutant.file} must be relative`);
-  const target = pathToFileURL(join(root, mutant.file)).href;
+  const mutant = mutantNamed(name);
+  const target = pathToFileURL(join(ROOT, mutant.file)).href;
   registerHooks({
     load(url, context, next) {
       const loaded = next(url, context);
-      if (url !== target) return loaded;
-      const source = String(loaded.source);
-      const parts = source.split(mutant.find);
-      if (parts.length !== 2) {
-        throw new Error(
-          `guard ${name}: its code is ${parts.length - 1} times in ${mutant.file}: update test/sim/mutants.ts`,
-        );
-      }
-      return { ...loaded, source: parts.join(mutant.replace) };
+      return url === target ? { ...loaded, source: mutated(mutant, String(loaded.source)) } : loaded;
     },
   });
 }

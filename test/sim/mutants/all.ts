@@ -1,0 +1,12 @@
+import { LIMIT_GUARDS } from "./limits.ts";
+import type { Mutant } from "./mutant.ts";
+import { OBJECT_GUARDS } from "./objects.ts";
+import { SENDING_GUARDS } from "./sending.ts";
+
+export const MUTANTS: readonly Mutant[] = [...SENDING_GUARDS, ...OBJECT_GUARDS, ...LIMIT_GUARDS];
+
+export function mutantNamed(name: string): Mutant {
+  const found = MUTANTS.find((one) => one.name === name);
+  if (found !== undefined) return found;
+  throw new Error(`no guard is called ${name}; the guards are: ${MUTANTS.map((one) => one.name).join(", ")}`);
+}

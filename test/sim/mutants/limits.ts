@@ -1,0 +1,86 @@
+import type { Mutant } from "./mutant.ts";
+
+/** Guards of budgets, secrets and sizes. */
+export const LIMIT_GUARDS: readonly Mutant[] = [
+  {
+    name: "budget-reservation",
+    file: "src/submission/reservations.ts",
+    find: "return reserved + cost <= budget.headroom ? undefined",
+    replace: "return reserved + cost <= budget.headroom + reserved + cost ? undefined",
+    breaks: ["Budget"],
+    tests: "test/unit/submission/admission",
+  },
+  {
+    name: "budget-reading-age",
+    file: "src/controllers/account/handle.ts",
+    find: "time !== undefined && clock.monotonic() - time.monotonic > maxAgeMs;",
+    replace: "time !== undefined && clock.monotonic() - time.monotonic > maxAgeMs * 1e6;",
+    tests: "test/unit/controllers/account",
+  },
+  {
+    name: "unknown-budget",
+    file: "src/submission/reservations.ts",
+    find: 'if (budget.kind === "Unknown") return { reason: "BudgetUnknown", message: budget.message };',
+    replace: 'if (budget.kind === "Unknown") return undefined;',
+    breaks: ["Budget"],
+    tests: "test/unit/submission/admission",
+  },
+  {
+    name: "hidden-values",
+    file: "src/text/sanitizer.ts",
+    find: "hiddenForms ??= [...new Set(hidden)].flatMap(",
+    replace: "hiddenForms ??= [...new Set(hidden)].slice(0, 0).flatMap(",
+    breaks: ["NoSecret"],
+    tests: "test/unit/text",
+  },
+  {
+    name: "api-key-in-texts",
+    file: "src/text/sanitizer.ts",
+    find: "known = { keys: [...keys], forms: keys.flatMap((key) => formsOf(key) ?? []) };",
+    replace: "known = { keys: [...keys], forms: [] };",
+    breaks: ["NoSecret"],
+    tests: "test/unit/text",
+  },
+  {
+    name: "string-bounds",
+    file: "src/text/sanitizer.ts",
+    find: "  if (text.length <= limit) return text;",
+    replace: "  if (text.length >= 0) return text;",
+    tests: "test/unit/text",
+  },
+  {
+    name: "identifier-bounds",
+    file: "src/provider/wire/lenient.ts",
+    find: "    if (text.length > most) refuse(",
+    replace: "    if (text.length > most * 1e6) refuse(",
+    tests: "test/security/task-identifiers",
+  },
+  {
+    name: "list-bounds",
+    file: "src/provider/wire/lenient.ts",
+    find: "list.refine(({ length }) => length <= most,",
+    replace: "list.refine(({ length }) => length <= most * 1e6,",
+    tests: "test/unit/provider/wire/bounds",
+  },
+  {
+    name: "page-bounds",
+    file: "src/provider/wire/pages.ts",
+    find: 'if (breach !== undefined) throw new UnreadablePageError(breachMessage(breach, list, most), "");',
+    replace: 'if (breach === "ListTwice") throw new UnreadablePageError(breachMessage(breach, list, most), "");',
+    tests: "test/unit/provider/wire/pages",
+  },
+  {
+    name: "response-size",
+    file: "src/provider/http/body.ts",
+    find: "      if (size > limit) throw tooLarge(operation, limit);",
+    replace: "",
+    tests: "test/unit/provider/http/large-bodies",
+  },
+  {
+    name: "longest-retry-after",
+    file: "src/provider/http/classify.ts",
+    find: "const LONGEST_PAUSE_MS = 3_600_000;",
+    replace: "const LONGEST_PAUSE_MS = 3_600_000_000;",
+    tests: "test/security/retry-after",
+  },
+];

@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Invariant } from "../invariants/violation.ts";
+
+/** A guard of the operator that a test build disables: `find` is replaced in the source as it is loaded. */
+export type Mutant = {
+  name: string;
+  /** Relative to the repository. */
+  file: string;
+  /** Occurs once in the file. */
+  find: string;
+  replace: string;
+  /** What the simulation can report without the guard. Default: the simulation does not reach the guard. */
+  breaks?: readonly Invariant[];
+  /** Unit tests of which at least one fails without the guard: a part of the path. */
+  tests?: string;
+  /** An integration test that looks at the guard. The mutation check does not run it. */
+  integration?: string;
+};
+
+export const ROOT = join(import.meta.dirname, "../../..");
+
+export function sourceOf({ file }: Pick<Mutant, "file">): string {
+  return readFileSync(join(ROOT, file), "utf8");
+}
+
+/** The source without the guard. @throws Error unless `find` occurs exactly once */
+export function mutated({ name, file, find, replace }: Mutant, source: string): string {
+  const parts = source.split(find);
+  if (parts.length === 2) return parts.join(replace);
+  throw new Error(
+    `guard ${name}: its code occurs ${parts.length - 1} times in ${file}, expected once: update test/sim/mutants`,
+  );
+}

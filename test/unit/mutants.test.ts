@@ -1,0 +1,28 @@
+import { existsSync, globSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { MUTANTS } from "../sim/mutants/all.ts";
+import { mutated, ROOT, sourceOf } from "../sim/mutants/mutant.ts";
+
+describe("a guard that the mutation check disables", () => {
+  it.each(MUTANTS)("$name is in $file, and something can notice it", (mutant) => {
+    const { breaks, tests, integration } = mutant;
+    expect(mutated(mutant, sourceOf(mutant))).toContain(mutant.replace);
+    expect(breaks ?? tests ?? integration).toBeDefined();
+    if (integration !== undefined) expect(existsSync(join(ROOT, integration))).toBe(true);
+    if (tests !== undefined)
+      expect(globSync([`${tests}*.test.ts`, `${tests}*/**/*.test.ts`], { cwd: ROOT })).not.toEqual([]);
+  });
+
+  it("has a name of its own", () => {
+    const names = MUTANTS.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it("fails loudly when its code has changed", () => {
+    const mutant = { name: "lease", file: "src/lease.ts", find: "if (held)", replace: "" };
+    const message = (count: number) => `guard lease: its code occurs ${count} times in src/lease.ts, expected once`;
+    expect(() => mutated(mutant, "if (isHeld)")).toThrow(message(0));
+    expect(() => mutated(mutant, "if (held) {} if (held) {}")).toThrow(message(2));
+  });
+});

@@ -1,0 +1,25 @@
+import { join } from "node:path";
+import { defineConfig } from "vitest/config";
+import { mutantNamed } from "./test/sim/mutants/all.ts";
+import { mutated, ROOT } from "./test/sim/mutants/mutant.ts";
+
+/** Runs unit tests without one guard of the operator. `npm run test:sim -- --mutants` starts it and sets MOORING_MUTANT. */
+const mutant = mutantNamed(process.env["MOORING_MUTANT"] ?? "");
+
+export default defineConfig({
+  plugins: [
+    {
+      name: "mutant",
+      enforce: "pre",
+      transform(code, id) {
+        return id === join(ROOT, mutant.file) ? mutated(mutant, code) : undefined;
+      },
+    },
+  ],
+  test: {
+    include: ["test/unit/**/*.test.ts", "test/security/*.test.ts"],
+    environment: "node",
+    isolate: false,
+    testTimeout: 60_000,
+  },
+});
