@@ -17,6 +17,7 @@ import type { Answer } from "../controllers/jobs/submit.ts";
 import { createTaskOwners } from "../controllers/jobs/task-owners.ts";
 import type { Resource } from "../kube/resource.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
+import { assertSurelyHeld } from "../runtime/leader.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf } from "../runtime/store.ts";
@@ -154,9 +155,7 @@ function createDeps(
     clusterUID,
     assertClaimed: (key) => claims.assertHeld(key),
     journalCompleteSince: (key) => claims.journalCompleteSince(key),
-    assertLeading: () => {
-      if (elector?.surelyHeld() === false) throw new Error("the lease is not surely held: nothing is sent");
-    },
+    assertLeading: () => assertSurelyHeld(elector),
   };
 }
 

@@ -151,3 +151,8 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     },
   };
 }
+
+/** @throws Error unless this process surely holds the lease. Without leader election, it always does. */
+export function assertSurelyHeld(elector: Pick<LeaderElector, "surelyHeld"> | undefined): void {
+  if (elector?.surelyHeld() === false) throw new Error("the lease is not surely held: nothing is sent");
+}

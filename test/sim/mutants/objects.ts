@@ -39,6 +39,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
     find: "  const known = account.endpoints.observed.byAppName(appName);\n  const candidate =\n    known ??",
     replace: "  const candidate =\n    undefined ??",
     breaks: ["OneEndpoint"],
+    tests: "test/unit/controllers/gpu-endpoint/found-endpoint",
   },
   {
     name: "lookup-time",
@@ -69,6 +70,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
     find: '  return endpoint.spec.managementPolicy === "Full" && deletionPolicyOf(endpoint) !== "Retain";',
     replace: '  return endpoint.spec.managementPolicy === "Observe" && deletionPolicyOf(endpoint) !== "Retain";',
     breaks: ["Stable"],
+    tests: "test/unit/controllers/gpu-endpoint/true-status",
   },
   {
     name: "foreign-key-guard",

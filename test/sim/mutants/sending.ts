@@ -27,10 +27,11 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   },
   {
     name: "lease-check",
-    file: "src/operator/context.ts",
+    file: "src/runtime/leader.ts",
     find: "if (elector?.surelyHeld() === false)",
     replace: "if (elector === undefined && elector !== undefined)",
     breaks: ["LeaseBeforeWrite"],
+    tests: "test/unit/runtime/leader",
   },
   {
     name: "lease-deadline",
@@ -153,5 +154,6 @@ export const SENDING_GUARDS: readonly Mutant[] = [
     find: "startsEmpty: true",
     replace: "startsEmpty: false",
     breaks: ["RateLimit"],
+    tests: "test/unit/controllers/account/handle",
   },
 ];

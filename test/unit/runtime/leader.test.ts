@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createLeaderElector, type LeaderElector } from "../../../src/runtime/leader.ts";
+import { assertSurelyHeld, createLeaderElector, type LeaderElector } from "../../../src/runtime/leader.ts";
 import { createFakeClock, type FakeClock, until } from "../../support/fake-clock.ts";
 import { createObjectStore, type ObjectStore, type Stored } from "../../support/object-store.ts";
 import { failure, type ScriptedApi, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
@@ -198,5 +198,20 @@ describe("the holder", () => {
     await until(() => w.leader.lost.aborted, { clock: w.clock, stepMs: 250 });
     await w.leader.release();
     expect(spec(w)).toMatchObject({ holderIdentity: "other" });
+  });
+});
+
+describe("a request that must not be sent twice", () => {
+  it("is not sent unless the lease is surely held", () => {
+    expect(() => assertSurelyHeld({ surelyHeld: () => false })).toThrow(
+      "the lease is not surely held: nothing is sent",
+    );
+  });
+
+  it.each([
+    ["while the lease is held", { surelyHeld: () => true }],
+    ["without leader election", undefined],
+  ])("is sent %s", (_name, elector) => {
+    expect(() => assertSurelyHeld(elector)).not.toThrow();
   });
 });

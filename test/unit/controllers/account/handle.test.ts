@@ -5,7 +5,7 @@ import { createAccountHandle } from "../../../../src/controllers/account/handle.
 import { anyAddress } from "../../../../src/net/address-guard.ts";
 import { createByteBudget } from "../../../../src/provider/byte-budget.ts";
 import type { BookReading } from "../../../../src/submission/allowance.ts";
-import { createFakeClock, until } from "../../../support/fake-clock.ts";
+import { createFakeClock, settle, until } from "../../../support/fake-clock.ts";
 import { manifest } from "../../../support/manifests.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
 import { type ServiceAnswer, scriptedService } from "../../../support/service-account.ts";
@@ -105,4 +105,13 @@ it("an account that does not show its spending keeps amounts and keys out of its
     "The budget is exceeded; Account team/default does not show amounts (spending.showInStatus)",
   );
   expect(w.handle.budget()?.keys).toBeUndefined();
+});
+
+it("the first call of a process waits, because the process before may have used up the burst", async () => {
+  const w = await setUp({ action: "HoldNew" });
+  const ended = w.handle.probe(new AbortController().signal).catch(() => undefined);
+  await settle();
+  expect(w.handle.requests.waiting()).toBeGreaterThan(0);
+  await until(() => w.handle.requests.waiting() === 0, { clock: w.clock, stepMs: 100 });
+  await ended;
 });
