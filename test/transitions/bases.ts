@@ -88,11 +88,13 @@ export function basesOf({ namespace, simulator }: World): Base[] {
       },
     },
     { kind: "ArtifactStore", name: "store-volume", spec: { volume: { path: "results" } } },
+    // No bill has the category: the jobs of other kinds do not change the reports.
     {
       kind: "BillReport",
       name: "report",
       spec: {
         accountRef: { kind: "Account", name: "default" },
+        category: "none",
         startTime: "2026-02-01T00:00:00Z",
         endTime: "2026-03-01T00:00:00Z",
         exportTo: { configMap: { name: "NAME" } },
@@ -103,6 +105,7 @@ export function basesOf({ namespace, simulator }: World): Base[] {
       name: "report-output",
       spec: {
         accountRef: { kind: "Account", name: "default" },
+        category: "none",
         lastDays: 30,
         output: { storeRef: { name: "volume" } },
       },

@@ -1,4 +1,4 @@
-/** Values for fields whose rules the schema alone does not show. */
+/** Values for fields whose rules the schema alone does not show. NAME stands for the name of the object. */
 export type DomainRow = {
   kinds: readonly string[];
   path: RegExp;
@@ -22,7 +22,8 @@ export const DOMAIN: readonly DomainRow[] = [
     valid: ["other", "no-such-key"],
     invalid: ["a/b"],
   },
-  { kinds: ALL, path: /(Ref|exportTo\.\w+)\.name$/, valid: ["other", "no-such-object"], invalid: ["My_Object", "-a"] },
+  { kinds: ALL, path: /exportTo\.\w+\.name$/, valid: ["NAME-a", "NAME-b"], invalid: ["My_Object", "-a"] },
+  { kinds: ALL, path: /Ref\.name$/, valid: ["other", "no-such-object"], invalid: ["My_Object", "-a"] },
   // Shapes that several kinds share
   {
     kinds: ALL,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS } from "../../src/api/v1alpha1/kinds.ts";
 import { isTooManyRequests } from "../../src/kube/errors.ts";
 import { linesOf } from "../perturbation/outcome.ts";
-import { type AnyObject, condition, eventually, type World } from "../support/world.ts";
+import { type AnyObject, type AnyStatus, condition, eventually, type World } from "../support/world.ts";
 
 /** What the cluster and the service show of one object. */
 export type Snapshot = {
@@ -14,6 +14,8 @@ export type Snapshot = {
   parameters: unknown;
   /** Reason of `Stalled`; empty: it is not stalled. */
   stalled: string;
+  /** `STATUS REASON` of `Ready`. */
+  ready: string;
 };
 
 export type Observer = {
@@ -25,13 +27,18 @@ export type Observer = {
 /** The history of an object: not part of what a spec leads to. */
 const HISTORY =
   /\.(observedGeneration|appliedGeneration|lastAppliedTime|appliedReferencesHash|createdAt|submission|unconfirmedCreates|completionTime|startTime|submitTime|firstSubmitTime|nextAttemptTime|attempts)\b/;
-/** What an account counts of other objects. */
-const COUNTS = /\.(endpoints|tasks|spending|budgets)\b/;
+/** What an account reads and counts at intervals. */
+const OF_INTERVALS = /\.(endpoints|tasks|spend\w*|budgets?)\b|\[BudgetExceeded\]/;
 const LOOK_MS = 1_000;
 /** Nothing changes for this long. */
 const STILL_MS = 2_000;
 /** An object that goes on reconciling without a change, such as one that waits for another object. */
 const WAITING_MS = 4_000;
+
+/** A condition that says that something was resumed is as good as none. */
+function withoutResumed(status: AnyStatus | undefined): AnyStatus {
+  return { ...status, conditions: status?.conditions?.filter(({ reason }) => reason !== "Resumed") ?? [] };
+}
 
 /** Lists all kinds and the service once in a while, for all objects of a world. */
 export function createObserver(world: World): Observer {
@@ -63,14 +70,15 @@ export function createObserver(world: World): Observer {
       const text = JSON.stringify(root ?? null).replaceAll(object.metadata.name, "NAME");
       return linesOf(JSON.parse(text), world);
     };
-    const isOfSpec = (line: string) => !HISTORY.test(line) && !(kind.endsWith("Account") && COUNTS.test(line));
-    const stalled = condition(object, "Stalled");
+    const isOfSpec = (line: string) => !HISTORY.test(line) && !(kind.endsWith("Account") && OF_INTERVALS.test(line));
+    const [stalled, ready] = [condition(object, "Stalled"), condition(object, "Ready")];
     return {
       object,
-      status: linesFor(object.status).filter(isOfSpec),
+      status: linesFor(withoutResumed(object.status)).filter(isOfSpec),
       remote: parameters === undefined ? [] : linesFor(parameters),
       parameters,
       stalled: stalled?.status === "True" ? stalled.reason : "",
+      ready: `${ready?.status} ${ready?.reason}`,
     };
   }
 

@@ -9,7 +9,7 @@ import { closeWorldsAfterAll, disposableWorld, type World, waitForCondition } fr
 import { type Base, basesOf } from "./bases.ts";
 import { driveField, type FieldReport } from "./drive.ts";
 import { createObserver, type Observer } from "./observer.ts";
-import { hasParent } from "./paths.ts";
+import { hasParent, valueAt } from "./paths.ts";
 import { type Field, fieldsOf, specSchemaOf } from "./schema.ts";
 
 /**
@@ -20,7 +20,7 @@ const FULL = process.env["MOORING_TRANSITIONS"] === "1";
 const ONLY = process.env["MOORING_TRANSITIONS_ONLY"]?.split(",");
 const SAMPLED = /^(image|workers\.max|suspend|env\[\]\.value|policy\.type|port)$/;
 /** Objects that change at once. */
-const pool = createFairPool({ capacity: 48 });
+const pool = createFairPool({ capacity: 24 });
 
 closeWorldsAfterAll();
 
@@ -76,7 +76,9 @@ it.concurrent.each(KINDS.map(({ resource }) => resource.kind))(
     const fields = fieldsOf(specSchemaOf(kind)).filter((field) => inScope(kind, field));
     const bases = basesOf(world).filter((base) => base.kind === kind);
     const drive = async (field: Field): Promise<FieldReport> => {
-      const base: Base | undefined = bases.find(({ spec }) => hasParent(spec, field.path));
+      const base: Base | undefined =
+        bases.find(({ spec }) => valueAt(spec, field.path) !== undefined) ??
+        bases.find(({ spec }) => hasParent(spec, field.path));
       const nothing = { kind, path: field.path, changes: 0, rejections: 0, immutable: 0 };
       if (base === undefined) return { ...nothing, wrong: ["no base has the parent of this field"] };
       const release = await pool.take(kind, 1, new AbortController().signal);
