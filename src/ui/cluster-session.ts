@@ -29,6 +29,8 @@ export type ClusterSession = {
   disconnectedSince(): string | undefined;
   /** Calls `listener` after each change of an object, and without one after a change of kinds or of the connection. */
   subscribe(listener: (changed: ObjectKey | undefined) => void): () => void;
+  /** Whether somebody is subscribed. */
+  watched(): boolean;
   /** Ends watches and connections. */
   close(): Promise<void>;
 };
@@ -138,6 +140,7 @@ export function createClusterSession(options: SessionOptions): ClusterSession {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    watched: () => listeners.size > 0,
     async close() {
       closing.abort();
       listeners.clear();

@@ -98,6 +98,7 @@ function resultsOf(kind: string, { metadata, status }: UiObject): ResultView[] {
     expiresAt: artifact === undefined ? expiresAt : undefined,
     bytes: artifact?.bytes,
     media: `media/${path}/${index}`,
+    file: `${metadata.name}-${index}.${/^[a-z0-9]{1,16}$/i.test(type) ? type : "bin"}`,
   }));
 }
 

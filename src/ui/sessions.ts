@@ -27,7 +27,7 @@ export type TokenSessionsOptions = {
 const MAX_SESSIONS = 50;
 /** Tokens that are verified at once: guessing must not take the API server's time from others. */
 const MAX_VERIFICATIONS = 4;
-/** A session without requests ends after this time, ms. The page sends one at least every 60 s. */
+/** A session without requests, and without an open page, ends after this time, ms. */
 const IDLE_MS = 5 * 60_000;
 
 /** A session for each token. Tokens are kept as hashes only. */
@@ -39,7 +39,7 @@ export function tokenSessions({ open, verify, clock }: TokenSessionsOptions): Se
 
   function sweep(): void {
     for (const [key, { session, usedAt }] of sessions) {
-      if (clock.monotonic() - usedAt < IDLE_MS) continue;
+      if (session.watched() || clock.monotonic() - usedAt < IDLE_MS) continue;
       sessions.delete(key);
       void session.close();
     }

@@ -90,6 +90,8 @@ export type ResultView = {
   location: string;
   expiresAt?: string | undefined;
   bytes?: number | undefined;
+  /** Name of the file when it is downloaded. */
+  file: string;
   /** Path below the page's own address. */
   media?: string | undefined;
 };
@@ -113,7 +115,6 @@ export type ObjectView = {
   status: string;
 };
 
-/** A plot of bars with its numbers. */
 export type SpendingView = { accounts: AccountSpending[]; reports: ReportSpending[] };
 export type AccountSpending = {
   kind: string;

@@ -22,7 +22,9 @@ type Options = {
   viewport?: { width: number; height: number };
 };
 
-/** The `process` of Node is Chromium's parent: without this flag, Chromium refuses to run as root. */
+/** Far beyond what a busy machine takes for one step, ms. */
+const STEP_MS = 60_000;
+/** Without the first, Chromium refuses to run as root. */
 const FLAGS = ["--no-sandbox", "--autoplay-policy=no-user-gesture-required", "--disable-dev-shm-usage"];
 
 /** Starts one browser for the tests of the file; pages and their `mooring ui` are closed after them. Call it at the top. */
@@ -42,6 +44,7 @@ export function browserForTests(): (options?: Options) => Promise<OpenPage> {
     const context = await (await browser).newContext({ colorScheme, viewport, serviceWorkers: "block" });
     await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: ui.origin });
     const page = await context.newPage();
+    page.setDefaultTimeout(STEP_MS);
     const problems: string[] = [];
     page.on("request", (request) => {
       const url = new URL(request.url());
@@ -78,9 +81,11 @@ export async function expectAccessible({ page }: OpenPage): Promise<void> {
   // Evaluated by the debugger: the page's own policy allows no such script.
   await page.evaluate(await readFile(AXE, "utf8"));
   const violations = await page.evaluate(async (): Promise<string[]> => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+    type Run = (options: object) => Promise<{ violations: Violation[] }>;
+    const { axe } = globalThis as unknown as { axe: { run: Run } };
     type Violation = { id: string; help: string; nodes: { html: string }[] };
-    const results = await axe.run();
+    // Style sheets are not loaded again: axe would put them into the page, which the page's policy refuses.
+    const results = await axe.run({ preload: { assets: ["media"] } });
     return results.violations.map(
       ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(" ")}`,
     );

@@ -7,6 +7,9 @@ export type UiProcess = {
   /** What it printed, with the token. */
   url: string;
   origin: string;
+  /** Halts the process until `resume`: it answers nothing, and its connections stay open. */
+  halt(): void;
+  resume(): void;
   stop(): Promise<number | null>;
 };
 
@@ -29,6 +32,8 @@ export async function startUi(...args: string[]): Promise<UiProcess> {
   return {
     url,
     origin: new URL(url).origin,
+    halt: () => void child.kill("SIGSTOP"),
+    resume: () => void child.kill("SIGCONT"),
     async stop() {
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
       return exited;

@@ -116,9 +116,12 @@ function InboxCount() {
   const { data } = useResource<RowPage>(live, "api/rows?view=inbox&pageSize=1", always);
   if (data === undefined || data.total === 0) return null;
   return (
-    <span class="count bad">
-      {data.total.toLocaleString()} <span class="hidden">need you</span>
-    </span>
+    <>
+      {" "}
+      <span class="count bad">
+        {data.total.toLocaleString()} <span class="hidden">need you</span>
+      </span>
+    </>
   );
 }
 

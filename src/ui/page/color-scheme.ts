@@ -22,6 +22,16 @@ export function applyTheme(choice: ThemeChoice): void {
   window.dispatchEvent(new Event(CHANGED));
 }
 
+/** A color of the style sheet as a canvas understands it, such as `--accent`: the value of the scheme that is shown. */
+export function colorOf(name: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
 /** Changes when the colors change: what is painted with them must be painted again. */
 export function useColorScheme(): string {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");

@@ -44,6 +44,7 @@ export function createLive(url: string): Live {
 
   function connect(): void {
     source = new EventSource(url);
+    silence = window.setTimeout(reconnect, SILENCE_MS);
     let first = true;
     source.addEventListener("state", ({ data }) => {
       alive();

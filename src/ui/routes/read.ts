@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { objectState } from "../../describe/object-state.ts";
 import { actionsOf } from "../actions.ts";
 import { streamChanges } from "../changes.ts";
 import type { ClusterSession } from "../cluster-session.ts";
@@ -46,7 +47,8 @@ export function addReadRoutes(app: FastifyInstance, options: UiOptions): void {
 function withActions(session: ClusterSession, row: Row): InboxRow {
   const found = session.find(row);
   if (found === undefined) return { ...row, actions: [], commands: [] };
-  return { ...row, actions: actionsOf(found.resource, found.object), commands: offeredCommands(found.object) };
+  const { message } = objectState(found.object);
+  return { ...row, message, actions: actionsOf(found.resource, found.object), commands: offeredCommands(found.object) };
 }
 
 function stateOf({ version, readOnly, namespaces }: UiOptions, session: ClusterSession): SessionState {

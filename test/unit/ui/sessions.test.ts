@@ -8,7 +8,9 @@ function setUp(known: readonly string[] = ["alice", "bob"]) {
   const closed: string[] = [];
   const opened: string[] = [];
   const verified: string[] = [];
-  const sessionFor = (token: string) => ({ close: async () => void closed.push(token) }) as unknown as ClusterSession;
+  const watching = new Set<string>();
+  const sessionFor = (token: string) =>
+    ({ close: async () => void closed.push(token), watched: () => watching.has(token) }) as unknown as ClusterSession;
   const sessions = tokenSessions({
     open: (token) => {
       opened.push(token);
@@ -20,7 +22,7 @@ function setUp(known: readonly string[] = ["alice", "bob"]) {
     },
     clock,
   });
-  return { sessions, clock, closed, opened, verified };
+  return { sessions, clock, closed, opened, verified, watching };
 }
 
 describe("sessions by bearer token", () => {
@@ -59,6 +61,17 @@ describe("sessions by bearer token", () => {
     expect(closed).toEqual(["alice"]);
     await sessions.of("Bearer alice");
     expect(opened).toEqual(["alice", "alice"]);
+  });
+
+  it("a session with an open page goes on", async () => {
+    const { sessions, clock, closed, watching } = setUp();
+    await sessions.of("Bearer alice");
+    watching.add("alice");
+    await clock.advance(60 * 60_000);
+    expect(closed).toEqual([]);
+    watching.delete("alice");
+    await clock.advance(2 * 60_000);
+    expect(closed).toEqual(["alice"]);
   });
 
   it("guessing tokens is limited", async () => {

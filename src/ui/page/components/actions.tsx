@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActionView, Row } from "../../view-types.ts";
 import { ApiError, objectPath, postJson } from "../api.ts";
 import { useApp } from "../app-context.ts";
@@ -77,13 +77,10 @@ function ActionCommands({ actions }: { actions: readonly ActionView[] }) {
 type ConfirmationProps = { row: Row; action: ActionView; onConfirm: () => void; onCancel: () => void };
 
 function Confirmation({ row, action, onConfirm, onCancel }: ConfirmationProps) {
-  const shown = useRef<HTMLDialogElement | null>(null);
-  const show = (dialog: HTMLDialogElement | null) => {
-    if (dialog !== null && dialog !== shown.current) dialog.showModal();
-    shown.current = dialog;
-  };
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={show} onClose={onCancel} aria-labelledby="confirm-title">
+    <dialog ref={dialog} onClose={onCancel} aria-labelledby="confirm-title">
       <h2 id="confirm-title">
         {action.label}: {row.kind} {row.name}
       </h2>

@@ -11,7 +11,7 @@ export function Copyable({ text, label }: { text: string; label: string }) {
   return (
     <div class="copyable">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach what scrolls */}
-      <section class="code" aria-label={label} tabIndex={0}>
+      <section class="code" tabIndex={0}>
         <pre>{text}</pre>
       </section>
       <button type="button" onClick={() => void copy()} aria-label={`Copy: ${label}`}>

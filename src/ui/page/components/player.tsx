@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import WaveSurfer from "wavesurfer.js";
 import type { ResultView } from "../../view-types.ts";
+import { colorOf, useColorScheme } from "../color-scheme.ts";
 import { localTime } from "../time.ts";
 
 /** Results of a job that play in the page. They come from the page's own server only. */
@@ -19,7 +20,7 @@ export function Results({ results, name }: { results: readonly ResultView[]; nam
             {result.expiresAt === undefined ? "" : `, until ${localTime(result.expiresAt)}`}
           </p>
           {result.media !== undefined && (
-            <a href={result.media} download>
+            <a href={result.media} download={result.file}>
               Download
             </a>
           )}
@@ -63,22 +64,23 @@ type AudioProps = { media: string; label: string; onFail: () => void };
 function AudioPlayer({ media, label, onFail }: AudioProps) {
   const container = useRef<HTMLDivElement>(null);
   const audio = useRef<HTMLAudioElement>(null);
+  const scheme = useColorScheme();
   useEffect(() => {
     if (container.current === null || audio.current === null) return;
-    const colors = getComputedStyle(document.documentElement);
     const surfer = WaveSurfer.create({
       container: container.current,
       media: audio.current,
       url: media,
       height: 72,
-      waveColor: colors.getPropertyValue("--quiet"),
-      progressColor: colors.getPropertyValue("--accent"),
+      normalize: true,
+      waveColor: colorOf("--quiet"),
+      progressColor: colorOf("--accent"),
       cspNonce: document.querySelector("script")?.nonce ?? "",
     });
     surfer.on("error", onFail);
     surfer.on("decode", () => container.current?.setAttribute("data-drawn", "true"));
     return () => surfer.destroy();
-  }, [media]);
+  }, [media, scheme]);
   return (
     <>
       <div ref={container} class="waveform" aria-hidden="true" />

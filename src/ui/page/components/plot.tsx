@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
-import { useColorScheme } from "../color-scheme.ts";
+import { colorOf, useColorScheme } from "../color-scheme.ts";
 
 export type Bar = { label: string; values: (number | undefined)[] };
 type Props = {
@@ -63,13 +63,16 @@ export function Plot({ title, series, bars }: Props) {
   );
 }
 
+/** How far apart the bars of one group are; the groups are 1 apart. */
+const STEP = 0.35;
+
 function createPlot(container: HTMLElement, series: readonly string[], bars: readonly Bar[]): UPlot {
-  const colors = getComputedStyle(document.documentElement);
-  const color = (name: string) => colors.getPropertyValue(name).trim();
-  const axis = { stroke: color("--text"), grid: { stroke: color("--line") }, ticks: { stroke: color("--line") } };
-  // Each bar has a whole number as its place; several series of one bar are beside each other.
-  const width = 0.8 / series.length;
-  const paths = UPlot.paths.bars?.({ size: [width, 64], align: series.length === 1 ? 0 : 1 });
+  const line = { stroke: colorOf("--line"), width: 1 };
+  const axis = { stroke: colorOf("--text"), ticks: line };
+  const placeOf = (bar: number, one: number) => bar + (one - (series.length - 1) / 2) * STEP;
+  // Every bar has a place of its own, at which the other series have no value.
+  const places = bars.flatMap((bar, index) => bar.values.map((value, one) => ({ x: placeOf(index, one), one, value })));
+  const paths = UPlot.paths.bars?.({ size: [0.8, 64] });
   return new UPlot(
     {
       width: container.clientWidth || 480,
@@ -81,21 +84,29 @@ function createPlot(container: HTMLElement, series: readonly string[], bars: rea
         y: { range: (_, __, max) => [0, Math.max(max, 0.0001) * 1.1] },
       },
       axes: [
-        { ...axis, splits: bars.map((_, index) => index), values: bars.map(({ label }) => cut(label)), rotate: 0 },
-        { ...axis, size: 70, values: (_, splits) => splits.map((value) => value.toLocaleString()) },
+        {
+          ...axis,
+          grid: { show: false },
+          splits: bars.map((_, index) => index),
+          values: bars.map(({ label }) => cut(label)),
+        },
+        { ...axis, grid: line, size: 70, values: (_, splits) => splits.map((value) => value.toLocaleString()) },
       ],
       series: [
         {},
         ...series.map((label, index) => ({
           label,
-          stroke: color(COLORS[index % COLORS.length] ?? "--accent"),
-          fill: color(COLORS[index % COLORS.length] ?? "--accent"),
+          stroke: colorOf(COLORS[index % COLORS.length] ?? "--accent"),
+          fill: colorOf(COLORS[index % COLORS.length] ?? "--accent"),
           points: { show: false },
           ...(paths === undefined ? {} : { paths }),
         })),
       ],
     },
-    [bars.map((_, index) => index), ...series.map((_, one) => bars.map(({ values }) => values[one] ?? null))],
+    [
+      places.map(({ x }) => x),
+      ...series.map((_, index) => places.map(({ one, value }) => (one === index ? (value ?? null) : null))),
+    ],
     container,
   );
 }

@@ -1,4 +1,5 @@
 import { Age } from "../components/age.tsx";
+import { Message } from "../components/message.tsx";
 import { StateBadge } from "../components/state-badge.tsx";
 import type { ListDefinition } from "./list.tsx";
 
@@ -14,6 +15,6 @@ export const objectList: ListDefinition = {
     { title: "State", sort: "state", cell: ({ state }) => <StateBadge state={state} /> },
     { title: "Reason", cell: ({ reason }) => reason },
     { title: "Age", sort: "created", cell: ({ created }) => <Age time={created} /> },
-    { title: "Message", cell: ({ message }) => <span class="message">{message}</span> },
+    { title: "Message", cell: ({ message }) => <Message text={message} /> },
   ],
 };

@@ -60,13 +60,15 @@ export function Create({ route }: { route: Route }) {
             />
           ))}
           {touched && (manifest?.problems.length ?? 0) > 0 && (
-            <ul class="notice bad" role="alert">
-              {manifest?.problems.map(({ path, message }) => (
-                <li key={`${path}${message}`}>
-                  {path}: {message}
-                </li>
-              ))}
-            </ul>
+            <div class="notice bad" role="alert">
+              <ul>
+                {manifest?.problems.map(({ path, message }) => (
+                  <li key={`${path}${message}`}>
+                    {path}: {message}
+                  </li>
+                ))}
+              </ul>
+            </div>
           )}
           {problem !== "" && (
             <p class="notice bad" role="alert">

@@ -1,5 +1,6 @@
 import type { Row } from "../../view-types.ts";
 import { Age } from "../components/age.tsx";
+import { Message } from "../components/message.tsx";
 import { StateBadge } from "../components/state-badge.tsx";
 import type { Changed } from "../live.ts";
 import type { ListDefinition } from "./list.tsx";
@@ -37,6 +38,6 @@ export const endpointList: ListDefinition = {
     { title: "Drift", cell: (row) => <DriftCount row={row} /> },
     { title: "Image", cell: ({ endpoint }) => <span class="image">{endpoint?.image}</span> },
     { title: "Age", sort: "created", cell: ({ created }) => <Age time={created} /> },
-    { title: "Message", cell: ({ message }) => <span class="message">{message}</span> },
+    { title: "Message", cell: ({ message }) => <Message text={message} /> },
   ],
 };

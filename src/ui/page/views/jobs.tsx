@@ -1,10 +1,13 @@
 import type { Row } from "../../view-types.ts";
 import { Age } from "../components/age.tsx";
+import { Message } from "../components/message.tsx";
 import { StateBadge } from "../components/state-badge.tsx";
 import type { ListDefinition } from "./list.tsx";
 
+const ENDED = ["Succeeded", "Failed", "Halted"];
+
 function Progress({ row: { job, name } }: { row: Row }) {
-  if (job?.progressPercent === undefined || job.phase === "Succeeded") return <span class="quiet">-</span>;
+  if (job?.progressPercent === undefined || ENDED.includes(job.phase)) return <span class="quiet">-</span>;
   return (
     <span class="progress">
       <progress max={100} value={job.progressPercent} aria-label={`Progress of ${name}`} /> {job.progressPercent}%
@@ -28,6 +31,6 @@ export const jobList: ListDefinition = {
     { title: "Results", cell: ({ job }) => job?.results ?? 0 },
     { title: "Duration", cell: ({ job }) => job?.duration ?? "-" },
     { title: "Age", sort: "created", cell: ({ created }) => <Age time={created} /> },
-    { title: "Message", cell: ({ message }) => <span class="message">{message}</span> },
+    { title: "Message", cell: ({ message }) => <Message text={message} /> },
   ],
 };
