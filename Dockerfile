@@ -19,7 +19,7 @@ COPY src ./src
 ARG SOURCE_DATE_EPOCH=0
 RUN npm run build \
  && mkdir -p /out/app \
- && cp dist/*.mjs dist/*.LEGAL.txt dist/sbom.cdx.json LICENSE /out/app/ \
+ && cp -r dist/*.mjs dist/*.LEGAL.txt dist/sbom.cdx.json dist/ui LICENSE /out/app/ \
  && chmod -R u=rwX,go=rX /out \
  && find /out -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +
 

@@ -51,6 +51,22 @@ export default defineConfig({
           globalSetup: ["tools/programs/setup.ts", "test/support/control-plane-setup.ts"],
         },
       },
+      {
+        test: {
+          name: "page",
+          include: ["test/page/**/*.test.ts"],
+          environment: "node",
+          // Far beyond what a busy machine takes: only so that a hanging test ends.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          // A browser fills a core.
+          maxWorkers: 1,
+          isolate: false,
+          // After the integration tests: the time of the first list is measured.
+          sequence: { groupOrder: 2 },
+          globalSetup: ["test/support/control-plane-setup.ts"],
+        },
+      },
     ],
   },
 });

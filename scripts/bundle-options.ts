@@ -32,3 +32,17 @@ export const bundleOptions = {
     ].join("\n"),
   },
 } as const satisfies BuildOptions;
+
+/** What runs in the browser: one script and one style sheet. */
+export const pageOptions = {
+  entryPoints: { app: "src/ui/page/main.tsx", style: "src/ui/page/style.css" },
+  outdir: "dist/ui",
+  bundle: true,
+  format: "esm",
+  target: "es2022",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  minify: true,
+  legalComments: "linked",
+  metafile: true,
+} as const satisfies BuildOptions;

@@ -8,10 +8,12 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findChromium, NO_CHROMIUM } from "../tools/programs/chromium.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-type Step = { name: string; command: string; args: string[] };
+/** `missing`: why the step cannot run here, which does not fail it. */
+type Step = { name: string; command: string; args: string[]; missing?: string | undefined };
 
 const isOfReport = (argument: string) => /^--(reporter|outputFile)\b/.test(argument);
 const forReport = process.argv.slice(2).filter(isOfReport);
@@ -31,6 +33,7 @@ const steps = [
   tests("sim"),
   npmScript("build"),
   tests("integration"),
+  { ...tests("page"), missing: (await findChromium()) === undefined ? NO_CHROMIUM : undefined },
 ];
 
 /** The exit code; 1 for a signal or a program that cannot be started. */
@@ -56,6 +59,10 @@ const seconds = (since: number) => `${Math.round((performance.now() - since) / 1
 const durations: string[] = [];
 let failed: string | undefined;
 for (const step of steps) {
+  if (step.missing !== undefined) {
+    durations.push(`${step.name} not run: ${step.missing}`);
+    continue;
+  }
   const started = performance.now();
   const code = await run(step);
   durations.push(`${step.name} ${seconds(started)}`);

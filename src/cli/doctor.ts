@@ -3,11 +3,11 @@ import type { Command } from "commander";
 import { systemClock } from "../clock.ts";
 import { createKubeClient } from "../kube/client.ts";
 import { loadCredentials } from "../kube/credentials.ts";
+import { oneLine } from "../text/manifest-yaml.ts";
 import { addClusterOptions, type ClusterFlags } from "./account-source.ts";
 import { checkAccounts, checkKinds, checkRights, checkServer, type Finding } from "./doctor-checks.ts";
 import { checkOperator } from "./doctor-operator.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
-import { oneLine } from "./import/yaml.ts";
 
 const HELP = `
 Prints one line per check: ok, warn or bad, and what to do. An account is ok if the service takes its key and the operator

@@ -1,27 +1,16 @@
 import { type Command, Option } from "commander";
 import { systemClock } from "../clock.ts";
-import type { KubeClient } from "../kube/client.ts";
+import { eventsOf, historyOf, type KubeEvent, type Moment } from "../describe/history.ts";
+import { type AnyObject, commandsIn, type ObjectState, objectState } from "../describe/object-state.ts";
 import type { Resource } from "../kube/resource.ts";
-import type { KubeObject } from "../kube/types.ts";
-import { eventResource } from "../runtime/recorder.ts";
+import { oneLine } from "../text/manifest-yaml.ts";
 import { addClusterOptions, type ClusterFlags, lazyCluster } from "./account-source.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
-import { oneLine } from "./import/yaml.ts";
 import { namedObject } from "./kind-argument.ts";
-import { type AnyObject, commandsIn, type ObjectState, objectState } from "./object-state.ts";
 import { age, documentOf, tableOf } from "./table.ts";
 
 const FORMATS = ["text", "json", "yaml"] as const;
 type Flags = ClusterFlags & { output: (typeof FORMATS)[number] };
-
-/** An event of events.k8s.io/v1. `series`: it was repeated. */
-export type KubeEvent = KubeObject & {
-  type: string;
-  reason: string;
-  note: string;
-  eventTime: string;
-  series?: { count: number; lastObservedTime: string };
-};
 
 /** Width of the text, in characters. */
 const WIDTH = 100;
@@ -63,13 +52,6 @@ async function run(argument: string, flags: Flags): Promise<void> {
   }
 }
 
-/** Events of a cluster-scoped object are in namespace default. */
-async function eventsOf(kube: KubeClient, { metadata }: KubeObject): Promise<KubeEvent[]> {
-  const place = { namespace: metadata.namespace ?? "default" };
-  const query = { fieldSelector: `regarding.uid=${metadata.uid}` };
-  return (await kube.list<KubeEvent>(eventResource, place, { query })).items;
-}
-
 export type Explanation = ObjectState & {
   object: string;
   /** Commands that the messages offer, as they can be pasted. */
@@ -78,13 +60,6 @@ export type Explanation = ObjectState & {
   drift: { field: string; desired?: string; observed?: string }[];
   /** Oldest first. */
   history: Moment[];
-};
-
-export type Moment = {
-  /** RFC 3339. */
-  time: string;
-  what: string;
-  text: string;
 };
 
 export function explain(resource: Resource, object: AnyObject, events: readonly KubeEvent[]): Explanation {
@@ -99,28 +74,6 @@ export function explain(resource: Resource, object: AnyObject, events: readonly 
     drift: [...drift],
     history: historyOf(object, events),
   };
-}
-
-function historyOf({ metadata, status }: AnyObject, events: readonly KubeEvent[]): Moment[] {
-  const moments: Moment[] = [{ time: metadata.creationTimestamp, what: "Object", text: "created" }];
-  const { submission, conditions = [] } = status ?? {};
-  if (submission !== undefined) {
-    const { attempt, state, time } = submission;
-    moments.push({ time, what: "Request", text: `attempt ${attempt}: ${state}` });
-  }
-  for (const { type, status: value, reason, lastTransitionTime } of conditions) {
-    moments.push({ time: lastTransitionTime, what: "Condition", text: `${type}=${value} (${reason})` });
-  }
-  for (const { type, reason, note, eventTime, series } of events) {
-    const times = series === undefined ? "" : ` (${series.count} times)`;
-    const text = `${type === "Warning" ? "Warning " : ""}${reason}${times}: ${note}`;
-    moments.push({ time: series?.lastObservedTime ?? eventTime, what: "Event", text });
-  }
-  if (metadata.deletionTimestamp !== undefined) {
-    moments.push({ time: metadata.deletionTimestamp, what: "Object", text: "deletion requested" });
-  }
-  // The condition of a new object has the epoch as its time.
-  return moments.filter(({ time }) => Date.parse(time) > 0).sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
 }
 
 function text(explanation: Explanation, now: number): string {

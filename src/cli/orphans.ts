@@ -3,6 +3,7 @@ import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../api/v1alpha1/kinds.ts";
 import { namespaceResource } from "../controllers/account/namespaces.ts";
 import { knownEndpoints } from "../controllers/gpu-endpoint/orphans.ts";
+import { oneLine } from "../text/manifest-yaml.ts";
 import {
   type AccountFlags,
   addAccountOptions,
@@ -12,7 +13,6 @@ import {
   openAccount,
 } from "./account-source.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
-import { oneLine } from "./import/yaml.ts";
 import { age, itemsOf, tableOf } from "./table.ts";
 import { type UnclaimedEndpoint, unclaimedEndpoints } from "./unclaimed-endpoints.ts";
 

@@ -17,6 +17,7 @@ import { registerResolveCommand } from "./resolve.ts";
 import { registerSayCommand } from "./say.ts";
 import { registerSimulatorCommand } from "./simulator.ts";
 import { registerStatusCommand } from "./status.ts";
+import { registerUiCommand } from "./ui.ts";
 import { registerValidateCommand } from "./validate.ts";
 
 /** The names under which kubectl runs a plugin, and asks it for completions. */
@@ -54,6 +55,7 @@ export function createProgram(name = "mooring"): Command {
   registerFilmCommand(program);
   registerImportCommand(program);
   registerOrphansCommand(program);
+  registerUiCommand(program);
   registerValidateCommand(program);
   registerDoctorCommand(program);
   registerBillsCommand(program);

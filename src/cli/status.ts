@@ -1,15 +1,15 @@
 import { type Command, Option } from "commander";
 import { KINDS } from "../api/v1alpha1/kinds.ts";
 import { rfc3339, systemClock } from "../clock.ts";
+import { type AnyObject, type ObjectState, objectState } from "../describe/object-state.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isForbidden, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import { createLogger } from "../log.ts";
 import { createInformer } from "../runtime/informer.ts";
+import { oneLine } from "../text/manifest-yaml.ts";
 import { addClusterOptions, type ClusterFlags, lazyCluster, listPatiently } from "./account-source.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
-import { oneLine } from "./import/yaml.ts";
-import { type AnyObject, type ObjectState, objectState } from "./object-state.ts";
 import { age, itemsOf, tableOf } from "./table.ts";
 
 const FORMATS = ["table", "wide", "json", "yaml", "name"] as const;

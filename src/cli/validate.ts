@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
 import { manifestProblems } from "../api/v1alpha1/manifest-problems.ts";
+import { oneLine } from "../text/manifest-yaml.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
-import { oneLine } from "./import/yaml.ts";
 import { manifestFiles } from "./manifest-files.ts";
 
 const HELP = `

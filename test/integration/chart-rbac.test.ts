@@ -32,6 +32,8 @@ const MODES = {
   "per namespace": ["--set", "watchNamespaces={team}"],
   "guarded metrics": ["--set", "metrics.auth=token-review"],
   "exports of secrets": ["--set", "rbac.exportNamespaces.configMaps={team},rbac.exportNamespaces.secrets={team}"],
+  "web page": ["--set", "ui.enabled=true"],
+  "web page per namespace": ["--set", "ui.enabled=true,watchNamespaces={team}"],
   "all namespaces": ["--set", "rbac.secretNamespaces={*},rbac.exportNamespaces.configMaps={*}"],
 } as const;
 

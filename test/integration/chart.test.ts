@@ -76,10 +76,12 @@ describe("values", () => {
     }
   });
 
+  const componentOf = ({ labels }: Rendered["metadata"]) => labels?.["app.kubernetes.io/component"];
+
   test.each(valueSets)("%s start the operator with flags that it knows", async (name) => {
     const known = Object.keys(operatorConfigSchema.shape).map(flagOf);
     const args = (await rendered(name))
-      .filter(({ kind, metadata }) => kind === "Deployment" && !metadata.name.endsWith("-simulator"))
+      .filter(({ kind, metadata }) => kind === "Deployment" && componentOf(metadata) === "operator")
       .flatMap(
         ({ spec }) => (spec as { template: { spec: { containers: { args: string[] }[] } } }).template.spec.containers,
       )

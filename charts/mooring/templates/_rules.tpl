@@ -21,6 +21,22 @@ compares all of them with a list and runs an operator with exactly these permiss
 {{- end }}
 {{- end -}}
 
+{{- /* The web page's own permissions: to read Mooring's kinds and events, and nothing else. dict root, namespaced (true or false). */ -}}
+{{- define "mooring.rules.ui" -}}
+{{- range (include "mooring.kinds" .root | fromYaml).kinds }}
+{{- if eq .namespaced $.namespaced }}
+- apiGroups: [mooring.dev]
+  resources: [{{ .resource }}]
+  verbs: [list, watch]
+{{- end }}
+{{- end }}
+{{- if .namespaced }}
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [list]
+{{- end }}
+{{- end -}}
+
 {{- /* In each namespace that is served: everywhere, or in each of watchNamespaces. */ -}}
 {{- define "mooring.rules.objects" -}}
 {{ include "mooring.rules.kinds" (dict "root" . "namespaced" true) }}

@@ -1,9 +1,9 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { API_VERSION } from "../../api/v1alpha1/meta.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import { manifestYaml, oneLine, quoted } from "../../text/manifest-yaml.ts";
 import { objectNames } from "./names.ts";
 import { definedOnly, type ImportOptions, importSpec, type SpecDraft } from "./spec.ts";
-import { manifestYaml, oneLine, quoted } from "./yaml.ts";
 
 export type ManifestOptions = ImportOptions & {
   /** `metadata.namespace`; undefined leaves it out. */

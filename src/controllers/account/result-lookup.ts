@@ -16,7 +16,7 @@ const ADVICE: Record<AccountRef["kind"], string> = {
  */
 export function resultLookup(
   kind: AccountRef["kind"],
-  spec: AccountSpec | ClusterAccountSpec,
+  spec: AccountSpec | Pick<ClusterAccountSpec, "results">,
   denied: readonly string[] = [],
 ): LookupFunction {
   const allowed = kind === "ClusterAccount" && "results" in spec ? spec.results?.allowedPrivateNetworks : undefined;

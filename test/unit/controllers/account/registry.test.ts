@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { commandsIn } from "../../../../src/cli/object-state.ts";
 import { type LabelSelector, matchesLabels } from "../../../../src/controllers/account/namespaces.ts";
 import {
   type AccountEntry,
@@ -9,6 +8,7 @@ import {
   notFound,
   possibleAccounts,
 } from "../../../../src/controllers/account/registry.ts";
+import { commandsIn } from "../../../../src/describe/object-state.ts";
 import { limitsOf } from "../../../support/endpoints.ts";
 import { accountAt } from "../../../support/service-account.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseDocument } from "yaml";
-import { manifestYaml, oneLine, quoted } from "../../../../src/cli/import/yaml.ts";
+import { manifestYaml, oneLine, quoted } from "../../../src/text/manifest-yaml.ts";
 
 /** Texts that readers of YAML 1.1 or 1.2 take for something else when they stand unquoted. */
 const TRAPS = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AnyObject, type AnyStatus, commandsIn, objectState } from "../../../src/cli/object-state.ts";
+import { type AnyObject, type AnyStatus, commandsIn, objectState } from "../../../src/describe/object-state.ts";
 import type { Condition } from "../../../src/kube/types.ts";
 
 const condition = (type: string, status: Condition["status"], reason: string): Condition => ({

@@ -1,0 +1,39 @@
+import { constants } from "node:fs";
+import { open, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { ArtifactError } from "../errors.ts";
+import { checkKey } from "../key.ts";
+import { type ByteRange, partOf, type StoredBytes } from "../stored-bytes.ts";
+import type { VolumeOptions } from "./backend.ts";
+import { volumeFailure } from "./failure.ts";
+
+/**
+ * Opens a stored file for reading. A symbolic link below the root would lead out of the store and is refused.
+ * @throws ArtifactError InvalidKey, NotFound, Denied
+ * @returns undefined when the range begins after the end of the file
+ */
+export async function readVolumeFile(
+  { root, path: base }: VolumeOptions,
+  key: string,
+  range: ByteRange,
+): Promise<StoredBytes | undefined> {
+  const shown = `${base}/${checkKey(key)}`;
+  try {
+    const path = join(await realpath(root), checkKey(base), key);
+    if ((await realpath(path)) !== path) throw new ArtifactError("InvalidKey", `${shown} is behind a link: remove it`);
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    const { size } = await file.stat();
+    const part = partOf(range, size);
+    if (part === undefined || part.start === part.end) {
+      await file.close();
+      return part && { totalBytes: size, ...part, chunks: nothing(), close: async () => undefined };
+    }
+    const stream = file.createReadStream({ start: part.start, end: part.end - 1 });
+    const close = async () => void stream.destroy();
+    return { totalBytes: size, ...part, chunks: stream, close };
+  } catch (error) {
+    throw volumeFailure(error, shown);
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}

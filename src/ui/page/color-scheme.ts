@@ -1,0 +1,50 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** What the user chose: as the system has it, or one of the two. */
+export type ThemeChoice = "auto" | "light" | "dark";
+
+const KEY = "mooring-theme";
+const CHANGED = "mooring-theme-changed";
+
+export function readTheme(): ThemeChoice {
+  const stored = window.localStorage.getItem(KEY);
+  return stored === "light" || stored === "dark" ? stored : "auto";
+}
+
+export function applyTheme(choice: ThemeChoice): void {
+  if (choice === "auto") {
+    window.localStorage.removeItem(KEY);
+    delete document.documentElement.dataset["theme"];
+  } else {
+    window.localStorage.setItem(KEY, choice);
+    document.documentElement.dataset["theme"] = choice;
+  }
+  window.dispatchEvent(new Event(CHANGED));
+}
+
+/** A color of the style sheet as a canvas understands it, such as `--accent`: the value of the scheme that is shown. */
+export function colorOf(name: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+/** Changes when the colors change: what is painted with them must be painted again. */
+export function useColorScheme(): string {
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const current = () => `${readTheme()} ${dark.matches}`;
+  const [scheme, setScheme] = useState(current());
+  useEffect(() => {
+    const follow = () => setScheme(current());
+    dark.addEventListener("change", follow);
+    window.addEventListener(CHANGED, follow);
+    return () => {
+      dark.removeEventListener("change", follow);
+      window.removeEventListener(CHANGED, follow);
+    };
+  }, []);
+  return scheme;
+}

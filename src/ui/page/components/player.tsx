@@ -1,0 +1,91 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import WaveSurfer from "wavesurfer.js";
+import type { ResultView } from "../../view-types.ts";
+import { colorOf, useColorScheme } from "../color-scheme.ts";
+import { localTime } from "../time.ts";
+
+/** Results of a job that play in the page. They come from the page's own server only. */
+export function Results({ results, name }: { results: readonly ResultView[]; name: string }) {
+  return (
+    <>
+      {results.map((result, index) => (
+        <article key={result.media ?? index} class="result">
+          <h3>
+            {result.kind} {results.length === 1 ? "" : index + 1}
+          </h3>
+          <Player result={result} label={`${result.kind} of ${name}`} />
+          <p class="quiet">
+            {result.location}
+            {result.bytes === undefined ? "" : `, ${result.bytes.toLocaleString()} bytes`}
+            {result.expiresAt === undefined ? "" : `, until ${localTime(result.expiresAt)}`}
+          </p>
+          {result.media !== undefined && (
+            <a href={result.media} download={result.file}>
+              Download
+            </a>
+          )}
+        </article>
+      ))}
+    </>
+  );
+}
+
+function Player({ result: { media, type }, label }: { result: ResultView; label: string }) {
+  const [problem, setProblem] = useState("");
+  if (media === undefined) return null;
+  const failed = () => {
+    // Why, in the server's words.
+    void fetch(media, { headers: { range: "bytes=0-0" } })
+      .then(async (response) =>
+        setProblem(response.ok ? "The browser cannot play this file" : (await response.json()).error),
+      )
+      .catch(() => setProblem("The page's server does not respond"));
+  };
+  return (
+    <>
+      {type.startsWith("audio/") && <AudioPlayer media={media} label={label} onFail={failed} />}
+      {type.startsWith("video/") && (
+        // biome-ignore lint/a11y/useMediaCaption: the service gives no captions
+        <video controls preload="metadata" src={media} aria-label={label} onError={failed} />
+      )}
+      {type.startsWith("image/") && <img src={media} alt={label} onError={failed} />}
+      {problem !== "" && (
+        <p class="notice warn" role="alert">
+          {problem}
+        </p>
+      )}
+    </>
+  );
+}
+
+type AudioProps = { media: string; label: string; onFail: () => void };
+
+/** The browser's own controls, which the keyboard and screen readers know, below a waveform that only shows. */
+function AudioPlayer({ media, label, onFail }: AudioProps) {
+  const container = useRef<HTMLDivElement>(null);
+  const audio = useRef<HTMLAudioElement>(null);
+  const scheme = useColorScheme();
+  useEffect(() => {
+    if (container.current === null || audio.current === null) return;
+    const surfer = WaveSurfer.create({
+      container: container.current,
+      media: audio.current,
+      url: media,
+      height: 72,
+      normalize: true,
+      waveColor: colorOf("--quiet"),
+      progressColor: colorOf("--accent"),
+      cspNonce: document.querySelector("script")?.nonce ?? "",
+    });
+    surfer.on("error", onFail);
+    surfer.on("decode", () => container.current?.setAttribute("data-drawn", "true"));
+    return () => surfer.destroy();
+  }, [media, scheme]);
+  return (
+    <>
+      <div ref={container} class="waveform" aria-hidden="true" />
+      {/* biome-ignore lint/a11y/useMediaCaption: the text of the job is on the same page */}
+      <audio ref={audio} controls preload="metadata" aria-label={label} />
+    </>
+  );
+}

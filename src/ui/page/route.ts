@@ -1,0 +1,32 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** A view with its parameters, in the fragment of the address: `#/jobs?state=Running`. */
+export type Route = { path: string[]; query: URLSearchParams };
+
+export function parseRoute(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const parts = path.split("/").filter((part) => part !== "");
+  return { path: parts.map(decodeURIComponent), query: new URLSearchParams(query) };
+}
+
+export function useRoute(): Route {
+  const [hash, setHash] = useState(window.location.hash);
+  useEffect(() => {
+    const follow = () => setHash(window.location.hash);
+    window.addEventListener("hashchange", follow);
+    return () => window.removeEventListener("hashchange", follow);
+  }, []);
+  return parseRoute(hash);
+}
+
+/** The address of the same view with other parameters; an empty value removes one. Every change but of the page goes to page 1. */
+export function withQuery({ path, query }: Route, changes: Record<string, string>): string {
+  const next = new URLSearchParams(query);
+  if (!("page" in changes)) next.delete("page");
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === "") next.delete(key);
+    else next.set(key, value);
+  }
+  const text = next.toString();
+  return `#/${path.map(encodeURIComponent).join("/")}${text === "" ? "" : `?${text}`}`;
+}

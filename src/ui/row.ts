@@ -1,0 +1,51 @@
+import { getCondition } from "../api/v1alpha1/conditions.ts";
+import { gpuEndpointResource, speechJobResource, videoJobResource } from "../api/v1alpha1/kinds.ts";
+import { objectState } from "../describe/object-state.ts";
+import type { UiObject } from "./ui-object.ts";
+import type { EndpointColumns, JobColumns, Row } from "./view-types.ts";
+
+/** Longest message of a list, in characters. The object's own page has all of it. */
+const MESSAGE_LENGTH = 300;
+
+export const JOB_KINDS: readonly string[] = [speechJobResource.kind, videoJobResource.kind];
+export const ENDPOINT_KIND: string = gpuEndpointResource.kind;
+
+/** An object as a line of a list. */
+export function rowOf(kind: string, object: UiObject): Row {
+  const { namespace = "", name, uid, creationTimestamp } = object.metadata;
+  const { message, ...state } = objectState(object);
+  return {
+    kind,
+    namespace,
+    name,
+    uid,
+    ...state,
+    message: message.length <= MESSAGE_LENGTH ? message : `${message.slice(0, MESSAGE_LENGTH - 1)}…`,
+    created: creationTimestamp,
+    ...(kind === ENDPOINT_KIND ? { endpoint: endpointColumns(object) } : {}),
+    ...(JOB_KINDS.includes(kind) ? { job: jobColumns(object) } : {}),
+  };
+}
+
+function endpointColumns({ spec, status }: UiObject): EndpointColumns {
+  const { min = 0, max = 0 } = spec.workers ?? {};
+  return {
+    remoteState: status?.state ?? "",
+    image: spec.image ?? "",
+    workers: { min, max, ...status?.workers },
+    drift: status?.drift?.length ?? 0,
+    synced: getCondition(status?.conditions, "Synced")?.status ?? "",
+  };
+}
+
+function jobColumns({ spec, status }: UiObject): JobColumns {
+  const { progressPercent, etaSeconds, duration } = status ?? {};
+  return {
+    phase: status?.phase ?? "Pending",
+    model: spec.model ?? status?.model ?? "",
+    results: status?.results?.length ?? 0,
+    progressPercent,
+    etaSeconds,
+    duration,
+  };
+}

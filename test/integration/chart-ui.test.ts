@@ -1,0 +1,133 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, inject, it, onTestFinished, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { createProgram } from "../../src/cli/program.ts";
+import type { ObjectView, RowPage, SessionState, SpendingView } from "../../src/ui/view-types.ts";
+import { render } from "../support/chart.ts";
+import { manifest } from "../support/manifests.ts";
+import { run } from "../support/run.ts";
+import { startUi } from "../support/ui-process.ts";
+import { closeWorldsAfterAll, disposableWorld, eventually } from "../support/world.ts";
+
+closeWorldsAfterAll();
+
+type Kubeconfig = { users: { user: object }[] };
+
+/** A kubeconfig of the tests' API server for the owner of a token. */
+async function kubeconfigOf(token: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-ui-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const config: Kubeconfig = parse(await readFile(inject("kubeconfig"), "utf8"));
+  for (const entry of config.users) entry.user = { token };
+  const path = join(folder, "kubeconfig");
+  await writeFile(path, stringify(config));
+  return path;
+}
+
+const kubectl = async (input: string, ...args: string[]): Promise<string> => {
+  const { code, stdout, stderr } = await run(inject("kubectl"), ["--kubeconfig", inject("kubeconfig"), ...args], {
+    input,
+  });
+  expect(code, stderr).toBe(0);
+  return stdout.trim();
+};
+
+describe("the web page of the chart", () => {
+  it("shows objects, events and spending with the permissions that the chart gives it, and has no others", async () => {
+    const world = await disposableWorld("chart-ui");
+    const { namespace } = world;
+    await world.startOperator();
+    await world.apply(manifest("turbo", {}, "greeting"));
+    const objects = await render(namespace, "--set", `ui.enabled=true,watchNamespaces={${namespace}}`);
+    const ours = objects.filter(
+      ({ kind, metadata }) =>
+        metadata.labels?.["app.kubernetes.io/component"] === "ui" && /Role|ServiceAccount/.test(kind ?? ""),
+    );
+    await kubectl(ours.map((object) => stringify(object)).join("---\n"), "apply", "-n", namespace, "-f", "-");
+    onTestFinished(async () => {
+      for (const kind of ["clusterrole", "clusterrolebinding"])
+        await kubectl("", "delete", kind, `${namespace}-mooring-ui`);
+    });
+    const token = await kubectl("", "create", "token", "-n", namespace, "mooring-ui");
+    const kubeconfig = await kubeconfigOf(token);
+    const ui = await startUi("--auth=none", `--namespace=${namespace}`, `--kubeconfig=${kubeconfig}`);
+    try {
+      const get = async <T>(path: string): Promise<T> => (await (await fetch(`${ui.origin}/api/${path}`)).json()) as T;
+      const state = await eventually("the lists are read", async () => {
+        const now = await get<SessionState>("state");
+        return now.synced && now;
+      });
+      expect(state.kinds.filter(({ problem }) => problem !== undefined)).toEqual([]);
+      const { total } = await get<RowPage>("rows?view=jobs");
+      expect(total).toBe(1);
+      await eventually("the events are in the timeline", async () => {
+        const { history, eventsMissing } = await get<ObjectView>(`objects/SpeechJob/${namespace}/greeting`);
+        expect(eventsMissing).toBeUndefined();
+        return history.some(({ what }) => what === "Event");
+      });
+      expect((await get<SpendingView>("spending")).accounts).toHaveLength(1);
+    } finally {
+      await ui.stop();
+    }
+    const { stdout } = await run(inject("kubectl"), [
+      "--kubeconfig",
+      kubeconfig,
+      "auth",
+      "can-i",
+      "--list",
+      "-n",
+      namespace,
+    ]);
+    expect(stdout).toContain("speechjobs.mooring.dev");
+    expect(stdout).not.toMatch(/secrets|configmaps/);
+    expect(stdout).not.toMatch(/mooring\.dev .*(patch|update|delete|create)/);
+  });
+
+  test("is off by default, and listens inside its pod only unless it has a Service", async () => {
+    const named = async (...args: string[]) =>
+      (await render("mooring-system", ...args)).filter(({ metadata }) => metadata.name.endsWith("-ui"));
+    expect(await named()).toEqual([]);
+    const objects = await named("--set", "ui.enabled=true");
+    expect(objects.map(({ kind }) => kind)).not.toContain("Service");
+    expect(JSON.stringify(objects)).toContain("--bind-address=127.0.0.1:8091");
+    expect(objects.find(({ kind }) => kind === "NetworkPolicy")?.spec).toMatchObject({ ingress: [] });
+  });
+
+  test("has no permissions of its own where each user has a token", async () => {
+    const objects = await render(
+      "mooring-system",
+      "--set",
+      "ui.enabled=true,ui.auth=bearer-token,ui.service.enabled=true",
+    );
+    const subjects = objects.flatMap((object) => (Array.isArray(object["subjects"]) ? object["subjects"] : []));
+    expect(subjects.filter(({ name }) => name === "mooring-ui")).toEqual([]);
+    expect(JSON.stringify(objects)).toContain("--auth=bearer-token");
+  });
+
+  test.each([
+    "ui.enabled=true,watchNamespaces={a},allowPrivateNetworks=true,artifacts.persistence.enabled=true,artifacts.persistence.accessModes={ReadWriteMany}",
+    "ui.enabled=true,ui.auth=bearer-token,ui.service.enabled=true,ui.allowedHosts={mooring.example.com}",
+  ])("starts mooring ui with flags that it knows: %s", async (settings) => {
+    type Pod = { template: { spec: { containers: { args: string[] }[] } } };
+    const objects = await render("mooring-system", "--set", settings);
+    const deployments = objects.filter(({ kind, metadata }) => kind === "Deployment" && metadata.name === "mooring-ui");
+    const containers = deployments.flatMap(({ spec }) => (spec as Pod).template.spec.containers);
+    const [command, ...flags] = containers.flatMap(({ args }) => args);
+    const known = createProgram()
+      .commands.find((one) => one.name() === command)
+      ?.options.map(({ long }) => long);
+    expect(command).toBe("ui");
+    expect(flags.length).toBeGreaterThan(3);
+    for (const flag of flags) expect(known).toContain(flag.split("=")[0]);
+  });
+
+  test.each([
+    { settings: "ui.service.enabled=true", message: "lets everyone in the cluster read" },
+    { settings: "ui.auth=bearer-token", message: "needs ui.service.enabled" },
+    { settings: "ui.auth=password", message: "ui" },
+  ])("refuses $settings", async ({ settings, message }) => {
+    await expect(render("mooring-system", "--set", `ui.enabled=true,${settings}`)).rejects.toThrow(message);
+  });
+});
