@@ -21,6 +21,6 @@ export async function generatedPages(): Promise<Map<string, string>> {
     ["docs/operator.md", withFlags(await read("docs/operator.md"), flagsTable(registerOperatorCommand))],
     ["docs/import.md", withFlags(await read("docs/import.md"), flagsTable(registerImportCommand))],
     ["docs/simulator.md", withFlags(await read("docs/simulator.md"), flagsTable(registerSimulatorCommand))],
-    ...referencePages(await read("src/api/v1alpha1/conditions.ts")),
+    ...(await referencePages(await read("src/api/v1alpha1/conditions.ts"))),
   ]);
 }

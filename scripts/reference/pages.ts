@@ -9,14 +9,14 @@ import { metricsPage, operatorMetrics } from "./metrics-page.ts";
 import { pageHead } from "./table.ts";
 
 /** The pages of docs/reference by path. `conditions`: source text of src/api/v1alpha1/conditions.ts. */
-export function referencePages(conditions: string): Map<string, string> {
+export async function referencePages(conditions: string): Promise<Map<string, string>> {
   return new Map([
     ["docs/reference/README.md", indexPage()],
     ...KINDS.map((kind): [string, string] => [kindPagePath(kind), kindPage(kind, `../kinds/${guideOf(kind)}.md`)]),
     ["docs/reference/conditions.md", conditionsPage(conditions)],
     ["docs/reference/events.md", eventsPage(EVENTS)],
     ["docs/reference/metrics.md", metricsPage(operatorMetrics())],
-    ["docs/reference/command-line.md", commandsPage(createProgram())],
+    ["docs/reference/command-line.md", commandsPage(await createProgram())],
   ]);
 }
 

@@ -13,6 +13,7 @@ import type { Auth } from "../ui/guard.ts";
 import { createMediaOpener } from "../ui/media.ts";
 import { type Sessions, singleSession, tokenSessions } from "../ui/sessions.ts";
 import { asOwnerOf, isKnown } from "../ui/user-credentials.ts";
+import { exitCodesHelp } from "./exit-codes.ts";
 
 const AUTHS = ["url-token", "none", "bearer-token"] as const;
 type Flags = {
@@ -37,7 +38,7 @@ Examples:
   mooring ui -n team-a,team-b      two namespaces
   mooring ui --read-only           for a screen that others use
 
-Exit codes: 0 stopped by Ctrl-C or SIGTERM; 1 the command failed, the last line says why.`;
+${exitCodesHelp("ui")}`;
 
 /** `mooring ui`: the web page. */
 export function registerUiCommand(program: Command): void {

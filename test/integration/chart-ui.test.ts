@@ -115,8 +115,8 @@ describe("the web page of the chart", () => {
     const deployments = objects.filter(({ kind, metadata }) => kind === "Deployment" && metadata.name === "mooring-ui");
     const containers = deployments.flatMap(({ spec }) => (spec as Pod).template.spec.containers);
     const [command, ...flags] = containers.flatMap(({ args }) => args);
-    const known = createProgram()
-      .commands.find((one) => one.name() === command)
+    const known = (await createProgram()).commands
+      .find((one) => one.name() === command)
       ?.options.map(({ long }) => long);
     expect(command).toBe("ui");
     expect(flags.length).toBeGreaterThan(3);

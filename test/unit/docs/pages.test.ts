@@ -71,8 +71,8 @@ describe("mooring commands", () => {
       .map((command) => ({ place, ...command })),
   );
 
-  test.each(commands)("$place mooring $text", ({ args, flags }) => {
-    const command = createProgram().commands.find((one) => one.name() === args[0]);
+  test.each(commands)("$place mooring $text", async ({ args, flags }) => {
+    const command = (await createProgram()).commands.find((one) => one.name() === args[0]);
     const known = command?.options.flatMap(({ short, long }) => [short, long]) ?? [];
     expect(command, `mooring ${args[0]}`).toBeDefined();
     for (const flag of flags) expect(known).toContain(flag);

@@ -116,7 +116,7 @@ test("docs/reference/metrics.md has every metric that the source registers", asy
 
 test("docs/reference/command-line.md has every command", async () => {
   const page = await read("docs/reference/command-line.md");
-  for (const { name, description } of visibleCommands(createProgram()).map((one) => ({
+  for (const { name, description } of visibleCommands(await createProgram()).map((one) => ({
     name: one.name(),
     description: one.description(),
   }))) {

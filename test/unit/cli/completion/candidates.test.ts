@@ -3,7 +3,7 @@ import { candidates, visibleCommands } from "../../../../src/cli/completion/cand
 import { DEFAULT_EXIT_CODES, EXIT_CODES } from "../../../../src/cli/exit-codes.ts";
 import { createProgram } from "../../../../src/cli/program.ts";
 
-const program = createProgram();
+const program = await createProgram();
 const complete = (...words: string[]) => candidates(program, words).map(({ value }) => value);
 
 describe("completion", () => {
