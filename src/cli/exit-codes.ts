@@ -29,6 +29,7 @@ export const EXIT_CODES: Readonly<Record<string, ExitCodes>> = {
     130: "interrupted, or --timeout passed; the job continues",
   },
   status: { 0: "the list is complete", 1: FAILED, 3: "with --exit-code: an object needs you" },
+  ui: { 0: "stopped by Ctrl-C or SIGTERM", 1: FAILED },
   validate: { 0: "no problem", 1: "there are problems, one per line on standard output" },
 };
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { KINDS } from "../api/v1alpha1/kinds.ts";
 import { manifestProblems } from "../api/v1alpha1/manifest-problems.ts";
 import { API_VERSION } from "../api/v1alpha1/meta.ts";

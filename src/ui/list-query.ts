@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ENDPOINT_KIND, JOB_KINDS } from "./row.ts";
 import type { ListView, Row, RowPage } from "./view-types.ts";
 

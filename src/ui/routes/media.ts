@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
+import * as z from "zod";
 import type { ByteRange } from "../../artifacts/stored-bytes.ts";
 import type { Media } from "../media.ts";
 import { DOWNLOAD_TYPE } from "../media-type.ts";

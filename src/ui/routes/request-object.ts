@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { KINDS } from "../../api/v1alpha1/kinds.ts";
 import type { ClusterSession, Found } from "../cluster-session.ts";
 import { RequestError } from "../request-error.ts";

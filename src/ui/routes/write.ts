@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
+import * as z from "zod";
 import { rfc3339 } from "../../clock.ts";
 import { effectOf, patchOf } from "../actions.ts";
 import type { ClusterSession, Found } from "../cluster-session.ts";
