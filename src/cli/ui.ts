@@ -1,33 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
-import packageJson from "../../package.json" with { type: "json" };
-import { systemClock } from "../clock.ts";
-import { resultLookup } from "../controllers/account/result-lookup.ts";
-import { createKubeClient, type KubeRequest } from "../kube/client.ts";
-import { type Credentials, loadCredentials } from "../kube/credentials.ts";
-import { createLogger } from "../log.ts";
-import { anyExcept } from "../net/address-guard.ts";
-import { parseBindAddress, serveProbes } from "../runtime/http.ts";
-import { createClusterSession } from "../ui/cluster-session.ts";
-import type { Auth } from "../ui/guard.ts";
-import { createMediaOpener } from "../ui/media.ts";
-import { type Sessions, singleSession, tokenSessions } from "../ui/sessions.ts";
-import { asOwnerOf, isKnown } from "../ui/user-credentials.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
-
-const AUTHS = ["url-token", "none", "bearer-token"] as const;
-type Flags = {
-  kubeconfig?: string;
-  namespace: string[];
-  bindAddress: string;
-  auth: (typeof AUTHS)[number];
-  readOnly?: boolean;
-  allowedHosts: string[];
-  artifactRoot?: string;
-  allowPrivateNetworks?: boolean;
-  deniedNetworks: string[];
-  healthProbeBindAddress: string;
-};
+import { AUTHS, type UiFlags } from "./ui/flags.ts";
 
 const HELP = `
 Serves a web page on this machine, prints its URL and runs until Ctrl-C. The page reads and changes what your kubeconfig may. The URL
@@ -80,7 +53,11 @@ export function registerUiCommand(program: Command): void {
       "0",
     )
     .addHelpText("after", HELP)
-    .action(run);
+    .action(async (flags: UiFlags) => {
+      // Loaded only here: other commands do without a web server.
+      const { runUi } = await import("./ui/run.ts");
+      await runUi(flags);
+    });
 }
 
 function list(text: string): string[] {
@@ -89,84 +66,3 @@ function list(text: string): string[] {
     .map((item) => item.trim())
     .filter((item) => item !== "");
 }
-
-async function run(flags: Flags): Promise<void> {
-  const bind = parseBindAddress(flags.bindAddress);
-  if (bind === undefined) throw new Error("--bind-address: expected [HOST]:PORT");
-  const { host = "::", port } = bind;
-  // Loaded only here: other commands do without a web server.
-  const [{ serveUi }, assets] = await Promise.all([
-    import("../ui/server.ts"),
-    import("../ui/assets.ts").then(({ readAssets }) => readAssets()),
-  ]);
-  const auth = authOf(flags);
-  const credentials = await loadCredentials({ kubeconfig: flags.kubeconfig, env: process.env });
-  const probes = await serveProbes(flags.healthProbeBindAddress, { healthz: PING, readyz: PING });
-  const server = await serveUi(
-    {
-      auth,
-      allowedHosts: flags.allowedHosts,
-      sessions: sessionsOf(flags, credentials),
-      assets,
-      openMedia: createMediaOpener({
-        artifactRoot: flags.artifactRoot,
-        lookup: (kind, spec) =>
-          flags.allowPrivateNetworks ? anyExcept(flags.deniedNetworks) : resultLookup(kind, spec, flags.deniedNetworks),
-        clock: systemClock,
-      }),
-      version: packageJson.version,
-      readOnly: readOnlyReason(flags),
-      namespaces: flags.namespace,
-      clock: systemClock,
-    },
-    { host, port },
-  );
-  const query = auth.kind === "UrlToken" ? `?token=${auth.token}` : "";
-  process.stdout.write(`Open in your browser: http://${urlHost(host)}:${server.port}/${query}\nStop with Ctrl-C.\n`);
-  await new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
-  });
-  await Promise.all([server.close(), probes.close()]);
-}
-
-const PING = { ping: () => undefined };
-
-function authOf({ auth }: Flags): Auth {
-  if (auth === "url-token") return { kind: "UrlToken", token: randomBytes(24).toString("base64url") };
-  return { kind: auth === "none" ? "None" : "BearerToken" };
-}
-
-function readOnlyReason({ auth, readOnly }: Flags): string | undefined {
-  if (auth === "none") return "This page is read-only: nobody signs in to it";
-  return readOnly ? "This page is read-only: mooring ui runs with --read-only" : undefined;
-}
-
-function urlHost(host: string): string {
-  if (host === "::" || host === "0.0.0.0") return "localhost";
-  return host.includes(":") ? `[${host}]` : host;
-}
-
-function sessionsOf({ auth, namespace }: Flags, credentials: Credentials): Sessions {
-  const log = createLogger({ logLevel: "error", logFormat: "json" });
-  const shared = { namespaces: namespace, clock: systemClock, random: Math.random, log };
-  if (auth !== "bearer-token") {
-    const connect = (onRequest: OnRequest) => createKubeClient(credentials, { onRequest });
-    return singleSession(createClusterSession({ ...shared, connect }));
-  }
-  const clientOf = (token: string, onRequest?: OnRequest) =>
-    createKubeClient(asOwnerOf(token, credentials), onRequest === undefined ? {} : { onRequest });
-  return tokenSessions({
-    open: (token) => createClusterSession({ ...shared, connect: (onRequest) => clientOf(token, onRequest) }),
-    verify: async (token) => {
-      const client = clientOf(token);
-      try {
-        return await isKnown(client);
-      } finally {
-        await client.close();
-      }
-    },
-    clock: systemClock,
-  });
-}
-
-type OnRequest = (request: KubeRequest) => void;
