@@ -15,6 +15,9 @@ import { createCopies } from "../controllers/jobs/copies.ts";
 import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
 import type { Answer } from "../controllers/jobs/submit.ts";
 import { createTaskOwners } from "../controllers/jobs/task-owners.ts";
+import { endpointOwner } from "../controllers/showback/endpoint-owner.ts";
+import { createUsageLedger, type UsageLedger } from "../controllers/showback/ledger.ts";
+import { createUsageRecorder } from "../controllers/showback/recorder.ts";
 import type { Resource } from "../kube/resource.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
 import { assertSurelyHeld } from "../runtime/leader.ts";
@@ -69,7 +72,8 @@ export function createContext(
   const { clock, random, metrics } = options;
   const recorder = createRecorder(options);
   const claims = createInstallationClaims({ ...options, recorder, onLost: options.end, check: access.checkAccount });
-  const deps = createDeps({ ...options, recorder, claims }, informers, access, enqueue);
+  const ledger = createUsageLedger({ ...options, client: options.kube, namespace: options.installation });
+  const deps = createDeps({ ...options, recorder, claims, ledger }, informers, access, enqueue);
   const { accounts, admission } = deps;
   const stores = createStoreRegistry((key) => informers.artifactStores.store.get(key) !== undefined);
   const endpointMetrics = createEndpointMetrics(metrics.registry, {
@@ -93,6 +97,7 @@ export function createContext(
     },
     endpointMetrics,
     copies: { clock, ...createSharedPools() },
+    ledger,
     artifactRoot: options.artifactRoot,
     allowAmbientCredentials: options.allowAmbientCredentials,
     addresses: createAddresses(options),
@@ -100,7 +105,7 @@ export function createContext(
   };
 }
 
-type Claiming = { recorder: EventRecorder; claims: InstallationClaims };
+type Parts = { recorder: EventRecorder; claims: InstallationClaims; ledger: UsageLedger };
 
 function createRecorder({ kube, clock, log, identity }: AssembleOptions): EventRecorder {
   return createEventRecorder({
@@ -115,7 +120,7 @@ function createRecorder({ kube, clock, log, identity }: AssembleOptions): EventR
 }
 
 function createDeps(
-  { kube, clock, random, newID, log, journal, clusterUID, elector, recorder, claims }: AssembleOptions & Claiming,
+  { kube, clock, random, newID, log, journal, clusterUID, elector, recorder, claims, ledger }: AssembleOptions & Parts,
   informers: Informers,
   { accountObject, checkAccount }: AccountAccess,
   enqueue: Enqueue,
@@ -150,6 +155,13 @@ function createDeps(
     admission,
     abandoned,
     taskOwners: createTaskOwners({ jobsWith, abandoned }),
+    ledger,
+    usage: createUsageRecorder({
+      ledger,
+      ownerOf: (account, endpointID) => endpointOwner(informers.endpoints.store, account, endpointID),
+      timeZoneOf: (account) => accounts.get(account)?.handle?.money.settings().timeZone ?? "UTC",
+      clock,
+    }),
     references: createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS }),
     exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
     clusterUID,

@@ -38,6 +38,8 @@ export type RateSettings = Pick<LimiterOptions, "requestsPerSecond" | "burst" | 
 export type SessionObservers = {
   /** An endpoint is new, changed, gone, or missing in a list for the first time. */
   onEndpoint: (id: string, appName: string) => void;
+  /** A list of the endpoints is complete. */
+  onEndpointsListed: () => void;
   /** A poll shows a change that a user would notice. */
   onTask: (taskID: string) => void;
   /** Bills or budgets were read. */
@@ -84,6 +86,7 @@ export function openSession(options: SessionOptions): AccountSession {
     client,
     settings: options.endpoints,
     onChange: observers.onEndpoint,
+    onListed: observers.onEndpointsListed,
     onError: onObserverError,
     clock,
     log,
@@ -143,6 +146,7 @@ export function openPassiveSession({ endpoints, billing, ...options }: PassiveSe
     },
     observers: {
       onEndpoint: ignore,
+      onEndpointsListed: ignore,
       onTask: ignore,
       onMoneyRead: ignore,
       onMoneyFailed: ignore,

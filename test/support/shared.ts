@@ -41,6 +41,8 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     admission,
     abandoned,
     taskOwners: createTaskOwners({ jobsWith: () => [], abandoned }),
+    usage: { listed: () => {}, accepted: () => {} },
+    ledger: { read: async () => [] },
     assertClaimed: () => {},
     journalCompleteSince: () => Number.NEGATIVE_INFINITY,
     assertLeading: () => {},

@@ -207,6 +207,10 @@ function observersOf({ shared, wiring }: Parts, key: AccountKey): AccountObserve
   const silence = createSilenceCount((message) => shared.accounts.unreachable(key, message));
   return {
     onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
+    onEndpointsListed: () => {
+      const shown = shared.accounts.get(key)?.handle?.endpoints.observed.shown();
+      if (shown !== undefined) shared.usage.listed(key, shown);
+    },
     onTask: (taskID) => wiring.onTask(key, taskID),
     onMoneyRead: (readings) => {
       shared.admission.moneyRead(key, readings);
