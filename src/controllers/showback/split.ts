@@ -1,3 +1,4 @@
+import type { SplitBy } from "../../api/v1alpha1/bill-report.ts";
 import type { Money } from "../../money.ts";
 import type { Bill } from "../../provider/money/money-records.ts";
 import type { CalendarDay, TimeZone } from "../../provider/money/time-zone.ts";
@@ -5,8 +6,6 @@ import { apportion } from "./apportion.ts";
 import { billedCardSeconds } from "./billed-quantity.ts";
 import { countsWorkers, type Meter } from "./meters.ts";
 import type { UsageIndex, UsageRow } from "./usage.ts";
-
-export type SplitBy = "Namespace" | "Object";
 
 /** What a namespace or an object costs. `object`: `KIND/NAME`, or "" for a whole namespace. */
 export type Share = { namespace: string; object: string; amount: Money };

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../../clock.ts";
 import type { Money } from "../../money.ts";
 import { createPollLoop } from "../../poll-loop.ts";
+import type { Operation } from "../operations.ts";
 import { type BillReader, createBillReader } from "./bill-reader.ts";
 import { billsOfPeriod } from "./period.ts";
 import { billsBegin, currentPeriods } from "./ranges.ts";
@@ -9,7 +10,13 @@ import type { ReadTime } from "./read-time.ts";
 import { timeZone } from "./time-zone.ts";
 
 /** Account.spec.billing, read. */
-export type BillingSettings = { intervalMs: number; timeZone: string; settleMs: number };
+export type BillingSettings = {
+  intervalMs: number;
+  timeZone: string;
+  settleMs: number;
+  /** Product IDs and names whose bills pay for an operation, besides the names of the models. */
+  products?: readonly { operation: Operation; product: string }[] | undefined;
+};
 
 /**
  * What the account costs: the sums of the bills' amounts, vouchers included. A sum over a bill whose amount cannot be read

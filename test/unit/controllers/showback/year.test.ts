@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { SplitBy } from "../../../../src/api/v1alpha1/bill-report.ts";
 import { systemClock } from "../../../../src/clock.ts";
 import { meterOfBills } from "../../../../src/controllers/showback/meters.ts";
-import { createSplit, type SplitBy, type SplitResult } from "../../../../src/controllers/showback/split.ts";
+import { createSplit, type SplitResult } from "../../../../src/controllers/showback/split.ts";
 import { indexUsage } from "../../../../src/controllers/showback/usage.ts";
 import type { Cycle } from "../../../../src/provider/money/ranges.ts";
 import { timeZone } from "../../../../src/provider/money/time-zone.ts";
