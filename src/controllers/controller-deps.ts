@@ -14,6 +14,7 @@ import type { Journal } from "../submission/journal.ts";
 import type { AbandonedTasks } from "./account/abandoned-tasks.ts";
 import type { AccountKey, AccountRegistry } from "./account/registry.ts";
 import type { TaskOwners } from "./jobs/task-owners.ts";
+import type { CostEstimates } from "./showback/estimates.ts";
 import type { UsageLedger } from "./showback/ledger.ts";
 import type { UsageRecorder } from "./showback/recorder.ts";
 
@@ -38,6 +39,8 @@ export type ControllerDeps = {
   usage: UsageRecorder;
   /** What they consumed. */
   ledger: Pick<UsageLedger, "read">;
+  /** What the current month costs by namespace and object. */
+  estimates: CostEstimates;
   /** Notices changes of the Secrets and ConfigMaps that a spec refers to. Keys: `PLURAL:NAMESPACE/NAME`. */
   references: ReferencePoller;
   /** Notices what is done to the objects that an endpoint is exported to. The same keys. */

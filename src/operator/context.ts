@@ -16,7 +16,9 @@ import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
 import type { Answer } from "../controllers/jobs/submit.ts";
 import { createTaskOwners } from "../controllers/jobs/task-owners.ts";
 import { endpointOwner } from "../controllers/showback/endpoint-owner.ts";
+import { createCostEstimates } from "../controllers/showback/estimates.ts";
 import { createUsageLedger, type UsageLedger } from "../controllers/showback/ledger.ts";
+import { registerShowbackMetrics } from "../controllers/showback/metrics.ts";
 import { createUsageRecorder } from "../controllers/showback/recorder.ts";
 import type { Resource } from "../kube/resource.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
@@ -86,6 +88,7 @@ export function createContext(
   });
   const jobLists = jobInformersOf(informers).map(({ resource, store }) => [resource.kind, () => store.list()] as const);
   registerJobMetrics(metrics.registry, Object.fromEntries(jobLists));
+  registerShowbackMetrics(metrics.registry, () => deps.estimates);
   return {
     deps,
     account: { ...createAccountWiring(options, informers, deps, { ...access, enqueue }), claims },
@@ -156,6 +159,7 @@ function createDeps(
     abandoned,
     taskOwners: createTaskOwners({ jobsWith, abandoned }),
     ledger,
+    estimates: createCostEstimates(ledger, log),
     usage: createUsageRecorder({
       ledger,
       ownerOf: (account, endpointID) => endpointOwner(informers.endpoints.store, account, endpointID),

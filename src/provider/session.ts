@@ -10,6 +10,7 @@ import type { OpenDispatcher } from "./http/connections.ts";
 import { createLimiter, type LimiterOptions } from "./http/limiter.ts";
 import { createTransport } from "./http/transport.ts";
 import { createAccountMoney, type MoneySettings } from "./money/account-money.ts";
+import type { CollectMonth } from "./money/spend.ts";
 import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts";
 import { createSpeech } from "./speech/speech.ts";
 import { createTaskPoller } from "./tasks/poller.ts";
@@ -45,6 +46,8 @@ export type SessionObservers = {
   /** Bills or budgets were read. */
   onMoneyRead: () => void;
   onMoneyFailed: () => void;
+  /** Takes the bills of the current month while they are read. Default: nothing does. */
+  collectMonth?: CollectMonth | undefined;
   /** A call ended. */
   onCall: (event: CallEvent) => void;
   /** A call of an observer failed: the list or a poll. */
@@ -97,6 +100,7 @@ export function openSession(options: SessionOptions): AccountSession {
     settings: options.money,
     onRead: observers.onMoneyRead,
     onFailed: observers.onMoneyFailed,
+    collectMonth: observers.collectMonth,
     clock,
     log,
   });

@@ -141,7 +141,7 @@ export function createAccountMemory(
       spec,
       live: facts,
       usage: usageOf(parts, key, object, facts),
-      observers: observersOf(parts, key),
+      observers: observersOf(parts, key, facts),
       lookup: wiring.lookup,
       resultLookup: wiring.resultLookup(wiring.accountKind, spec),
       bodies: wiring.bodies,
@@ -203,7 +203,7 @@ function usageOf(
 }
 
 /** Tells the account's objects, its status and its metrics what its session observes. */
-function observersOf({ shared, wiring }: Parts, key: AccountKey): AccountObservers {
+function observersOf({ shared, wiring }: Parts, key: AccountKey, facts: Readonly<Facts>): AccountObservers {
   const silence = createSilenceCount((message) => shared.accounts.unreachable(key, message));
   return {
     onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
@@ -217,6 +217,8 @@ function observersOf({ shared, wiring }: Parts, key: AccountKey): AccountObserve
       wiring.onMoney(key);
     },
     onMoneyFailed: () => wiring.onMoney(key),
+    collectMonth: (range, zone, signal) =>
+      shared.estimates.collect({ account: key, settings: facts.billing, zone, range }, signal),
     onCall: (event) => {
       silence.heard(event);
       if (event.errorKind === "Forbidden" && event.status !== undefined) shared.accounts.doubt(key);
