@@ -1,5 +1,6 @@
 import { createEndpointMetrics } from "../../src/controllers/gpu-endpoint/metrics.ts";
 import { registerJobMetrics } from "../../src/controllers/jobs/metrics.ts";
+import { registerShowbackMetrics } from "../../src/controllers/showback/metrics.ts";
 import { createServiceMetrics } from "../../src/operator/provider-metrics.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { code, markdownTable, pageHead } from "./table.ts";
@@ -19,6 +20,7 @@ export function operatorMetrics(): DocumentedMetric[] {
   );
   createEndpointMetrics(registry, { endpoints: () => [], accounts: () => [] });
   registerJobMetrics(registry, {});
+  registerShowbackMetrics(registry, () => undefined);
   return registry
     .getMetricsAsArray()
     .filter(({ name }) => !PROCESS.test(name))

@@ -14,6 +14,9 @@ import type { Journal } from "../submission/journal.ts";
 import type { AbandonedTasks } from "./account/abandoned-tasks.ts";
 import type { AccountKey, AccountRegistry } from "./account/registry.ts";
 import type { TaskOwners } from "./jobs/task-owners.ts";
+import type { CostEstimates } from "./showback/estimates.ts";
+import type { UsageLedger } from "./showback/ledger.ts";
+import type { UsageRecorder } from "./showback/recorder.ts";
 
 /** What every controller works with. */
 export type ControllerDeps = {
@@ -32,6 +35,12 @@ export type ControllerDeps = {
   abandoned: AbandonedTasks;
   /** Which object has a remote task. */
   taskOwners: TaskOwners;
+  /** Writes down what endpoints and jobs consume. */
+  usage: UsageRecorder;
+  /** What they consumed. */
+  ledger: Pick<UsageLedger, "read">;
+  /** What the current month costs by namespace and object. */
+  estimates: CostEstimates;
   /** Notices changes of the Secrets and ConfigMaps that a spec refers to. Keys: `PLURAL:NAMESPACE/NAME`. */
   references: ReferencePoller;
   /** Notices what is done to the objects that an endpoint is exported to. The same keys. */

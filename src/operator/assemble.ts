@@ -81,10 +81,12 @@ function addController(options: AssembleOptions, context: OperatorContext, { row
 }
 
 /** What runs beside the controllers, in the order of the start. */
-function runnablesOf({ deps, account, jobs, stores }: OperatorContext): Runnable[] {
+function runnablesOf({ deps, account, jobs, stores, ledger }: OperatorContext): Runnable[] {
   const { references, exports, accounts } = deps;
   const { claims } = account;
   return [
+    // Stops last: whatever stops before it may still add usage.
+    { name: "usage", start: () => ledger.start(), stop: () => ledger.stop() },
     { name: "claims", start: () => claims.start(), stop: () => claims.stop() },
     { name: "references", start: () => references.start(), stop: () => references.stop() },
     { name: "exports", start: () => exports.start(), stop: () => exports.stop() },

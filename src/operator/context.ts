@@ -15,6 +15,11 @@ import { createCopies } from "../controllers/jobs/copies.ts";
 import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
 import type { Answer } from "../controllers/jobs/submit.ts";
 import { createTaskOwners } from "../controllers/jobs/task-owners.ts";
+import { endpointOwner } from "../controllers/showback/endpoint-owner.ts";
+import { createCostEstimates } from "../controllers/showback/estimates.ts";
+import { createUsageLedger, type UsageLedger } from "../controllers/showback/ledger.ts";
+import { registerShowbackMetrics } from "../controllers/showback/metrics.ts";
+import { createUsageRecorder } from "../controllers/showback/recorder.ts";
 import type { Resource } from "../kube/resource.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
 import { assertSurelyHeld } from "../runtime/leader.ts";
@@ -69,7 +74,8 @@ export function createContext(
   const { clock, random, metrics } = options;
   const recorder = createRecorder(options);
   const claims = createInstallationClaims({ ...options, recorder, onLost: options.end, check: access.checkAccount });
-  const deps = createDeps({ ...options, recorder, claims }, informers, access, enqueue);
+  const ledger = createUsageLedger({ ...options, client: options.kube, namespace: options.installation });
+  const deps = createDeps({ ...options, recorder, claims, ledger }, informers, access, enqueue);
   const { accounts, admission } = deps;
   const stores = createStoreRegistry((key) => informers.artifactStores.store.get(key) !== undefined);
   const endpointMetrics = createEndpointMetrics(metrics.registry, {
@@ -82,6 +88,7 @@ export function createContext(
   });
   const jobLists = jobInformersOf(informers).map(({ resource, store }) => [resource.kind, () => store.list()] as const);
   registerJobMetrics(metrics.registry, Object.fromEntries(jobLists));
+  registerShowbackMetrics(metrics.registry, () => deps.estimates);
   return {
     deps,
     account: { ...createAccountWiring(options, informers, deps, { ...access, enqueue }), claims },
@@ -93,6 +100,7 @@ export function createContext(
     },
     endpointMetrics,
     copies: { clock, ...createSharedPools() },
+    ledger,
     artifactRoot: options.artifactRoot,
     allowAmbientCredentials: options.allowAmbientCredentials,
     addresses: createAddresses(options),
@@ -100,7 +108,7 @@ export function createContext(
   };
 }
 
-type Claiming = { recorder: EventRecorder; claims: InstallationClaims };
+type Parts = { recorder: EventRecorder; claims: InstallationClaims; ledger: UsageLedger };
 
 function createRecorder({ kube, clock, log, identity }: AssembleOptions): EventRecorder {
   return createEventRecorder({
@@ -115,7 +123,7 @@ function createRecorder({ kube, clock, log, identity }: AssembleOptions): EventR
 }
 
 function createDeps(
-  { kube, clock, random, newID, log, journal, clusterUID, elector, recorder, claims }: AssembleOptions & Claiming,
+  { kube, clock, random, newID, log, journal, clusterUID, elector, recorder, claims, ledger }: AssembleOptions & Parts,
   informers: Informers,
   { accountObject, checkAccount }: AccountAccess,
   enqueue: Enqueue,
@@ -150,6 +158,14 @@ function createDeps(
     admission,
     abandoned,
     taskOwners: createTaskOwners({ jobsWith, abandoned }),
+    ledger,
+    estimates: createCostEstimates(ledger, log),
+    usage: createUsageRecorder({
+      ledger,
+      ownerOf: (account, endpointID) => endpointOwner(informers.endpoints.store, account, endpointID),
+      timeZoneOf: (account) => accounts.get(account)?.handle?.money.settings().timeZone ?? "UTC",
+      clock,
+    }),
     references: createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS }),
     exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
     clusterUID,

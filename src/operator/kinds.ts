@@ -28,6 +28,7 @@ import type { JobWiring } from "../controllers/jobs/deps.ts";
 import { dropSpeechTexts, speechJobAdapter } from "../controllers/jobs/requests/speech.ts";
 import { dropVideoTexts, videoJobAdapter } from "../controllers/jobs/requests/video.ts";
 import type { Job, JobAdapter } from "../controllers/jobs/types.ts";
+import type { UsageLedger } from "../controllers/showback/ledger.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject, NamespacedObject } from "../kube/types.ts";
 import type { Reconcile } from "../runtime/controller.ts";
@@ -46,6 +47,7 @@ export type OperatorContext = {
   copies: StoreHandleOptions;
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot: string | undefined;
+  ledger: UsageLedger;
   /** Whether an ArtifactStore without credentials uses the operator's own identity. */
   allowAmbientCredentials: boolean;
   addresses: Addresses;

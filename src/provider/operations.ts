@@ -14,6 +14,8 @@ export type OperationInfo = {
   maxResponseBytes: number;
   /** The operation makes a task. */
   task?: TaskInfo;
+  /** The model that a paid operation runs. Operations with the same model are billed as one product. */
+  model?: string;
 };
 
 /** `type`: the task type that the interface document shows. The document's list is not complete. */
@@ -90,6 +92,7 @@ export const OPERATIONS = {
     paid: true,
     idempotent: false,
     maxResponseBytes: OBJECT,
+    model: "speech-2.6-turbo",
   },
   streamSpeech: {
     method: "POST",
@@ -97,6 +100,7 @@ export const OPERATIONS = {
     paid: true,
     idempotent: false,
     maxResponseBytes: OBJECT,
+    model: "speech-2.6-turbo",
   },
   submitSpeech: {
     method: "POST",
@@ -105,6 +109,7 @@ export const OPERATIONS = {
     idempotent: false,
     maxResponseBytes: OBJECT,
     task: { result: "Audio", type: "VENDOR_SPEECH_2.6_HD" },
+    model: "speech-2.6-hd",
   },
   submitImageToVideo: {
     method: "POST",
@@ -113,6 +118,7 @@ export const OPERATIONS = {
     idempotent: false,
     maxResponseBytes: OBJECT,
     task: { result: "Video", type: "VIDEO_IMG_TO_VIDEO" },
+    model: "vid-i2v",
   },
   submitVideoToVideo: {
     method: "POST",
@@ -121,6 +127,7 @@ export const OPERATIONS = {
     idempotent: false,
     maxResponseBytes: OBJECT,
     task: { result: "Video" },
+    model: "vid2.6-v2v",
   },
   listBills: {
     method: "GET",

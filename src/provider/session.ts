@@ -10,6 +10,7 @@ import type { OpenDispatcher } from "./http/connections.ts";
 import { createLimiter, type LimiterOptions } from "./http/limiter.ts";
 import { createTransport } from "./http/transport.ts";
 import { createAccountMoney, type MoneySettings } from "./money/account-money.ts";
+import type { CollectMonth } from "./money/spend.ts";
 import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts";
 import { createSpeech } from "./speech/speech.ts";
 import { createTaskPoller } from "./tasks/poller.ts";
@@ -38,11 +39,15 @@ export type RateSettings = Pick<LimiterOptions, "requestsPerSecond" | "burst" | 
 export type SessionObservers = {
   /** An endpoint is new, changed, gone, or missing in a list for the first time. */
   onEndpoint: (id: string, appName: string) => void;
+  /** A list of the endpoints is complete. */
+  onEndpointsListed: () => void;
   /** A poll shows a change that a user would notice. */
   onTask: (taskID: string) => void;
   /** Bills or budgets were read. */
   onMoneyRead: () => void;
   onMoneyFailed: () => void;
+  /** Takes the bills of the current month while they are read. Default: nothing does. */
+  collectMonth?: CollectMonth | undefined;
   /** A call ended. */
   onCall: (event: CallEvent) => void;
   /** A call of an observer failed: the list or a poll. */
@@ -84,6 +89,7 @@ export function openSession(options: SessionOptions): AccountSession {
     client,
     settings: options.endpoints,
     onChange: observers.onEndpoint,
+    onListed: observers.onEndpointsListed,
     onError: onObserverError,
     clock,
     log,
@@ -94,6 +100,7 @@ export function openSession(options: SessionOptions): AccountSession {
     settings: options.money,
     onRead: observers.onMoneyRead,
     onFailed: observers.onMoneyFailed,
+    collectMonth: observers.collectMonth,
     clock,
     log,
   });
@@ -143,6 +150,7 @@ export function openPassiveSession({ endpoints, billing, ...options }: PassiveSe
     },
     observers: {
       onEndpoint: ignore,
+      onEndpointsListed: ignore,
       onTask: ignore,
       onMoneyRead: ignore,
       onMoneyFailed: ignore,

@@ -116,6 +116,7 @@ function sessionOver(dispatcher: Dispatcher, generation: Generation, onMoney: ()
     },
     observers: {
       onEndpoint: ignore,
+      onEndpointsListed: ignore,
       onTask: ignore,
       onMoneyRead: onMoney,
       onMoneyFailed: onMoney,

@@ -324,3 +324,37 @@ it("bill queries of the account never overlapped", async () => {
 function dataOf(object: AnyObject): Record<string, string> {
   return (object as AnyObject & { data?: Record<string, string> }).data ?? {};
 }
+
+it("a report with splitBy adds up to the bills, and its usage survives a restart of the operator", async () => {
+  const split = async (name: string) => {
+    const spec = { lastDays: 1, productName: "vid-i2v", splitBy: "Object", keyIDs: null };
+    await world.apply(manifest("bill", spec, name));
+    return (await waitForCondition(world, "BillReport", name, "Ready")).status;
+  };
+  await world.control("POST", "/__state/charges", [
+    charge(new Date().toISOString(), 777, { productName: "vid-i2v", productID: "other-product" }),
+  ]);
+  await world.apply(manifest("image", {}, "split-video"));
+  await waitForCondition(world, "VideoJob", "split-video", "Complete");
+  const expected = {
+    by: "Object",
+    scope: "All",
+    lines: [{ namespace: world.namespace, kind: "VideoJob", name: "split-video" }],
+  };
+  const first = await split("split-before");
+  expect(first).toMatchObject({ split: expected });
+  expect(first?.totals).toMatchObject({ amount: String(sumOf(first?.split)) });
+
+  await operator.stop();
+  operator = await world.startOperator();
+  await world.remove("VideoJob", "split-video");
+  const second = await split("split-after");
+  expect(second?.split).toEqual(first?.split);
+});
+
+/** Sums of a few yuan, with four decimals, are exact enough as numbers. */
+function sumOf(split: unknown): number {
+  const { lines, unattributed } = split as { lines: { amount: string }[]; unattributed: string };
+  const units = [...lines.map(({ amount }) => amount), unattributed].map((yuan) => Math.round(Number(yuan) * 10_000));
+  return units.reduce((sum, value) => sum + value, 0) / 10_000;
+}

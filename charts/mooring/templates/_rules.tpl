@@ -68,7 +68,7 @@ compares all of them with a list and runs an operator with exactly these permiss
 {{- end }}
 {{- end -}}
 
-{{- /* In the release's namespace: the lease and the submission journal. A name cannot limit `create`. */ -}}
+{{- /* In the release's namespace: the lease, the submission journal and the usage of 13 months. A name cannot limit `create`. */ -}}
 {{- define "mooring.rules.leader" -}}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
@@ -83,6 +83,13 @@ compares all of them with a list and runs an operator with exactly these permiss
 - apiGroups: [""]
   resources: [configmaps]
   resourceNames: [mooring-journal]
+  verbs: [get, update]
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames:
+{{- range until 13 }}
+  - mooring-usage-{{ . }}
+{{- end }}
   verbs: [get, update]
 {{- end -}}
 

@@ -40,14 +40,30 @@ export const spendingSchema = z
       "True: status.spend, status.budgets and messages about the budget show amounts and API keys, to everyone who may read this object or a job that uses it. Default false.",
     ).default(false),
     reports: listOf(
-      z.object({
-        namespaces: namespaceSelector.describe("Label selector of the namespaces. An empty one selects all."),
-        keyIDs: listOf(
-          text(255, "API key identifier."),
-          100,
-          "API keys whose bills the BillReports cover. Default: all keys, of everyone who shares the remote account.",
-        ).optional(),
-      }),
+      ruled(
+        z.object({
+          namespaces: namespaceSelector.describe("Label selector of the namespaces. An empty one selects all."),
+          show: z
+            .enum(["Bills", "OwnShare"])
+            .default("Bills")
+            .describe(
+              "Bills: the bills. OwnShare: only what the report's own namespace costs, by splitBy, and no bill. Default Bills.",
+            ),
+          keyIDs: listOf(
+            text(255, "API key identifier."),
+            100,
+            "API keys whose bills the BillReports cover. With splitBy, they then name no other namespace. Default: all keys, of everyone who shares the remote account.",
+          ).optional(),
+        }),
+        [
+          {
+            cel: "self.show == 'Bills' || !has(self.keyIDs)",
+            message: "keyIDs needs show Bills: remove keyIDs, because OwnShare shows no bill",
+            fieldPath: ".keyIDs",
+            holds: ({ show, keyIDs }) => show === "Bills" || keyIDs === undefined,
+          },
+        ],
+      ),
       16,
       "Namespaces whose BillReports may use the account, and the API keys that they cover. The bills of all entries that select a namespace are covered. Default: none.",
     ).optional(),

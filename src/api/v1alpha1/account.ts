@@ -165,6 +165,14 @@ const commonAccountSpec = {
         "Time zone of the service's days, weeks and months and of its first bill (2026-01-01 00:00), which the service does not document: UTC, a name such as Asia/Shanghai, or an offset such as +08:00. Default UTC.",
         "billing.timeZone must be UTC, a name such as Asia/Shanghai, or an offset such as +08:00",
       ).default("UTC"),
+      products: listOf(
+        z.object({
+          operation: z.enum(operationNames).describe("Operation that jobs pay for."),
+          product: text(255, "Product ID or product name in the bills. Case does not matter."),
+        }),
+        64,
+        "Products whose bills pay for the jobs of an operation. Default: the products that are named as the models of the service.",
+      ).optional(),
       settleTime: duration(
         "How long after the end of a period its bills may still change. Older bills are read once. Default 24h.",
       ).default("24h"),

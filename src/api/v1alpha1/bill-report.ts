@@ -7,10 +7,16 @@ import { ruled } from "./rule.ts";
 
 export const billCycles = ["Day", "Week", "Month"] as const;
 export const billFormats = ["CSV", "JSON"] as const;
+export const reportPeriods = ["LastMonth"] as const;
+export const splits = ["Namespace", "Object"] as const;
+export type SplitBy = (typeof splits)[number];
 export type BillFormat = (typeof billFormats)[number];
 
 /** Rows of a table in the status; an export has all of them. */
 export const TOP_ROWS = 20;
+
+/** Lines of a split in the status; an export has all of them. */
+export const SPLIT_ROWS = 100;
 
 /** The earliest 2026-01-01 00:00 that any time zone has (UTC+14); the account's own is checked before the first query. */
 const EARLIEST = "2025-12-31T10:00:00Z";
@@ -18,7 +24,9 @@ const EARLIEST = "2025-12-31T10:00:00Z";
 const format = z
   .enum(billFormats)
   .default("CSV")
-  .describe("CSV: a line for each bill. JSON: all bills and the tables. Default CSV.");
+  .describe(
+    "CSV: a line for each bill. JSON: all bills and the tables. With splitBy, both have the lines of the split and no bills. Default CSV.",
+  );
 
 const moment = (description: string) =>
   time(`${description} RFC 3339.`).refine(
@@ -49,12 +57,27 @@ export const billReportSpecSchema = ruled(
       "Days that the period covers, including its last day: 1 is only the last day. Days before 2026 are left out. 1 to 3660.",
       3660,
     ).optional(),
+    period: z
+      .enum(reportPeriods)
+      .describe("LastMonth: the calendar month before the current one, in the account's billing.timeZone.")
+      .optional(),
     endTime: moment("End of the period, exclusive. Default: now.").optional(),
     category: text(255, "Only bills of this category, such as llm, gen_api or web_search. Default: all.").optional(),
     productName: text(
       255,
       "Only bills whose product name matches this. The service decides what matches. Default: all.",
     ).optional(),
+    keyIDs: listOf(
+      text(255, "API key identifier."),
+      100,
+      "Only bills of these API keys, such as the keys that Mooring uses. Default: all that the report may cover.",
+    ).optional(),
+    splitBy: z
+      .enum(splits)
+      .describe(
+        "Splits the bills among the namespaces, or among the GpuEndpoints and jobs, that used them. The split is an estimate whose lines add up exactly to the bills. Default: no split.",
+      )
+      .optional(),
     refreshInterval: duration(
       "Interval between two reads of the bills, until the period is over and they are final. Default 1h.",
     ).default("1h"),
@@ -66,9 +89,15 @@ export const billReportSpecSchema = ruled(
   }),
   [
     {
-      cel: "has(self.startTime) != has(self.lastDays)",
-      message: "exactly one of startTime and lastDays is needed: set one, remove the other",
-      holds: (spec) => (spec.startTime === undefined) !== (spec.lastDays === undefined),
+      cel: "[has(self.startTime), has(self.lastDays), has(self.period)].filter(set, set).size() == 1",
+      message: "exactly one of startTime, lastDays and period is needed: set one, remove the others",
+      holds: (spec) => [spec.startTime, spec.lastDays, spec.period].filter((value) => value !== undefined).length === 1,
+    },
+    {
+      cel: "!has(self.period) || !has(self.endTime)",
+      message: "period and endTime exclude each other: remove one",
+      fieldPath: ".endTime",
+      holds: (spec) => spec.period === undefined || spec.endTime === undefined,
     },
     {
       cel: "!has(self.startTime) || !has(self.endTime) || self.startTime < self.endTime",
@@ -113,7 +142,7 @@ export const billReportStatusSchema = z
     keyIDs: listOf(
       text(255, "API key identifier.", 0),
       1600,
-      "The API keys that the report covers, as spending.reports of the ClusterAccount has them. Absent: all keys.",
+      "The API keys that the report covers, by keyIDs and by spending.reports of the ClusterAccount. Absent: all keys.",
     ).optional(),
     period: z
       .object({ startTime: time("Start of the period."), endTime: time("End of the period.") })
@@ -140,6 +169,27 @@ export const billReportStatusSchema = z
       TOP_ROWS,
       top("API keys"),
     ).optional(),
+    split: z
+      .object({
+        by: z.enum(splits).describe("What the lines stand for."),
+        scope: z
+          .enum(["All", "Namespace"])
+          .describe("All: the lines of every namespace. Namespace: only those of the namespace of this report."),
+        lines: listOf(
+          z.object({
+            namespace: text(63, "Namespace that used the bills."),
+            kind: text(63, "Kind of the object.").optional(),
+            name: text(253, "Name of the object. Absent: objects that are not told apart.").optional(),
+            amount: yuanStatus("Estimated cost."),
+          }),
+          SPLIT_ROWS,
+          `The ${SPLIT_ROWS} most expensive namespaces or objects.`,
+        ),
+        others: yuanStatus("Cost of everything without a line of its own.").optional(),
+        unattributed: yuanStatus("Cost that nothing in the cluster is known to have caused.").optional(),
+      })
+      .describe("The bills by namespace or object. lines, others and unattributed add up exactly to totals.amount.")
+      .optional(),
     records: int(0, "Bills of the period.").optional(),
     unreadable: int(0, "Bills whose amount is not an integer. The sums do not include them.").optional(),
     asOf: time("When the bills were read.").optional(),

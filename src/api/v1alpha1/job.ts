@@ -16,6 +16,10 @@ export const jobPhases = [
 ] as const;
 export type JobPhase = (typeof jobPhases)[number];
 
+/** What jobs are counted in to split a bill. */
+export const consumptionUnits = ["Characters", "Seconds"] as const;
+export type Consumption = { unit: (typeof consumptionUnits)[number]; quantity: number };
+
 export const outputSchema = z
   .object({
     storeRef: z
@@ -113,6 +117,13 @@ export const commonJobStatus = {
   results: listOf(resultSchema, 64, "Results of the job.").optional(),
   resultsExpireAt: time("When the first URL expires.").optional(),
   submission: submissionSchema.optional(),
+  consumption: z
+    .object({
+      unit: z.enum(consumptionUnits).describe("Characters of speech, or Seconds of video."),
+      quantity: int(0, "Number of units."),
+    })
+    .describe("What the last attempt asks for. Bills are split by it.")
+    .optional(),
   account: boundAccountSchema.optional(),
   lastHandledResubmitToken: text(
     1024,

@@ -141,7 +141,7 @@ export function createAccountMemory(
       spec,
       live: facts,
       usage: usageOf(parts, key, object, facts),
-      observers: observersOf(parts, key),
+      observers: observersOf(parts, key, facts),
       lookup: wiring.lookup,
       resultLookup: wiring.resultLookup(wiring.accountKind, spec),
       bodies: wiring.bodies,
@@ -203,16 +203,22 @@ function usageOf(
 }
 
 /** Tells the account's objects, its status and its metrics what its session observes. */
-function observersOf({ shared, wiring }: Parts, key: AccountKey): AccountObservers {
+function observersOf({ shared, wiring }: Parts, key: AccountKey, facts: Readonly<Facts>): AccountObservers {
   const silence = createSilenceCount((message) => shared.accounts.unreachable(key, message));
   return {
     onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),
+    onEndpointsListed: () => {
+      const shown = shared.accounts.get(key)?.handle?.endpoints.observed.shown();
+      if (shown !== undefined) shared.usage.listed(key, shown);
+    },
     onTask: (taskID) => wiring.onTask(key, taskID),
     onMoneyRead: (readings) => {
       shared.admission.moneyRead(key, readings);
       wiring.onMoney(key);
     },
     onMoneyFailed: () => wiring.onMoney(key),
+    collectMonth: (range, zone, signal) =>
+      shared.estimates.collect({ account: key, settings: facts.billing, zone, range }, signal),
     onCall: (event) => {
       silence.heard(event);
       if (event.errorKind === "Forbidden" && event.status !== undefined) shared.accounts.doubt(key);

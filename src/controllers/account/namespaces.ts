@@ -45,8 +45,10 @@ export function reportableKeys(
   labels: Record<string, string>,
 ): ReportableKeys {
   const entries = (spending?.reports ?? []).filter(({ namespaces }) => matchesLabels(namespaces, labels));
-  if (entries.some(({ keyIDs }) => keyIDs === undefined)) return { kind: "All" };
-  return { kind: "Keys", keyIDs: [...new Set(entries.flatMap(({ keyIDs = [] }) => keyIDs))].sort() };
+  const bills = entries.filter(({ show }) => show !== "OwnShare");
+  if (bills.some(({ keyIDs }) => keyIDs === undefined)) return { kind: "All" };
+  const keyIDs = [...new Set(bills.flatMap((entry) => entry.keyIDs ?? []))].sort();
+  return keyIDs.length === 0 && entries.length > bills.length ? { kind: "OwnShare" } : { kind: "Keys", keyIDs };
 }
 
 /** Reads a namespace's labels by `get`, at most once in 30 s each: there is no watch of namespaces to keep up. */

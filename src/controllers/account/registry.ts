@@ -41,8 +41,8 @@ export type AccountHandle = AccountSession & {
   reportableKeys(namespace: string): Promise<ReportableKeys>;
 };
 
-/** `Keys`: of these identifiers; without one, none. */
-export type ReportableKeys = { kind: "All" } | { kind: "Keys"; keyIDs: readonly string[] };
+/** `Keys`: of these identifiers; without one, none. `OwnShare`: no bill, only what the namespace itself costs. */
+export type ReportableKeys = { kind: "All" } | { kind: "Keys"; keyIDs: readonly string[] } | { kind: "OwnShare" };
 
 export type Resolved =
   | { kind: "Usable"; account: AccountHandle; ref: AccountRef }

@@ -36,6 +36,6 @@ export function sessionSettings(
   };
 }
 
-export function billingSettings({ interval, timeZone, settleTime }: AccountSpec["billing"]): BillingSettings {
-  return { intervalMs: parseDuration(interval), timeZone, settleMs: parseDuration(settleTime) };
+export function billingSettings({ interval, timeZone, settleTime, products }: AccountSpec["billing"]): BillingSettings {
+  return { intervalMs: parseDuration(interval), timeZone, settleMs: parseDuration(settleTime), products };
 }

@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from "node:util";
-import type { BillReport, BillReportStatus } from "../../api/v1alpha1/bill-report.ts";
+import type { BillFormat, BillReport, BillReportStatus } from "../../api/v1alpha1/bill-report.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { parseDuration } from "../../api/v1alpha1/duration.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
@@ -10,21 +9,22 @@ import { createTally } from "../../provider/money/tally.ts";
 import { type TimeZone, timeZone } from "../../provider/money/time-zone.ts";
 import type { Reconcile, Result } from "../../runtime/controller.ts";
 import { accountMismatch } from "../account/mismatch.ts";
-import { type AccountHandle, LABELS_AGAIN_MS } from "../account/registry.ts";
+import { LABELS_AGAIN_MS } from "../account/registry.ts";
 import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { announceStall, requeueOf } from "../report.ts";
+import { openSplit } from "../showback/open-split.ts";
+import type { Split } from "../showback/split.ts";
 import { verdictOf } from "../verdict.ts";
 import { exportToConfigMap, exportToStore } from "./export.ts";
-import { fileOf, ofKeys, shownPeriod, shownTotals, tallied } from "./file.ts";
-import { reportPeriod } from "./period.ts";
+import { fileOf, ofKeys, shownPeriod, shownTotals, splitting, tallied } from "./file.ts";
+import { dueTime, reportPeriod } from "./period.ts";
+import { type Source, showsSource, sourceOf } from "./source.ts";
+import { splitFile, splitView } from "./split-view.ts";
 import { type Exported, type Outcome, problemOf, statusOf } from "./status.ts";
 
 type Step = { outcome: Outcome; account?: BillReportStatus["account"]; keyIDs?: readonly string[] | undefined };
-
-/** The account of a report, and the API keys that the report covers; undefined: all. */
-type Source = { account: AccountHandle; keyIDs: readonly string[] | undefined };
 
 type ReadOptions = {
   report: BillReport;
@@ -78,15 +78,15 @@ export function createBillReportReconciler(
       return { outcome: { kind: "Waiting", reason, message, ...(againMs === undefined ? {} : { againMs }) } };
     }
     const { account, ref } = resolved;
-    const keys = await account.reportableKeys(report.metadata.namespace);
-    if (keys.kind === "Keys" && keys.keyIDs.length === 0) return notReportable(report, ref.name);
-    const keyIDs = keys.kind === "All" ? undefined : keys.keyIDs;
-    const sameKeys = isDeepStrictEqual(keyIDs, report.status?.keyIDs);
-    if (final && sameKeys) return undefined;
+    const found = await sourceOf(report, account);
+    if (found.kind === "Refused") return notReportable(found.message);
+    const { keyIDs } = found.source;
+    const sameSource = showsSource(report, found.source);
+    if (final && sameSource) return undefined;
     const { baseURL } = account;
     const mismatch = accountMismatch(report.status?.account?.baseURL, account);
     if (mismatch !== undefined) return stalled(mismatch.reason, mismatch.message);
-    const step = await refresh(report, { account, keyIDs }, current && sameKeys, signal);
+    const step = await refresh(report, found.source, current && sameSource, signal);
     return { ...step, account: { ...ref, baseURL }, keyIDs };
   }
 
@@ -122,14 +122,17 @@ export function createBillReportReconciler(
     }
     const storeCameBack =
       store?.kind === "Usable" && getCondition(status?.conditions, "Exported")?.reason === "StoreNotReady";
-    const dueMs = status?.asOf === undefined || !known || storeCameBack ? now : Date.parse(status.asOf) + intervalMs;
-    if (dueMs > now) return { outcome: { kind: "Current", againMs: dueMs - now } };
+    const fresh = known && !storeCameBack ? status : undefined;
+    const dueMs = dueTime(fresh, period, intervalMs) ?? now;
+    if (dueMs > now) return { outcome: { kind: "Current", againMs: Math.min(dueMs - now, DAY_MS) } };
     try {
-      const { tally, exported } = await read({ report, source, zone, range: period.range, store, now, signal });
-      const settled = period.kind === "Over" && now >= period.finalFrom * 1000;
-      const final = settled && exported.kind !== "Refused";
-      const outcome: Outcome = { kind: "Read", range: period.range, tally, final, exported };
-      return { outcome: final ? outcome : { ...outcome, againMs: intervalMs } };
+      const { tally, exported, split } = await read({ report, source, zone, range: period.range, store, now, signal });
+      const settled = period.kind === "Over" && now >= period.finalFrom * 1000 && exported.kind !== "Refused";
+      const final = settled && period.movesAt === undefined;
+      const hidesBills = source.visibility === "OwnShare";
+      const outcome: Outcome = { kind: "Read", range: period.range, tally, final, exported, split, hidesBills };
+      if (final) return { outcome };
+      return { outcome: { ...outcome, againMs: settled ? DAY_MS : intervalMs } };
     } catch (error) {
       if (signal.aborted) throw error;
       return failed(error);
@@ -147,25 +150,43 @@ export function createBillReportReconciler(
       closedBefore: (now - money.settings().settleMs) / 1000,
       signal,
     });
-    const bills = tallied(ofKeys(all, source.keyIDs), tally);
-    const summary = () => ({ period: shownPeriod(range), ...shownTotals(tally) });
+    const counted = tallied(ofKeys(all, source.keyIDs), tally);
+    const { splitBy } = report.spec;
+    const split = splitBy === undefined ? undefined : await splitOf({ report, source, zone, range, signal });
+    const bills = split === undefined ? counted : splitting(counted, split);
+    const view = () => split && splitBy && splitView(split.result(), splitBy, viewerOf(report, source));
+    const contentOf = (format: BillFormat) => {
+      const sums = () => ({ period: shownPeriod(range), ...shownTotals(tally) });
+      if (split === undefined) return fileOf(format, bills, sums);
+      const facts = source.visibility === "OwnShare" ? () => ({ period: shownPeriod(range) }) : sums;
+      return splitFile(format, bills, view, facts);
+    };
     let exported: Exported = { kind: "NotWanted" };
     if (exportTo !== undefined) {
       const { configMap } = exportTo;
-      const content = fileOf(configMap.format, bills, summary);
+      const content = contentOf(configMap.format);
       exported = await exportToConfigMap(shared.kube, { report, content, signal }, configMap);
     } else if (output !== undefined && store?.kind === "Usable") {
-      const content = fileOf(output.format, bills, summary);
+      const content = contentOf(output.format);
       exported = await exportToStore(store.store, { report, content, signal }, output);
     } else {
       for await (const _ of bills);
       if (store?.kind === "Held") exported = { kind: "Refused", reason: store.reason, message: store.message };
     }
-    return { tally, exported };
+    return { tally, exported, split: view() };
+  }
+
+  function splitOf({ source, zone, range, signal }: Omit<ReadOptions, "store" | "now">): Promise<Split> {
+    const { key, money } = source.account;
+    return openSplit({ account: key, settings: money.settings(), zone, range }, (account, months) =>
+      shared.ledger.read(account, months, signal),
+    );
   }
 }
 
 const DAY_MS = 86_400_000;
+
+const viewerOf = ({ metadata: { namespace } }: BillReport, { visibility }: Source) => ({ visibility, namespace });
 
 function recheckOf(status: BillReportStatus | undefined): Result {
   return status?.account?.kind === "ClusterAccount" ? { requeueAfterMs: LABELS_CHANGE_MS } : undefined;
@@ -175,9 +196,8 @@ function stalled(reason: Reason, message: string): Step {
   return { outcome: { kind: "Stalled", reason, message, againMs: STALLED_MS } };
 }
 
-/** Bills show the API keys of everyone who shares the account. */
-function notReportable({ metadata: { namespace } }: BillReport, account: string): Step {
-  const message = `ClusterAccount ${account} does not let BillReports of namespace ${namespace} see its bills, which show all its API keys: ask its administrator for an entry in spec.spending.reports, or use an Account`;
+/** The account lets the report see nothing. */
+function notReportable(message: string): Step {
   const outcome: Outcome = {
     kind: "Stalled",
     forgets: true,

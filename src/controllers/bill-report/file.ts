@@ -4,6 +4,7 @@ import { formatYuan, unitPrice } from "../../money.ts";
 import type { Bill } from "../../provider/money/money-records.ts";
 import type { Range } from "../../provider/money/ranges.ts";
 import type { Sums, Tally } from "../../provider/money/tally.ts";
+import type { Split } from "../showback/split.ts";
 
 /** Sums as they are shown: money in yuan, as decimal strings. */
 export type ShownSums = { amount: string; voucher: string; paid: string; records: number };
@@ -33,6 +34,14 @@ export function shownTables(tally: Tally) {
 /** What a report says besides its period. */
 export function shownTotals(tally: Tally) {
   return { totals: shownSums(tally.totals()), unreadable: tally.unreadable(), ...shownTables(tally) };
+}
+
+/** Counts bills into a split on their way. */
+export async function* splitting(bills: AsyncIterable<Bill[]>, split: Pick<Split, "add">): AsyncGenerator<Bill[]> {
+  for await (const some of bills) {
+    for (const bill of some) split.add(bill);
+    yield some;
+  }
 }
 
 export function shownPeriod({ startTime, endTime }: Range): { startTime: string; endTime: string } {
@@ -155,7 +164,7 @@ function cells(view: BillView): string[] {
   ];
 }
 
-function csvLine(values: readonly string[]): string {
+export function csvLine(values: readonly string[]): string {
   return `${values.map(csvCell).join(",")}\r\n`;
 }
 

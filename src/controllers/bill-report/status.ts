@@ -2,16 +2,28 @@ import { type BillReport, type BillReportStatus, TOP_ROWS } from "../../api/v1al
 import { type ConditionUpdate, getCondition, removeCondition } from "../../api/v1alpha1/conditions.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
+import { formatYuan, parseYuan } from "../../money.ts";
 import type { Range } from "../../provider/money/ranges.ts";
 import type { Tally } from "../../provider/money/tally.ts";
 import { conditionsOf, mergeConditions, stalledCondition } from "../report.ts";
 import type { Cause, Verdict } from "../verdict.ts";
 import { shownPeriod, shownSums, shownTables } from "./file.ts";
+import { type SplitView, statusSplit } from "./split-view.ts";
 
 /** How a reconcile ended. */
 export type Outcome =
   /** The bills were read now. */
-  | { kind: "Read"; range: Range; tally: Tally; final: boolean; exported: Exported; againMs?: number }
+  | {
+      kind: "Read";
+      range: Range;
+      tally: Tally;
+      final: boolean;
+      exported: Exported;
+      split?: SplitView | undefined;
+      /** The report may show its split only. */
+      hidesBills?: boolean;
+      againMs?: number;
+    }
   /** The ClusterAccount does not let the namespace see its bills (any more): results go from the status. */
   | ({ kind: "Stalled"; forgets: true; againMs: number } & Cause)
   /** The bills in the status are recent enough. */
@@ -48,7 +60,7 @@ export function statusOf(
   const { generation } = report.metadata;
   // Results of another spec do not answer this one.
   const forgets = previous.observedGeneration !== generation || "forgets" in outcome;
-  const kept = forgets ? withoutResults(previous) : previous;
+  const kept = forgets || outcome.kind === "Read" ? withoutResults(previous) : previous;
   const status: BillReportStatus = {
     ...kept,
     observedGeneration: generation,
@@ -58,36 +70,38 @@ export function statusOf(
   };
   const exportRemoved = outcome.kind === "Read" && outcome.exported.kind === "NotWanted";
   if (exportRemoved) delete status.export;
-  if (outcome.kind === "Read") {
-    if (keyIDs === undefined) delete status.keyIDs;
-    else status.keyIDs = [...keyIDs];
-  }
-  if (outcome.kind === "Read" && !outcome.final) delete status.final;
+  if (outcome.kind === "Read" && keyIDs !== undefined) status.keyIDs = [...keyIDs];
   const before = exportRemoved ? removeCondition(status.conditions, "Exported") : status.conditions;
   status.conditions = mergeConditions(before, updatesOf(status, outcome), generation, now);
   return status;
 }
 
 function withoutResults(status: BillReportStatus): BillReportStatus {
-  const { period, totals, byProduct, byCategory, byKey, records, unreadable, asOf, final, keyIDs, ...rest } = status;
+  const { period, totals, byProduct, byCategory, byKey, records, unreadable, split, asOf, final, keyIDs, ...rest } =
+    status;
   return rest;
 }
 
 function results(outcome: Extract<Outcome, { kind: "Read" }>, now: number): Partial<BillReportStatus> {
-  const { tally, range, exported, final } = outcome;
+  const { tally, range, exported, final, split } = outcome;
+  const shared = {
+    period: shownPeriod(range),
+    asOf: rfc3339(now),
+    ...(split === undefined ? {} : { split: statusSplit(split) }),
+    ...(final ? { final } : {}),
+    ...(exported.kind === "Written" ? { export: exported.export } : {}),
+  };
+  if (outcome.hidesBills === true) return shared;
   const { records, ...totals } = shownSums(tally.totals());
   const { byProduct, byCategory, byKey } = shownTables(tally);
   return {
-    period: shownPeriod(range),
+    ...shared,
     totals,
     byProduct: byProduct.slice(0, TOP_ROWS),
     byCategory: byCategory.slice(0, TOP_ROWS),
     byKey: byKey.slice(0, TOP_ROWS),
     records,
     unreadable: tally.unreadable(),
-    asOf: rfc3339(now),
-    ...(final ? { final } : {}),
-    ...(exported.kind === "Written" ? { export: exported.export } : {}),
   };
 }
 
@@ -115,11 +129,19 @@ function updatesOf(status: BillReportStatus, outcome: Outcome): ConditionUpdate[
   }
 }
 
-function ready({ unreadable = 0, records = 0, totals, final = false }: BillReportStatus): ConditionUpdate {
+function ready({ unreadable = 0, records = 0, totals, split, final = false }: BillReportStatus): ConditionUpdate {
   if (unreadable > 0) {
     const message = `${unreadable} of ${records} bills have an amount that is not an integer; the totals do not include them: see the export`;
     return { type: "Ready", status: "False", reason: "BillsUnreadable", message };
   }
-  const message = `${records} bills, ${totals?.amount ?? "0"} yuan${final ? "; final" : ""}`;
+  const ownShare = totals === undefined && split !== undefined;
+  const content = ownShare
+    ? `The share of this namespace is ${shareOf(split)} yuan`
+    : `${records} bills, ${totals?.amount ?? "0"} yuan`;
+  const message = `${content}${final ? "; final" : ""}`;
   return { type: "Ready", status: "True", reason: "Reported", message };
+}
+
+function shareOf({ lines, others = "0" }: NonNullable<BillReportStatus["split"]>): string {
+  return formatYuan(lines.reduce((sum, { amount }) => sum + parseYuan(amount), parseYuan(others)));
 }

@@ -17,6 +17,7 @@ import { jobStatusOf } from "./status.ts";
 import { createTaskFollower } from "./tasks.ts";
 import { decide, type Transition } from "./transitions.ts";
 import type { Job, JobAdapter } from "./types.ts";
+import { recordUsage } from "./usage.ts";
 
 /** Reconciles the jobs of one kind: observe, decide, apply, report. `transitions.ts` has the table of states. */
 export function createJobReconciler<T extends Job>(
@@ -90,6 +91,7 @@ export function createJobReconciler<T extends Job>(
     const change = { written: { ...adapter.extraStatus(job), ...written }, cleared };
     const status = jobStatusOf(job, change, outcome, shared.clock.now());
     const after = await kind.patchStatus(job, status as T["status"], signal);
+    recordUsage(shared, kind.resource.kind, { before: job, after });
     announce(shared, job, after.status);
     return after;
   }

@@ -78,10 +78,11 @@ export function showPause({ until }: Observation<"TooSoon">, { job, now }: JobCo
 /** The status shows the intent before the request is sent: only so does a lost journal not hide the request. */
 export function send({ request, intent }: Observation<"Clear">, { now }: JobContext): Step {
   const { account, ...submission } = intent;
+  const { consumption } = request;
   const message = `Attempt ${intent.attempt} is about to be sent`;
   return {
     outcome: { phase: "Pending", reason: "Submitting", message, stalled: false },
-    written: { account, submission: { ...submission, state: "Intended", time: rfc3339(now) } },
+    written: { account, consumption, submission: { ...submission, state: "Intended", time: rfc3339(now) } },
     send: { request, intent },
     againMs: SHOW_SENDING_AFTER_MS,
   };

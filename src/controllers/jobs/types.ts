@@ -1,5 +1,5 @@
 import { cut } from "../../api/v1alpha1/conditions.ts";
-import type { JobResult } from "../../api/v1alpha1/job.ts";
+import type { Consumption, JobResult } from "../../api/v1alpha1/job.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { SpeechJobSpec, SpeechJobStatus } from "../../api/v1alpha1/speech-job.ts";
 import type { VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
@@ -49,6 +49,8 @@ export type OpenArtifact = ArtifactWriter;
 /** One paid request, ready to be sent once. */
 export type PaidRequest = {
   operation: Operation;
+  /** What the service has to make. */
+  consumption: Consumption;
   /** The parameters. The status stores their hash only. */
   body: unknown;
   /**

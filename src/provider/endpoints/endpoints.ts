@@ -28,6 +28,8 @@ export type EndpointsOptions = {
   settings: EndpointSettings;
   /** An endpoint is new, changed, gone, or missing in a list for the first time. */
   onChange: (id: string, appName: string) => void;
+  /** A list is complete. Default: nothing. */
+  onListed?: (() => void) | undefined;
   /** The list failed. */
   onError: (error: unknown) => void;
   clock: Clock;
@@ -58,6 +60,7 @@ export function createEndpoints(options: EndpointsOptions): EndpointsService {
       ? undefined // its list and its reads show everything
       : createEndpointSweep({
           ...options,
+          onListed: undefined,
           generation: "Earlier",
           pageSize,
           intervalMs: DETAILS_EVERY_SWEEPS * intervalMs,

@@ -40,6 +40,8 @@ export type EndpointSweepOptions = {
   onChange: (id: string, appName: string) => void;
   /** A list is the first to lack an endpoint, which proves nothing: a read tells more. Default: nothing. */
   onMissing?: ((id: string, appName: string) => void) | undefined;
+  /** A list is complete: the index has all of it. Default: nothing. */
+  onListed?: (() => void) | undefined;
   onError: (error: unknown) => void;
 };
 
@@ -76,6 +78,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     let whole = false;
     while (!whole) whole = await readList(signal);
     completed++;
+    options.onListed?.();
   }
 
   /** Returns false when the key changed meanwhile. */

@@ -4,7 +4,7 @@ import type { ServiceClient } from "../client.ts";
 import type { AccountMoney } from "../types.ts";
 import { createBudgetReader, type Urgency } from "./budget-reader.ts";
 import { billsOfPeriod } from "./period.ts";
-import { type BillingSettings, createAccountBills } from "./spend.ts";
+import { type BillingSettings, type CollectMonth, createAccountBills } from "./spend.ts";
 
 /** Read before each use: a change takes effect at once. */
 export type MoneySettings = {
@@ -25,6 +25,8 @@ export type AccountMoneyOptions = {
   /** Bills or budgets were read. */
   onRead: () => void;
   onFailed: () => void;
+  /** Takes the bills of the current month. Default: nothing does. */
+  collectMonth?: CollectMonth | undefined;
   clock: Clock;
   log: Logger;
 };
@@ -42,6 +44,7 @@ export function createAccountMoney(
     hurry: () => settings.billsUrgency() !== "None",
     onRead,
     onFailed,
+    collectMonth: options.collectMonth,
     clock,
     log,
   });

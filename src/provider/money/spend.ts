@@ -2,14 +2,22 @@ import type { Logger } from "pino";
 import type { Clock } from "../../clock.ts";
 import type { Money } from "../../money.ts";
 import { createPollLoop } from "../../poll-loop.ts";
+import type { Operation } from "../operations.ts";
 import { type BillReader, createBillReader } from "./bill-reader.ts";
+import type { Bill } from "./money-records.ts";
 import { billsOfPeriod } from "./period.ts";
-import { billsBegin, currentPeriods } from "./ranges.ts";
+import { billsBegin, currentPeriods, type Range } from "./ranges.ts";
 import type { ReadTime } from "./read-time.ts";
-import { timeZone } from "./time-zone.ts";
+import { type TimeZone, timeZone } from "./time-zone.ts";
 
 /** Account.spec.billing, read. */
-export type BillingSettings = { intervalMs: number; timeZone: string; settleMs: number };
+export type BillingSettings = {
+  intervalMs: number;
+  timeZone: string;
+  settleMs: number;
+  /** Product IDs and names whose bills pay for an operation, besides the names of the models. */
+  products?: readonly { operation: Operation; product: string }[] | undefined;
+};
 
 /**
  * What the account costs: the sums of the bills' amounts, vouchers included. A sum over a bill whose amount cannot be read
@@ -29,6 +37,16 @@ export type Spend = {
   /** When the bills were read, ms. */
   atMs: number;
 };
+
+/** Takes the bills of the current month while they are read. */
+export type BillCollector = {
+  add(bill: Bill): void;
+  /** All bills of the month were added. Not called when the reading fails. */
+  complete(): void;
+};
+
+/** Begins to collect the bills of a month. undefined: they are not wanted. It never rejects, except when the signal aborts. */
+export type CollectMonth = (month: Range, zone: TimeZone, signal: AbortSignal) => Promise<BillCollector | undefined>;
 
 /** Reads the bills of an account at an interval and sums them. */
 export type AccountBills = {
@@ -53,6 +71,8 @@ export type AccountBillsOptions = {
   hurry?: () => boolean;
   onRead?: () => void;
   onFailed?: () => void;
+  /** Default: nothing is collected. */
+  collectMonth?: CollectMonth | undefined;
   clock: Clock;
   log: Logger;
 };
@@ -82,7 +102,7 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
       readAt = clock.monotonic();
       const began: ReadTime = { at: clock.now(), monotonic: readAt };
       try {
-        latest = await readSpend(reader, settings(), clock.now(), signal);
+        latest = await readSpend({ reader, ...settings(), nowMs: clock.now(), collect: options.collectMonth, signal });
         lastRead = began;
         failure = undefined;
         options.onRead?.();
@@ -107,30 +127,36 @@ export function createAccountBills(options: AccountBillsOptions): AccountBills {
   };
 }
 
-async function readSpend(
-  reader: BillReader,
-  { timeZone: zoneName, settleMs }: BillingSettings,
-  nowMs: number,
-  signal: AbortSignal,
-): Promise<Spend> {
-  const zone = timeZone(zoneName);
+type SpendRequest = BillingSettings & {
+  reader: BillReader;
+  nowMs: number;
+  collect: CollectMonth | undefined;
+  signal: AbortSignal;
+};
+
+async function readSpend({ reader, settleMs, nowMs, collect, signal, ...settings }: SpendRequest): Promise<Spend> {
+  const zone = timeZone(settings.timeZone);
   const now = Math.floor(nowMs / 1000);
   const { day, week, month } = currentPeriods(now, zone);
   const period = { startTime: Math.max(Math.min(week, month), billsBegin(zone)), endTime: now + 1 };
   const closedBefore = now - settleMs / 1000;
   const sums = { day: createSum(), week: createSum(), month: createSum() };
   const byCategory = new Map<string, Sum>();
+  const collector = await collect?.({ startTime: month, endTime: period.endTime }, zone, signal);
   for await (const bills of billsOfPeriod({ reader, query: { cycle: "Day" }, period, zone, closedBefore, signal })) {
-    for (const { startTime = now, amount, category } of bills) {
+    for (const bill of bills) {
+      const { startTime = now, amount, category } = bill;
       if (startTime >= day) sums.day.add(amount);
       if (startTime >= week) sums.week.add(amount);
       if (startTime < month) continue;
       sums.month.add(amount);
+      collector?.add(bill);
       const ofCategory = byCategory.get(category) ?? createSum();
       byCategory.set(category, ofCategory);
       ofCategory.add(amount);
     }
   }
+  collector?.complete();
   return {
     day: sums.day.total(),
     week: sums.week.total(),

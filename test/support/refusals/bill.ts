@@ -5,7 +5,7 @@ import { type Refusal, refusal } from "./refusal.ts";
 const bill = (what: string, bad: Change, good: Change, message: string): Refusal =>
   refusal(what, "bill", bad, good, message);
 const from = (startTime: string, change: Change = {}): Change => ({ lastDays: null, startTime, ...change });
-const one = "exactly one of startTime and lastDays is needed: set one, remove the other";
+const one = "exactly one of startTime, lastDays and period is needed: set one, remove the others";
 
 export const billRefusals: readonly Refusal[] = [
   bill("both startTime and lastDays", { startTime: "2026-02-01T00:00:00Z" }, from("2026-02-01T00:00:00+08:00"), one),
@@ -40,6 +40,20 @@ export const billRefusals: readonly Refusal[] = [
     { endTime: "2026-06-01T00:00:00Z" },
     "endTime must be after 2026-01-01 00:00",
   ),
+  bill("both lastDays and period", { period: "LastMonth" }, { lastDays: null, period: "LastMonth" }, one),
+  bill(
+    "an endTime with a period",
+    { lastDays: null, period: "LastMonth", endTime: "2026-03-01T00:00:00Z" },
+    { lastDays: null, period: "LastMonth" },
+    "period and endTime exclude each other: remove one",
+  ),
+  bill(
+    "an unknown period",
+    { lastDays: null, period: "LastYear" },
+    { lastDays: null, period: "LastMonth" },
+    'spec.period: Unsupported value: "LastYear"',
+  ),
+  bill("an unknown split", { splitBy: "Team" }, { splitBy: "Object" }, 'spec.splitBy: Unsupported value: "Team"'),
   bill("an unknown cycle", { cycle: "Year" }, { cycle: "Month" }, 'spec.cycle: Unsupported value: "Year"'),
   bill(
     "an interval without a unit",

@@ -36,10 +36,12 @@ export async function speechRequest(job: SpeechJob, account: AccountHandle, read
   const problem = pauseMarkerProblem(text);
   if (problem !== undefined) throw new InvalidJobError(problem);
   const hidden = secretsOf(job, text);
+  const consumption = { unit: "Characters", quantity: length } as const;
   if (spec.model === "speech-2.6-hd") {
     const body = longSpeechRequest(spec, text);
     return {
       operation: "submitSpeech",
+      consumption,
       body,
       send: ({ session, options }) => session.speech.submit(body, { ...options, hidden }),
     };
@@ -48,10 +50,12 @@ export async function speechRequest(job: SpeechJob, account: AccountHandle, read
   if (spec.stream === true) {
     const excludeAggregatedAudio = spec.streamOptions?.excludeAggregatedAudio ?? true;
     const body = { ...shortSpeechRequest(spec, text), excludeAggregatedAudio };
-    return { operation: "streamSpeech", body, send: (sending) => stream(body, type, hiding(sending, hidden)) };
+    const send: PaidRequest["send"] = (sending) => stream(body, type, hiding(sending, hidden));
+    return { operation: "streamSpeech", consumption, body, send };
   }
   const body = { ...shortSpeechRequest(spec, text), outputFormat: spec.outputFormat ?? "url" };
-  return { operation: "synthesizeSpeech", body, send: (sending) => synthesize(body, type, hiding(sending, hidden)) };
+  const send: PaidRequest["send"] = (sending) => synthesize(body, type, hiding(sending, hidden));
+  return { operation: "synthesizeSpeech", consumption, body, send };
 }
 
 /** A text from a Secret or a ConfigMap is not shown in any message. */

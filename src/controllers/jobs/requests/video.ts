@@ -26,12 +26,16 @@ export function videoModelOf(job: VideoJob): string {
   return job.spec.imageToVideo === undefined ? "vid2.6-v2v" : "vid-i2v";
 }
 
+/** Length of a video whose request names none (interface: "default video length 5 seconds"). */
+const DEFAULT_SECONDS = 5;
+
 /** The paid request of a VideoJob. @throws InvalidJobError */
 export async function videoRequest({ spec }: VideoJob): Promise<PaidRequest> {
   const { imageToVideo, videoToVideo } = spec;
   if (imageToVideo !== undefined) {
     return {
       operation: "submitImageToVideo",
+      consumption: { unit: "Seconds", quantity: DEFAULT_SECONDS },
       body: imageToVideo,
       send: ({ session, options }) => session.video.imageToVideo(imageToVideo, options),
     };
@@ -41,6 +45,7 @@ export async function videoRequest({ spec }: VideoJob): Promise<PaidRequest> {
   }
   return {
     operation: "submitVideoToVideo",
+    consumption: { unit: "Seconds", quantity: videoToVideo.parameters?.duration ?? DEFAULT_SECONDS },
     body: videoToVideo,
     send: ({ session, options }) => session.video.videoToVideo(videoToVideo, options),
   };

@@ -51,6 +51,7 @@ async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
     },
     observers: {
       onEndpoint: () => {},
+      onEndpointsListed: () => {},
       onTask: () => {},
       onMoneyRead: (books) => void readings.push(books),
       onMoneyFailed: () => {},

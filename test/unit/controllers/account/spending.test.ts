@@ -34,6 +34,16 @@ describe("the API keys that BillReports of a namespace cover", () => {
     expect(reportableKeys(spending, { role: "finance", team: "film" })).toEqual({ kind: "All" });
     expect(reportableKeys(specOf({ reports: [{ namespaces: {} }] }).spending, {})).toEqual({ kind: "All" });
   });
+
+  it("with show OwnShare covers no bill, unless another entry covers bills", () => {
+    const everyone = { namespaces: {}, show: "OwnShare" };
+    const film = { namespaces: { matchLabels: { team: "film" } }, keyIDs: ["key-film"] };
+    const { spending } = specOf({ reports: [everyone, film] });
+    expect(reportableKeys(spending, {})).toEqual({ kind: "OwnShare" });
+    expect(reportableKeys(spending, { team: "film" })).toEqual({ kind: "Keys", keyIDs: ["key-film"] });
+    const empty = specOf({ reports: [everyone, { namespaces: {}, keyIDs: [] }] });
+    expect(reportableKeys(empty.spending, {})).toEqual({ kind: "OwnShare" });
+  });
 });
 
 /** The status of a ClusterAccount that showed its spending before. */

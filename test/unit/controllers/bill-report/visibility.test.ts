@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   type BillReport,
+  type BillReportSpec,
   type BillReportStatus,
   billReportSpecSchema,
 } from "../../../../src/api/v1alpha1/bill-report.ts";
@@ -10,6 +11,7 @@ import { createAccountRegistry, type ReportableKeys } from "../../../../src/cont
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createBillReportReconciler } from "../../../../src/controllers/bill-report/controller.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
+import type { Usage } from "../../../../src/controllers/showback/usage.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { billOf } from "../../../support/bills.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -21,13 +23,24 @@ import { storedMeta } from "../../../support/stored-meta.ts";
 
 const ALL: ReportableKeys = { kind: "All" };
 const keysOf = (...keyIDs: string[]): ReportableKeys => ({ kind: "Keys", keyIDs });
+const used = (namespace: string, quantity: number): Usage => ({
+  account: "ClusterAccount/shared",
+  namespace,
+  object: "GpuEndpoint/chat",
+  meter: "product/product-1",
+  day: "2026-01-01",
+  quantity,
+  requests: 0,
+});
+/** The last one is of an endpoint that no object owns. */
+const usage = [used("team", 20), used("other-team", 30), used("", 50)];
 const bills = [
   billOf({ ownerID: "ours", apikeyName: "ours", amount: "10000", payAmount: "10000" }),
   billOf({ ownerID: "theirs", apikeyName: "theirs", amount: "20000", payAmount: "20000" }),
 ];
 
 /** A BillReport of January 2026 through a ClusterAccount with the bills of two API keys. */
-async function setUp(reportable: ReportableKeys) {
+async function setUp(reportable: ReportableKeys, change: Partial<BillReportSpec> = {}) {
   const kind = { resource: billReportResource, store: createStore<BillReport>() };
   kind.store.upsert({
     apiVersion: "mooring.dev/v1alpha1",
@@ -39,6 +52,7 @@ async function setUp(reportable: ReportableKeys) {
       lastDays: undefined,
       startTime: "2026-01-01T00:00:00Z",
       endTime: "2026-02-01T00:00:00Z",
+      ...change,
     }),
   });
   const stored = () => {
@@ -77,7 +91,7 @@ async function setUp(reportable: ReportableKeys) {
   );
   accounts.set("ClusterAccount/shared", { state: { kind: "Ready" }, handle: { ...account, money } });
   const run = createBillReportReconciler(
-    sharedOf(api.client, billReportResource, { clock, accounts }),
+    sharedOf(api.client, billReportResource, { clock, accounts, ledger: { read: async () => usage } }),
     createKind(api.client, kind),
     createStoreRegistry(() => false),
   );
@@ -132,5 +146,94 @@ describe("a BillReport through a ClusterAccount", () => {
     expect(status).not.toHaveProperty("totals");
     expect(status).not.toHaveProperty("byKey");
     expect(status).not.toHaveProperty("keyIDs");
+  });
+});
+
+describe("a BillReport with splitBy", () => {
+  it("shows the lines of every namespace when the namespace may see all bills", async () => {
+    const w = await setUp(ALL, { splitBy: "Object" });
+    expect(await w.reconcile()).toMatchObject({
+      totals: { amount: "3" },
+      split: {
+        by: "Object",
+        scope: "All",
+        lines: [
+          { namespace: "other-team", kind: "GpuEndpoint", name: "chat", amount: "0.9" },
+          { namespace: "team", kind: "GpuEndpoint", name: "chat", amount: "0.6" },
+        ],
+        unattributed: "1.5",
+      },
+    });
+  });
+
+  it("covers the keys in keyIDs only", async () => {
+    const w = await setUp(ALL, { splitBy: "Namespace", keyIDs: ["ours"] });
+    expect(await w.reconcile()).toMatchObject({
+      keyIDs: ["ours"],
+      totals: { amount: "1" },
+      split: {
+        lines: [
+          { namespace: "other-team", amount: "0.3" },
+          { namespace: "team", amount: "0.2" },
+        ],
+        unattributed: "0.5",
+      },
+    });
+  });
+
+  it("names no other namespace when the namespace may see single keys", async () => {
+    const w = await setUp(keysOf("ours", "spare"), { splitBy: "Namespace" });
+    const status = await w.reconcile();
+    expect(status).toMatchObject({ totals: { amount: "1" } });
+    expect(status?.split).toEqual({
+      by: "Namespace",
+      scope: "Namespace",
+      lines: [{ namespace: "team", amount: "0.2" }],
+      others: "0.8",
+    });
+    expect(JSON.stringify(status)).not.toContain("other-team");
+  });
+
+  it("refuses keys that the namespace may not see", async () => {
+    const w = await setUp(keysOf("ours"), { keyIDs: ["theirs"] });
+    const status = await w.reconcile();
+    expect(getCondition(status?.conditions, "Stalled")?.message).toContain("use one of ours");
+    expect(w.reads()).toBe(0);
+  });
+
+  it("shows a tenant with OwnShare its own lines and no bill, key or total", async () => {
+    const w = await setUp({ kind: "OwnShare" }, { splitBy: "Namespace" });
+    const status = await w.reconcile();
+    expect(status?.split).toEqual({
+      by: "Namespace",
+      scope: "Namespace",
+      lines: [{ namespace: "team", amount: "0.6" }],
+    });
+    expect(getCondition(status?.conditions, "Ready")?.message).toBe("The share of this namespace is 0.6 yuan; final");
+    for (const field of ["totals", "byProduct", "byCategory", "byKey", "records", "unreadable", "keyIDs"]) {
+      expect(status).not.toHaveProperty(field);
+    }
+    expect(JSON.stringify(status)).not.toMatch(/other-team|ours|theirs|"3"/);
+  });
+
+  it("tells a tenant with OwnShare to set splitBy", async () => {
+    const w = await setUp({ kind: "OwnShare" });
+    const status = await w.reconcile();
+    expect(getCondition(status?.conditions, "Stalled")).toMatchObject({
+      reason: "NamespaceNotAllowed",
+      message: expect.stringContaining("set spec.splitBy"),
+    });
+    expect(w.reads()).toBe(0);
+  });
+
+  it("that is final hides the other lines when the namespace may only see its own", async () => {
+    const w = await setUp(ALL, { splitBy: "Namespace" });
+    expect(await w.reconcile()).toMatchObject({ final: true, split: { scope: "All" } });
+    w.granted.keys = { kind: "OwnShare" };
+    const status = await w.reconcile();
+    expect(status).toMatchObject({ final: true, split: { scope: "Namespace" } });
+    expect(JSON.stringify(status)).not.toMatch(/other-team|totals/);
+    expect(await w.requeue()).toEqual({ requeueAfterMs: 300_000 });
+    expect(w.reads()).toBe(2);
   });
 });

@@ -87,7 +87,12 @@ const examples: { [K in keyof Observations]: Observation<K> } = {
   InvalidSpec: { kind: "InvalidSpec", ...end },
   Clear: {
     kind: "Clear",
-    request: { operation: "submitImageToVideo", body: {}, send: async () => ({ taskID: "t" }) },
+    request: {
+      operation: "submitImageToVideo",
+      consumption: { unit: "Seconds", quantity: 5 },
+      body: {},
+      send: async () => ({ taskID: "t" }),
+    },
     intent: { id: "intent-1", attempt: 1, specHash: "0123456789abcdef", journal: "journal-1", account },
   },
   UnderWay: { kind: "UnderWay", sent: true, since: START - 5_000 },

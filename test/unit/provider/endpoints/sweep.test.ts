@@ -512,3 +512,25 @@ it("a caller that gives up causes no list", async () => {
   await w.clock.advance(5_000);
   expect(w.calls).toEqual([]);
 });
+
+it("tells of each complete list, and not of one that fails", async () => {
+  const lists: number[] = [];
+  let fails = false;
+  const w = world([record("a"), record("b")], {
+    onListed: () => void lists.push(w.sweep.total()),
+    client: {
+      listEndpoints: async () => {
+        if (fails) throw new Error("no list");
+        return { data: [record("a"), record("b")], nextCursor: "", hasMore: false };
+      },
+      listEndpointsEarlier: async () => ({ data: [], total: 0 }),
+    },
+  });
+  w.sweep.start();
+  await w.clock.advance(60_000);
+  expect(lists).toEqual([2, 2]);
+  fails = true;
+  await w.clock.advance(60_000);
+  expect(lists).toEqual([2, 2]);
+  expect(w.errors).not.toEqual([]);
+});

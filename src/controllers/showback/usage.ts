@@ -1,0 +1,69 @@
+import type { AccountKey } from "../account/registry.ts";
+import type { Meter } from "./meters.ts";
+
+/** What one object consumed of one meter on one day. */
+export type Usage = {
+  account: AccountKey;
+  /** "": the usage belongs to no object of the cluster. */
+  namespace: string;
+  /** `KIND/NAME`. "": objects of the namespace that the ledger does not tell apart. */
+  object: string;
+  meter: Meter;
+  /** `YYYY-MM-DD` in the time zone of the bills. */
+  day: string;
+  /** In the unit of the meter. */
+  quantity: number;
+  /** Paid requests. 0 for workers. */
+  requests: number;
+};
+
+/** The usage of one object over several days. */
+export type UsageRow = Pick<Usage, "namespace" | "object"> & { quantity: bigint; requests: bigint };
+
+/** Finds usage by meter and period. */
+export type UsageIndex = {
+  /** Rows of a meter from the first day to the last one, each object once. Empty: nothing was consumed. */
+  rows(meter: Meter, firstDay: string, lastDay: string): readonly UsageRow[];
+};
+
+export function indexUsage(usage: Iterable<Usage>): UsageIndex {
+  const meters = new Map<Meter, Usage[]>();
+  for (const one of usage) {
+    const known = meters.get(one.meter);
+    if (known === undefined) meters.set(one.meter, [one]);
+    else known.push(one);
+  }
+  const found = new Map<string, readonly UsageRow[]>();
+
+  return {
+    rows(meter, firstDay, lastDay) {
+      const ofMeter = meters.get(meter);
+      if (ofMeter === undefined) return [];
+      const id = JSON.stringify([meter, firstDay, lastDay]);
+      const known = found.get(id);
+      if (known !== undefined) return known;
+      const rows = sumByObject(ofMeter.filter(({ day }) => day >= firstDay && day <= lastDay));
+      found.set(id, rows);
+      return rows;
+    },
+  };
+}
+
+/** In the order of the names, so that a split does not depend on the order of the ledger. */
+function sumByObject(usage: readonly Usage[]): UsageRow[] {
+  const rows = new Map<string, { namespace: string; object: string; quantity: number; requests: number }>();
+  for (const { namespace, object, quantity, requests } of usage) {
+    const id = `${namespace}/${object}`;
+    const row = rows.get(id) ?? { namespace, object, quantity: 0, requests: 0 };
+    row.quantity += quantity;
+    row.requests += requests;
+    rows.set(id, row);
+  }
+  return [...rows]
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([, { quantity, requests, ...names }]) => ({
+      ...names,
+      quantity: BigInt(Math.round(quantity)),
+      requests: BigInt(requests),
+    }));
+}

@@ -1,0 +1,70 @@
+import { Registry } from "prom-client";
+import { expect, it } from "vitest";
+import { createCostEstimates } from "../../../../src/controllers/showback/estimates.ts";
+import { registerShowbackMetrics } from "../../../../src/controllers/showback/metrics.ts";
+import type { Usage } from "../../../../src/controllers/showback/usage.ts";
+import { createAccountBills } from "../../../../src/provider/money/spend.ts";
+import { billOf, seconds } from "../../../support/bills.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { silentLog } from "../../../support/scripted-api-server.ts";
+
+const ACCOUNT = "ClusterAccount/default";
+const used = (namespace: string, quantity: number): Usage => ({
+  account: ACCOUNT,
+  namespace,
+  object: "GpuEndpoint/chat",
+  meter: "product/product-1",
+  day: "2026-03-02",
+  quantity,
+  requests: 0,
+});
+const billAt = (day: string, amount: string) =>
+  billOf({
+    amount,
+    startTime: String(seconds(`${day}T00:00:00Z`)),
+    endTime: String(seconds(`${day}T00:00:00Z`) + 86_400),
+  });
+
+/** The bills of February and March 2026, read on 3 March. */
+function setUp(read: () => Promise<Usage[]>) {
+  const registry = new Registry();
+  const clock = createFakeClock(Date.UTC(2026, 2, 3));
+  const estimates = createCostEstimates({ read }, silentLog);
+  registerShowbackMetrics(registry, () => estimates);
+  const bills = createAccountBills({
+    client: {
+      listBills: async () => [billAt("2026-02-27", "5000"), billAt("2026-03-02", "10000"), billAt("2026-03-03", "7")],
+    },
+    settings: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: 86_400_000 }),
+    wanted: () => true,
+    collectMonth: (range, zone, signal) => estimates.collect({ account: ACCOUNT, settings: {}, zone, range }, signal),
+    clock,
+    log: silentLog,
+  });
+  return { registry, clock, bills };
+}
+
+it("each reading of the bills shows what the month costs by namespace, and the sum is the cost of the month", async () => {
+  const { registry, clock, bills } = setUp(async () => [used("film", 30), used("ads", 60), used("", 10)]);
+  bills.start();
+  await clock.advance(1_000);
+  await bills.stop();
+  const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("mooring_"));
+  expect(lines.sort()).toEqual([
+    'mooring_estimated_cost_yuan{account="ClusterAccount/default",namespace=""} 0.1007',
+    'mooring_estimated_cost_yuan{account="ClusterAccount/default",namespace="ads"} 0.6',
+    'mooring_estimated_cost_yuan{account="ClusterAccount/default",namespace="film"} 0.3',
+  ]);
+  expect(bills.spend()?.month).toBe(10_007n);
+});
+
+it("bills are read although the usage cannot be", async () => {
+  const { registry, clock, bills } = setUp(async () => {
+    throw new Error("no permission");
+  });
+  bills.start();
+  await clock.advance(1_000);
+  await bills.stop();
+  expect(bills.spend()?.month).toBe(10_007n);
+  expect(await registry.metrics()).not.toContain("mooring_estimated_cost_yuan{");
+});

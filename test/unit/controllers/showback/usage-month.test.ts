@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import type { Usage } from "../../../../src/controllers/showback/usage.ts";
+import { createUsageMonth, parseUsageMonth } from "../../../../src/controllers/showback/usage-month.ts";
+
+const used = (change: Partial<Usage> = {}): Usage => ({
+  account: "ClusterAccount/default",
+  namespace: "film",
+  object: "GpuEndpoint/chat",
+  meter: "product/gpu-1",
+  day: "2026-03-05",
+  quantity: 60,
+  requests: 0,
+  ...change,
+});
+
+describe("the usage of a month", () => {
+  it("adds up what an object consumes on a day", () => {
+    const month = createUsageMonth("2026-03");
+    month.add(used());
+    month.add(used({ quantity: 30.5 }));
+    month.add(used({ day: "2026-03-06" }));
+    expect(month.list()).toEqual([used({ quantity: 90.5 }), used({ day: "2026-03-06" })]);
+  });
+
+  it("is the same after it is written and read", () => {
+    const month = createUsageMonth("2026-03");
+    const all = [
+      used(),
+      used({ namespace: "", object: "" }),
+      used({ account: "Account/a/b", meter: "model/vid-i2v", requests: 2 }),
+    ];
+    for (const usage of all) month.add(usage);
+    expect(parseUsageMonth("2026-03", month.format(1_000)).list()).toEqual(all);
+  });
+
+  it("that is too large keeps every namespace's usage and the objects that were used last", () => {
+    const month = createUsageMonth("2026-03");
+    const day = (number: number) => `2026-03-${String(number).padStart(2, "0")}`;
+    for (let number = 1; number <= 31; number++) {
+      for (let job = 0; job < 20; job++) month.add(used({ object: `VideoJob/${number}-${job}`, day: day(number) }));
+    }
+    const text = month.format(20_000);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(20_000);
+    const kept = parseUsageMonth("2026-03", text).list();
+    expect(kept.reduce((sum, { quantity }) => sum + quantity, 0)).toBe(31 * 20 * 60);
+    expect(kept.map(({ object }) => object)).toContain("VideoJob/31-0");
+    expect(kept.map(({ object }) => object)).not.toContain("VideoJob/1-0");
+    expect(kept.find(({ object, day: date }) => object === "" && date === day(1))?.quantity).toBe(20 * 60);
+  });
+
+  it("that is too large without objects is refused", () => {
+    const month = createUsageMonth("2026-03");
+    month.add(used());
+    expect(() => month.format(10)).toThrow("the usage of 2026-03 has");
+  });
+});
