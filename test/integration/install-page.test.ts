@@ -55,6 +55,14 @@ async function applyAccount(path: string): Promise<void> {
   expect(ended).toMatchObject({ code: 0 });
 }
 
+/** Waits until the endpoint is cleaned up at the service, and shows what blocks that. */
+const cleanedUp = (world: World) =>
+  eventually("the endpoint is cleaned up", async () => {
+    const [left] = await world.list("GpuEndpoint");
+    if (left !== undefined) throw new Error(JSON.stringify(left.status));
+    return true;
+  });
+
 describe("the values blocks of docs/install.md", () => {
   const values = blocks.flatMap((block, index) =>
     block.language === "yaml" ? [{ ...block, next: blocks[index + 1] }] : [],
@@ -109,7 +117,7 @@ describe("the switch from the simulator to an account", () => {
         ...(await upgradeArgs()),
       );
       await world.remove("GpuEndpoint", "echo");
-      await eventually("the endpoint is cleaned up", async () => (await world.list("GpuEndpoint")).length === 0);
+      await cleanedUp(world);
       await applyAccount(switched);
       await world.apply(endpoint);
       const ready = await waitForCondition(world, "GpuEndpoint", "echo", "Ready");
@@ -120,7 +128,7 @@ describe("the switch from the simulator to an account", () => {
       expect(condition(stalled, "Stalled")?.reason).toBe("AccountMismatch");
       await world.remove("GpuEndpoint", "echo");
       await applyAccount(switched);
-      await eventually("the endpoint is cleaned up", async () => (await world.list("GpuEndpoint")).length === 0);
+      await cleanedUp(world);
       await world.kube.delete(clusterAccountResource, { name });
     } finally {
       await real.close();
