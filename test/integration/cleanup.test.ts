@@ -128,7 +128,7 @@ it.concurrent("endpoints are scaled to zero first on request, and a later operat
   expect(refused.stdout).toBe(`GpuEndpoint ${world.namespace}/running: suspended\n`);
   expect(refused.stderr).toContain("an operator still holds the lease");
   const [remote] = (await world.state()).endpoints;
-  expect(remote).toMatchObject({ workerConfig: { minNum: 0, maxNum: 0 } });
+  expect(remote).toMatchObject({ parameters: { workerConfig: { minNum: 0, maxNum: 0 } } });
   expect((await world.get("GpuEndpoint", "observed")).spec?.["suspend"]).toBe(false);
 
   await operator.kill();
