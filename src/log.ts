@@ -1,14 +1,53 @@
-import { type Logger, pino } from "pino";
+import { type Logger, type LoggerOptions, pino } from "pino";
 import { PinoPretty as pretty } from "pino-pretty";
 import type { OperatorConfig } from "./operator/config.ts";
 
 /** Where a value under such a name never belongs into a log, however it got there. */
 const SECRET_PATHS = ["apiKey", "authorization", "Authorization", "token", "password", "headers", "body"];
 
-/** The root logger: JSON lines on standard output, or lines for people. Secrets are cut out by name. */
-export function createLogger(config: Pick<OperatorConfig, "logLevel" | "logFormat">): Logger {
-  const options = {
-    level: config.logLevel,
+/** The level of a logger and of all its children, which can change while they are in use. */
+export type LogLevel = {
+  get(): string;
+  /** Returns false, and changes nothing, unless `name` is one of `allowed`. */
+  set(name: string): boolean;
+  readonly allowed: readonly string[];
+};
+
+/** @param first one of the levels of pino, from trace to fatal */
+export function createLogLevel(first: OperatorConfig["logLevel"]): LogLevel & { enabled(level: number): boolean } {
+  const { values } = pino.levels;
+  let current: string = first;
+  let least = values[first] ?? 0;
+  return {
+    get: () => current,
+    set(name) {
+      const value = Object.hasOwn(values, name) ? values[name] : undefined;
+      if (value === undefined) return false;
+      current = name;
+      least = value;
+      return true;
+    },
+    allowed: Object.keys(values),
+    enabled: (level) => level >= least,
+  };
+}
+
+/**
+ * The root logger: JSON lines on standard output, or lines for people. Secrets are cut out by name.
+ * @param level what is logged, also by children; default: `config.logLevel`, which then never changes
+ */
+export function createLogger(
+  config: Pick<OperatorConfig, "logLevel" | "logFormat">,
+  level: Pick<ReturnType<typeof createLogLevel>, "enabled"> = createLogLevel(config.logLevel),
+): Logger {
+  const options: LoggerOptions = {
+    // A child has the level of its parent at its creation, so the hook decides instead, for all of them.
+    level: "trace",
+    hooks: {
+      logMethod(values, method, number) {
+        if (level.enabled(number)) method.apply(this, values);
+      },
+    },
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },

@@ -27,6 +27,12 @@ export const EVENTS: readonly DocumentedEvent[] = [
   },
   {
     kind: "GpuEndpoint",
+    type: "Normal",
+    reason: "Retained",
+    when: "The object was deleted, and its endpoint stays at the service as it is (`deletionPolicy: Retain`).",
+  },
+  {
+    kind: "GpuEndpoint",
     type: "Warning",
     reason: "Drifted",
     when: "The remote endpoint differs from the spec, and a policy tells Mooring not to change it.",
@@ -70,6 +76,12 @@ export const EVENTS: readonly DocumentedEvent[] = [
   {
     kind: "SpeechJob, VideoJob",
     type: "Normal",
+    reason: "Released",
+    when: "The annotation `mooring.dev/resubmit-token` released a halted job. Its request is sent again.",
+  },
+  {
+    kind: "SpeechJob, VideoJob",
+    type: "Normal",
     reason: "Storing",
     when: "The task succeeded. Mooring copies the results to the store.",
   },
@@ -97,6 +109,12 @@ export const EVENTS: readonly DocumentedEvent[] = [
     type: "Warning",
     reason: "TaskRunsOn",
     when: "The job was deleted after its request was sent. The task continues and is charged.",
+  },
+  {
+    kind: "Account, ClusterAccount",
+    type: "Normal",
+    reason: "KeyChanged",
+    when: "The Secret has another API key, which Mooring uses from now on.",
   },
   {
     kind: "Account, ClusterAccount",

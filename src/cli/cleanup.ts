@@ -14,6 +14,7 @@ import { configMapResource, type JournalEntry } from "../submission/journal.ts";
 import { examplesHelp } from "./exit-codes.ts";
 import { JOURNAL_NAME, LEASE_NAME } from "./operator.ts";
 import { releaseObjects } from "./release-objects.ts";
+import { scaleEndpointsToZero } from "./scale-endpoints.ts";
 
 const deploymentResource: Resource = {
   group: "apps",
@@ -28,6 +29,7 @@ type Flags = {
   leaderElectionNamespace?: string;
   watchNamespaces: string;
   stopDeployment?: string;
+  scaleEndpointsToZero: boolean;
   timeout: string;
   dryRun: boolean;
 };
@@ -37,7 +39,7 @@ export function registerCleanupCommand(program: Command): void {
   program
     .command("cleanup")
     .description(
-      "remove Mooring's finalizers, so that objects can be deleted without an operator; sends nothing to the service",
+      "remove Mooring's finalizers, so that objects can be deleted without an operator; sends nothing to the service itself",
     )
     .option(
       "--kubeconfig <path>",
@@ -49,7 +51,16 @@ export function registerCleanupCommand(program: Command): void {
     )
     .option("--watch-namespaces <list>", "comma-separated namespaces; default: all", "")
     .option("--stop-deployment <name>", "first scale this Deployment, in the namespace of the lease, to 0")
-    .option("--timeout <duration>", "how long to wait for a running operator to stop, such as 30s or 5m", "60s")
+    .option(
+      "--scale-endpoints-to-zero",
+      "first suspend every GpuEndpoint (spec.suspend), and wait until the running operator has set its workers to 0/0",
+      false,
+    )
+    .option(
+      "--timeout <duration>",
+      "how long to wait for the operator to scale endpoints and to stop, such as 30s",
+      "60s",
+    )
     .option("--dry-run", "only print what the command would do, even while an operator runs", false)
     .addHelpText(
       "after",
@@ -81,6 +92,10 @@ async function cleanUp(kube: KubeClient, flags: Flags): Promise<void> {
     clock: systemClock,
     log: createLogger({ logLevel: "warn", logFormat: "json" }),
   });
+  const namespaces = flags.watchNamespaces.split(",").filter((name) => name !== "");
+  if (flags.scaleEndpointsToZero) {
+    await scaleEndpointsToZero(kube, { clock: systemClock, namespaces, dryRun, timeout, print: console.log });
+  }
   if (!dryRun) {
     if (flags.stopDeployment !== undefined) await stopDeployment(kube, namespace, flags.stopDeployment);
     await elector.acquire(timeout).catch((cause: unknown) => {
@@ -92,7 +107,6 @@ async function cleanUp(kube: KubeClient, flags: Flags): Promise<void> {
   }
   let released = 0;
   try {
-    const namespaces = flags.watchNamespaces.split(",").filter((name) => name !== "");
     for await (const { kind, key, deleting } of releaseObjects(kube, { namespaces, dryRun, signal: elector.lost })) {
       released++;
       const done = dryRun ? "would be taken off" : "taken off";

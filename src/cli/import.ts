@@ -18,11 +18,13 @@ import { exitCodesHelp } from "./exit-codes.ts";
 import { type EnvMode, envModes } from "./import/env.ts";
 import { gatherEndpoints } from "./import/gather.ts";
 import { type ImportedEndpoint, importedEndpoints } from "./import/manifest.ts";
+import { importReport, REPORT_FORMATS, type ReportFormat } from "./import/report.ts";
 
 type Flags = AccountFlags & {
   keyword?: string;
   endpointId: string[];
   out: string;
+  output?: ReportFormat;
   force?: boolean;
   env: EnvMode;
   managementPolicy: GpuEndpoint["spec"]["managementPolicy"];
@@ -48,6 +50,12 @@ export function registerImportCommand(program: Command): void {
     .option("--keyword <text>", "only endpoints that the service finds by this keyword")
     .option("--endpoint-id <id>", "only this endpoint; may be repeated", append, [])
     .option("--out <dir>", "directory for one file per object, or - for standard output", "-")
+    .addOption(
+      new Option(
+        "-o, --output <format>",
+        "also print what was written: table, json, yaml, or name; needs a directory in --out",
+      ).choices(REPORT_FORMATS),
+    )
     .option("--force", "overwrite existing files")
     .addOption(
       new Option(
@@ -62,6 +70,11 @@ export function registerImportCommand(program: Command): void {
     .option("--include-managed", "also endpoints that a GpuEndpoint of the cluster is already bound to")
     .addHelpText("after", HELP + exitCodesHelp("import"))
     .action(async (flags: Flags) => {
+      if (flags.output !== undefined && flags.out === "-") {
+        return command.error(
+          "--output prints to standard output, where --out - writes the manifests: name a directory in --out",
+        );
+      }
       process.exitCode = await run(flags);
     });
 }
@@ -107,6 +120,7 @@ async function run(flags: Flags): Promise<number> {
           .map(({ metadata }) => metadata.name),
       });
       await write(imported, flags);
+      if (flags.output !== undefined) process.stdout.write(importReport(imported, flags.output));
       return report(imported, records.length - all.length, flags.out);
     } finally {
       await session.close();

@@ -6,7 +6,7 @@ import { systemClock } from "../clock.ts";
 import { namespaceResource } from "../controllers/account/namespaces.ts";
 import { createKubeClient } from "../kube/client.ts";
 import { loadCredentials } from "../kube/credentials.ts";
-import { createLogger } from "../log.ts";
+import { createLogger, createLogLevel } from "../log.ts";
 import { assembleOperator } from "../operator/assemble.ts";
 import {
   flagOf,
@@ -16,6 +16,7 @@ import {
   variableOf,
 } from "../operator/config.ts";
 import { createApiHealth } from "../runtime/api-health.ts";
+import { createDebugPages } from "../runtime/debug.ts";
 import { serveMetrics, serveProbes } from "../runtime/http.ts";
 import { createLeaderElector } from "../runtime/leader.ts";
 import { createMetrics } from "../runtime/metrics.ts";
@@ -31,6 +32,8 @@ const HELP: Record<keyof OperatorConfig, string> = {
   metricsBindAddress: "address of /metrics, [HOST]:PORT; 0 turns it off (default :8080)",
   metricsAuth:
     "who may read /metrics: none lets everyone; token-review checks each bearer token with the API server (default none)",
+  profiling:
+    "serve CPU profiles, heap snapshots and the log level under /debug on the metrics address; needs --metrics-auth token-review or a loopback address (default false)",
   healthProbeBindAddress: "address of /healthz and /readyz, [HOST]:PORT; 0 turns them off (default :8081)",
   leaderElect: "work only while holding the lease; needed for several replicas (default false)",
   leaderElectionNamespace:
@@ -48,7 +51,7 @@ const HELP: Record<keyof OperatorConfig, string> = {
     "comma-separated networks that nobody may connect to, whatever else is allowed, for services, stores and results; the cluster's service network belongs here (default: the metadata services of clouds)",
   artifactRoot: "folder of a mounted volume that holds the files of ArtifactStores with spec.volume; default: none",
 };
-const SWITCHES: readonly string[] = ["leaderElect", "allowPrivateNetworks", "allowAmbientCredentials"];
+const SWITCHES: readonly string[] = ["profiling", "leaderElect", "allowPrivateNetworks", "allowAmbientCredentials"];
 
 /** `mooring operator`: controller-runtime's customary flags, each with an environment variable. */
 export function registerOperatorCommand(program: Command): void {
@@ -92,7 +95,8 @@ function terminationSignal(): AbortSignal {
 
 /** Runs until told to stop. Returns the exit code: 1 when leadership was lost or the start failed. */
 async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<number> {
-  const log = createLogger(config);
+  const level = createLogLevel(config.logLevel);
+  const log = createLogger(config, level);
   const metrics = createMetrics();
   const clock = systemClock;
   const random = Math.random;
@@ -170,7 +174,8 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       },
     });
     const gate = config.metricsAuth === "none" ? undefined : createTokenReviewGate({ client: kube, clock, log });
-    const metricsServer = await serveMetrics(config.metricsBindAddress, metrics.registry, gate);
+    const pages = config.profiling ? createDebugPages({ clock, level }) : {};
+    const metricsServer = await serveMetrics(config.metricsBindAddress, metrics.registry, gate, pages);
     log.info(
       { server: credentials.server, namespace, probes: probes.port, metrics: metricsServer.port },
       "operator starts",

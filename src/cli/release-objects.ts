@@ -23,7 +23,7 @@ export async function* releaseObjects(
   for (const { resource } of KINDS) {
     const places = resource.namespaced && namespaces.length > 0 ? namespaces : [undefined];
     for (const namespace of places) {
-      for await (const object of listAll(kube, resource, namespace, signal)) {
+      for await (const object of listAll(kube, resource, { namespace, signal })) {
         if (object.metadata.finalizers?.includes(FINALIZER) !== true) continue;
         if (!dryRun) await release(kube, resource, object, signal);
         const { name } = object.metadata;
@@ -37,20 +37,17 @@ export async function* releaseObjects(
   }
 }
 
-async function* listAll(
+/** All objects of a kind, in pages; none when the API server does not serve the kind. */
+export async function* listAll<T extends KubeObject>(
   kube: KubeClient,
   resource: Resource,
-  namespace: string | undefined,
-  signal: AbortSignal,
-): AsyncGenerator<KubeObject> {
+  { namespace, signal }: { namespace: string | undefined; signal?: AbortSignal },
+): AsyncGenerator<T> {
   let next: string | undefined;
   do {
     try {
-      const page = await kube.list<KubeObject>(
-        resource,
-        { namespace },
-        { signal, query: { limit: PAGE, continue: next } },
-      );
+      const query = { limit: PAGE, continue: next };
+      const page = await kube.list<T>(resource, { namespace }, { query, ...(signal === undefined ? {} : { signal }) });
       yield* page.items;
       next = page.metadata.continue || undefined;
     } catch (error) {

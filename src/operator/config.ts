@@ -51,6 +51,7 @@ export const operatorConfigSchema = z.strictObject({
   kubeconfig: z.string().min(1).optional(),
   metricsBindAddress: bindAddress.default(":8080"),
   metricsAuth: z.enum(["none", "token-review"]).default("none"),
+  profiling: boolean.default(false),
   healthProbeBindAddress: bindAddress.default(":8081"),
   leaderElect: boolean.default(false),
   leaderElectionNamespace: z.string().min(1).max(63).optional(),
@@ -93,10 +94,22 @@ export function parseOperatorConfig(
     if (value !== undefined) given[setting] = value;
   }
   const parsed = operatorConfigSchema.safeParse(given);
-  if (parsed.success) return Object.freeze(parsed.data);
+  if (parsed.success) return Object.freeze(guarded(parsed.data));
   const lines = parsed.error.issues.map((issue) => {
     const setting = String(issue.path[0] ?? "");
     return `${flagOf(setting)} (or ${variableOf(setting)}): ${JSON.stringify(given[setting])}: ${issue.message}`;
   });
   throw new Error(lines.join("\n"));
 }
+
+/** Profiles have secrets, so strangers must not read them. */
+function guarded<T extends z.output<typeof operatorConfigSchema>>(config: T): T {
+  const { profiling, metricsAuth, metricsBindAddress } = config;
+  const { host = "" } = parseBindAddress(metricsBindAddress) ?? {};
+  if (!profiling || metricsAuth !== "none" || LOOPBACK.includes(host)) return config;
+  throw new Error(
+    `--profiling (or MOORING_PROFILING): needs --metrics-auth token-review, or a --metrics-bind-address on ${LOOPBACK.join(", ")}; it is "${metricsBindAddress}"`,
+  );
+}
+
+const LOOPBACK = ["127.0.0.1", "::1", "localhost"];

@@ -1,5 +1,8 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
 import type { Registry } from "prom-client";
 import { ownValue } from "../own-value.ts";
 
@@ -48,32 +51,58 @@ async function outcome([name, check]: [string, Checks[string]]): Promise<{ ok: b
   }
 }
 
-/** Who may read the metrics: an answer that refuses, or undefined. Gets the request's Authorization header. */
-export type Gate = (authorization: string | undefined) => Promise<Answer | undefined>;
+/** What a request does, as RBAC names it for a non-resource URL. */
+export type Access = { path: string; verb: string };
+/** Who may use a page: an answer that refuses, or undefined. Gets the request's Authorization header. */
+export type Gate = (authorization: string | undefined, access: Access) => Promise<Answer | undefined>;
 
-/** @param gate default: everybody may read */
-export function serveMetrics(address: string, registry: Registry, gate?: Gate): Promise<HttpServer> {
-  return serve(address, async ({ path, authorization }) => {
-    if (path !== "/metrics") return NOT_FOUND;
-    const refusal = await gate?.(authorization);
-    return (
-      refusal ?? { status: 200, headers: { "content-type": registry.contentType }, body: await registry.metrics() }
-    );
+/** @param pages further pages behind the same gate, by path. @param gate default: everybody may read */
+export function serveMetrics(
+  address: string,
+  registry: Registry,
+  gate?: Gate,
+  pages: Record<string, Page> = {},
+): Promise<HttpServer> {
+  const all: Record<string, Page> = {
+    ...pages,
+    "/metrics": async () => {
+      return { status: 200, headers: { "content-type": registry.contentType }, body: await registry.metrics() };
+    },
+  };
+  return serve(address, async (request) => {
+    const { path, method, authorization } = request;
+    const page = ownValue(all, path);
+    if (page === undefined) return NOT_FOUND;
+    const verb = path === "/metrics" ? "get" : method.toLowerCase();
+    return (await gate?.(authorization, { path, verb })) ?? page(request);
   });
 }
 
-type Incoming = { path: string; query: URLSearchParams; authorization: string | undefined };
-export type Answer = { status: number; headers?: Record<string, string>; body: string };
+type Incoming = {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  authorization: string | undefined;
+  /** The request's body as text. @throws Error above 1 KiB */
+  body(): Promise<string>;
+  /** Aborts when the client goes away. */
+  signal: AbortSignal;
+};
+export type Page = (request: Incoming) => Promise<Answer>;
+export type Answer = { status: number; headers?: Record<string, string>; body: string | Readable };
+
+const MAX_BODY_BYTES = 1024;
 
 const NOT_FOUND: Answer = { status: 404, body: "404 page not found\n" };
 
-async function serve(address: string, answer: (request: Incoming) => Promise<Answer>): Promise<HttpServer> {
+async function serve(address: string, answer: Page): Promise<HttpServer> {
   const bind = parseBindAddress(address);
   if (bind === undefined) return { port: 0, close: async () => {} };
   const server: Server = createServer((request, response) => {
-    const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
-    answer({ path, query: new URLSearchParams(query), authorization: request.headers.authorization }).then(
-      ({ status, headers, body }) => response.writeHead(status, { "content-type": "text/plain", ...headers }).end(body),
+    const gone = new AbortController();
+    response.on("close", () => gone.abort());
+    answer(incoming(request, gone.signal)).then(
+      (made) => send(response, made),
       (error: unknown) => response.writeHead(500).end(`${error}\n`),
     );
   });
@@ -89,4 +118,27 @@ async function serve(address: string, answer: (request: Incoming) => Promise<Ans
         server.closeAllConnections();
       }),
   };
+}
+
+function incoming(request: IncomingMessage, signal: AbortSignal): Incoming {
+  const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
+  return {
+    method: request.method ?? "GET",
+    path,
+    query: new URLSearchParams(query),
+    authorization: request.headers.authorization,
+    async body() {
+      const length = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY);
+      if (length > MAX_BODY_BYTES)
+        throw new Error(`the body needs a content-length of at most ${MAX_BODY_BYTES} bytes`);
+      return text(request);
+    },
+    signal,
+  };
+}
+
+function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  response.writeHead(status, { "content-type": "text/plain", ...headers });
+  if (typeof body === "string") response.end(body);
+  else pipeline(body, response).catch(() => response.destroy()); // the client is gone
 }

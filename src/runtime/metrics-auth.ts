@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import type { Answer, Gate } from "./http.ts";
+import type { Access, Answer, Gate } from "./http.ts";
 
 const tokenReviews: Resource = {
   group: "authentication.k8s.io",
@@ -41,8 +41,8 @@ const BUSY: Answer = {
 };
 
 /**
- * Lets those read /metrics whose bearer token the API server knows (TokenReview) and who may `get` the non-resource URL
- * /metrics (SubjectAccessReview), as controller-runtime's WithAuthenticationAndAuthorization. Answers: 401 without a good
+ * Lets those use a page whose bearer token the API server knows (TokenReview) and who may use its non-resource URL, such as
+ * `get` /metrics (SubjectAccessReview), as controller-runtime's WithAuthenticationAndAuthorization. Answers: 401 without a good
  * token, 403 without the permission, 429 while too many unknown tokens are being reviewed, 503 when the API server cannot
  * be asked. Needs `create` on both reviews (ClusterRole system:auth-delegator). Tokens are kept as hashes only.
  */
@@ -51,37 +51,40 @@ export function createTokenReviewGate({ client, clock, log }: { client: KubeClie
   const verdicts = new Map<string, Verdict>();
   const running = new Map<string, Promise<Answer | undefined>>();
 
-  async function review(token: string, key: string): Promise<Answer | undefined> {
+  async function review(token: string, access: Access, key: string): Promise<Answer | undefined> {
     try {
-      const refusal = await judge(client, token);
+      const refusal = await judge(client, token, access);
       if (verdicts.size >= MAX_REMEMBERED) verdicts.delete(verdicts.keys().next().value ?? "");
       verdicts.set(key, { refusal, until: clock.monotonic() + (refusal === undefined ? ALLOWED_MS : REFUSED_MS) });
       return refusal;
     } catch (error) {
-      log.warn({ reason: error instanceof Error ? error.message : String(error) }, "metrics scrape not reviewed");
+      log.warn(
+        { reason: error instanceof Error ? error.message : String(error) },
+        "request of the metrics port not reviewed",
+      );
       return { status: 503, body: "the API server cannot be asked who this is\n" };
     } finally {
       running.delete(key);
     }
   }
 
-  return async (authorization) => {
+  return async (authorization, access) => {
     const token = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
     if (token === undefined) return UNAUTHORIZED;
-    const key = createHash("sha256").update(token).digest("base64");
+    const key = `${createHash("sha256").update(token).digest("base64")} ${access.verb} ${access.path}`;
     const known = verdicts.get(key);
     if (known !== undefined && clock.monotonic() < known.until) return known.refusal;
     verdicts.delete(key);
     const under = running.get(key);
     if (under !== undefined) return under;
     if (running.size >= MAX_REVIEWS) return BUSY;
-    const started = review(token, key);
+    const started = review(token, access, key);
     running.set(key, started);
     return started;
   };
 }
 
-async function judge(client: KubeClient, token: string): Promise<Answer | undefined> {
+async function judge(client: KubeClient, token: string, access: Access): Promise<Answer | undefined> {
   const options = { signal: AbortSignal.timeout(REVIEW_TIMEOUT_MS) };
   const of = (resource: Resource) => ({
     apiVersion: apiVersionOf(resource),
@@ -94,9 +97,9 @@ async function judge(client: KubeClient, token: string): Promise<Answer | undefi
   const { username, uid, groups, extra } = status.user ?? {};
   const question: AccessReview = {
     ...of(accessReviews),
-    spec: { user: username, uid, groups, extra, nonResourceAttributes: { path: "/metrics", verb: "get" } },
+    spec: { user: username, uid, groups, extra, nonResourceAttributes: access },
   };
   const answer = await client.create<AccessReview>(accessReviews, {}, question, options);
   if (answer.status?.allowed === true) return undefined;
-  return { status: 403, body: `Forbidden: "${username}" may not get the non-resource URL /metrics\n` };
+  return { status: 403, body: `Forbidden: "${username}" may not ${access.verb} the non-resource URL ${access.path}\n` };
 }

@@ -130,6 +130,7 @@ describe("values", () => {
       ["defaultAccount.enabled=true,defaultAccount.baseURL=https://a.example.com"],
       "one of apiKey and existingSecret.name",
     ],
+    ["profiles for everybody", ["metrics.profiling=true"], "metrics.auth=token-review"],
     ["two default accounts", ["defaultAccount.enabled=true,simulator.enabled=true"], "set one of them to false"],
   ])("%s is refused with what to do", async (_, settings, message) => {
     const { code, stderr } = await helm("template", "mooring", CHART, ...settings.flatMap((one) => ["--set", one]));

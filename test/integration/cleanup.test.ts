@@ -110,3 +110,40 @@ it.concurrent("a submission without an outcome keeps the journal, and is named",
   expect(stdout).toContain(`ConfigMap ${world.namespace}/mooring-journal stays`);
   expect((await world.get("ConfigMap", "mooring-journal")).metadata.name).toBe("mooring-journal");
 });
+
+it.concurrent("endpoints are scaled to zero first on request, and a later operator leaves them suspended", async () => {
+  const world = await disposableWorld("cleanup");
+  const operator = await world.startOperator({ args: ["--leader-elect"] });
+  await world.apply(manifest("endpoint", {}, "running"));
+  const { status } = await waitForCondition(world, "GpuEndpoint", "running", "Ready");
+  const observe = { managementPolicy: "Observe", adoption: { endpointID: status?.["endpointID"] } };
+  await world.apply(manifest("endpoint", observe, "observed"));
+
+  const dry = await cleanup(world, "--scale-endpoints-to-zero", "--dry-run");
+  expect(dry.stdout).toContain(`GpuEndpoint ${world.namespace}/running: would be suspended\n`);
+  expect((await world.get("GpuEndpoint", "running")).spec?.["suspend"]).toBe(false);
+
+  // The lease is still held: endpoints are scaled, and then the command waits for the operator to stop.
+  const refused = await cleanup(world, "--scale-endpoints-to-zero", "--timeout=20s");
+  expect(refused.stdout).toBe(`GpuEndpoint ${world.namespace}/running: suspended\n`);
+  expect(refused.stderr).toContain("an operator still holds the lease");
+  const [remote] = (await world.state()).endpoints;
+  expect(remote).toMatchObject({ parameters: { workerConfig: { minNum: 0, maxNum: 0 } } });
+  expect((await world.get("GpuEndpoint", "observed")).spec?.["suspend"]).toBe(false);
+
+  await operator.kill();
+  expect(await cleanup(world, "--scale-endpoints-to-zero")).toMatchObject({ code: 0, stderr: "" });
+});
+
+it.concurrent("an endpoint that no operator scales is named, and its operator is not stopped", async () => {
+  const world = await disposableWorld("cleanup");
+  const operator = await world.startOperator();
+  await world.apply(manifest("endpoint", {}, "paused"));
+  await waitForCondition(world, "GpuEndpoint", "paused", "Ready");
+  await operator.kill();
+  const ended = await cleanup(world, "--scale-endpoints-to-zero", "--timeout=2s");
+  expect(ended.code).toBe(1);
+  expect(ended.stderr).toContain("1 endpoint is not scaled to zero");
+  expect(ended.stderr).toContain(`GpuEndpoint ${world.namespace}/paused: `);
+  expect(await finalizers(world, "paused")).toEqual(["mooring.dev/finalizer"]);
+});

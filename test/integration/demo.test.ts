@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -117,6 +117,38 @@ describe("in somebody else's cluster", () => {
     const pids = await processesOnceItRuns(demo);
     demo.child.kill(signal);
     expect(await demo.ended).toBe(signal === "SIGINT" ? 130 : "SIGKILL");
+    await nothingIsLeft(demo, pids);
+  });
+
+  test("with --keep a store on a volume works, and the end of the operator ends nothing else", async () => {
+    const demo = await startDemo({ borrow: true, args: ["--keep", "--timeout", "0.5"] });
+    const pids = await processesOnceItRuns(demo);
+    const shows = (text: RegExp) =>
+      waitUntil(`the demo shows ${text}`, async () => text.test(demo.output()), soon).catch((error) => {
+        throw new Error(`${error}\n${demo.output()}`);
+      });
+    await shows(/stays up until Ctrl-C/);
+    const [, namespace = ""] = /kubectl get mooring -n (\S+)/.exec(demo.output()) ?? [];
+    await kubectl("-n", namespace, "apply", "-f", "examples/store/volume.yaml");
+    await kubectl("-n", namespace, "wait", "--for=condition=Ready", "artifactstore/results", "--timeout=60s");
+
+    process.kill((await demo.pids()).get("operator") ?? 0, "SIGTERM");
+    await shows(/^operator ended by itself\. Everything else stays up\. To start the operator again/m);
+    const [, command = ""] = /another terminal:\n {2}(\S+ .* operator .*)$/m.exec(demo.output()) ?? [];
+    const again = spawn("sh", ["-c", `exec ${command}`], { stdio: "ignore" });
+    onTestFinished(() => void again.kill("SIGKILL"));
+    const store =
+      "apiVersion: mooring.dev/v1alpha1\nkind: ArtifactStore\nmetadata: {name: second}\nspec: {volume: {path: b}}";
+    const file = join(demo.folder, "second.yaml");
+    await writeFile(file, store);
+    await kubectl("-n", namespace, "apply", "-f", file);
+    await kubectl("-n", namespace, "wait", "--for=condition=Ready", "artifactstore/second", "--timeout=60s");
+    await rm(file);
+
+    demo.child.kill("SIGINT");
+    // The examples had no time to converge.
+    expect(await demo.ended).toBe(1);
+    again.kill("SIGKILL");
     await nothingIsLeft(demo, pids);
   });
 });

@@ -112,7 +112,9 @@ describe("commands", () => {
     expect(await helm("template", CHART, ...settings.flatMap((one) => ["--set", one]))).toMatchObject({ code: 0 });
   });
 
-  test.each(of("docker"))("$place docker $text", ({ args }) => expect(["build", "push"]).toContain(args[0]));
+  test.each(of("docker"))("$place docker $text", ({ args }) =>
+    expect(["build", "pull", "push", "tag"]).toContain(args[0]),
+  );
 
   test.each(of("npm"))("$place npm $text", ({ args }) => {
     if (args[0] === "run") expect(Object.keys(packageJson.scripts)).toContain(args[1]);
@@ -121,7 +123,7 @@ describe("commands", () => {
 
   test.each(of("curl"))("$place curl $text", ({ text }) => {
     const path = /https?:\/\/127\.0\.0\.1:\d+(\/\w+)/.exec(text)?.[1];
-    expect(["/__audit", "/__config", "/__faults", "/__state"]).toContain(path);
+    expect(["/__audit", "/__config", "/__faults", "/__state", "/debug"]).toContain(path);
   });
 });
 

@@ -22,7 +22,7 @@ describe("an operator with --metrics-auth token-review and --leader-elect", () =
   let ports: Ports;
   beforeAll(async () => {
     const world = await disposableWorld("metrics", { account: null });
-    operator = await world.startOperator({ args: ["--metrics-auth=token-review", "--leader-elect"] });
+    operator = await world.startOperator({ args: ["--metrics-auth=token-review", "--leader-elect", "--profiling"] });
     ports = await portsOf(operator);
   });
 
@@ -56,6 +56,34 @@ describe("an operator with --metrics-auth token-review and --leader-elect", () =
     });
     expect(answer.body).toContain("rest_client_requests_total");
     for (const token of [nobody, reader]) expect(operator.log()).not.toContain(token.slice(0, 40));
+  });
+
+  it("lets only users with permission change the log level, which holds for what it logs next", async () => {
+    const [stranger, engineer] = await Promise.all([accounts.token("stranger"), accounts.token("engineer")]);
+    const role = `${accounts.namespace}-debugger`;
+    onTestFinished(async () => {
+      await accounts.kubectl("delete", "clusterrolebinding", role);
+      await accounts.kubectl("delete", "clusterrole", role);
+    });
+    await accounts.kubectl("create", "clusterrole", role, "--verb=get,put", "--non-resource-url=/debug/*");
+    const subject = `--serviceaccount=${accounts.namespace}:engineer`;
+    await accounts.kubectl("create", "clusterrolebinding", role, `--clusterrole=${role}`, subject);
+
+    const level = (token: string, init: RequestInit = {}) =>
+      fetch(`http://127.0.0.1:${ports.metrics}/debug/flags/v`, {
+        ...init,
+        headers: { authorization: `Bearer ${token}` },
+      });
+    expect((await level(stranger)).status).toBe(403);
+    const shown = await eventually("the engineer may", async () => {
+      const answer = await level(engineer);
+      return answer.status === 200 && answer.text();
+    });
+    expect(shown).toBe("debug\n");
+    expect((await level(stranger, { method: "PUT", body: "error" })).status).toBe(403);
+    expect((await level(engineer, { method: "PUT", body: "info" })).status).toBe(200);
+    expect(await (await level(engineer)).text()).toBe("info\n");
+    expect((await scrape(engineer)).status).toBe(403);
   });
 
   it("is ready with its caches, its watches and the lease known, each on a page of its own", async () => {

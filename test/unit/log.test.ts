@@ -26,3 +26,20 @@ it("lines are JSON with the level by name, an ISO time and nothing of the host, 
     { level: "warn", time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/), controller: "c", n: 1, msg: "yes" },
   ]);
 });
+
+it("a level that changes later is that of all children at once, and of no other logger", async () => {
+  const program = `import { createLogger, createLogLevel } from "./src/log.ts";
+    const level = createLogLevel("info");
+    const log = createLogger({ logLevel: "info", logFormat: "json" }, level);
+    const child = log.child({ controller: "c" });
+    child.debug("before");
+    level.set("debug");
+    child.debug("debug");
+    createLogger({ logLevel: "info", logFormat: "json" }).debug("another");
+    level.set("error");
+    child.warn("after");
+    log.error("error");`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+  const lines = stdout.trim().split("\n");
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(["debug", "error"]);
+});

@@ -14,6 +14,8 @@ export type Guarded = {
   dir: string;
   /** Starts a program that is to stay. Returns when the operating system has started it; rejects if it could not. */
   start(name: string, file: string, args: readonly string[]): Promise<void>;
+  /** Lets `onEnd` decide what the end of the program `name` means from now on, instead of `failed`. */
+  tolerate(name: string, onEnd: (error: Error) => void): void;
   /** Runs a program to its end. Rejects, with its last lines, unless it ends with exit code 0, and when `signal` aborts. */
   run(name: string, file: string, args: readonly string[], options?: RunOptions): Promise<void>;
   /** What the program `name` printed so far, on either stream; empty before it starts. */
@@ -27,7 +29,12 @@ export type Guarded = {
 };
 
 /** What waits for a report about one program. */
-type Waiting = { started: PromiseWithResolvers<void>; ended: PromiseWithResolvers<void>; stays: boolean };
+type Waiting = {
+  started: PromiseWithResolvers<void>;
+  ended: PromiseWithResolvers<void>;
+  stays: boolean;
+  onEnd?: (error: Error) => void;
+};
 
 /** Starts a guardian (see guardian.ts) and waits until it has made its folder. */
 export async function startGuarded(): Promise<Guarded> {
@@ -51,7 +58,8 @@ export async function startGuarded(): Promise<Guarded> {
     program.started.reject(reason);
     program.ended.reject(reason);
     if (program.stays && !stopping) {
-      failure.abort(reason);
+      const { onEnd = (error) => failure.abort(error) } = program;
+      onEnd(reason);
     }
   };
   const onReport = (report: Report): void => {
@@ -90,7 +98,7 @@ export async function startGuarded(): Promise<Guarded> {
   const dir = await ready.promise;
 
   const launch = async (request: Extract<Request, { type: "start" }>, stays: boolean): Promise<Waiting> => {
-    const program = { started: Promise.withResolvers<void>(), ended: Promise.withResolvers<void>(), stays };
+    const program: Waiting = { started: Promise.withResolvers<void>(), ended: Promise.withResolvers<void>(), stays };
     // Nobody may be waiting any more when it ends.
     program.ended.promise.catch(() => undefined);
     programs.set(request.name, program);
@@ -107,6 +115,10 @@ export async function startGuarded(): Promise<Guarded> {
     start: async (name, file, args) => {
       failure.signal.throwIfAborted();
       await launch({ type: "start", name, file, args }, true);
+    },
+    tolerate: (name, onEnd) => {
+      const program = programs.get(name);
+      if (program !== undefined) program.onEnd = onEnd;
     },
     run: async (name, file, args, { signal, ...options } = {}) => {
       signal?.throwIfAborted();

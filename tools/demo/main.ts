@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createKubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
-import { failureLines, lookAroundLines } from "./report.ts";
+import { failureLines, lookAroundLines, operatorEndedLines } from "./report.ts";
 import { fetchResults, resultLines } from "./results.ts";
 import { type Row, readRows } from "./rows.ts";
 import { type Stack, startStack } from "./stack.ts";
@@ -67,6 +67,7 @@ async function show(stack: Stack): Promise<number> {
 
   if (values.keep) {
     print(["", ...lookAroundLines(stack)]);
+    stack.letOperatorEnd((line) => print(operatorEndedLines(stack, line)));
     await stay(failed);
   } else {
     print("To look around while it runs: npm run demo -- --keep");

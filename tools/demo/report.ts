@@ -32,3 +32,12 @@ export function lookAroundLines({ controlPlane, namespace, simulator, metrics, l
     "The URLs above can be opened in a browser meanwhile.",
   ];
 }
+
+/** After somebody stopped the operator: everything else stays. */
+export function operatorEndedLines({ operatorCommand }: Stack, reason: string): string[] {
+  return [
+    "",
+    `${reason}. Everything else stays up. To start the operator again, in another terminal:`,
+    `  ${operatorCommand}`,
+  ];
+}

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { copyFile, mkdtemp, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,6 +21,10 @@ export type Stack = {
   simulator: string;
   /** Address of the operator's /metrics. */
   metrics: string;
+  /** The command that runs the operator, to start it again after it was stopped. */
+  operatorCommand: string;
+  /** From now on, the end of the operator is reported and ends nothing else. */
+  letOperatorEnd(report: (line: string) => void): void;
   /** Folder of operator.log and simulator.log, while the stack runs. */
   logs: string;
   /** Aborts when a program ended that was to stay. */
@@ -65,11 +69,12 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
       signal: either,
     });
 
-  const stack: Omit<Stack, "simulator" | "metrics"> = {
+  const stack: Omit<Stack, "simulator" | "metrics" | "operatorCommand"> = {
     controlPlane,
     namespace,
     logs: dir,
     failed,
+    letOperatorEnd: (report) => guarded.tolerate("operator", ({ message }) => report(message)),
     kubectl: (...args) => run(args),
     keepLogs: async () => {
       const kept = await mkdtemp(join(tmpdir(), "mooring-demo-"));
@@ -105,7 +110,9 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
     say(`simulator of the remote service at ${simulator}`);
 
     const scope = [`--watch-namespaces=${namespace}`, "--allow-private-networks"];
-    await guarded.start("operator", process.execPath, [
+    const artifacts = join(dir, "artifacts");
+    await mkdir(artifacts);
+    const command = [
       // As the image does.
       "--max-semi-space-size=4",
       BUNDLE,
@@ -115,9 +122,11 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
       "--metrics-bind-address=127.0.0.1:0",
       "--health-probe-bind-address=127.0.0.1:0",
       "--log-format=pretty",
+      `--artifact-root=${artifacts}`,
       ...(borrowed ? scope : []),
       ...operatorArgs,
-    ]);
+    ];
+    await guarded.start("operator", process.execPath, command);
     const metrics = `http://127.0.0.1:${await printed("operator", /"metrics":(\d+)/)}/metrics`;
     say("operator running");
 
@@ -127,7 +136,7 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
     const kind = borrowed ? "account" : "clusteraccount";
     await run(["wait", "--for=condition=Ready", `${kind}/default`, "--timeout=30s"]);
     say(`${borrowed ? "Account" : "ClusterAccount"} default is Ready: the simulator takes its key`);
-    return { ...stack, simulator, metrics };
+    return { ...stack, simulator, metrics, operatorCommand: [process.execPath, ...command].join(" ") };
   } catch (error) {
     const reason = failed.aborted && !signal.aborted ? failed.reason : error;
     if (borrowed) await giveBack();

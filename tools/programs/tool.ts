@@ -22,6 +22,7 @@ const RECIPES = {
   "bench-remote": { package: "bench/mock", files: ["go.mod", "main.go"], pinned: true },
   glua: { package: "github.com/yuin/gopher-lua/cmd/glua", files: MODULE, pinned: false },
   helm: { package: "helm.sh/helm/v4/cmd/helm", files: MODULE, pinned: false },
+  "helm-oldest": { package: "helm.sh/helm/v3/cmd/helm", files: MODULE, pinned: true },
   kstatus: { package: "mooring/tools/kstatus", files: [...MODULE, "main.go"], pinned: true },
   promtool: { package: "github.com/prometheus/prometheus/cmd/promtool", files: MODULE, pinned: false },
   versitygw: { package: "github.com/versity/versitygw/cmd/versitygw", files: MODULE, pinned: true },
@@ -29,7 +30,7 @@ const RECIPES = {
 
 export type Tool = keyof typeof RECIPES;
 /** What the tests use. */
-export const ALL_TOOLS: readonly Tool[] = ["glua", "helm", "kstatus", "promtool", "versitygw"];
+export const ALL_TOOLS: readonly Tool[] = ["glua", "helm", "helm-oldest", "kstatus", "promtool", "versitygw"];
 /** What `npm run bench` uses: the measuring program, a minimal remote service, and the same controller in Go. */
 export const BENCH_TOOLS: readonly Tool[] = ["bench-driver", "bench-remote", "bench-peer"];
 

@@ -77,7 +77,7 @@ tolerations:
 {{- define "mooring.defaultAccount" -}}
 {{- $account := .Values.defaultAccount -}}
 {{- if and .Values.simulator.enabled $account.enabled -}}
-{{- fail "simulator.enabled and defaultAccount.enabled both make ClusterAccount default: set one of them to false" -}}
+{{- fail "simulator.enabled and defaultAccount.enabled both make ClusterAccount default: set one of them to false; --set simulator.enabled=false uses the account" -}}
 {{- end -}}
 {{- if or .Values.simulator.enabled $account.enabled -}}
 {{- $secret := printf "%s-account" (include "mooring.fullname" .) -}}

@@ -3,7 +3,7 @@ import type { Reconcile } from "../../runtime/controller.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
-import { createOrphanEvents, warnOfBudget, warnOfList } from "./events.ts";
+import { announceKey, createOrphanEvents, warnOfBudget, warnOfList } from "./events.ts";
 import { type AccountWiring, createAccountMemory } from "./memory.ts";
 import { probeAccount } from "./probe.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
@@ -120,7 +120,9 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   async function probe(key: AccountKey, object: T, requested: boolean, signal: AbortSignal) {
     let memory = memories.get(key);
     try {
-      const remembered = await memories.remember(key, object, await readKey(object, signal));
+      const apiKey = await readKey(object, signal);
+      if (memory?.departed === false) announceKey(shared.recorder, object, memory.facts.apiKey, apiKey);
+      const remembered = await memories.remember(key, object, apiKey);
       memory = remembered.memory;
       const { facts } = memory;
       const entry = accounts.get(key);

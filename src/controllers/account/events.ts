@@ -33,6 +33,19 @@ export function createOrphanEvents(recorder: EventRecorder) {
   };
 }
 
+/** One event when the Secret has another key. `before`: the key in use; undefined: none was used since the start. */
+export function announceKey(
+  recorder: EventRecorder,
+  object: Account | ClusterAccount,
+  before: string | undefined,
+  apiKey: string,
+): void {
+  if (before === undefined || before === apiKey) return;
+  const { name, key } = object.spec.apiKeySecretRef;
+  const note = `The key in Secret ${name} (${key}) changed: Mooring uses the new one from now on`;
+  recorder.normal(object, "KeyChanged", "Probe", note);
+}
+
 /** One event when the list of endpoints becomes unreadable. */
 export function warnOfList(recorder: EventRecorder, object: Account | ClusterAccount, status: AccountStatus): void {
   const listed = getCondition(status.conditions, "EndpointsListed");

@@ -23,6 +23,7 @@ import { createLostCreates } from "./lost-creates.ts";
 import type { EndpointMetrics } from "./metrics.ts";
 import { createUnknownCreates } from "./observe.ts";
 import { createRefusals } from "./requests.ts";
+import { createRetainedEndpoints } from "./retained.ts";
 import { emptyOutcome, pausedStatus, statusOf } from "./status.ts";
 import { type Converged, earlierOf } from "./step.ts";
 
@@ -39,6 +40,7 @@ export function createGpuEndpointReconciler(
   const finalize = createEndpointFinalizer(shared, kind, claims);
   const lostCreates = createLostCreates(shared);
   const departed = createDepartedObjects(shared, kind, finalize, unknownCreates);
+  const retained = createRetainedEndpoints(shared.recorder);
 
   const reconcile = createReconciler<GpuEndpoint>({
     kind,
@@ -46,20 +48,24 @@ export function createGpuEndpointReconciler(
       shared.references.forget(referenceKey(key));
       shared.exports.forget(referenceKey(key));
       lostCreates.forget(key);
+      retained.announce(key);
       return undefined;
     },
     async finalize(endpoint, context) {
       fights.forget(endpoint.metadata.uid);
       refusals.forget(endpoint.metadata.uid);
+      retained.observe(endpoint);
       return finalize({ endpoint, ...submissionOf(endpoint), context });
     },
     async pause(endpoint, { signal }) {
+      retained.observe(endpoint);
       submissionOf(endpoint); // time passes for a create whose outcome is unknown
       await kind.patchStatus(endpoint, pausedStatus(endpoint, shared.clock.now()), signal);
       return undefined;
     },
     async reconcile(endpoint, requested, context) {
       const { namespace, name } = endpoint.metadata;
+      retained.observe(endpoint);
       const submission = submissionOf(endpoint);
       const key = referenceKey(`${namespace}/${name}`);
       shared.references.track(key, referencesOf(namespace, endpoint.spec.env ?? []));

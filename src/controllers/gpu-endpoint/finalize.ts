@@ -190,7 +190,7 @@ const POLICIES: readonly string[] = ["ScaleToZero", "Retain", "Delete"] satisfie
 const isPolicy = (value: string): value is DeletionPolicy => POLICIES.includes(value);
 
 /** The annotation overrides the spec, so that you can release a blocked deletion. */
-function deletionPolicyOf(endpoint: GpuEndpoint): DeletionPolicy | Unreadable {
+export function deletionPolicyOf(endpoint: GpuEndpoint): DeletionPolicy | Unreadable {
   const override = endpoint.metadata.annotations?.[ANNOTATIONS.deletionPolicy];
   if (override === undefined) return endpoint.spec.deletionPolicy;
   return isPolicy(override) ? override : { unreadable: override };

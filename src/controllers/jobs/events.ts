@@ -1,4 +1,5 @@
 import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { keyOf } from "../../runtime/store.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { failingStage } from "./failing-polls.ts";
@@ -13,8 +14,12 @@ export function announce(
 ): void {
   if (status === undefined) return;
   const before = job.status;
-  const { phase, taskID } = status;
+  const { phase, taskID, lastHandledResubmitToken: token } = status;
   announceAttachment(recorder, job, status);
+  if (before?.phase === "Halted" && token !== before.lastHandledResubmitToken) {
+    const note = `Released by the annotation ${ANNOTATIONS.resubmitToken}: the request is sent again, and may be paid for twice`;
+    recorder.normal(job, "Released", "Submit", note);
+  }
   const attached = isTrue(status.conditions, "TaskAttached");
   if (taskID !== undefined && taskID !== before?.taskID && !attached) {
     recorder.normal(job, "Submitted", "Submit", `Task ${taskID}, attempt ${status.attempts}`);

@@ -67,3 +67,13 @@ test("when somebody kills the guardian, that is a failure, and stop still ends a
   await waitUntil("all are gone", async () => ![...pids.values()].some(isAlive), soon);
   expect(existsSync(dir)).toBe(false);
 });
+
+test("the end of a tolerated program is reported and is no failure", async () => {
+  const { start, tolerate, failed } = await guard();
+  await start("shell", "/bin/sh", ["-c", "sleep 0.3; exit 3"]);
+  const ended: string[] = [];
+  tolerate("shell", (error) => void ended.push(error.message));
+  await waitUntil("the end is reported", async () => ended.length > 0, soon);
+  expect(ended).toEqual(["shell ended with exit code 3"]);
+  expect(failed.aborted).toBe(false);
+});

@@ -8,6 +8,7 @@ describe("settings", () => {
     expect(parseOperatorConfig({}, {})).toEqual({
       metricsBindAddress: ":8080",
       metricsAuth: "none",
+      profiling: false,
       healthProbeBindAddress: ":8081",
       leaderElect: false,
       watchNamespaces: [],
@@ -89,5 +90,21 @@ describe("settings", () => {
     );
     expect(message).toContain('--leader-elect (or MOORING_LEADER_ELECT): "yes": ');
     expect(message).toContain("--max-concurrent-reconciles (or MOORING_MAX_CONCURRENT_RECONCILES): 0: ");
+  });
+});
+
+describe("--profiling", () => {
+  it.each([
+    { metricsAuth: "token-review", metricsBindAddress: ":8080" },
+    { metricsAuth: "none", metricsBindAddress: "127.0.0.1:8080" },
+    { metricsAuth: "none", metricsBindAddress: "[::1]:8080" },
+  ])("is allowed with metrics auth $metricsAuth at $metricsBindAddress", (flags) => {
+    expect(parseOperatorConfig({ ...flags, profiling: true }, {}).profiling).toBe(true);
+  });
+
+  it.each([":8080", "0.0.0.0:8080", "0"])("is refused without authentication at %s", (metricsBindAddress) => {
+    expect(() => parseOperatorConfig({ metricsBindAddress, profiling: "true" }, {})).toThrow(
+      "--profiling (or MOORING_PROFILING): needs --metrics-auth token-review, or a --metrics-bind-address on 127.0.0.1",
+    );
   });
 });

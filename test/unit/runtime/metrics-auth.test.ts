@@ -12,7 +12,9 @@ async function gate(token: Answer | Promise<Answer>, access: Answer = allowed(tr
   const clock = createFakeClock();
   const { log, lines } = capturedLog();
   const api = await scriptedApi(({ path }) => (path.endsWith("/tokenreviews") ? token : access));
-  const ask = createTokenReviewGate({ client: api.client, clock, log });
+  const reviewed = createTokenReviewGate({ client: api.client, clock, log });
+  const ask = (authorization: string | undefined, access = { path: "/metrics", verb: "get" }) =>
+    reviewed(authorization, access);
   return { api, clock, lines, ask };
 }
 const paths = ({ requests }: ScriptedApi) => requests.map(({ path }) => path.split("/").at(-1));
@@ -101,5 +103,16 @@ describe("a scrape", () => {
     for (const refusal of await Promise.all([...four, same])) expect(refusal).toMatchObject({ status: 401 });
     expect(api.requests).toHaveLength(4);
     expect(await ask("Bearer e")).toMatchObject({ status: 401 });
+  });
+
+  it("with permission for the metrics is asked about again for another page", async () => {
+    const { api, ask } = await gate(AUTHENTICATED);
+    await ask("Bearer a");
+    await ask("Bearer a", { path: "/debug/flags/v", verb: "put" });
+    const bodies = api.requests.map(({ body }) => body).filter((body) => JSON.stringify(body).includes("nonResource"));
+    expect(bodies).toMatchObject([
+      { spec: { nonResourceAttributes: { path: "/metrics", verb: "get" } } },
+      { spec: { nonResourceAttributes: { path: "/debug/flags/v", verb: "put" } } },
+    ]);
   });
 });
