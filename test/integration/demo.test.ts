@@ -149,6 +149,7 @@ describe("in somebody else's cluster", () => {
     // The examples had no time to converge.
     expect(await demo.ended).toBe(1);
     again.kill("SIGKILL");
+    await rm(/^logs: (.+)$/m.exec(demo.output())?.[1] ?? "no line with the logs", { recursive: true });
     await nothingIsLeft(demo, pids);
   });
 });

@@ -38,6 +38,8 @@ async function upgradeArgs(...first: string[]): Promise<string[]> {
   return ["--values", before, "--values", page, ...first];
 }
 
+let accounts = 0;
+
 /** ClusterAccount `default` of a rendered chart, under a name of the world and with its key. */
 async function accountOf(world: World, spec: object, ...args: string[]): Promise<string> {
   const objects = await render("mooring-system", ...args);
@@ -45,7 +47,7 @@ async function accountOf(world: World, spec: object, ...args: string[]): Promise
   const account: Account = parse(text);
   const apiKeySecretRef = { namespace: world.namespace, name: "key", key: "apiKey" };
   const merged = { ...account.spec, ...spec, apiKeySecretRef };
-  const path = join(folder, `${world.namespace}.yaml`);
+  const path = join(folder, `${++accounts}.yaml`);
   await writeFile(path, stringify({ ...account, metadata: { name: `of-${world.namespace}` }, spec: merged }));
   return path;
 }
