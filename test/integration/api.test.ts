@@ -91,7 +91,13 @@ it("kubectl get mooring lists every kind, each by its short name too", async () 
 });
 
 describe("examples", () => {
-  const files = readdirSync(examples, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".yaml"));
+  const files = readdirSync(examples, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".yaml"))
+    // Kinds of other projects, which this API server does not have: see integrations.test.ts.
+    .filter(
+      (file) =>
+        !["argo-workflow", "backstage", "keda", "tekton-task"].some((name) => file.includes(`integrations/${name}`)),
+    );
 
   it.each(files)("%s is accepted, by strict validation", async (file) => {
     const args = ["apply", "--dry-run=server", "--validate=strict", "-f", join(examples, file)];
