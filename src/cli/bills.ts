@@ -9,16 +9,20 @@ import {
   shownSums,
   shownTables,
   shownTotals,
+  splitting,
   tallied,
 } from "../controllers/bill-report/file.ts";
 import { type ReportPeriod, reportPeriod } from "../controllers/bill-report/period.ts";
+import { splitFile } from "../controllers/bill-report/split-view.ts";
 import { createTally, type Tally } from "../provider/money/tally.ts";
 import { type TimeZone, timeZone } from "../provider/money/time-zone.ts";
 import { type AccountFlags, addAccountOptions, lazyCluster, openAccount } from "./account-source.ts";
 import { examplesHelp } from "./exit-codes.ts";
+import { addSplitOptions, allLines, openClusterSplit, type SplitFlags, splitByOf, splitTable } from "./split-bills.ts";
 import { tableOf } from "./table.ts";
 
 type Flags = AccountFlags &
+  SplitFlags &
   Partial<Pick<BillReportSpec, "startTime" | "endTime" | "lastDays" | "category" | "productName">> & {
     cycle: BillReportSpec["cycle"];
     timeZone?: string;
@@ -32,7 +36,7 @@ const MONEY = ["AMOUNT", "VOUCHER", "PAID", "BILLS"];
 /** `mooring bills`: the content of a BillReport, printed at once. */
 export function registerBillsCommand(program: Command): void {
   const command = program.command("bills").description("show what the service bills, by product, category and API key");
-  addAccountOptions(command)
+  addSplitOptions(addAccountOptions(command))
     .addOption(new Option("--cycle <cycle>", "what one bill covers").choices(billCycles).default("Day"))
     .addOption(
       new Option(
@@ -58,6 +62,7 @@ export function registerBillsCommand(program: Command): void {
       examplesHelp("bills", [
         "mooring bills --cluster-account default --last-days 7",
         "mooring bills --account default -n team-a --start-time 2026-03-01 --end-time 2026-04-01 --cycle Month",
+        "mooring bills --cluster-account default --by namespace",
         "mooring bills --base-url https://api.example.com --api-key-file key.txt -o csv > bills.csv",
       ]),
     )
@@ -72,7 +77,7 @@ async function run(flags: Flags): Promise<void> {
   const spec = checked({ startTime, endTime, lastDays, category, productName, cycle });
   const cluster = lazyCluster(flags, process.env);
   try {
-    const { session } = await openAccount(flags, process.env, cluster.open);
+    const { session, ref } = await openAccount(flags, process.env, cluster.open);
     const { money } = session;
     try {
       const settings = money.settings();
@@ -81,7 +86,9 @@ async function run(flags: Flags): Promise<void> {
       const period = reportPeriod({ ...spec, ...times }, zone, settings.settleMs, systemClock.now());
       const range = askable(period);
       const tally = createTally();
-      const bills = tallied(
+      const by = splitByOf(flags);
+      const split = by && (await openClusterSplit(await cluster.open(), ref, flags, { settings, zone, range }));
+      const counted = tallied(
         money.bills({
           query: { cycle, category, productName },
           period: range,
@@ -91,13 +98,21 @@ async function run(flags: Flags): Promise<void> {
         }),
         tally,
       );
+      const bills = split === undefined ? counted : splitting(counted, split);
       const shown = { ...shownPeriod(range), timeZone: zone.name };
       if (flags.output === "table") {
         for await (const _ of bills);
-        await write(tables(session.baseURL, shown, tally, flags.rows));
+        await write(
+          split && by
+            ? `${heading(session.baseURL, shown)}${splitTable(allLines(split, by), flags.rows)}`
+            : tables(session.baseURL, shown, tally, flags.rows),
+        );
       } else {
         const summary = () => ({ period: shown, ...shownTotals(tally) });
-        for await (const part of fileOf(flags.output === "csv" ? "CSV" : "JSON", bills, summary)) await write(part);
+        const format = flags.output === "csv" ? "CSV" : "JSON";
+        const view = () => split && by && allLines(split, by);
+        const file = split ? splitFile(format, bills, view, summary) : fileOf(format, bills, summary);
+        for await (const part of file) await write(part);
       }
       warnOfUnreadable(tally);
     } finally {
@@ -138,7 +153,11 @@ function askable(period: ReportPeriod) {
 
 type Shown = { startTime: string; endTime: string; timeZone: string };
 
-function tables(baseURL: string, { startTime, endTime, timeZone: zone }: Shown, tally: Tally, rows: number): string {
+function heading(baseURL: string, { startTime, endTime, timeZone: zone }: Shown): string {
+  return `${baseURL}: ${startTime} to ${endTime} (${zone}), in yuan\n`;
+}
+
+function tables(baseURL: string, shown: Shown, tally: Tally, rows: number): string {
   const { byProduct, byCategory, byKey } = shownTables(tally);
   const total = shownSums(tally.totals());
   const table = (names: string[], all: (ShownSums & { cells: string[] })[]) => {
@@ -152,10 +171,10 @@ function tables(baseURL: string, { startTime, endTime, timeZone: zone }: Shown, 
     const more = all.length > rows ? `and ${all.length - rows} more; --rows ${all.length} shows them\n` : "";
     return tableOf([...names, ...MONEY], lines, MONEY) + more;
   };
-  const heading = `${baseURL}: ${startTime} to ${endTime} (${zone}), in yuan\n`;
-  if (total.records === 0) return `${heading}no bills\n`;
+  const head = heading(baseURL, shown);
+  if (total.records === 0) return `${head}no bills\n`;
   return [
-    heading,
+    head,
     table([""], [{ ...total, cells: ["TOTAL"] }]),
     table(
       ["PRODUCT", "ID"],

@@ -346,6 +346,12 @@ it("a report with splitBy adds up to the bills, and its usage survives a restart
   expect(first?.totals).toMatchObject({ amount: String(sumOf(first?.split)) });
 
   await operator.stop();
+  const place = `--leader-election-namespace=${world.namespace}`;
+  const args = ["bills", `--kubeconfig=${inject("kubeconfig")}`, `--namespace=${world.namespace}`, place];
+  const filters = ["--last-days=1", "--product-name=vid-i2v", "--by=object"];
+  const { stdout } = await promisify(execFile)(process.execPath, [BUNDLE, ...args, ...filters]);
+  expect(stdout).toMatch(new RegExp(`^${world.namespace} +VideoJob/split-video +[0-9.]+$`, "m"));
+
   operator = await world.startOperator();
   await world.remove("VideoJob", "split-video");
   const second = await split("split-after");

@@ -1,0 +1,82 @@
+import { type Command, Option } from "commander";
+import type { SplitBy } from "../api/v1alpha1/bill-report.ts";
+import type { AccountRef } from "../api/v1alpha1/meta.ts";
+import { accountKey } from "../controllers/account/registry.ts";
+import { type SplitView, splitView } from "../controllers/bill-report/split-view.ts";
+import { readUsage } from "../controllers/showback/ledger.ts";
+import { openSplit, type SplitRequest } from "../controllers/showback/open-split.ts";
+import type { Split } from "../controllers/showback/split.ts";
+import { isForbidden } from "../kube/errors.ts";
+import { formatYuan } from "../money.ts";
+import type { OpenCluster } from "./account-source.ts";
+import { tableOf } from "./table.ts";
+
+export type SplitFlags = { by?: "namespace" | "object"; leaderElectionNamespace: string };
+
+export function addSplitOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        "--by <what>",
+        "split the bills by what the namespaces or objects used; you need to read the operator's ConfigMaps mooring-usage-*",
+      )
+        .choices(["namespace", "object"])
+        .conflicts("baseUrl"),
+    )
+    .option("--leader-election-namespace <name>", "namespace of the operator's usage, for --by", "mooring-system");
+}
+
+export const splitByOf = ({ by }: SplitFlags): SplitBy | undefined =>
+  by === undefined ? undefined : by === "namespace" ? "Namespace" : "Object";
+
+/** The split of a period by what the operator has written down. @throws Error of one line without the permission to read it */
+export async function openClusterSplit(
+  { kube, namespace }: OpenCluster,
+  ref: AccountRef | undefined,
+  { leaderElectionNamespace: place }: SplitFlags,
+  request: Omit<SplitRequest, "account">,
+): Promise<Split> {
+  if (ref === undefined) throw new Error("--by needs an account of the cluster: use --account or --cluster-account");
+  const account = accountKey(ref.kind, ref.name, namespace);
+  const { signal } = new AbortController();
+  try {
+    return await openSplit({ ...request, account }, (key, months) =>
+      readUsage(kube, { namespace: place, account: key, months }, signal),
+    );
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    throw new Error(
+      `you may not read the ConfigMaps mooring-usage-* in namespace ${place}: use a kubeconfig whose user may, name the operator's namespace with --leader-election-namespace, or create a BillReport with splitBy`,
+      { cause: error },
+    );
+  }
+}
+
+/** The user may read the usage of all namespaces, so all lines are shown. */
+export function allLines(split: Split, by: SplitBy): SplitView {
+  return splitView(split.result(), by, { visibility: "All", namespace: "" });
+}
+
+/** The lines as a table with at most `rows` rows, the unattributed rest and the total. */
+export function splitTable({ by, lines, unattributed = 0n }: SplitView, rows: number): string {
+  const isObject = by === "Object";
+  const total = lines.reduce((sum, { amount }) => sum + amount, unattributed);
+  const shown = lines.slice(0, rows);
+  const hidden = lines.slice(rows);
+  const line = (namespace: string, object: string, amount: bigint) => [
+    namespace,
+    ...(isObject ? [object] : []),
+    formatYuan(amount),
+  ];
+  const others = hidden.reduce((sum, { amount }) => sum + amount, 0n);
+  return tableOf(
+    ["NAMESPACE", ...(isObject ? ["OBJECT"] : []), "AMOUNT"],
+    [
+      ...shown.map(({ namespace, object, amount }) => line(namespace, object, amount)),
+      ...(hidden.length === 0 ? [] : [line(`(${hidden.length} more; --rows ${lines.length} shows them)`, "", others)]),
+      line("(unattributed)", "", unattributed),
+      line("(total)", "", total),
+    ],
+    ["AMOUNT"],
+  );
+}
