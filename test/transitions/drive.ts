@@ -140,10 +140,8 @@ async function requestProblems(world: World, path: string, job: AnyObject): Prom
 }
 
 function slugOf(path: string): string {
-  return path
-    .replace(/[^A-Za-z]+/g, "-")
-    .replace(/-$/, "")
-    .toLowerCase();
+  const words = path.replaceAll("[]", ".item").replace(/[^A-Za-z]+/g, "-");
+  return words.replace(/-$/, "").toLowerCase();
 }
 
 function specFor(spec: Record<string, unknown>, name: string): Record<string, unknown> {

@@ -63,12 +63,14 @@ function plain(value: unknown): unknown {
 const NOT_SENT =
   /^(accountRef|activeDeadlineSeconds|backoffLimit|managedBy|model|onSubmissionUnknown|output|outputFormat|suspend|textFrom|ttlSecondsAfterFinished)\b/;
 
-/** False is the default of the service. */
-const DEFAULT_FALSE = /^(stream|aigcWatermark)$/;
+/** False is the default of the service, or asks a model for nothing. */
+const DEFAULT_FALSE = /^(stream|aigcWatermark|voiceSetting\.latexRead)$/;
 
 /** Where the request of a job differs from one field of its spec. */
 export function requestMismatch(path: string, spec: object, request: AuditEntry): string[] {
   if (NOT_SENT.test(path) || (DEFAULT_FALSE.test(path) && valueAt(spec, path) === false)) return [];
+  // A stream whose spec says nothing asks for no repeated audio.
+  if (path === "streamOptions.excludeAggregatedAudio" && valueAt(spec, path) === undefined) return [];
   const [wanted, found] = [wireOf(valueAt(spec, path)), valueAt(request.body, wirePath(path))];
   const equal = isDeepStrictEqual(plain(wanted), plain(found));
   return equal

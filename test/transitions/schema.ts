@@ -66,7 +66,7 @@ export function fieldsOf(schema: Schema, path = "", isRequired = true): Field[] 
     const self = { path, schema, isRequired };
     return items.type === "object" ? [self, ...fieldsOf(items, `${path}[]`)] : [self];
   }
-  if (additionalProperties !== undefined) return fieldsOf(additionalProperties, `${path}.*`);
+  if (additionalProperties !== undefined) return fieldsOf(additionalProperties, `${path}.*`, false);
   if (properties === undefined) return [{ path, schema, isRequired }];
   return Object.entries(properties).flatMap(([name, one]) =>
     fieldsOf(one, path === "" ? name : `${path}.${name}`, required.includes(name)),
