@@ -19,6 +19,7 @@ import { endpointOwner } from "../controllers/showback/endpoint-owner.ts";
 import { createCostEstimates } from "../controllers/showback/estimates.ts";
 import { createUsageLedger, type UsageLedger } from "../controllers/showback/ledger.ts";
 import { registerShowbackMetrics } from "../controllers/showback/metrics.ts";
+import { isCostOutdated } from "../controllers/showback/object-cost.ts";
 import { createUsageRecorder } from "../controllers/showback/recorder.ts";
 import type { Resource } from "../kube/resource.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
@@ -159,7 +160,7 @@ function createDeps(
     abandoned,
     taskOwners: createTaskOwners({ jobsWith, abandoned }),
     ledger,
-    estimates: createCostEstimates(ledger, log),
+    estimates: createCostEstimates({ ledger, clock, log }),
     usage: createUsageRecorder({
       ledger,
       ownerOf: (account, endpointID) => endpointOwner(informers.endpoints.store, account, endpointID),
@@ -201,7 +202,12 @@ function createAccountWiring(
       }
     },
     onCall,
-    onMoney: checkAccount,
+    onMoney: (account) => {
+      checkAccount(account);
+      for (const endpoint of endpoints.store.byIndex("account", account)) {
+        if (isCostOutdated(endpoint.status, clock.now())) enqueue(gpuEndpointResource, keyOf(endpoint));
+      }
+    },
     bodies: createByteBudget(),
     resultLookup: createAddresses(settings).results,
     open: openService,

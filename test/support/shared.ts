@@ -43,7 +43,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     taskOwners: createTaskOwners({ jobsWith: () => [], abandoned }),
     usage: { listed: () => {}, accepted: () => {} },
     ledger: { read: async () => [] },
-    estimates: { collect: async () => undefined, entries: () => [] },
+    estimates: { collect: async () => undefined, get: () => undefined, entries: () => [] },
     assertClaimed: () => {},
     journalCompleteSince: () => Number.NEGATIVE_INFINITY,
     assertLeading: () => {},

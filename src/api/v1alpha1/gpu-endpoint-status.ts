@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { int, listOf, text, time } from "./fields.ts";
+import { int, listOf, text, time, yuanStatus } from "./fields.ts";
 import { boundAccountSchema, commonStatus, PENDING_STATUS, submissionSchema } from "./meta.ts";
 
 export const driftSchema = z.object({
@@ -47,6 +47,15 @@ export const gpuEndpointStatusSchema = z
     memberID: text(255, "Member at the service.", 0).optional(),
     ownerID: text(255, "Owner at the service.", 0).optional(),
     createdAt: time("When the service created the endpoint.").optional(),
+    estimatedCost: z
+      .object({
+        month: yuanStatus("Estimated cost of the current calendar month."),
+        asOf: time("When the bills were read."),
+      })
+      .describe(
+        "Estimate of what the endpoint costs, from the bills and the observed workers. Refreshed at least once a day. With a ClusterAccount, only in namespaces that spending.reports selects.",
+      )
+      .optional(),
     drift: listOf(driftSchema, 64, "Fields in which the remote endpoint differs from the spec.").optional(),
     exported: z
       .object({

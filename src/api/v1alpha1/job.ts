@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { flag, int, listOf, matching, objectName, relativePrefix, text, time } from "./fields.ts";
+import { flag, int, listOf, matching, objectName, relativePrefix, text, time, yuanStatus } from "./fields.ts";
 import { accountRefSchema, boundAccountSchema, commonStatus, submissionSchema } from "./meta.ts";
 import { immutable, type TransitionRule } from "./rule.ts";
 
@@ -124,6 +124,9 @@ export const commonJobStatus = {
     })
     .describe("What the last attempt asks for. Bills are split by it.")
     .optional(),
+  estimatedCost: yuanStatus(
+    "Estimate of what all attempts of the finished job cost, at the last known price of its model. Absent while no bill has shown a price; with a ClusterAccount, only in namespaces that spending.reports selects.",
+  ).optional(),
   account: boundAccountSchema.optional(),
   lastHandledResubmitToken: text(
     1024,

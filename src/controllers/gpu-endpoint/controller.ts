@@ -11,6 +11,7 @@ import { assertJournalStored, type ControllerDeps, type Kind } from "../controll
 import { createReconciler } from "../reconciler.ts";
 import { referencesOf } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
+import { visibleEstimate, withEndpointCost } from "../showback/object-cost.ts";
 import type { Verdict } from "../verdict.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
@@ -136,7 +137,9 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
   const remote = statusOf(endpoint, { ...update, outcome }, now);
   const exports = await syncExports({ shared, endpoint, record: outcome.record, signal }, remote);
   const verdict = withStall(outcome.verdict, exports.stalled);
-  const status = withExports(statusOf(endpoint, { ...update, outcome: { ...outcome, verdict } }, now), exports);
+  const complete = withExports(statusOf(endpoint, { ...update, outcome: { ...outcome, verdict } }, now), exports);
+  const visible = await visibleEstimate(shared, complete.account, endpoint.metadata.namespace);
+  const status = withEndpointCost(endpoint, complete, visible, now);
 
   warnOfLocalVolumes(shared.recorder, endpoint);
   warnOfFight(shared.recorder, endpoint, outcome);

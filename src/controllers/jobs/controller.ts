@@ -16,8 +16,8 @@ import { type JobState, stateOf } from "./states.ts";
 import { jobStatusOf } from "./status.ts";
 import { createTaskFollower } from "./tasks.ts";
 import { decide, type Transition } from "./transitions.ts";
-import type { Job, JobAdapter } from "./types.ts";
-import { recordUsage } from "./usage.ts";
+import type { Job, JobAdapter, JobStatus } from "./types.ts";
+import { costOf, recordUsage } from "./usage.ts";
 
 /** Reconciles the jobs of one kind: observe, decide, apply, report. `transitions.ts` has the table of states. */
 export function createJobReconciler<T extends Job>(
@@ -88,7 +88,9 @@ export function createJobReconciler<T extends Job>(
   async function report(job: T, transition: Transition, { signal }: ReconcileContext): Promise<T> {
     const { outcome, written, cleared } = transition;
     if (outcome === undefined) return job;
-    const change = { written: { ...adapter.extraStatus(job), ...written }, cleared };
+    const ended = outcome.phase === "Succeeded" || outcome.phase === "Failed";
+    const own: Partial<JobStatus> = { ...written, ...(ended ? await costOf(shared, job, written) : {}) };
+    const change = { written: { ...adapter.extraStatus(job), ...own }, cleared };
     const status = jobStatusOf(job, change, outcome, shared.clock.now());
     const after = await kind.patchStatus(job, status as T["status"], signal);
     recordUsage(shared, kind.resource.kind, { before: job, after });

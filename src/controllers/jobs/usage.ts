@@ -1,6 +1,8 @@
 import { accountKey } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
+import { jobCost, visibleEstimate } from "../showback/object-cost.ts";
 import { type Job, paidOperation } from "./job-kinds.ts";
+import type { JobStatus } from "./types.ts";
 
 /**
  * Records what a job consumed, once per attempt: when its status first shows that the service accepted the request.
@@ -23,4 +25,17 @@ export function recordUsage(
     operation: paidOperation(after),
     quantity: consumption.quantity,
   });
+}
+
+/** `status.estimatedCost` of a job that ends now. Empty: nothing was charged, or the price is not known or not shown. */
+export async function costOf(
+  shared: Pick<ControllerDeps, "accounts" | "estimates">,
+  job: Job,
+  written: Partial<JobStatus> | undefined,
+): Promise<Pick<JobStatus, "estimatedCost">> {
+  const { submission, consumption, account, attempts = 1 } = { ...job.status, ...written };
+  if (submission?.state !== "Accepted" || consumption === undefined) return {};
+  const visible = await visibleEstimate(shared, account, job.metadata.namespace);
+  const estimatedCost = jobCost(visible, paidOperation(job), { quantity: consumption.quantity, attempts });
+  return estimatedCost === undefined ? {} : { estimatedCost };
 }

@@ -13,7 +13,8 @@ export function registerShowbackMetrics(
     registers: [registry],
     collect() {
       this.reset();
-      for (const [account, { shares, unattributed }] of estimates()?.entries() ?? []) {
+      for (const [account, { result }] of estimates()?.entries() ?? []) {
+        const { shares, unattributed } = result;
         for (const { namespace, amount } of shares("Namespace"))
           this.set({ account, namespace }, Number(amount) / 10_000);
         this.set({ account, namespace: "" }, Number(unattributed) / 10_000);

@@ -29,7 +29,7 @@ const billAt = (day: string, amount: string) =>
 function setUp(read: () => Promise<Usage[]>) {
   const registry = new Registry();
   const clock = createFakeClock(Date.UTC(2026, 2, 3));
-  const estimates = createCostEstimates({ read }, silentLog);
+  const estimates = createCostEstimates({ ledger: { read }, clock, log: silentLog });
   registerShowbackMetrics(registry, () => estimates);
   const bills = createAccountBills({
     client: {
