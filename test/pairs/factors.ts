@@ -1,6 +1,5 @@
-import type { Switch } from "../faults/campaign/switches.ts";
 import { coveringArray, type Row } from "./covering-array.ts";
-import type { Factor } from "./factor.ts";
+import type { Factor, Value } from "./factor.ts";
 import { ENDPOINT_FACTORS } from "./factors/endpoints.ts";
 import { SERVICE_FACTORS } from "./factors/service.ts";
 import { TASK_FACTORS } from "./factors/tasks.ts";
@@ -14,7 +13,7 @@ export const LEVELS = FACTORS.map(({ values }) => values.length);
 export const ROWS: readonly Row[] = coveringArray(LEVELS);
 
 /** The values of a row that are no defaults, with the names of their factors. */
-export function switchesOf(row: Row): Switch[] {
+export function switchesOf(row: Row): Value[] {
   return FACTORS.flatMap(({ name, values }, index) => {
     const value = row[index] === 0 ? undefined : values[row[index] ?? 0];
     return value === undefined ? [] : [{ ...value, name: `${name}: ${value.name}` }];

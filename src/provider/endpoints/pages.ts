@@ -82,28 +82,47 @@ async function* currentPages(options: EndpointPagesOptions, signal: AbortSignal)
 /**
  * Ends at the total, or at a page without a new endpoint; without a total, also at a short page: the service can make pages
  * shorter than asked for. The interface does not show whether the first page is number 0 or 1: page 0 is read too, unless the
- * other pages show the whole total.
+ * other pages show the whole total. It does not show either whether a page behind the last one is empty or refused: a refusal
+ * ends the pages, unless the total shows that some are missing.
  */
 async function* earlierPages(options: EndpointPagesOptions, signal: AbortSignal): AsyncIterable<ListedEndpoint> {
   const { client, clock, pageSize } = options;
   const seen = new Set<string>();
   let total = Number.POSITIVE_INFINITY;
   const unseen = (records: EndpointRecord[]) => records.filter(({ id }) => !seen.has(id) && seen.add(id));
+  let refusal: ServiceError | undefined;
   for (let pageNum = 1; seen.size < total; pageNum++) {
     const askedAt = clock.monotonic();
-    const page = await client.listEndpointsEarlier({ pageSize, pageNum }, { signal });
+    const page = await pageOrRefusal(client.listEndpointsEarlier({ pageSize, pageNum }, { signal }));
+    if (page instanceof ServiceError) {
+      refusal = page;
+      break;
+    }
     total = page.total ?? Number.POSITIVE_INFINITY;
     const fresh = unseen(page.data);
     yield* fresh.map((record) => ({ record, askedAt }));
     if (fresh.length === 0 || (page.total === undefined && page.data.length < pageSize)) break;
   }
   if (seen.size >= total) return;
+
+  const askedAt = clock.monotonic();
+  const first = await pageOrRefusal(client.listEndpointsEarlier({ pageSize, pageNum: 0 }, { signal }));
+  if (first instanceof ServiceError) {
+    // The first page is number 1. Nothing is read, or some endpoints are missing.
+    if (refusal !== undefined && (seen.size === 0 || Number.isFinite(total))) throw refusal;
+    return;
+  }
+  yield* unseen(first.data).map((record) => ({ record, askedAt }));
+  if (refusal !== undefined && first.total !== undefined && seen.size < first.total) throw refusal;
+}
+
+/** A page that the service refuses as invalid is a value: its number can be before the first or behind the last page. */
+async function pageOrRefusal<T>(page: Promise<T>): Promise<T | ServiceError> {
   try {
-    const askedAt = clock.monotonic();
-    const { data } = await client.listEndpointsEarlier({ pageSize, pageNum: 0 }, { signal });
-    yield* unseen(data).map((record) => ({ record, askedAt }));
+    return await page;
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.kind !== "InvalidRequest") throw error; // the first page is number 1
+    if (error instanceof ServiceError && error.kind === "InvalidRequest") return error;
+    throw error;
   }
 }
 

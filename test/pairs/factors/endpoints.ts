@@ -76,7 +76,7 @@ export const ENDPOINT_FACTORS: readonly Factor[] = [
   {
     name: "timeoutUnit",
     interface: "Unit of idle_timeout and request_timeout in this generation: not shown.",
-    values: [{ name: "seconds" }, { name: "milliseconds", simulator: { timeoutUnit: "Milliseconds" } }],
+    values: [{ name: "seconds" }, { name: "milliseconds", simulator: { timeoutUnit: "Milliseconds" }, drifts: true }],
   },
   {
     name: "createdAtUnit",

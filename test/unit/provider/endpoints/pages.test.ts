@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { endpointPages } from "../../../../src/provider/endpoints/pages.ts";
+import { ServiceError } from "../../../../src/provider/errors.ts";
 import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { scriptedService } from "../../../support/service-account.ts";
@@ -122,6 +123,49 @@ describe("pages of the earlier generation", () => {
     { name: "a total that is too large", cap: 4, total: 50 },
   ])("$name", async ({ cap, total }) => {
     expect(await readEarlier(ids, { cap, total })).toEqual(ids);
+  });
+});
+
+describe("pages of the earlier generation, where a page behind the last one is refused", () => {
+  type Service = { first: number; size: number; total: number | undefined };
+  async function readRefused(listed: string[], { first, size, total }: Service) {
+    const client = {
+      listEndpoints: refuse,
+      listEndpointsEarlier: async ({ pageNum }: { pageNum: number }) => {
+        const start = (pageNum - first) * size;
+        if (start < 0 || (start > 0 && start >= listed.length)) {
+          const why = { kind: "InvalidRequest", delivery: "Refused", message: "pageNum is invalid" } as const;
+          throw new ServiceError({ operation: "listEndpointsEarlier", ...why });
+        }
+        return { data: listed.slice(start, start + size).map(record), total };
+      },
+    };
+    const options = { client, generation: "Earlier", pageSize: size, clock: createFakeClock() } as const;
+    const read: string[] = [];
+    for await (const one of endpointPages(options, signal)) read.push(one.record.id);
+    return read.sort();
+  }
+
+  const ids = ["a", "b", "c"];
+  it.each([
+    { name: "pages from 0, one page", first: 0, size: 4, total: 3 },
+    { name: "pages from 0, two pages", first: 0, size: 2, total: 3 },
+    { name: "pages from 1, two pages", first: 1, size: 2, total: 3 },
+    { name: "pages from 1, a full page without a total", first: 1, size: 3, total: undefined },
+  ])("$name: the list is complete", async (service) => {
+    expect(await readRefused(ids, service)).toEqual(ids);
+  });
+
+  it("an empty list from page 0 is empty", async () => {
+    expect(await readRefused([], { first: 0, size: 4, total: 0 })).toEqual([]);
+  });
+
+  it("a list that shows less than its total is incomplete", async () => {
+    await expect(readRefused(ids, { first: 1, size: 4, total: 4 })).rejects.toMatchObject({ kind: "InvalidRequest" });
+  });
+
+  it("a list whose pages are all refused cannot be read", async () => {
+    await expect(readRefused(ids, { first: 7, size: 4, total: 3 })).rejects.toMatchObject({ kind: "InvalidRequest" });
   });
 });
 
