@@ -84,7 +84,7 @@ test("every example converges, results can be fetched, and nothing is left", asy
       expect(output, name).toMatch(new RegExp(`^${kind}/${object} +(audio|video)/\\w+ +[\\d.]+ kB +http://\\S+$`, "m"));
     }
   }
-  expect(output).toMatch(/^(cluster)?account.mooring.dev\/default +True +True/m);
+  expect(output).toMatch(/^(cluster)?account.mooring.dev\/default +True +Ready +True/m);
   expect(output).toContain("examples are as their manifests say.");
   await nothingIsLeft(demo, pids);
 });
@@ -121,7 +121,7 @@ describe("in somebody else's cluster", () => {
   });
 
   test("with --keep a store on a volume works, and the end of the operator ends nothing else", async () => {
-    const demo = await startDemo({ borrow: true, args: ["--keep", "--timeout", "0.5"] });
+    const demo = await startDemo({ borrow: true, args: ["--keep"] });
     const pids = await processesOnceItRuns(demo);
     const shows = (text: RegExp) =>
       waitUntil(`the demo shows ${text}`, async () => text.test(demo.output()), soon).catch((error) => {
@@ -146,10 +146,8 @@ describe("in somebody else's cluster", () => {
     await rm(file);
 
     demo.child.kill("SIGINT");
-    // The examples had no time to converge.
-    expect(await demo.ended).toBe(1);
+    expect(await demo.ended).toBe(0);
     again.kill("SIGKILL");
-    await rm(/^logs: (.+)$/m.exec(demo.output())?.[1] ?? "no line with the logs", { recursive: true });
     await nothingIsLeft(demo, pids);
   });
 });

@@ -39,7 +39,9 @@ export function commandsIn(shell: string): ShellCommand[] {
     .map((line) => line.replace(/\s+#.*$/, "").trim())
     .filter((line) => line !== "")
     .flatMap(parts)
-    .map((words) => {
+    .map((all) => {
+      // Variables before a command are its environment.
+      const words = all.slice(all.findIndex((word) => !/^[A-Z][A-Z_0-9]*=/.test(word)));
       const bundle = words.findIndex((word) => word.endsWith("mooring.mjs"));
       const [program = "", ...rest] = bundle < 0 ? words : ["mooring", ...words.slice(bundle + 1)];
       const own = rest.includes("--") ? rest.slice(0, rest.indexOf("--")) : rest;
