@@ -1,4 +1,5 @@
 import { Session } from "node:inspector/promises";
+import type { Readable } from "node:stream";
 import { getHeapSnapshot } from "node:v8";
 import { type Clock, delay } from "../clock.ts";
 import type { LogLevel } from "../log.ts";
@@ -7,13 +8,20 @@ import type { Answer, Page } from "./http.ts";
 const DEFAULT_SECONDS = 30;
 const MAX_SECONDS = 300;
 
+type DebugParts = {
+  clock: Clock;
+  level: LogLevel;
+  /** Default: of this process. */
+  heapSnapshot?: () => Readable;
+};
+
 /**
  * Pages to find out why an operator is slow or large, under the paths of Kubernetes components: `/debug/pprof/profile` (CPU,
  * `?seconds=`, default 30, 1-300), `/debug/pprof/heap` (a heap snapshot), and `/debug/flags/v` (GET or PUT of the log level).
  * A heap snapshot stops the process while it is made, and has every secret that the process knows.
  */
-export function createDebugPages(parts: { clock: Clock; level: LogLevel }): Record<string, Page> {
-  const { clock, level } = parts;
+export function createDebugPages(parts: DebugParts): Record<string, Page> {
+  const { clock, level, heapSnapshot = getHeapSnapshot } = parts;
   let busy = false;
 
   /** One profile or snapshot at a time: each slows the process down. */
@@ -37,7 +45,7 @@ export function createDebugPages(parts: { clock: Clock; level: LogLevel }): Reco
       }
       return download("cpuprofile", await cpuProfile(() => delay(clock, seconds * 1_000, signal)));
     }),
-    "/debug/pprof/heap": alone(async () => download("heapsnapshot", getHeapSnapshot())),
+    "/debug/pprof/heap": alone(async () => download("heapsnapshot", heapSnapshot())),
     "/debug/flags/v": async ({ method, body }) => {
       if (method === "GET") return { status: 200, body: `${level.get()}\n` };
       if (method !== "PUT") return { status: 405, headers: { allow: "GET, PUT" }, body: "use GET or PUT\n" };

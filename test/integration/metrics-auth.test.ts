@@ -84,6 +84,14 @@ describe("an operator with --metrics-auth token-review and --leader-elect", () =
     expect((await level(engineer, { method: "PUT", body: "info" })).status).toBe(200);
     expect(await (await level(engineer)).text()).toBe("info\n");
     expect((await scrape(engineer)).status).toBe(403);
+
+    const heap = await page(ports.metrics, "/debug/pprof/heap", { authorization: `Bearer ${engineer}` });
+    expect(heap.status).toBe(200);
+    expect(JSON.parse(heap.body)).toMatchObject({ snapshot: { meta: expect.any(Object) } });
+    const profile = await page(ports.metrics, "/debug/pprof/profile?seconds=1", {
+      authorization: `Bearer ${engineer}`,
+    });
+    expect(JSON.parse(profile.body)).toMatchObject({ nodes: expect.any(Array) });
   });
 
   it("is ready with its caches, its watches and the lease known, each on a page of its own", async () => {

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { Registry } from "prom-client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createLogLevel } from "../../../src/log.ts";
@@ -9,7 +10,10 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 async function debugServer(gate?: Gate) {
   const clock = createFakeClock();
   const level = createLogLevel("info");
-  const server = await serveMetrics("127.0.0.1:0", new Registry(), gate, createDebugPages({ clock, level }));
+  // That of the test process is large, and takes as long; metrics-auth.test.ts asks an operator for its own.
+  const heapSnapshot = () => Readable.from(['{"snapshot":', '{"meta":{}}}']);
+  const pages = createDebugPages({ clock, level, heapSnapshot });
+  const server = await serveMetrics("127.0.0.1:0", new Registry(), gate, pages);
   onTestFinished(server.close);
   const ask = async (method: string, path: string, body?: string, signal?: AbortSignal) => {
     const init = { method, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) };
@@ -78,11 +82,13 @@ describe("a CPU profile", () => {
 });
 
 describe("a heap snapshot", () => {
-  it("is one that DevTools reads", async () => {
+  it("is sent as it is made", async () => {
     const { ask } = await debugServer();
-    const { status, body } = await ask("GET", "/debug/pprof/heap");
-    expect(status).toBe(200);
-    expect(JSON.parse(body)).toMatchObject({ snapshot: { meta: expect.any(Object) } });
+    expect(await ask("GET", "/debug/pprof/heap")).toEqual({
+      status: 200,
+      type: "application/json",
+      body: '{"snapshot":{"meta":{}}}',
+    });
   });
 });
 
