@@ -6,8 +6,21 @@ import { fileURLToPath } from "node:url";
 import { type Binaries, binariesIn } from "./binaries.ts";
 import { type Guarded, startGuarded } from "./guarded.ts";
 
-/** The Go module of the control plane. */
-export const moduleFolder = fileURLToPath(new URL("./controlplane", import.meta.url));
+/**
+ * The Go module of the control plane: of the newest Kubernetes that Mooring supports, or of the oldest with
+ * `MOORING_KUBERNETES=oldest`. @throws Error on another value
+ */
+export function moduleFolderOf(env: Readonly<Record<string, string | undefined>>): string {
+  const version = env["MOORING_KUBERNETES"] || "newest";
+  if (version !== "newest" && version !== "oldest") {
+    throw new Error(`MOORING_KUBERNETES=${version}: use newest or oldest`);
+  }
+  const name = version === "oldest" ? "controlplane-oldest" : "controlplane";
+  return fileURLToPath(new URL(`./${name}`, import.meta.url));
+}
+
+/** The Go module that this process uses. */
+export const moduleFolder = moduleFolderOf(process.env);
 
 /** Where what was built or downloaded is kept between runs: `mooring/controlplane` in the user's cache folder. */
 export function cacheFolder(env: Readonly<Record<string, string | undefined>>): string {
