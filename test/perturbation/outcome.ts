@@ -11,6 +11,8 @@ const INTERNAL = /^(kube-root-ca\.crt|mooring-.*)$/;
 /** What depends on time, on the machine, or on how often something was observed. */
 const VOLATILE = new Set([
   "duration",
+  // Shown when a bill with the price was read before the job ended.
+  "estimatedCost",
   "etaSeconds",
   "firstAudioMs",
   "progressPercent",
