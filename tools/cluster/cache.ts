@@ -6,21 +6,23 @@ import { fileURLToPath } from "node:url";
 import { type Binaries, binariesIn } from "./binaries.ts";
 import { type Guarded, startGuarded } from "./guarded.ts";
 
+/** The program that is the whole control plane, with its Go modules. */
+export const moduleFolder = fileURLToPath(new URL("./controlplane", import.meta.url));
+
 /**
- * The Go module of the control plane: of the newest Kubernetes that Mooring supports, or of the oldest with
+ * The Go modules that the control plane is built from: of the newest Kubernetes that Mooring supports, or of the oldest with
  * `MOORING_KUBERNETES=oldest`. @throws Error on another value
  */
-export function moduleFolderOf(env: Readonly<Record<string, string | undefined>>): string {
+export function modFileOf(env: Readonly<Record<string, string | undefined>>): "go.mod" | "oldest.mod" {
   const version = env["MOORING_KUBERNETES"] || "newest";
   if (version !== "newest" && version !== "oldest") {
     throw new Error(`MOORING_KUBERNETES=${version}: use newest or oldest`);
   }
-  const name = version === "oldest" ? "controlplane-oldest" : "controlplane";
-  return fileURLToPath(new URL(`./${name}`, import.meta.url));
+  return version === "oldest" ? "oldest.mod" : "go.mod";
 }
 
-/** The Go module that this process uses. */
-export const moduleFolder = moduleFolderOf(process.env);
+/** The modules that this process uses. */
+export const modFile = modFileOf(process.env);
 
 /** Where what was built or downloaded is kept between runs: `mooring/controlplane` in the user's cache folder. */
 export function cacheFolder(env: Readonly<Record<string, string | undefined>>): string {
@@ -36,7 +38,7 @@ export function envtestKey(version: string): string {
 /** Names what a Go module builds here: it changes with the module's files and with the machine's kind. */
 export async function buildKey(
   folder: string = moduleFolder,
-  files: readonly string[] = ["go.mod", "go.sum", "main.go"],
+  files: readonly string[] = [modFile, modFile.replace(/mod$/, "sum"), "main.go"],
 ): Promise<string> {
   const hash = createHash("sha256").update(`${process.platform} ${process.arch}`);
   for (const name of files) {

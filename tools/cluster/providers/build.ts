@@ -1,7 +1,7 @@
 import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { findProgram, pathFolders, programNames } from "../binaries.ts";
-import { buildKey, fillFolder, moduleFolder } from "../cache.ts";
+import { buildKey, fillFolder, modFile, moduleFolder } from "../cache.ts";
 import type { Guarded } from "../guarded.ts";
 import { kubernetesVersion } from "../kubernetes-version.ts";
 import { withProgress } from "../progress.ts";
@@ -29,9 +29,9 @@ export const build: Provider = {
 };
 
 async function compile(go: string, folder: string, guarded: Guarded, { log, signal }: ProviderContext): Promise<void> {
-  const version = kubernetesVersion(await readFile(join(moduleFolder, "go.mod"), "utf8"));
+  const version = kubernetesVersion(await readFile(join(moduleFolder, modFile), "utf8"));
   log(`building Kubernetes ${version} from its Go modules: some minutes, once (kept in the user's cache folder)`);
-  const env = { CGO_ENABLED: "0", GOFLAGS: "-mod=readonly", GOWORK: "off", GOTMPDIR: guarded.dir };
+  const env = { CGO_ENABLED: "0", GOFLAGS: `-mod=readonly -modfile=${modFile}`, GOWORK: "off", GOTMPDIR: guarded.dir };
   const run = (name: string, ...args: string[]) => guarded.run(name, go, args, { cwd: moduleFolder, env, signal });
 
   const listed = async () => countLines(await guarded.output("go-list"));

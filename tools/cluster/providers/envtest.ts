@@ -1,7 +1,7 @@
 import { chmod, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { complete, findProgram, pathFolders, programNames } from "../binaries.ts";
-import { envtestKey, fillFolder, moduleFolder } from "../cache.ts";
+import { envtestKey, fillFolder, modFile, moduleFolder } from "../cache.ts";
 import { createDownloader, type Downloader, reasonOf } from "../download.ts";
 import { chooseArchive, type EnvtestArchive, parseEnvtestIndex } from "../envtest-index.ts";
 import type { Guarded } from "../guarded.ts";
@@ -68,7 +68,7 @@ async function download(
   { os, arch, controllerManager }: Machine,
   context: ProviderContext,
 ): Promise<Finding> {
-  const pinned = kubernetesVersion(await readFile(join(moduleFolder, "go.mod"), "utf8"));
+  const pinned = kubernetesVersion(await readFile(join(moduleFolder, modFile), "utf8"));
   const minor = pinned.slice(1).split(".").slice(0, 2).join(".");
   const archive = chooseArchive(parseEnvtestIndex(await downloader.text(sources.index)), { minor, os, arch });
   if (archive === undefined) {

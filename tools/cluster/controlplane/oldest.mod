@@ -1,4 +1,4 @@
-module mooring/controlplane-oldest
+module mooring/controlplane
 
 go 1.22.0
 
