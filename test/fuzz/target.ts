@@ -1,11 +1,12 @@
 import { pino } from "pino";
-import { Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import { openSession } from "../../src/provider/session.ts";
 import type { AccountSession } from "../../src/provider/types.ts";
 import { createCore } from "../../src/simulator/core.ts";
 import { createService } from "../../src/simulator/service.ts";
 import { createExchange, type Response, requestOf } from "../sim/network/exchange.ts";
 import { hastyClock } from "../support/fake-clock.ts";
+import { InProcessDispatcher } from "../support/in-process-dispatcher.ts";
 import { type Disturbance, disturbed } from "./answers.ts";
 import { type Call, type Known, SPEC } from "./calls.ts";
 
@@ -130,7 +131,7 @@ function sessionOver(dispatcher: Dispatcher, generation: Generation, onMoney: ()
   });
 }
 
-class CallbackDispatcher extends Dispatcher {
+class CallbackDispatcher extends InProcessDispatcher {
   readonly #run: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => Promise<void>;
 
   constructor(run: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => Promise<void>) {
@@ -141,24 +142,5 @@ class CallbackDispatcher extends Dispatcher {
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     void this.#run(options, handler);
     return true;
-  }
-
-  override close(): Promise<void>;
-  override close(callback: () => void): void;
-  override close(callback?: () => void): Promise<void> | undefined {
-    if (callback === undefined) return Promise.resolve();
-    callback();
-    return undefined;
-  }
-
-  override destroy(): Promise<void>;
-  override destroy(error: Error | null): Promise<void>;
-  override destroy(callback: () => void): void;
-  override destroy(error: Error | null, callback: () => void): void;
-  override destroy(error?: Error | null | (() => void), callback?: () => void): Promise<void> | undefined {
-    const done = typeof error === "function" ? error : callback;
-    if (done === undefined) return Promise.resolve();
-    done();
-    return undefined;
   }
 }

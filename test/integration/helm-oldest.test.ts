@@ -18,7 +18,9 @@ describe("the oldest Helm that the documentation names", () => {
     const goMod = await readFile(join(projectRoot, "tools/programs/helm-oldest/go.mod"), "utf8");
     const [, minor = ""] = /helm\.sh\/helm\/v3 v(3\.\d+)\.0\b/.exec(goMod) ?? [];
     const pages = await documentationPages();
-    const named = pages.flatMap(({ text }) => [...text.matchAll(/Helm \|? ?(\d\.\d+) or newer/g)].map(([, version]) => version));
+    const named = pages.flatMap(({ text }) =>
+      [...text.matchAll(/Helm \|? ?(\d\.\d+) or newer/g)].map(([, version]) => version),
+    );
     expect(named.length).toBeGreaterThan(1);
     expect(new Set(named)).toEqual(new Set([minor]));
     expect((await oldest("version", "--short")).stdout).toContain(`v${minor}`);

@@ -1,6 +1,7 @@
-import { Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import type { CoreAnswer, CoreRequest } from "../../../src/simulator/core.ts";
 import type { Random } from "../../../src/simulator/random.ts";
+import { InProcessDispatcher } from "../../support/in-process-dispatcher.ts";
 import type { ProcessTime } from "../engine/process-clock.ts";
 import { hashText, type Scheduler } from "../engine/scheduler.ts";
 import { createExchange, type Exchange, type Response, requestOf } from "./exchange.ts";
@@ -23,7 +24,7 @@ export type ServiceNetwork = {
 const LATEST_MS = 20_000;
 
 /** Connections of one process to the remote service, one for each request. */
-export class ServiceDispatcher extends Dispatcher {
+export class ServiceDispatcher extends InProcessDispatcher {
   readonly #network: ServiceNetwork;
   readonly #time: ProcessTime;
 
@@ -46,25 +47,6 @@ export class ServiceDispatcher extends Dispatcher {
       }),
     );
     return true;
-  }
-
-  override close(): Promise<void>;
-  override close(callback: () => void): void;
-  override close(callback?: () => void): Promise<void> | undefined {
-    if (callback === undefined) return Promise.resolve();
-    callback();
-    return undefined;
-  }
-
-  override destroy(): Promise<void>;
-  override destroy(error: Error | null): Promise<void>;
-  override destroy(callback: () => void): void;
-  override destroy(error: Error | null, callback: () => void): void;
-  override destroy(error?: Error | null | (() => void), callback?: () => void): Promise<void> | undefined {
-    const done = typeof error === "function" ? error : callback;
-    if (done === undefined) return Promise.resolve();
-    done();
-    return undefined;
   }
 
   #send(request: CoreRequest, fault: RequestFault | undefined, exchange: Exchange): void {
