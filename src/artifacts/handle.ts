@@ -182,7 +182,7 @@ function writerOf(
           throw new ArtifactError("TooLarge", `more than ${maxBytes} bytes, the most that it can have`);
         return sink.write(chunk);
       });
-      // Whoever does not wait for this write hears of it at the next one or at the commit.
+      // A caller that does not wait for this write gets its error from the next write or from the commit.
       last.catch(() => undefined);
       return last;
     },

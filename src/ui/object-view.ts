@@ -102,7 +102,7 @@ function resultsOf(kind: string, { metadata, status }: UiObject): ResultView[] {
   }));
 }
 
-/** Whoever has the signed URL of a result has the result: the page gets results from its own server only. */
+/** A signed URL gives access to the result. So the page gets results from its own server only. */
 function withoutSignatures(status: UiObject["status"]): UiObject["status"] {
   if (status?.results === undefined) return status;
   const results = status.results.map((result) =>

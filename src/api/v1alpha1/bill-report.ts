@@ -171,7 +171,7 @@ export const billReportStatusSchema = z
     ).optional(),
     split: z
       .object({
-        by: z.enum(splits).describe("What the lines stand for."),
+        by: z.enum(splits).describe("Whether a line is the cost of a namespace or of an object."),
         scope: z
           .enum(["All", "Namespace"])
           .describe("All: the lines of every namespace. Namespace: only those of the namespace of this report."),

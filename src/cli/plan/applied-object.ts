@@ -14,7 +14,7 @@ const DRY_RUN = { query: { dryRun: "All" } };
 
 /**
  * The object as it would be after `kubectl apply`, by a dry run of the API server: with its defaults, its rules, those about
- * immutable fields included, and admission policies. Without the right to write, the manifest is taken as it is.
+ * immutable fields included, and admission policies. Without permission to write, this is the manifest without defaults.
  */
 export async function appliedObject<T extends KubeObject>(
   kube: Pick<KubeClient, "get" | "create" | "update">,

@@ -133,7 +133,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   async function next(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     loop.signal.throwIfAborted();
-    // Whoever waits occupies a worker, which objects of other accounts need.
+    // A reconcile that waits occupies a worker, which objects of other accounts need.
     if (unreadable !== undefined && unreadable.times > 1 && retryAt > clock.monotonic()) throw unreadable.error;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter = { resolve, reject };
