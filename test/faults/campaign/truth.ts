@@ -1,3 +1,4 @@
+import { isNotFound } from "../../../src/kube/errors.ts";
 import type { AnyObject, World } from "../../support/world.ts";
 
 export type RemoteEndpoint = {
@@ -13,8 +14,8 @@ export type Truth = {
   endpoints: AnyObject[];
   remoteEndpoints: Map<string, RemoteEndpoint>;
   remoteTasks: Map<string, RemoteTask>;
-  /** Entries of the journal. */
-  intents: number;
+  /** Names of the objects that have an entry in the journal. */
+  intents: string[];
 };
 
 export const RUNNING = "TASK_STATUS_PROCESSING";
@@ -26,7 +27,9 @@ export async function readTruth(world: World): Promise<Truth> {
     world.list("SpeechJob"),
     world.list("VideoJob"),
     world.list("GpuEndpoint"),
-    world.get("ConfigMap", "mooring-journal").catch(() => undefined),
+    world.get("ConfigMap", "mooring-journal").catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    }),
   ]);
   const state = await world.state();
   const { data } = (journal ?? {}) as { data?: { intents?: string } };
@@ -35,7 +38,7 @@ export async function readTruth(world: World): Promise<Truth> {
     endpoints,
     remoteEndpoints: new Map((state.endpoints as RemoteEndpoint[]).map((one) => [one.id, one])),
     remoteTasks: new Map((state.tasks as RemoteTask[]).map((one) => [one.id, one])),
-    intents: JSON.parse(data?.intents ?? "[]").length,
+    intents: (JSON.parse(data?.intents ?? "[]") as { key: string }[]).map(({ key }) => key.split("/").at(-1) ?? key),
   };
 }
 

@@ -59,15 +59,17 @@ export function wrongs(truth: Truth, { wanted, ignoresUpdates, creating, waits }
     else if (differs) found.push(`${name} is served with ${remote?.parameters.workerConfig.maxNum} workers`);
   }
   if (truth.endpoints.length < wanted.size) found.push(`${wanted.size - truth.endpoints.length} endpoints are missing`);
-  // The status of a deleted object may not show its endpoint, while it waits for an update that takes effect.
-  const waiting = truth.endpoints.filter(({ metadata }) => ignoresUpdates && !wanted.has(metadata.name));
-  const waitingNames = new Set(waiting.map(({ metadata }) => metadata.name));
+  // A deletion waits for an update that takes effect. Until then the operator keeps the object, whose status may not show its
+  // endpoint, or the entry of an object that disappeared while its endpoint was created.
+  const kept = [...truth.endpoints.map(({ metadata }) => metadata.name), ...truth.intents];
+  const waiting = new Set(kept.filter((name) => ignoresUpdates && !wanted.has(name)));
   for (const remote of truth.remoteEndpoints.values()) {
     const runs = remote.parameters.workerConfig.maxNum > 0;
-    if (!runs || served.has(remote.id) || waitingNames.has(objectOf(remote))) continue;
+    if (!runs || served.has(remote.id) || waiting.has(objectOf(remote))) continue;
     found.push(`${remote.parameters.appName} runs without an object`);
   }
-  if (truth.intents > waiting.length) found.push(`${truth.intents} entries are left in the journal`);
+  const left = truth.intents.filter((name) => !waiting.has(name));
+  if (left.length > 0) found.push(`the journal has entries of ${left.join(", ")}`);
   return found;
 }
 
