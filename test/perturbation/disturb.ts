@@ -33,7 +33,7 @@ export async function runDisturbed(
     const run = await runScenario(scenario, disturbance, (outcome, { released }) =>
       unsettled(reference.outcome, outcome, released),
     );
-    const wrong = complaints(reference, run, scenario.lastEndpoint);
+    const wrong = complaints(reference, run);
     const halted = run.released > 0 ? ", halted and released" : run.letGo > 0 ? ", blocked and let go" : "";
     const verdict = wrong.length > 0 ? wrong.join("\n    ") : `passed${run.reached ? "" : " (not reached)"}${halted}`;
     const seconds = Math.round((performance.now() - began) / 1_000);

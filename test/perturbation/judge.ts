@@ -13,11 +13,8 @@ export function unsettled(reference: Outcome, outcome: Outcome, released: number
   ];
 }
 
-/**
- * What a disturbed run did wrong. Empty: nothing.
- * @param mayBlock after a crash, nothing can prove the deletion of the account's last endpoint
- */
-export function complaints(reference: Run, run: Run, mayBlock = false): string[] {
+/** What a disturbed run did wrong. Empty: nothing. */
+export function complaints(reference: Run, run: Run): string[] {
   const { outcome, released, paidTwice, failure } = run;
   const found = failure === "" ? [] : [failure];
   const paid = reference.outcome.paid + paidTwice;
@@ -28,6 +25,6 @@ export function complaints(reference: Run, run: Run, mayBlock = false): string[]
   if (released > 0 && !run.unknownOutcome) {
     found.push("a job was halted, although its outcome was known when the operator died");
   }
-  if (run.letGo > 0 && !mayBlock) found.push("a deletion was blocked, although the account shows another endpoint");
+  if (run.letGo > 0) found.push("a deletion was blocked, although the endpoint was deleted");
   return found;
 }

@@ -8,8 +8,6 @@ export type Scenario = {
   account?: Record<string, unknown>;
   /** Writes count from the start of the operator on. Default: from the end of `prepare` on. */
   fromStart?: true;
-  /** It deletes the account's last endpoint at the service: after a crash, nothing can prove that. */
-  lastEndpoint?: true;
   /** Lines of the outcome that depend on when the operator is perturbed. */
   ignores?: RegExp;
   /** Runs before the operator is perturbed. */

@@ -11,10 +11,7 @@ export type Help = {
   released: number;
   /** Released jobs whose request the service had taken. */
   paidTwice: number;
-  /**
-   * Endpoints that were deleted at the service, and whose deletion nothing proved any more: the account shows no other endpoint. The
-   * user let the objects go.
-   */
+  /** Endpoints that were deleted at the service, and whose deletion Mooring did not notice. The user let the objects go. */
   letGo: number;
 };
 

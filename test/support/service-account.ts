@@ -55,6 +55,7 @@ export function accountAt(baseURL: string, change: Partial<AccountHandle> = {}):
   return {
     ...session,
     key: "Account/team/default",
+    keyVersion: () => "0123456789abcdef",
     budget: () => undefined,
     allowance: () => NO_ALLOWANCE,
     maxSpeechCharacters: 50_000,

@@ -65,6 +65,19 @@ export const gpuEndpointStatusSchema = z
       .describe("Objects that exportTo wrote. They are removed when exportTo no longer names them.")
       .optional(),
     submission: submissionSchema.optional(),
+    deletion: z
+      .object({
+        endpointID: text(255, "Identifier of the endpoint at the service."),
+        keyVersion: text(
+          64,
+          "Hash of the settings of the account and of the version of the Secret with its API key; the key is not part of it.",
+        ),
+        time: time("When the service showed the endpoint."),
+      })
+      .describe(
+        "Written right before the endpoint is deleted at the service: the API key showed it. When the same key does not show it any more, it is deleted.",
+      )
+      .optional(),
     unconfirmedCreates: listOf(
       z.object({
         endpointID: text(255, "Identifier that the service returned. Absent: the response was lost.", 0).optional(),

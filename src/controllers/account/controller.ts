@@ -4,7 +4,7 @@ import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { announceKey, createOrphanEvents, warnOfBudget, warnOfList } from "./events.ts";
-import { type AccountWiring, createAccountMemory } from "./memory.ts";
+import { type AccountWiring, createAccountMemory, type ReadKey } from "./memory.ts";
 import { probeAccount } from "./probe.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
 import { type AccountCounts, type AccountOutcome, accountStatus } from "./status.ts";
@@ -120,9 +120,9 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   async function probe(key: AccountKey, object: T, requested: boolean, signal: AbortSignal) {
     let memory = memories.get(key);
     try {
-      const apiKey = await readKey(object, signal);
-      if (memory?.departed === false) announceKey(shared.recorder, object, memory.facts.apiKey, apiKey);
-      const remembered = await memories.remember(key, object, apiKey);
+      const read = await readKey(object, signal);
+      if (memory?.departed === false) announceKey(shared.recorder, object, memory.facts.apiKey, read.apiKey);
+      const remembered = await memories.remember(key, object, read);
       memory = remembered.memory;
       const { facts } = memory;
       const entry = accounts.get(key);
@@ -156,8 +156,10 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     }
   }
 
-  async function readKey(object: T, signal: AbortSignal): Promise<string> {
-    return createValueReader(shared.kube, signal).secretKey(secretNamespace(object), object.spec.apiKeySecretRef);
+  async function readKey(object: T, signal: AbortSignal): Promise<ReadKey> {
+    const reader = createValueReader(shared.kube, signal);
+    const place = [secretNamespace(object), object.spec.apiKeySecretRef] as const;
+    return { apiKey: await reader.secretKey(...place), version: await reader.secretVersion(...place) };
   }
 }
 

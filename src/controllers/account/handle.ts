@@ -25,6 +25,7 @@ import { countVanished } from "./vanished.ts";
 /** Read before each use: a change of the key, of `spec.billing`, `spec.budget` or `spec.spending` does not replace the handle. */
 export type LiveSettings = {
   readonly apiKey: string;
+  readonly keyVersion: string | undefined;
   readonly billing: BillingSettings;
   readonly budget: BudgetSpec | undefined;
   /** Whether statuses and messages show amounts and API keys (ClusterAccount.spec.spending). */
@@ -127,6 +128,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
   return {
     ...session,
     key,
+    keyVersion: () => live.keyVersion,
     maxSpeechCharacters: spec.speech.maxCharacters,
     allows: usage.allows,
     reportableKeys: usage.reportableKeys,

@@ -9,6 +9,7 @@ import type { ConnectionSettings } from "../../provider/session.ts";
 import type { Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import { hashOf } from "../hash.ts";
 import type { Dependants } from "./dependants.ts";
 import { type AccountObservers, type AccountUsage, createAccountHandle, type LiveSettings } from "./handle.ts";
 import type { InstallationClaims } from "./installation-claims.ts";
@@ -39,6 +40,9 @@ export type AccountWiring = {
   onMoney: (key: AccountKey) => void;
 };
 
+/** What the accounts' sessions need of it. */
+type SessionWiring = Omit<AccountWiring, "claims">;
+
 /** An account that is gone is forgotten this long, at most, after its last endpoint. */
 const DEPARTED_POLL_MS = 15_000;
 
@@ -55,6 +59,9 @@ export type Memory = {
   departed: boolean;
 };
 
+/** The API key, and the version of its Secret (ValueReader.secretVersion). */
+export type ReadKey = { apiKey: string; version: string | undefined };
+
 /** The accounts that this process knows: what it takes to call the service for each, and what was learned of it. */
 export type AccountMemory = {
   get(key: AccountKey): Memory | undefined;
@@ -62,7 +69,7 @@ export type AccountMemory = {
   remember(
     key: AccountKey,
     object: Account | ClusterAccount,
-    apiKey: string,
+    secret: ReadKey,
   ): Promise<{ memory: Memory; changed: boolean }>;
   /** Whether what is known of an account that lost its key, or is gone itself, may serve to clean up. */
   cleanupOf(key: AccountKey): { cleanup?: boolean };
@@ -76,7 +83,7 @@ export type AccountMemory = {
 export function createAccountMemory(
   shared: ControllerDeps,
   store: Pick<Kind<Account | ClusterAccount>["store"], "get">,
-  wiring: AccountWiring,
+  wiring: SessionWiring,
 ): AccountMemory {
   const { accounts, clock } = shared;
   const parts = { shared, store, wiring };
@@ -111,16 +118,18 @@ export function createAccountMemory(
     return { requeueAfterMs: DEPARTED_POLL_MS };
   }
 
-  async function remember(key: AccountKey, object: Account | ClusterAccount, apiKey: string) {
+  async function remember(key: AccountKey, object: Account | ClusterAccount, { apiKey, version }: ReadKey) {
     const { spec } = object;
     const spending = "spending" in spec ? spec.spending : undefined;
     const { budget: _budget, billing: _billing, apiKeySecretRef: _ref, ...others } = spec;
     const { spending: _spending, ...relevant }: typeof others & { spending?: typeof spending } = others;
     const settings = JSON.stringify(relevant);
+    const keyVersion = version === undefined ? undefined : hashOf([version, relevant]);
     const known = memories.get(key);
     if (known?.settings === settings && !known.departed) {
       const changed = known.facts.apiKey !== apiKey;
       known.facts.apiKey = apiKey;
+      known.facts.keyVersion = keyVersion;
       if (changed) known.handle.keyChanged();
       known.facts.billing = billingSettings(spec.billing);
       known.facts.budget = spec.budget;
@@ -130,6 +139,7 @@ export function createAccountMemory(
     }
     const facts: Facts = {
       apiKey,
+      keyVersion,
       billing: billingSettings(spec.billing),
       budget: spec.budget,
       spending,
@@ -164,7 +174,7 @@ export function createAccountMemory(
 type Parts = {
   shared: ControllerDeps;
   store: Pick<Kind<Account | ClusterAccount>["store"], "get">;
-  wiring: AccountWiring;
+  wiring: SessionWiring;
 };
 
 /** What the cluster says about the use of an account, as it is at each call. */

@@ -35,6 +35,11 @@ export type AccountHandle = AccountSession & {
   readonly resultLookup: LookupFunction;
   /** How many endpoints are bound to the account when nothing shows that the key sees them; else 0 (countVanished). */
   vanished(missing?: MissingEndpoint): number;
+  /**
+   * Identifies the current API key and the settings of the session without showing the key. It is the same after a restart, unless
+   * the Secret or the settings change. What the key shows in one version proves nothing about another. undefined: not known.
+   */
+  keyVersion(): string | undefined;
   /** Whether objects of a namespace may use the account (ClusterAccount.spec.allowedNamespaces). */
   allows(namespace: string): Promise<boolean>;
   /** The API keys whose bills BillReports of a namespace cover. The key of an Account is in the namespace: all. */

@@ -26,7 +26,7 @@ const CONTRADICTION_MS = 30_000;
 /**
  * Judges an endpoint that a read just did not find. Absence is proven when two complete lists in a row do not show it
  * either, and the key evidently sees the account's endpoints.
- * @param seenByKey this process read the endpoint with the current key before it deleted it: that is proof enough
+ * @param seenByKey a read showed the endpoint to the current key before the deletion was sent: that is proof enough
  */
 export async function judgeAbsence(input: AbsenceInput, seenByKey: boolean): Promise<Absence> {
   const { account, endpoint, endpointID, signal } = input;

@@ -1,4 +1,10 @@
-import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import {
+  type DriftField,
+  driftFields,
+  type GpuEndpoint,
+  type GpuEndpointStatus,
+} from "../../api/v1alpha1/gpu-endpoint.ts";
+import { rfc3339 } from "../../clock.ts";
 import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { ServiceError } from "../../provider/errors.ts";
@@ -27,8 +33,13 @@ export type CleanUpInput = {
   endpoint: GpuEndpoint;
   endpointID: string;
   entry: JournalEntry | undefined;
+  /** Writes `status.deletion`. Without an object there is no status, and nothing is written. */
+  recordDeletion: (deletion: Deletion) => Promise<void>;
   context: ReconcileContext;
 };
+
+/** `status.deletion`: which key showed the endpoint right before the deletion was sent. */
+export type Deletion = NonNullable<GpuEndpointStatus["deletion"]>;
 
 /** Updates to 0/0 that the service accepted, by UID of the object. `lastAt`: monotonic ms. A forgotten update is sent again. */
 export type SentScalings = Map<string, { count: number; lastAt: number }>;
@@ -96,19 +107,23 @@ const shownBy =
     (field !== "image" || image !== "") && (field !== "healthCheck.path" || healthCheck.path !== "");
 
 /**
- * Deletions that were sent, by UID of the object. `at`: monotonic ms. `session`: the key that showed the endpoint right
- * before. A forgotten deletion is sent again, which is harmless.
+ * Deletions that this process sent, by UID of the object. `at`: monotonic ms. `session`: the key that showed the endpoint right
+ * before. A forgotten deletion is sent again, which is harmless; `status.deletion` shows the next process which key it was.
  */
 export type SentDeletions = Map<string, { at: number; session: KeySession }>;
 const SEND_AGAIN_MS = 60_000;
 
-/** Deletes with the account's delete operation. Done only when it is proven that the endpoint does not exist any more. */
+/**
+ * Deletes with the account's delete operation. Done only when it is proven that the endpoint does not exist any more. Before the
+ * deletion is sent, the status shows which key saw the endpoint: after a restart, a list of the same key is a proof too.
+ */
 export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Promise<CleanedUp> {
   const { shared, account, endpoint, endpointID, context } = input;
   const { uid } = endpoint.metadata;
   const before = sent.get(uid);
   const { endpoints } = account;
   const session = endpoints.observed.session();
+  const keyVersion = account.keyVersion();
   const found = await endpoints.read(endpointID, context.signal);
   if (found === undefined) return deleted(input, before);
   if (endpoints.delete === undefined) {
@@ -117,6 +132,9 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
   }
   const now = shared.clock.monotonic();
   if (before !== undefined && now - before.at < SEND_AGAIN_MS) return beingDeleted(found);
+  if (keyVersion !== undefined && !isRecorded(input, keyVersion)) {
+    await input.recordDeletion({ endpointID, keyVersion, time: rfc3339(shared.clock.now()) });
+  }
   let notFound = false;
   try {
     await endpoints.delete(endpointID, { signal: context.signal, beforeSend: () => shared.assertLeading() });
@@ -134,12 +152,23 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
   return { kind: "Blocked", reason: "RemoteRefused", message };
 }
 
-/** The key showed the endpoint before the deletion was sent, so its absence proves the deletion. */
+/**
+ * The key showed the endpoint before the deletion was sent, so its absence proves the deletion.
+ * @param by how this process sent it; undefined: it did not
+ */
 async function deleted(input: CleanUpInput, by: { session: KeySession } | undefined): Promise<CleanedUp> {
-  const seenByKey = by !== undefined && by.session === input.account.endpoints.observed.session();
+  const { account } = input;
+  const recorded = isRecorded(input, account.keyVersion());
+  const seenByKey = recorded || by?.session === account.endpoints.observed.session();
   const absence = await judgeAbsence({ ...input, signal: input.context.signal }, seenByKey);
-  if (absence.kind !== "Proven" || by === undefined) return absent(absence);
+  if (absence.kind !== "Proven" || (by === undefined && !recorded)) return absent(absence);
   return { kind: "Done", note: { reason: "Deleted", text: `Deleted endpoint ${input.endpointID}` } };
+}
+
+/** Whether the status shows that the key, in this version, saw the endpoint right before its deletion. */
+function isRecorded({ endpoint, endpointID }: CleanUpInput, keyVersion: string | undefined): boolean {
+  const { deletion } = endpoint.status ?? {};
+  return deletion !== undefined && deletion.endpointID === endpointID && deletion.keyVersion === keyVersion;
 }
 
 function absent(absence: Absence): CleanedUp {

@@ -10,7 +10,14 @@ import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
 import type { Claims } from "./claims.ts";
-import { type CleanedUp, deleteRemote, type SentDeletions, type SentScalings, scaleToZero } from "./clean-up.ts";
+import {
+  type CleanedUp,
+  type Deletion,
+  deleteRemote,
+  type SentDeletions,
+  type SentScalings,
+  scaleToZero,
+} from "./clean-up.ts";
 import { appNameOf, desiredEndpoint, hasGeneratedAppName } from "./desired.ts";
 import { observeBinding } from "./observe.ts";
 import { isOurCreate, LOOKUP_MS } from "./plan.ts";
@@ -45,7 +52,9 @@ export function createEndpointFinalizer(
   const sentScalings: SentScalings = new Map();
 
   return async (input: FinalizeInput): Promise<Result> => {
-    const { endpoint, entry, departed = false, context } = input;
+    const { entry, departed = false, context } = input;
+    /** As this reconcile last wrote it. */
+    let { endpoint } = input;
     if (!endpoint.metadata.finalizers?.includes(FINALIZER)) return undefined;
 
     async function release(): Promise<Result> {
@@ -54,6 +63,12 @@ export function createEndpointFinalizer(
       sentDeletions.delete(endpoint.metadata.uid);
       sentScalings.delete(endpoint.metadata.uid);
       return undefined;
+    }
+
+    async function recordDeletion(deletion: Deletion): Promise<void> {
+      if (departed) return;
+      const { status = { conditions: [] } } = endpoint;
+      endpoint = await kind.patchStatus(endpoint, { ...status, deletion }, context.signal);
     }
 
     /** Shows what blocks the deletion, with the command that ends it. */
@@ -74,8 +89,9 @@ export function createEndpointFinalizer(
       obstructed({ kind: "Stalled", reason, message, againMs: HELD_RETRY_MS });
 
     if (!needsFinalizer(endpoint)) return release();
-    // A create replaces the endpoint of the status: that one is proven to be gone.
-    const known = entry === undefined ? endpoint.status?.endpointID : entry.outcome?.endpointID;
+    // A create replaces the endpoint of the status: that one is proven to be gone. No create follows a deletion.
+    const { endpointID, deletion } = endpoint.status ?? {};
+    const known = (entry === undefined ? endpointID : entry.outcome?.endpointID) ?? deletion?.endpointID;
     const unknown = known === undefined && entry === undefined;
     if (unknown && !hasGeneratedAppName(endpoint)) return release(); // nothing would prove whose endpoint it is
     if (known !== undefined && claims.belongsToAnother(endpoint, known)) return release(); // the other object cleans it up
@@ -100,7 +116,7 @@ export function createEndpointFinalizer(
       if (bound === "LookAgain") return { requeueAfterMs: LOOK_AGAIN_MS };
       if (bound === "None") return await release();
       if (bound === "NotShown") return await stalled("RemoteMissing", lostCreateNotShown(endpoint));
-      const work = { shared, account, endpoint, endpointID: bound, entry, context };
+      const work = { shared, account, endpoint, endpointID: bound, entry, recordDeletion, context };
       done = await (policy === "Delete" ? deleteRemote(work, sentDeletions) : scaleToZero(work, sentScalings));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;

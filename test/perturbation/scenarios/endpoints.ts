@@ -91,7 +91,6 @@ export const ENDPOINT_SCENARIOS: readonly Scenario[] = [
     name: "endpoint: delete the account's last endpoint",
     simulator: { deleteOperation },
     account: { endpoints: { ...syncs.endpoints, deleteOperation } },
-    lastEndpoint: true,
     prepare: (world) => create(world, { deletionPolicy: "Delete" }),
     act: remove,
   },

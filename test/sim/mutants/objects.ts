@@ -81,6 +81,13 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/controllers/account/vanished",
   },
   {
+    name: "deletion-of-another-key",
+    file: "src/controllers/gpu-endpoint/clean-up.ts",
+    find: "deletion.endpointID === endpointID && deletion.keyVersion === keyVersion;",
+    replace: "deletion.endpointID === endpointID && keyVersion !== undefined;",
+    tests: "test/unit/controllers/gpu-endpoint/clean-up",
+  },
+  {
     name: "proof-of-absence",
     file: "src/provider/endpoints/endpoint-index.ts",
     find: "      return (missed.get(id) ?? 0) >= LISTS_WITHOUT;",

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { countVanished } from "../../../../src/controllers/account/vanished.ts";
 import {
@@ -21,6 +22,8 @@ import { type Bench, endpointBody, startBench } from "../../simulator/start.ts";
 const deleteOperation = { method: "DELETE", path: "/gpus/v2/endpoints/{id}" } as const;
 const signal = new AbortController().signal;
 
+type Deletion = NonNullable<GpuEndpointStatus["deletion"]>;
+
 let bench: Bench;
 afterEach(() => bench.close());
 
@@ -33,6 +36,10 @@ type Scene = {
   decided(policy: "ScaleToZero" | "Delete"): Promise<CleanedUp>;
   /** From now on the account has the key of another member, which sees none of its endpoints. */
   becomeForeign(): void;
+  /** Another process takes over: what it remembers is in the status. */
+  restart(): void;
+  /** What the status shows of the deletion. */
+  deletion(): Deletion | undefined;
   updates(): Promise<string[]>;
 };
 
@@ -51,36 +58,46 @@ async function scene({
   for (let i = 0; i < alsoBound; i++) {
     bound.push((await client.createEndpoint(endpointBody({ appName: `other-${i}` }))).id);
   }
-  const session = sessionAt(bench.url, { apiKey: () => apiKey, generation, deleteOperation, clock: hastyClock });
-  session.start();
-  const account = accountAt(bench.url, {
-    ...session,
-    vanished: (missing = { endpointID: undefined, memberID: undefined }) =>
-      countVanished(bound, session.endpoints.observed.shown(), missing),
-  });
   const clock = createFakeClock();
   const kube = createKubeClient(anonymous("http://127.0.0.1:9"));
-  const input = {
-    shared: sharedOf(kube, gpuEndpointResource, { clock }),
-    account,
-    endpoint: endpointOf(
-      {},
-      {
-        status: {
-          conditions: [],
-          endpointID: id,
-          ...(seen && generation === "Current" ? { memberID: "member-1" } : {}),
-        },
-      },
-    ),
-    endpointID: id,
-    entry: undefined,
-    context: { signal, log: silentLog },
+  const shared = sharedOf(kube, gpuEndpointResource, { clock });
+  let deletion: Deletion | undefined;
+  /** An operator, with what it remembers. */
+  const start = () => {
+    const session = sessionAt(bench.url, { apiKey: () => apiKey, generation, deleteOperation, clock: hastyClock });
+    session.start();
+    const account = accountAt(bench.url, {
+      ...session,
+      keyVersion: () => `version-of-${apiKey}`,
+      vanished: (missing = { endpointID: undefined, memberID: undefined }) =>
+        countVanished(bound, session.endpoints.observed.shown(), missing),
+    });
+    const scalings: SentScalings = new Map();
+    const deletions: SentDeletions = new Map();
+    return { session, account, scalings, deletions };
   };
-  const scalings: SentScalings = new Map();
-  const deletions: SentDeletions = new Map();
-  const step: Scene["step"] = (policy) =>
-    policy === "Delete" ? deleteRemote(input, deletions) : scaleToZero(input, scalings);
+  let operator = start();
+  const step: Scene["step"] = (policy) => {
+    const { account, deletions, scalings } = operator;
+    const status = {
+      conditions: [],
+      endpointID: id,
+      ...(seen && generation === "Current" ? { memberID: "member-1" } : {}),
+      ...(deletion === undefined ? {} : { deletion }),
+    };
+    const input = {
+      shared,
+      account,
+      endpoint: endpointOf({}, { status }),
+      endpointID: id,
+      entry: undefined,
+      recordDeletion: async (next: Deletion) => {
+        deletion = next;
+      },
+      context: { signal, log: silentLog },
+    };
+    return policy === "Delete" ? deleteRemote(input, deletions) : scaleToZero(input, scalings);
+  };
   return {
     id,
     clock,
@@ -93,8 +110,12 @@ async function scene({
     },
     becomeForeign() {
       apiKey = "second-key";
-      session.keyChanged();
+      operator.session.keyChanged();
     },
+    restart() {
+      operator = start();
+    },
+    deletion: () => deletion,
     updates: async () =>
       (await bench.audit("?operation=updateEndpoint")).map(({ body }) => {
         const { minNum, maxNum } = (body as { workerConfig: { minNum: number; maxNum: number } }).workerConfig;
@@ -171,7 +192,65 @@ describe.each(["Current", "Earlier"] as const)("scaling to zero, generation %s",
   });
 });
 
+describe.each(["Current", "Earlier"] as const)("deleting the account's last endpoint, generation %s", (generation) => {
+  it("is done after a restart, because the status shows that the same key saw the endpoint", async () => {
+    const { id, step, decided, deletion, restart } = await scene({ generation });
+    await step("Delete");
+    expect(deletion()).toMatchObject({ endpointID: id, keyVersion: `version-of-${KEY}` });
+    restart();
+    expect(await decided("Delete")).toEqual({
+      kind: "Done",
+      note: { reason: "Deleted", text: `Deleted endpoint ${id}` },
+    });
+  });
+
+  it("is done after a restart, when the response to the delete was lost", async () => {
+    const { step, decided, restart } = await scene({ generation });
+    await bench.fault({ kind: "resetAfter", operation: "deleteEndpoint" });
+    await expect(step("Delete")).rejects.toMatchObject({ delivery: "Unknown" });
+    restart();
+    expect(await decided("Delete")).toMatchObject({ kind: "Done", note: { reason: "Deleted" } });
+  });
+
+  it("is done after a restart, when the status was written and the delete was not sent", async () => {
+    const { step, decided, restart } = await scene({ generation });
+    await bench.fault({ kind: "resetBefore", operation: "deleteEndpoint" });
+    await expect(step("Delete")).rejects.toThrow();
+    restart();
+    await step("Delete");
+    expect(await decided("Delete")).toMatchObject({ kind: "Done", note: { reason: "Deleted" } });
+    expect((await bench.audit("?operation=deleteEndpoint")).filter(({ effect }) => effect !== undefined)).toHaveLength(
+      1,
+    );
+  });
+
+  it("is blocked after a restart with another key, although the status shows that the earlier key saw the endpoint", async () => {
+    const { step, decided, becomeForeign, restart } = await scene({ generation });
+    await step("Delete");
+    becomeForeign();
+    restart();
+    expect(await decided("Delete")).toMatchObject({ kind: "Blocked", reason: "RemoteMissing" });
+  });
+
+  it("is blocked when no key showed the endpoint before it was gone", async () => {
+    const { id, decided, deletion } = await scene({ generation });
+    await erase(id);
+    expect(await decided("Delete")).toMatchObject({ kind: "Blocked", reason: "RemoteMissing" });
+    expect(deletion()).toBeUndefined();
+  });
+});
+
 describe("deleting at the service", () => {
+  it("records the key again when it changed before the delete is repeated", async () => {
+    const { clock, step, deletion, becomeForeign } = await scene({ alsoBound: 1 });
+    await bench.configure({ keySees: "Account", deleteDelayMs: 3_600_000 });
+    await step("Delete");
+    becomeForeign();
+    await clock.advance(60_000);
+    await step("Delete");
+    expect(deletion()?.keyVersion).toBe("version-of-second-key");
+  });
+
   it("is done after two complete lists without the account's last endpoint, which the key showed before", async () => {
     const { id, decided } = await scene();
     expect(await decided("Delete")).toEqual({
