@@ -80,36 +80,46 @@ async function* currentPages(options: EndpointPagesOptions, signal: AbortSignal)
 }
 
 /**
- * Ends at the total, or at a page without a new endpoint; without a total, also at a short page: the service can make pages
- * shorter than asked for. The interface does not show whether the first page is number 0 or 1: page 0 is read too, unless the
- * other pages show the whole total. It does not show either whether a page behind the last one is empty or refused: a refusal
- * ends the pages, unless the total shows that some are missing.
+ * Ends at a page without a new endpoint, or at the total. The interface does not show whether `total` counts all endpoints or
+ * those of the page, nor whether the service makes pages shorter than asked for: the total counts all when it is not the number of
+ * endpoints on its page, and a short page ends nothing.
+ *
+ * The interface does not show whether the first page is number 0 or 1: page 0 is read too, unless the other pages show the whole
+ * total. It does not show either whether a page behind the last one is empty or refused: a refusal ends the pages, unless the total
+ * shows that some are missing.
  */
 async function* earlierPages(options: EndpointPagesOptions, signal: AbortSignal): AsyncIterable<ListedEndpoint> {
   const { client, clock, pageSize } = options;
   const seen = new Set<string>();
-  let total = Number.POSITIVE_INFINITY;
   const unseen = (records: EndpointRecord[]) => records.filter(({ id }) => !seen.has(id) && seen.add(id));
-  let refusal: ServiceError | undefined;
-  for (let pageNum = 1; seen.size < total; pageNum++) {
+  const ask = async (pageNum: number) => {
     const askedAt = clock.monotonic();
     const page = await pageOrRefusal(client.listEndpointsEarlier({ pageSize, pageNum }, { signal }));
+    return { page, askedAt };
+  };
+  let total: number | undefined;
+  let countsAll = false;
+  let refusal: ServiceError | undefined;
+
+  for (let pageNum = 1; ; pageNum++) {
+    const { page, askedAt } = await ask(pageNum);
     if (page instanceof ServiceError) {
       refusal = page;
       break;
     }
-    total = page.total ?? Number.POSITIVE_INFINITY;
+    total = page.total;
+    countsAll ||= total !== undefined && total !== page.data.length;
     const fresh = unseen(page.data);
     yield* fresh.map((record) => ({ record, askedAt }));
-    if (fresh.length === 0 || (page.total === undefined && page.data.length < pageSize)) break;
+    if (countsAll && seen.size === total) return;
+    if (fresh.length === 0) break;
   }
-  if (seen.size >= total) return;
 
-  const askedAt = clock.monotonic();
-  const first = await pageOrRefusal(client.listEndpointsEarlier({ pageSize, pageNum: 0 }, { signal }));
+  const { page: first, askedAt } = await ask(0);
   if (first instanceof ServiceError) {
     // The first page is number 1. Nothing is read, or some endpoints are missing.
-    if (refusal !== undefined && (seen.size === 0 || Number.isFinite(total))) throw refusal;
+    const missing = countsAll && total !== undefined && seen.size < total;
+    if (refusal !== undefined && (seen.size === 0 || missing)) throw refusal;
     return;
   }
   yield* unseen(first.data).map((record) => ({ record, askedAt }));

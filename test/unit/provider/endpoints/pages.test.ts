@@ -1,10 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { endpointPages } from "../../../../src/provider/endpoints/pages.ts";
 import { ServiceError } from "../../../../src/provider/errors.ts";
 import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { scriptedService } from "../../../support/service-account.ts";
+import { endpointBody, startBench } from "../../simulator/start.ts";
 import { failure, makeClient } from "../http/make-client.ts";
 
 const signal = new AbortController().signal;
@@ -100,13 +101,13 @@ describe("pages without an end", () => {
 });
 
 describe("pages of the earlier generation", () => {
-  async function readEarlier(ids: string[], { cap, total }: { cap: number; total: number | undefined }) {
+  async function readEarlier(ids: string[], { cap, total }: { cap: number; total: number | "Page" | undefined }) {
     const client = {
       listEndpoints: refuse,
       listEndpointsEarlier: async ({ pageNum, pageSize }: { pageNum: number; pageSize: number }) => {
         const size = Math.min(cap, pageSize);
         const data = pageNum === 0 ? [] : ids.slice((pageNum - 1) * size, pageNum * size).map(record);
-        return { data, total };
+        return { data, total: total === "Page" ? data.length : total };
       },
     };
     const options = { client, generation: "Earlier", pageSize: 4, clock: createFakeClock() } as const;
@@ -121,13 +122,42 @@ describe("pages of the earlier generation", () => {
     { name: "whole pages without a total", cap: 4, total: undefined },
     { name: "pages that the service makes shorter, with a larger total", cap: 2, total: 5 },
     { name: "a total that is too large", cap: 4, total: 50 },
+    { name: "pages that the service makes shorter, without a total", cap: 2, total: undefined },
+    { name: "a total that counts the page", cap: 4, total: "Page" as const },
+    { name: "a total that counts the page, and pages that the service makes shorter", cap: 2, total: "Page" as const },
+    { name: "a total that counts the page, and one endpoint on a page", cap: 1, total: "Page" as const },
   ])("$name", async ({ cap, total }) => {
     expect(await readEarlier(ids, { cap, total })).toEqual(ids);
   });
 });
 
+const switches = (["All", "Page"] as const).flatMap((totalCounts) =>
+  ([0, 1] as const).flatMap((firstPageNum) =>
+    (["Empty", "Refusal"] as const).flatMap((pageBehindEnd) =>
+      [2, 100].map((maxPageSize) => ({ totalCounts, firstPageNum, pageBehindEnd, maxPageSize })),
+    ),
+  ),
+);
+
+describe.each(switches)("the list of the earlier generation at a service with %o", (simulator) => {
+  it.each([0, 1, 2, 4, 5])("shows %d endpoints", async (count) => {
+    const bench = await startBench(simulator);
+    onTestFinished(() => bench.close());
+    const client = makeClient(bench.url);
+    onTestFinished(() => client.close());
+    const created: string[] = [];
+    for (let i = 0; i < count; i++) created.push((await client.createEndpoint(endpointBody({ appName: `a-${i}` }))).id);
+    for (const pageSize of [2, 4, 100]) {
+      const options = { client, generation: "Earlier", pageSize, clock: createFakeClock() } as const;
+      const read: string[] = [];
+      for await (const one of endpointPages(options, signal)) read.push(one.record.id);
+      expect(read.sort(), `pages of ${pageSize}`).toEqual(created.toSorted());
+    }
+  });
+});
+
 describe("pages of the earlier generation, where a page behind the last one is refused", () => {
-  type Service = { first: number; size: number; total: number | undefined };
+  type Service = { first: number; size: number; total: number | "Page" | undefined };
   async function readRefused(listed: string[], { first, size, total }: Service) {
     const client = {
       listEndpoints: refuse,
@@ -137,7 +167,8 @@ describe("pages of the earlier generation, where a page behind the last one is r
           const why = { kind: "InvalidRequest", delivery: "Refused", message: "pageNum is invalid" } as const;
           throw new ServiceError({ operation: "listEndpointsEarlier", ...why });
         }
-        return { data: listed.slice(start, start + size).map(record), total };
+        const data = listed.slice(start, start + size).map(record);
+        return { data, total: total === "Page" ? data.length : total };
       },
     };
     const options = { client, generation: "Earlier", pageSize: size, clock: createFakeClock() } as const;
@@ -152,6 +183,9 @@ describe("pages of the earlier generation, where a page behind the last one is r
     { name: "pages from 0, two pages", first: 0, size: 2, total: 3 },
     { name: "pages from 1, two pages", first: 1, size: 2, total: 3 },
     { name: "pages from 1, a full page without a total", first: 1, size: 3, total: undefined },
+    { name: "pages from 0, totals that count the page", first: 0, size: 2, total: "Page" as const },
+    { name: "pages from 1, totals that count the page", first: 1, size: 2, total: "Page" as const },
+    { name: "pages from 1, a full page with its own total", first: 1, size: 3, total: "Page" as const },
   ])("$name: the list is complete", async (service) => {
     expect(await readRefused(ids, service)).toEqual(ids);
   });
