@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Command, Option } from "commander";
 import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../api/v1alpha1/kinds.ts";
-import { endpointIDsOf } from "../controllers/gpu-endpoint/orphans.ts";
+import { endpointIDsOf } from "../controllers/gpu-endpoint/claims.ts";
 import { isForbidden } from "../kube/errors.ts";
 import {
   type AccountFlags,

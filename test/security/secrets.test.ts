@@ -1,6 +1,6 @@
 /** The service knows the API key and what a request contains. No text of it brings them into a status, a message or a metric. */
 import { describe, expect, it } from "vitest";
-import { differences } from "../../src/controllers/gpu-endpoint/drift.ts";
+import { differences } from "../../src/controllers/gpu-endpoint/fields.ts";
 import { statusOf } from "../../src/controllers/gpu-endpoint/status.ts";
 import { withoutSecrets } from "../../src/controllers/jobs/task-texts.ts";
 import { MissingReferenceError } from "../../src/controllers/references.ts";

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { differences } from "../../src/controllers/gpu-endpoint/drift.ts";
+import { differences } from "../../src/controllers/gpu-endpoint/fields.ts";
 import { observeTask } from "../../src/controllers/jobs/observations.ts";
 import { jobResults, resultsFrom } from "../../src/controllers/jobs/results.ts";
 import { fromCurrent, fromEarlier } from "../../src/provider/endpoints/endpoint-record.ts";

@@ -3,7 +3,7 @@ import {
   type GpuEndpointStatus,
   gpuEndpointSpecSchema,
 } from "../../src/api/v1alpha1/gpu-endpoint.ts";
-import { type DesiredEndpoint, desiredEndpoint, type ResolvedEnv } from "../../src/controllers/gpu-endpoint/desired.ts";
+import { type DesiredEndpoint, desiredEndpoint, type ResolvedEnv } from "../../src/controllers/gpu-endpoint/fields.ts";
 import type { EndpointRecord } from "../../src/provider/endpoints/endpoint-record.ts";
 import { type EndpointLimits, limitsFrom } from "../../src/provider/endpoints/limits.ts";
 import type { ReportedLimits } from "../../src/provider/wire/limits.ts";

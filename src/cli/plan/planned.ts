@@ -1,6 +1,4 @@
-import type { DesiredEndpoint } from "../../controllers/gpu-endpoint/desired.ts";
-import type { Difference } from "../../controllers/gpu-endpoint/drift.ts";
-import { endpointFields } from "../../controllers/gpu-endpoint/fields.ts";
+import { type DesiredEndpoint, type Difference, endpointFields } from "../../controllers/gpu-endpoint/fields.ts";
 import type { Plan } from "../../controllers/gpu-endpoint/plan.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 

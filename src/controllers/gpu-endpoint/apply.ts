@@ -1,20 +1,21 @@
 import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { ServiceError } from "../../provider/errors.ts";
+import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import { boundTo } from "../account/registry.ts";
+import type { Sanitizer } from "../../text/sanitizer.ts";
+import { type AccountHandle, boundTo } from "../account/registry.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { Verdict } from "../verdict.ts";
-import { type DesiredEndpoint, referencesHash } from "./desired.ts";
-import { differences, ignoredFields } from "./drift.ts";
-import { isFoundByAppName } from "./lost-creates.ts";
+import type { Claims } from "./claims.ts";
+import { createEndpoint, intendCreate, isFoundByAppName, type LostCreates, shownIntent } from "./creates.ts";
+import { type DesiredEndpoint, differences, ignoredFields, referencesHash } from "./fields.ts";
 import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
-import { notAppliedOf, type Plan } from "./plan.ts";
-import { unconfirmedCreates, withCreate } from "./recreation.ts";
-import { createEndpoint, intendCreate, shownIntent, updateEndpoint } from "./requests.ts";
+import { type Binding, notAppliedOf, type Plan } from "./plan.ts";
 import { emptyOutcome, type Outcome, type Written } from "./status.ts";
-
-import type { Converged, ConvergeInput, Decision } from "./step.ts";
+import { type DriftFightTracker, type Refusals, unconfirmedCreates, withCreate } from "./write-limits.ts";
 
 /** A create may show, or a settling endpoint may serve, at any moment. */
 export const LOOK_AGAIN_MS = 2_000;
@@ -26,6 +27,31 @@ const RECHECK_MS = 5_000;
 const ABSENCE_MS = 60_000;
 const FAST_SETTLE_MS = 30_000;
 const SLOW_SETTLE_MS = 5_000;
+
+/** What one step toward the spec works with. */
+export type ConvergeInput = {
+  shared: ControllerDeps;
+  kind: Kind<GpuEndpoint>;
+  endpoint: GpuEndpoint;
+  account: AccountHandle;
+  ref: AccountRef;
+  entry: JournalEntry | undefined;
+  /** How long this process has known that the entry's outcome is unknown. */
+  unknownForMs: number;
+  fights: DriftFightTracker;
+  refusals: Refusals;
+  claims: Pick<Claims, "claimFound">;
+  lostCreates: Pick<LostCreates, "ruleOut">;
+  /** A user requests a reconcile: read the remote and try again now. */
+  requested: boolean;
+  context: ReconcileContext;
+};
+
+/** How one step toward the spec ended. `written`: what the status keeps of it. `sanitize`: for the service's texts. */
+export type Converged = { outcome: Outcome; written: Partial<Written>; sanitize?: Sanitizer };
+
+/** The remote as observed, and what to do. `desiredHash` tells one desired endpoint from another. */
+export type Decision = { binding: Binding; plan: Plan; applied: boolean; desiredHash: string };
 
 export type ApplyInput = ConvergeInput & {
   desired: DesiredEndpoint;
@@ -243,4 +269,14 @@ export function updatableDifferences(
 export function acceptedBy({ id, specHash, attempt }: JournalEntry, now: number): Partial<Written> {
   const time = rfc3339(now);
   return { submission: { id, specHash, attempt, state: "Accepted", time }, lastAppliedTime: time };
+}
+
+/** Idempotent. Sent only while this process surely leads. */
+export async function updateEndpoint(
+  { shared, account, context }: Pick<ConvergeInput, "shared" | "account" | "context">,
+  endpointID: string,
+  desired: DesiredEndpoint,
+): Promise<void> {
+  const beforeSend = () => shared.assertLeading();
+  await account.endpoints.update(endpointID, desired, { signal: context.signal, beforeSend });
 }

@@ -2,7 +2,7 @@ import type { ConditionUpdate } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isServing } from "../../provider/endpoints/endpoint-status.ts";
-import type { Difference } from "./drift.ts";
+import type { Difference } from "./fields.ts";
 
 /**
  * Ready=True: the remote endpoint does what the spec asks for. It follows the status that the service shows. An endpoint

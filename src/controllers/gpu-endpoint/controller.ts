@@ -13,20 +13,24 @@ import { referencesOf } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import { visibleEstimate, withEndpointCost } from "../showback/object-cost.ts";
 import type { Verdict } from "../verdict.ts";
+import type { Converged } from "./apply.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
-import { createDepartedObjects } from "./departed.ts";
-import { createDriftFightTracker } from "./drift-fight.ts";
-import { warnOfFight, warnOfLocalVolumes, warnOfNotApplied, warnOfReportedDrift } from "./events.ts";
+import { createLostCreates, createUnknownCreates } from "./creates.ts";
+import { createDepartedObjects, createRetainedEndpoints, earlierOf } from "./departed.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
 import { createEndpointFinalizer, needsFinalizer } from "./finalize.ts";
-import { createLostCreates } from "./lost-creates.ts";
 import type { EndpointMetrics } from "./metrics.ts";
-import { createUnknownCreates } from "./observe.ts";
-import { createRefusals } from "./requests.ts";
-import { createRetainedEndpoints } from "./retained.ts";
-import { emptyOutcome, pausedStatus, statusOf } from "./status.ts";
-import { type Converged, earlierOf } from "./step.ts";
+import {
+  emptyOutcome,
+  pausedStatus,
+  statusOf,
+  warnOfFight,
+  warnOfLocalVolumes,
+  warnOfNotApplied,
+  warnOfReportedDrift,
+} from "./status.ts";
+import { createDriftFightTracker, createRefusals } from "./write-limits.ts";
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
 export function createGpuEndpointReconciler(

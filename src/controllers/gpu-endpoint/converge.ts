@@ -4,14 +4,23 @@ import { rfc3339 } from "../../clock.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
-import { acceptedBy, apply, LOOK_AGAIN_MS, REFUSAL_RETRY_MS, recordOf, updatableDifferences } from "./apply.ts";
+import {
+  acceptedBy,
+  apply,
+  type Converged,
+  type ConvergeInput,
+  type Decision,
+  LOOK_AGAIN_MS,
+  REFUSAL_RETRY_MS,
+  recordOf,
+  updatableDifferences,
+} from "./apply.ts";
 import type { Claimed } from "./claims.ts";
-import { appNameOf, type DesiredEndpoint, desiredEndpoint, desiredHash, referencesHash } from "./desired.ts";
+import { appNameOf, type DesiredEndpoint, desiredEndpoint, desiredHash, referencesHash } from "./fields.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
 import { type Binding, MAX_ROUNDS, planEndpoint } from "./plan.ts";
-import { requestCommand, unconfirmedCreates } from "./recreation.ts";
 import { boundAccount, emptyOutcome, type Outcome, type Written } from "./status.ts";
-import type { Converged, ConvergeInput, Decision } from "./step.ts";
+import { requestCommand, unconfirmedCreates } from "./write-limits.ts";
 
 const WRITES = { createEndpoint: true, updateEndpoint: true };
 /** The object is reconciled when the other one goes; this delay covers what else frees the endpoint. */

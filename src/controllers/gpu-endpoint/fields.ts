@@ -1,61 +1,22 @@
+import { createHash } from "node:crypto";
+import {
+  type DriftField,
+  driftFields,
+  type EndpointDrift,
+  type GpuEndpoint,
+  type GpuEndpointSpec,
+} from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits, LimitName } from "../../provider/endpoints/limits.ts";
-import type { EndpointSpec as DesiredEndpoint } from "../../provider/types.ts";
-import type { DesiredSource, EndpointField, FieldPath } from "./field.ts";
-import { env, port, products, volumes } from "./list-fields.ts";
+import type { EndpointSpec, EndpointVariable } from "../../provider/types.ts";
+import { hashOf } from "../hash.ts";
+import { type EndpointField, env, type Place, port, products, scalar, volumes } from "./field.ts";
 
-/** Where a desired endpoint holds a value. */
-type Place<Value> = {
-  read(desired: DesiredEndpoint): Value;
-  /** The desired endpoint with this value; unchanged when the value cannot be sent. */
-  write(desired: DesiredEndpoint, value: Value): DesiredEndpoint;
-};
+/** A variable with its value. `secret`: the value comes from a Secret or a ConfigMap and is never shown. */
+export type ResolvedEnv = EndpointVariable;
 
-type ScalarField<Value extends string | number> = {
-  path: FieldPath;
-  /** The value of the spec, or its default. */
-  wanted(source: DesiredSource): Value;
-  place: Place<Value>;
-  /** undefined: the service does not show it, so it cannot differ. */
-  observed(record: EndpointRecord): Value | undefined;
-  limit?(desired: DesiredEndpoint): LimitName;
-  /** Default: the observed value. */
-  imported?(record: EndpointRecord): unknown;
-  /** Default false. */
-  optional?: boolean;
-  /** Default true. */
-  updatable?: boolean;
-  /** Default false. */
-  zeroWhenSuspended?: boolean;
-};
-
-function scalar<Value extends string | number>(field: ScalarField<Value>): EndpointField {
-  const { path, place, wanted, observed, limit } = field;
-  const { optional = false, updatable = true, zeroWhenSuspended = false, imported = observed } = field;
-  return {
-    path,
-    optional,
-    zeroWhenSuspended,
-    updatable,
-    build: (desired, source) => place.write(desired, wanted(source)),
-    sent: place.read,
-    compare(desired, record) {
-      const [value, shown] = [place.read(desired), observed(record)];
-      if (shown === undefined || value === shown) return undefined;
-      return { desired: String(value), observed: String(shown) };
-    },
-    takeOver(desired, record) {
-      const shown = observed(record);
-      return shown === undefined || !updatable ? desired : place.write(desired, shown);
-    },
-    limited(desired) {
-      const value = place.read(desired);
-      if (limit === undefined || typeof value !== "number") return [];
-      return [{ path, value, limit: limit(desired) }];
-    },
-    imported,
-  };
-}
+/** The spec with its references resolved and its defaults set. */
+export type DesiredEndpoint = EndpointSpec;
 
 type TextKey = "name" | "appName" | "image" | "command" | "registryAuthID" | "clusterID" | "healthPath";
 const text = (key: TextKey): Place<string> => ({
@@ -196,4 +157,136 @@ export function outOfRange(
       const above = max !== undefined && value > max;
       return below || above ? [`${path} is ${value}, allowed is ${min ?? "any"} to ${max ?? "any"}`] : [];
     });
+}
+
+const NAME_LENGTH = 220;
+const APP_NAME_LENGTH = 63;
+const HASH_LENGTH = 10;
+
+/**
+ * The endpoint's identity at the remote. It depends on the object alone, so an operator without any state finds its endpoint
+ * again. A DNS label of at most 63 characters.
+ * @param clusterUID the UID of the namespace kube-system
+ */
+export function appNameOf(endpoint: GpuEndpoint, clusterUID: string): string {
+  if (endpoint.spec.appName !== undefined) return endpoint.spec.appName;
+  const hash = createHash("sha256")
+    .update(`${clusterUID}/${endpoint.metadata.uid}`)
+    .digest("hex")
+    .slice(0, HASH_LENGTH);
+  const room = APP_NAME_LENGTH - HASH_LENGTH - 1;
+  const name = endpoint.metadata.name.replaceAll(".", "-").slice(0, room).replace(/-+$/, "");
+  return `${name}-${hash}`;
+}
+
+/** Whether the app name has a hash of the object's UID, so that an endpoint with it belongs to this object. */
+export function hasGeneratedAppName({ spec }: GpuEndpoint): boolean {
+  return spec.appName === undefined && spec.adoption === undefined;
+}
+
+/** Each row of `fields.ts` replaces its value. */
+const EMPTY: DesiredEndpoint = {
+  name: "",
+  appName: "",
+  products: [],
+  image: "",
+  command: "",
+  registryAuthID: "",
+  port: 0,
+  workers: { min: 0, max: 0, idleTimeoutSeconds: 0, maxConcurrency: 0, gpus: 0, requestTimeoutSeconds: 0 },
+  policy: { type: "queue", value: 0 },
+  rootfsSizeGB: 0,
+  volumes: [],
+  clusterID: "",
+  env: [],
+  healthPath: "",
+};
+
+export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: ResolvedEnv[]): DesiredEndpoint {
+  const { spec, metadata } = endpoint;
+  const name = `${metadata.namespace}-${metadata.name}`.slice(0, NAME_LENGTH);
+  const source = { spec, name, appName: appNameOf(endpoint, clusterUID), env };
+  return endpointFields.reduce((desired, field) => field.build(desired, source), EMPTY);
+}
+
+/**
+ * A hash of the values from Secrets and ConfigMaps: shows whether one changed since it was sent. It includes the UID, so that
+ * equal values of two objects have different hashes. undefined: there is no such value.
+ */
+export function referencesHash(endpoint: GpuEndpoint, env: readonly ResolvedEnv[]): string | undefined {
+  const values = env.filter(({ secret }) => secret).map(({ name, value }) => [name, value]);
+  return values.length === 0 ? undefined : hashOf([endpoint.metadata.uid, values]);
+}
+
+/**
+ * A hash of everything that an update sends: tells one desired endpoint from another. Fields that only a create sends are not
+ * part of it.
+ */
+export function desiredHash(desired: DesiredEndpoint): string {
+  const updatable = endpointFields.filter((field) => field.updatable);
+  return hashOf(updatable.map((field) => [field.path, field.sent(desired)]));
+}
+
+/** A hash of everything that a create sends. */
+export function requestHash(desired: DesiredEndpoint): string {
+  return hashOf(endpointFields.map((field) => [field.path, field.sent(desired)]));
+}
+
+export type Difference = EndpointDrift & {
+  field: DriftField;
+  /** Whether the update operation can change it. */
+  remediable: boolean;
+};
+
+/** An adopted endpoint keeps its own app name. */
+export const ADOPTED_KEEP: readonly DriftField[] = ["appName"];
+
+const WORKER_FIELDS = driftFields.filter((field) => field.startsWith("workers."));
+const SUSPENDED_FIELDS = endpointFields.flatMap(({ path, zeroWhenSuspended }) => (zeroWhenSuspended ? [path] : []));
+
+/**
+ * Fields that another party owns. `suspend` sets the number of workers, whoever owns it otherwise, until the remote was
+ * given its workers again (`resuming`).
+ */
+export function ignoredFields(spec: GpuEndpointSpec, resuming = false): DriftField[] {
+  const theirs = spec.ignoreDrift ?? [];
+  const adopted = spec.adoption === undefined ? [] : ADOPTED_KEEP;
+  if (!spec.suspend && !resuming) return [...theirs, ...adopted];
+  const scaled: readonly DriftField[] = ["workers", ...SUSPENDED_FIELDS];
+  const others = theirs.includes("workers") ? WORKER_FIELDS.filter((field) => !scaled.includes(field)) : [];
+  return [...theirs.filter((field) => !scaled.includes(field)), ...others, ...adopted];
+}
+
+/** Whether one of `paths` is the field or its parent. */
+function covers(paths: readonly DriftField[], field: DriftField): boolean {
+  return paths.some((path) => field === path || field.startsWith(`${path}.`));
+}
+
+/**
+ * Where the remote differs from the spec, after normalising: absent is empty, order matters only where it has a
+ * meaning. A field whose path, or whose parent's path, is in `ignored` belongs to another party.
+ */
+export function differences(
+  desired: DesiredEndpoint,
+  record: EndpointRecord,
+  ignored: readonly DriftField[] = [],
+): Difference[] {
+  return endpointFields.flatMap((field): Difference[] => {
+    const texts = covers(ignored, field.path) ? undefined : field.compare(desired, record);
+    return texts === undefined ? [] : [{ field: field.path, ...texts, remediable: field.updatable }];
+  });
+}
+
+/**
+ * The desired endpoint with the fields of another party taken from the remote: an update names every parameter, and
+ * must not overwrite theirs.
+ */
+export function withIgnored(
+  desired: DesiredEndpoint,
+  record: EndpointRecord,
+  ignored: readonly DriftField[],
+): DesiredEndpoint {
+  return endpointFields
+    .filter(({ path }) => covers(ignored, path))
+    .reduce((sent, field) => field.takeOver(sent, record), desired);
 }

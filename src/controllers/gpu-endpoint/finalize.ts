@@ -18,7 +18,7 @@ import {
   type SentScalings,
   scaleToZero,
 } from "./clean-up.ts";
-import { appNameOf, desiredEndpoint, hasGeneratedAppName } from "./desired.ts";
+import { appNameOf, desiredEndpoint, hasGeneratedAppName } from "./fields.ts";
 import { observeBinding } from "./observe.ts";
 import { isOurCreate, LOOKUP_MS } from "./plan.ts";
 import { emptyOutcome, type Outcome, statusOf } from "./status.ts";

@@ -1,6 +1,5 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { Clock } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
@@ -126,29 +125,4 @@ export async function completed(
 ): Promise<EndpointRecord> {
   const hasVolumes = record.volumes.length > 0 || (endpoint.spec.volumes ?? []).length > 0;
   return hasVolumes ? account.endpoints.complete(record, when, signal) : record;
-}
-
-/**
- * How long this process has known of creates whose outcome is unknown. The time of the intent does not tell: the request
- * may have been sent much later, and by a process with another clock.
- */
-export type UnknownCreates = {
-  /** Milliseconds since the first call for this entry without an outcome; 0 at that call, or without such an entry. */
-  ageMs(uid: string, entry: JournalEntry | undefined): number;
-};
-
-export function createUnknownCreates(clock: Clock): UnknownCreates {
-  const firstSeen = new Map<string, { id: string; at: number }>();
-  return {
-    ageMs(uid, entry) {
-      if (entry === undefined || entry.outcome !== undefined) {
-        firstSeen.delete(uid);
-        return 0;
-      }
-      const known = firstSeen.get(uid);
-      if (known?.id === entry.id) return clock.monotonic() - known.at;
-      firstSeen.set(uid, { id: entry.id, at: clock.monotonic() });
-      return 0;
-    },
-  };
 }

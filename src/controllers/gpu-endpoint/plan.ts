@@ -3,11 +3,16 @@ import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
-import type { DesiredEndpoint } from "./desired.ts";
-import { ADOPTED_KEEP, type Difference, differences, ignoredFields, withIgnored } from "./drift.ts";
-import type { FieldHistory } from "./drift-fight.ts";
-import { outOfRange } from "./fields.ts";
-import { recreationOf, type UnconfirmedCreate } from "./recreation.ts";
+import {
+  ADOPTED_KEEP,
+  type DesiredEndpoint,
+  type Difference,
+  differences,
+  ignoredFields,
+  outOfRange,
+  withIgnored,
+} from "./fields.ts";
+import { type FieldHistory, recreationOf, type UnconfirmedCreate } from "./write-limits.ts";
 
 /** What is known of the remote endpoint of an object. */
 export type Binding =

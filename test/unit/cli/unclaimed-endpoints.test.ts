@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { unclaimedEndpoints } from "../../../src/cli/unclaimed-endpoints.ts";
-import { knownEndpoints } from "../../../src/controllers/gpu-endpoint/orphans.ts";
+import { knownEndpoints } from "../../../src/controllers/gpu-endpoint/claims.ts";
 import { CLUSTER_UID, desiredOf, endpointOf, recordOf } from "../../support/endpoints.ts";
 
 const record = (id: string, appName: string, max = 2) => {

@@ -12,7 +12,7 @@ import {
   standingOf,
   type Target,
 } from "../../../../src/controllers/gpu-endpoint/claims.ts";
-import { appNameOf } from "../../../../src/controllers/gpu-endpoint/desired.ts";
+import { appNameOf } from "../../../../src/controllers/gpu-endpoint/fields.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import type { JournalEntry } from "../../../../src/submission/journal.ts";
 import { CLUSTER_UID, endpointOf } from "../../../support/endpoints.ts";

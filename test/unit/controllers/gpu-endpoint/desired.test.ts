@@ -5,7 +5,7 @@ import {
   desiredEndpoint,
   desiredHash,
   referencesHash,
-} from "../../../../src/controllers/gpu-endpoint/desired.ts";
+} from "../../../../src/controllers/gpu-endpoint/fields.ts";
 import { CLUSTER_UID, desiredOf, endpointOf } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";
 

@@ -3,7 +3,7 @@ import type { DriftField } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import {
   createDriftFightTracker,
   type DriftFightTracker,
-} from "../../../../src/controllers/gpu-endpoint/drift-fight.ts";
+} from "../../../../src/controllers/gpu-endpoint/write-limits.ts";
 
 const minute = 60_000;
 

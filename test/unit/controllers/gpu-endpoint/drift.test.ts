@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { type DriftField, driftFields } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
-import type { DesiredEndpoint, ResolvedEnv } from "../../../../src/controllers/gpu-endpoint/desired.ts";
-import { differences, ignoredFields, withIgnored } from "../../../../src/controllers/gpu-endpoint/drift.ts";
+import {
+  type DesiredEndpoint,
+  differences,
+  ignoredFields,
+  type ResolvedEnv,
+  withIgnored,
+} from "../../../../src/controllers/gpu-endpoint/fields.ts";
 import { type EndpointRecord, fromCurrent } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { endpointV2 } from "../../../../src/provider/wire/endpoints-v2.ts";
 import { desiredOf, detailsOf, endpointOf, recordOf } from "../../../support/endpoints.ts";

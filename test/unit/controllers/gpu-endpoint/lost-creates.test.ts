@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { GpuEndpoint } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
-import { createLostCreates } from "../../../../src/controllers/gpu-endpoint/lost-creates.ts";
+import { createLostCreates } from "../../../../src/controllers/gpu-endpoint/creates.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
 
 const LOST_AT = Date.parse("2026-03-01T00:00:00Z");

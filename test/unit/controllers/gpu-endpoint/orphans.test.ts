@@ -4,7 +4,7 @@ import {
   findOrphans,
   knownEndpoints,
   looksGenerated,
-} from "../../../../src/controllers/gpu-endpoint/orphans.ts";
+} from "../../../../src/controllers/gpu-endpoint/claims.ts";
 import { CLUSTER_UID, desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 
 it.each([

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { GpuEndpoint } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
-import { ignoredFields, withIgnored } from "../../../../src/controllers/gpu-endpoint/drift.ts";
-import type { FieldHistory } from "../../../../src/controllers/gpu-endpoint/drift-fight.ts";
+import { ignoredFields, withIgnored } from "../../../../src/controllers/gpu-endpoint/fields.ts";
 import { type Binding, type Facts, type Plan, planEndpoint } from "../../../../src/controllers/gpu-endpoint/plan.ts";
+import type { FieldHistory } from "../../../../src/controllers/gpu-endpoint/write-limits.ts";
 import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { desiredOf, endpointOf, LIMITS, recordOf } from "../../../support/endpoints.ts";
 import { START } from "../../../support/fake-clock.ts";

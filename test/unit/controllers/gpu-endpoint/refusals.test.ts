@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createRefusals } from "../../../../src/controllers/gpu-endpoint/requests.ts";
+import { createRefusals } from "../../../../src/controllers/gpu-endpoint/write-limits.ts";
 import type { Cause } from "../../../../src/controllers/verdict.ts";
 
 const refusal: Cause = { reason: "RemoteRefused", message: "no" };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
-import { createEndpoint, intendCreate } from "../../../../src/controllers/gpu-endpoint/requests.ts";
+import { createEndpoint, intendCreate } from "../../../../src/controllers/gpu-endpoint/creates.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { desiredOf, endpointOf } from "../../../support/endpoints.ts";
 import { createObjectStore } from "../../../support/object-store.ts";

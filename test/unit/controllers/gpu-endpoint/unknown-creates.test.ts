@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createUnknownCreates } from "../../../../src/controllers/gpu-endpoint/observe.ts";
+import { createUnknownCreates } from "../../../../src/controllers/gpu-endpoint/creates.ts";
 import type { JournalEntry } from "../../../../src/submission/journal.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 

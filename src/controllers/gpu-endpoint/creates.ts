@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { BoundAccount, Submission } from "../../api/v1alpha1/meta.ts";
-import { rfc3339 } from "../../clock.ts";
+import { type Clock, rfc3339 } from "../../clock.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
+import { keyOf } from "../../runtime/store.ts";
 import { nextAttempt } from "../../submission/intents.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import { submitOnce } from "../../submission/submit-once.ts";
 import { type AccountHandle, boundTo } from "../account/registry.ts";
 import { assertPresent, type ControllerDeps, type Kind } from "../controller-deps.ts";
-import type { Cause } from "../verdict.ts";
-import { type DesiredEndpoint, requestHash } from "./desired.ts";
+import { type DesiredEndpoint, hasGeneratedAppName, requestHash } from "./fields.ts";
 
 export type Created = { endpointID: string; submission: Submission };
 
@@ -82,36 +83,67 @@ export async function createEndpoint(
   return { endpointID: result.value.id, submission: { id, specHash, attempt, state: "Accepted", time } };
 }
 
-/** Idempotent. Sent only while this process surely leads. */
-export async function updateEndpoint(
-  { shared, account, context }: Pick<CreateInput, "shared" | "account" | "context">,
-  endpointID: string,
-  desired: DesiredEndpoint,
-): Promise<void> {
-  const beforeSend = () => shared.assertLeading();
-  await account.endpoints.update(endpointID, desired, { signal: context.signal, beforeSend });
+/**
+ * How long this process has known of creates whose outcome is unknown. The time of the intent does not tell: the request
+ * may have been sent much later, and by a process with another clock.
+ */
+export type UnknownCreates = {
+  /** Milliseconds since the first call for this entry without an outcome; 0 at that call, or without such an entry. */
+  ageMs(uid: string, entry: JournalEntry | undefined): number;
+};
+
+export function createUnknownCreates(clock: Clock): UnknownCreates {
+  const firstSeen = new Map<string, { id: string; at: number }>();
+  return {
+    ageMs(uid, entry) {
+      if (entry === undefined || entry.outcome !== undefined) {
+        firstSeen.delete(uid);
+        return 0;
+      }
+      const known = firstSeen.get(uid);
+      if (known?.id === entry.id) return clock.monotonic() - known.at;
+      firstSeen.set(uid, { id: entry.id, at: clock.monotonic() });
+      return 0;
+    },
+  };
 }
 
 /**
- * What the service refused a moment ago, so that a reconcile that only our own status write caused does not send the same
- * request again. Another desired endpoint was not refused.
+ * Finds the objects whose first create a lost journal may have had. Such a create shows no intent in the status
+ * (`isFoundByAppName`). It is looked up when the object is older than the journal.
  */
-export type Refusals = {
-  find(uid: string, desiredHash: string, now: number): { refusal: Cause; againMs: number } | undefined;
-  /** Not to be sent again before `until`, milliseconds since the epoch. */
-  note(uid: string, desiredHash: string, refusal: Cause, until: number): void;
-  forget(uid: string): void;
+export type LostCreates = {
+  /** Whether a create that this journal does not have may have been sent for the object. */
+  mayHave(endpoint: GpuEndpoint): boolean;
+  /** The object has no endpoint, and from now on the journal has each of its creates. */
+  ruleOut(endpoint: GpuEndpoint): void;
+  forget(key: string): void;
 };
 
-export function createRefusals(): Refusals {
-  const known = new Map<string, { desiredHash: string; refusal: Cause; until: number }>();
+export function createLostCreates({
+  accounts,
+  journalCompleteSince,
+}: Pick<ControllerDeps, "accounts" | "journalCompleteSince">): LostCreates {
+  /** UIDs by key. */
+  const ruledOut = new Map<string, string>();
+
   return {
-    find(uid, desiredHash, now) {
-      const one = known.get(uid);
-      if (one === undefined || one.desiredHash !== desiredHash || now >= one.until) return undefined;
-      return { refusal: one.refusal, againMs: one.until - now };
+    mayHave(endpoint) {
+      const { metadata, spec, status } = endpoint;
+      if (!isFoundByAppName(endpoint) || ruledOut.get(keyOf(endpoint)) === metadata.uid) return false;
+      const account = accounts.keyOf(status?.account ?? spec.accountRef, metadata.namespace);
+      return account !== undefined && Date.parse(metadata.creationTimestamp) <= journalCompleteSince(account);
     },
-    note: (uid, desiredHash, refusal, until) => void known.set(uid, { desiredHash, refusal, until }),
-    forget: (uid) => void known.delete(uid),
+    ruleOut: (endpoint) => void ruledOut.set(keyOf(endpoint), endpoint.metadata.uid),
+    forget: (key) => void ruledOut.delete(key),
   };
+}
+
+/**
+ * Whether the endpoint of a create is found without the journal: it is the object's first one, and its app name has a hash of the
+ * object's UID. Before any other create, the status shows the intent.
+ */
+export function isFoundByAppName(endpoint: GpuEndpoint): boolean {
+  const { endpointID, submission } = endpoint.status ?? {};
+  return hasGeneratedAppName(endpoint) && endpointID === undefined && submission === undefined;
 }
