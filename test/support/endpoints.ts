@@ -3,9 +3,10 @@ import {
   type GpuEndpointStatus,
   gpuEndpointSpecSchema,
 } from "../../src/api/v1alpha1/gpu-endpoint.ts";
-import { type DesiredEndpoint, desiredEndpoint, type ResolvedEnv } from "../../src/controllers/gpu-endpoint/fields.ts";
+import { type DesiredEndpoint, desiredEndpoint } from "../../src/controllers/gpu-endpoint/fields.ts";
 import type { EndpointRecord } from "../../src/provider/endpoints/endpoint-record.ts";
 import { type EndpointLimits, limitsFrom } from "../../src/provider/endpoints/limits.ts";
+import type { EndpointVariable } from "../../src/provider/types.ts";
 import type { ReportedLimits } from "../../src/provider/wire/limits.ts";
 import { type Change, manifest } from "./manifests.ts";
 import { storedMeta } from "./stored-meta.ts";
@@ -26,7 +27,7 @@ export function endpointOf(
   };
 }
 
-export function desiredOf(endpoint: GpuEndpoint, env: ResolvedEnv[] = []): DesiredEndpoint {
+export function desiredOf(endpoint: GpuEndpoint, env: EndpointVariable[] = []): DesiredEndpoint {
   return desiredEndpoint(endpoint, CLUSTER_UID, env);
 }
 

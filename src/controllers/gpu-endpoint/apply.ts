@@ -53,7 +53,7 @@ export type Converged = { outcome: Outcome; written: Partial<Written>; sanitize?
 /** The remote as observed, and what to do. `desiredHash` tells one desired endpoint from another. */
 export type Decision = { binding: Binding; plan: Plan; applied: boolean; desiredHash: string };
 
-export type ApplyInput = ConvergeInput & {
+type ApplyInput = ConvergeInput & {
   desired: DesiredEndpoint;
   decision: Decision;
   /** Collects what the status keeps of this step. */

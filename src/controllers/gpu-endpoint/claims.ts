@@ -47,7 +47,7 @@ export const claimIndexers = (clusterUID: string): Record<"endpointID" | "appNam
   appName: (endpoint) => [appNameOf(endpoint, clusterUID)],
 });
 
-export type ClaimsDeps = Pick<ControllerDeps, "clusterUID"> & {
+type ClaimsDeps = Pick<ControllerDeps, "clusterUID"> & {
   journal: Pick<ControllerDeps["journal"], "find" | "entries">;
   accounts: Pick<ControllerDeps["accounts"], "resolve">;
 };

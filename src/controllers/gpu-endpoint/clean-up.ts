@@ -26,7 +26,7 @@ export type CleanedUp =
   /** A user must act. */
   | { kind: "Blocked"; reason: "DeleteNotConfigured" | "RemoteRefused" | "RemoteMissing"; message: string };
 
-export type CleanUpInput = {
+type CleanUpInput = {
   shared: ControllerDeps;
   account: AccountHandle;
   endpoint: GpuEndpoint;
@@ -54,7 +54,7 @@ export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Prom
   const { shared, account, endpoint, endpointID, context } = input;
   const { uid } = endpoint.metadata;
   const found = await account.endpoints.read(endpointID, context.signal);
-  if (found === undefined) return absent(await judgeAbsence({ ...input, signal: context.signal }, false));
+  if (found === undefined) return judgeAbsence(input, false);
   const before = sent.get(uid);
   if (isZero(found)) return scaled(found, before !== undefined);
   const now = shared.clock.monotonic();
@@ -72,7 +72,7 @@ export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Prom
   sent.set(uid, accepted);
 
   const after = await account.endpoints.read(endpointID, context.signal);
-  if (after === undefined) return absent(await judgeAbsence({ ...input, signal: context.signal }, false));
+  if (after === undefined) return judgeAbsence(input, false);
   return isZero(after) ? scaled(after, true) : unscaled(after, accepted, accepted.lastAt);
 }
 
@@ -111,6 +111,8 @@ const shownBy =
  */
 export type SentDeletions = Map<string, { at: number; session: KeySession }>;
 const SEND_AGAIN_MS = 60_000;
+/** After a read and a list that contradict each other. */
+const CONTRADICTION_MS = 30_000;
 
 /**
  * Deletes with the account's delete operation. Done only when it is proven that the endpoint does not exist any more. Before the
@@ -159,8 +161,8 @@ async function deleted(input: CleanUpInput, by: { session: KeySession } | undefi
   const { account } = input;
   const recorded = isRecorded(input, account.keyVersion());
   const seenByKey = recorded || by?.session === account.endpoints.observed.session();
-  const absence = await judgeAbsence({ ...input, signal: input.context.signal }, seenByKey);
-  if (absence.kind !== "Proven" || (by === undefined && !recorded)) return absent(absence);
+  const absence = await judgeAbsence(input, seenByKey);
+  if (absence.kind !== "Done" || (by === undefined && !recorded)) return absence;
   return { kind: "Done", note: { reason: "Deleted", text: `Deleted endpoint ${input.endpointID}` } };
 }
 
@@ -170,12 +172,6 @@ function isRecorded({ endpoint, endpointID }: CleanUpInput, keyVersion: string |
   return deletion !== undefined && deletion.endpointID === endpointID && deletion.keyVersion === keyVersion;
 }
 
-function absent(absence: Absence): CleanedUp {
-  if (absence.kind === "Proven") return { kind: "Done" };
-  if (absence.kind === "Unproven") return { ...absence, kind: "Wait" };
-  return { kind: "Blocked", reason: "RemoteMissing", message: absence.message };
-}
-
 function beingDeleted({ id, status }: EndpointRecord): CleanedUp {
   return {
     kind: "Wait",
@@ -183,62 +179,44 @@ function beingDeleted({ id, status }: EndpointRecord): CleanedUp {
   };
 }
 
-/** Whether an endpoint that a read did not find is proven not to exist. */
-export type Absence =
-  | { kind: "Proven" }
-  /** Another list, or more time, decides. `againMs`: when to check again, default 2 s. */
-  | { kind: "Unproven"; message: string; againMs?: number }
-  /** The current API key cannot show a proof. */
-  | { kind: "Unprovable"; message: string };
-
-export type AbsenceInput = {
-  shared: ControllerDeps;
-  account: AccountHandle;
-  endpoint: GpuEndpoint;
-  endpointID: string;
-  entry: JournalEntry | undefined;
-  signal: AbortSignal;
-};
-
-const CONTRADICTION_MS = 30_000;
-
 /**
  * Judges an endpoint that a read just did not find. Absence is proven when two complete lists in a row do not show it
  * either, and the key evidently sees the account's endpoints.
  * @param seenByKey a read showed the endpoint to the current key before the deletion was sent: that is proof enough
  */
-export async function judgeAbsence(input: AbsenceInput, seenByKey: boolean): Promise<Absence> {
-  const { account, endpoint, endpointID, signal } = input;
+async function judgeAbsence(input: CleanUpInput, seenByKey: boolean): Promise<CleanedUp> {
+  const { account, endpoint, endpointID, context } = input;
   if (!seenByKey && isNew(input)) {
     return {
-      kind: "Unproven",
+      kind: "Wait",
       message: `The service does not show endpoint ${endpointID} yet, which was created less than a minute ago`,
     };
   }
-  if (!account.endpoints.observed.gone(endpointID)) await account.endpoints.observed.next(signal);
+  if (!account.endpoints.observed.gone(endpointID)) await account.endpoints.observed.next(context.signal);
   if (account.endpoints.observed.shown().some(({ id }) => id === endpointID)) {
     return {
-      kind: "Unproven",
+      kind: "Wait",
       message: `A read does not find endpoint ${endpointID}, but the list shows it`,
       againMs: CONTRADICTION_MS,
     };
   }
   if (!account.endpoints.observed.gone(endpointID)) {
     return {
-      kind: "Unproven",
+      kind: "Wait",
       message: `The service does not know endpoint ${endpointID}; it counts as deleted when two complete lists do not show it`,
     };
   }
   const vanished = seenByKey ? 0 : account.vanished({ endpointID, memberID: endpoint.status?.memberID });
-  if (vanished === 0) return { kind: "Proven" };
+  if (vanished === 0) return { kind: "Done" };
   return {
-    kind: "Unprovable",
+    kind: "Blocked",
+    reason: "RemoteMissing",
     message: `It is not known whether endpoint ${endpointID} still runs: ${noneShown(vanished)}, as with the key of another member. Put a key that sees the account's endpoints into its Secret`,
   };
 }
 
 /** Lists and reads may show a new endpoint late. */
-function isNew({ shared, endpoint, entry }: AbsenceInput): boolean {
+function isNew({ shared, endpoint, entry }: CleanUpInput): boolean {
   const times = [entry?.time, endpoint.status?.submission?.time].flatMap((time) => time ?? []);
   return shared.clock.now() - Math.max(...times.map((time) => Date.parse(time)), 0) < LOOKUP_MS;
 }

@@ -21,15 +21,7 @@ import { createDepartedObjects, createRetainedEndpoints, earlierOf } from "./dep
 import { exportReferences, syncExports, withExports } from "./exports.ts";
 import { createEndpointFinalizer, needsFinalizer } from "./finalize.ts";
 import type { EndpointMetrics } from "./metrics.ts";
-import {
-  emptyOutcome,
-  pausedStatus,
-  statusOf,
-  warnOfFight,
-  warnOfLocalVolumes,
-  warnOfNotApplied,
-  warnOfReportedDrift,
-} from "./status.ts";
+import { emptyOutcome, pausedStatus, statusOf, warn } from "./status.ts";
 import { createDriftFightTracker, createRefusals } from "./write-limits.ts";
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
@@ -145,10 +137,7 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
   const visible = await visibleEstimate(shared, complete.account, endpoint.metadata.namespace);
   const status = withEndpointCost(endpoint, complete, visible, now);
 
-  warnOfLocalVolumes(shared.recorder, endpoint);
-  warnOfFight(shared.recorder, endpoint, outcome);
-  warnOfNotApplied(shared.recorder, endpoint, outcome);
-  warnOfReportedDrift(shared.recorder, endpoint, outcome);
+  warn(shared.recorder, endpoint, outcome);
   announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
   const stored = await kind.patchStatus(endpoint, status, signal);
   metrics.moved(endpoint, status, shared.clock.now());

@@ -11,13 +11,13 @@ import { type AccountHandle, boundTo } from "../account/registry.ts";
 import { assertPresent, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { type DesiredEndpoint, hasGeneratedAppName, requestHash } from "./fields.ts";
 
-export type Created = { endpointID: string; submission: Submission };
+type Created = { endpointID: string; submission: Submission };
 
 /** After a longer commit nothing is sent: the lookup of a lost create relies on the intent's time. */
 const COMMIT_MS = 30_000;
 
 /** What a create needs. */
-export type CreateInput = {
+type CreateInput = {
   shared: ControllerDeps;
   account: AccountHandle;
   kind: Kind<GpuEndpoint>;

@@ -14,7 +14,7 @@ import { deletionPolicyOf, type FinalizeInput } from "./finalize.ts";
  * so the deletion policy is applied with what this process remembers of the object. After a restart nothing is remembered;
  * the log names the entry, and the account counts the endpoint as orphaned.
  */
-export type DepartedObjects = {
+type DepartedObjects = {
   /** A create may follow. An object without the finalizer leaves its endpoint as it is. */
   remember(endpoint: GpuEndpoint): void;
   /**

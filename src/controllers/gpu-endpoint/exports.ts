@@ -17,7 +17,7 @@ type Exported = NonNullable<GpuEndpointStatus["exported"]>;
 type Values = { url: string; endpointID: string; appName: string };
 type Holder = KubeObject & { data?: Record<string, string>; immutable?: boolean };
 
-export type ExportOutcome = {
+type ExportOutcome = {
   /** For the status: the objects that hold the export, or are about to. */
   exported: Exported;
   /** A user must act. */
@@ -54,7 +54,7 @@ const COLLECTED_MS = 60_000;
 const LOOK_AGAIN_MS = 2_000;
 const FORBIDDEN_RETRY_MS = 60_000;
 
-export type ExportInput = {
+type ExportInput = {
   shared: Pick<ControllerDeps, "kube" | "clock">;
   endpoint: GpuEndpoint;
   /** The remote endpoint as observed: an adopted endpoint keeps its own app name. */

@@ -4,7 +4,7 @@ import type { LimitName } from "../../provider/endpoints/limits.ts";
 import type { EndpointSpec as DesiredEndpoint, EndpointVariable, EndpointVolume } from "../../provider/types.ts";
 
 /** What a desired endpoint is built from. `name` and `appName`: those of an object whose spec has none. */
-export type DesiredSource = {
+type DesiredSource = {
   spec: GpuEndpointSpec;
   name: string;
   appName: string;
@@ -13,13 +13,13 @@ export type DesiredSource = {
 };
 
 /** A path that has a value of its own: `workers` and `policy` only group others. */
-export type FieldPath = Exclude<DriftField, "workers" | "policy">;
+type FieldPath = Exclude<DriftField, "workers" | "policy">;
 
 /** Two values that differ, as `status.drift` shows them. */
-export type ValueTexts = { desired: string; observed: string };
+type ValueTexts = { desired: string; observed: string };
 
 /** A number of the spec that has to lie within a limit of the account. */
-export type LimitedValue = { path: string; value: number; limit: LimitName };
+type LimitedValue = { path: string; value: number; limit: LimitName };
 
 /**
  * One field of a GpuEndpoint. The desired endpoint, drift detection, ignored fields, range checks and import derive from it;

@@ -12,9 +12,6 @@ import type { EndpointSpec, EndpointVariable } from "../../provider/types.ts";
 import { hashOf } from "../hash.ts";
 import { type EndpointField, env, type Place, port, products, scalar, volumes } from "./field.ts";
 
-/** A variable with its value. `secret`: the value comes from a Secret or a ConfigMap and is never shown. */
-export type ResolvedEnv = EndpointVariable;
-
 /** The spec with its references resolved and its defaults set. */
 export type DesiredEndpoint = EndpointSpec;
 
@@ -202,7 +199,7 @@ const EMPTY: DesiredEndpoint = {
   healthPath: "",
 };
 
-export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: ResolvedEnv[]): DesiredEndpoint {
+export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: EndpointVariable[]): DesiredEndpoint {
   const { spec, metadata } = endpoint;
   const name = `${metadata.namespace}-${metadata.name}`.slice(0, NAME_LENGTH);
   const source = { spec, name, appName: appNameOf(endpoint, clusterUID), env };
@@ -213,7 +210,7 @@ export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: 
  * A hash of the values from Secrets and ConfigMaps: shows whether one changed since it was sent. It includes the UID, so that
  * equal values of two objects have different hashes. undefined: there is no such value.
  */
-export function referencesHash(endpoint: GpuEndpoint, env: readonly ResolvedEnv[]): string | undefined {
+export function referencesHash(endpoint: GpuEndpoint, env: readonly EndpointVariable[]): string | undefined {
   const values = env.filter(({ secret }) => secret).map(({ name, value }) => [name, value]);
   return values.length === 0 ? undefined : hashOf([endpoint.metadata.uid, values]);
 }

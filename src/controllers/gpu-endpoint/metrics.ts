@@ -4,8 +4,8 @@ import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { AccountKey } from "../account/registry.ts";
 
-export const endpointStates = ["Ready", "NotReady", "Progressing", "Stopped", "Stalled", "Deleting"] as const;
-export type EndpointState = (typeof endpointStates)[number];
+const endpointStates = ["Ready", "NotReady", "Progressing", "Stopped", "Stalled", "Deleting"] as const;
+type EndpointState = (typeof endpointStates)[number];
 
 export type EndpointMetrics = {
   /** A status was written after that of `endpoint`; `now` in ms since the epoch. */

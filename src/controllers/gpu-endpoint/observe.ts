@@ -10,7 +10,7 @@ import { type Binding, LOOKUP_MS } from "./plan.ts";
 /** After a write, the endpoint is read by itself until it settles, for at most this time. Then the list suffices. */
 export const SETTLE_MS = 5 * 60_000;
 
-export type BindingFacts = {
+type BindingFacts = {
   endpoint: GpuEndpoint;
   account: AccountHandle;
   /** The journal's entry for this object, if it has one. */

@@ -51,7 +51,7 @@ export type Written = Pick<
   | "lastAppliedTime"
 > & { account?: GpuEndpointStatus["account"] };
 
-export type StatusUpdate = {
+type StatusUpdate = {
   written: Partial<Written>;
   outcome: Outcome;
   /** The reconcile request that this reconcile handles. */
@@ -225,8 +225,16 @@ export function boundAccount(ref: AccountRef, baseURL: string): NonNullable<GpuE
   return { kind: ref.kind, name: ref.name, baseURL };
 }
 
+/** Sends the warnings of an outcome. The status is still the previous one. */
+export function warn(recorder: EventRecorder, endpoint: GpuEndpoint, outcome: Outcome): void {
+  warnOfLocalVolumes(recorder, endpoint);
+  warnOfFight(recorder, endpoint, outcome);
+  warnOfNotApplied(recorder, endpoint, outcome);
+  warnOfReportedDrift(recorder, endpoint, outcome);
+}
+
 /** Emitted once per generation (interface: "The local type is to be retired"). */
-export function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoint): void {
+function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoint): void {
   if (endpoint.status?.observedGeneration === endpoint.metadata.generation) return;
   const local = endpoint.spec.volumes?.filter((volume) => volume.type === "local") ?? [];
   if (local.length === 0) return;
@@ -240,7 +248,7 @@ export function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoin
 }
 
 /** Emitted when Mooring stops re-applying fields that another client keeps reverting. */
-export function warnOfFight(recorder: EventRecorder, endpoint: GpuEndpoint, outcome: Outcome): void {
+function warnOfFight(recorder: EventRecorder, endpoint: GpuEndpoint, outcome: Outcome): void {
   if (!outcome.fighting || getCondition(endpoint.status?.conditions, "Synced")?.reason === "DriftFight") return;
   const fields = outcome.differences.map(({ field }) => field).join(", ");
   recorder.warning(
@@ -252,7 +260,7 @@ export function warnOfFight(recorder: EventRecorder, endpoint: GpuEndpoint, outc
 }
 
 /** Emitted when the remote endpoint begins to differ from a spec that Mooring does not apply again. */
-export function warnOfReportedDrift(recorder: EventRecorder, endpoint: GpuEndpoint, outcome: Outcome): void {
+function warnOfReportedDrift(recorder: EventRecorder, endpoint: GpuEndpoint, outcome: Outcome): void {
   const policy = reportingPolicy(endpoint);
   if (policy === undefined || outcome.differences.length === 0 || outcome.verdict.kind !== "Done") return;
   const message = driftMessage(outcome.differences.map(({ field }) => field).join(", "));
@@ -269,7 +277,7 @@ function reportingPolicy(endpoint: GpuEndpoint): string | undefined {
 }
 
 /** Emitted when the service accepts updates that it does not apply. */
-export function warnOfNotApplied(
+function warnOfNotApplied(
   recorder: EventRecorder,
   endpoint: GpuEndpoint,
   { notApplied = [] }: Pick<Outcome, "notApplied">,

@@ -130,7 +130,7 @@ export function createRefusals(): Refusals {
 export type UnconfirmedCreate = { endpointID?: string | undefined; time: string };
 
 /** Whether another create may be sent while earlier ones are unconfirmed. */
-export type Recreation =
+type Recreation =
   | { kind: "Allowed" }
   /** `message`: what was created when, and when the next create is sent. */
   | { kind: "Wait"; againMs: number; message: string }
@@ -138,9 +138,9 @@ export type Recreation =
   | { kind: "Stop"; message: string };
 
 /** Accepted creates that no read shows, before we stop. Each may be an endpoint that runs and costs money. */
-export const MOST_ACCEPTED = 3;
+const MOST_ACCEPTED = 3;
 /** The same, counting creates whose response was lost too. Most of those had no effect, as in an outage. */
-export const MOST_UNCONFIRMED = 8;
+const MOST_UNCONFIRMED = 8;
 /** Pause after the first create whose response was lost. Doubles with each unconfirmed create. */
 const LOST_PAUSE_MS = 60_000;
 /** Pause after the first accepted create. Doubles with each one. */
@@ -177,7 +177,7 @@ function pauseMs(accepted: number, total: number): number {
   return Math.min(Math.max(lost, paid), LONGEST_PAUSE_MS);
 }
 
-export type CreatesInput = {
+type CreatesInput = {
   endpoint: Pick<GpuEndpoint, "status">;
   entry: JournalEntry | undefined;
   /** A user requests a reconcile: this releases the next create. */

@@ -4,10 +4,10 @@ import {
   type DesiredEndpoint,
   differences,
   ignoredFields,
-  type ResolvedEnv,
   withIgnored,
 } from "../../../../src/controllers/gpu-endpoint/fields.ts";
 import { type EndpointRecord, fromCurrent } from "../../../../src/provider/endpoints/endpoint-record.ts";
+import type { EndpointVariable } from "../../../../src/provider/types.ts";
 import { endpointV2 } from "../../../../src/provider/wire/endpoints-v2.ts";
 import { desiredOf, detailsOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 
@@ -164,7 +164,7 @@ describe("the remote says the same in other words", () => {
 });
 
 describe("environment", () => {
-  const env: ResolvedEnv[] = [
+  const env: EndpointVariable[] = [
     { name: "MODE", value: "fast", secret: false },
     { name: "TOKEN", value: "s3cr3t", secret: true },
   ];
