@@ -54,7 +54,7 @@ export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Prom
   const { shared, account, endpoint, endpointID, context } = input;
   const { uid } = endpoint.metadata;
   const found = await account.endpoints.read(endpointID, context.signal);
-  if (found === undefined) return judgeAbsence(input, false);
+  if (found === undefined) return judgeAbsence(input);
   const before = sent.get(uid);
   if (isZero(found)) return scaled(found, before !== undefined);
   const now = shared.clock.monotonic();
@@ -72,7 +72,7 @@ export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Prom
   sent.set(uid, accepted);
 
   const after = await account.endpoints.read(endpointID, context.signal);
-  if (after === undefined) return judgeAbsence(input, false);
+  if (after === undefined) return judgeAbsence(input);
   return isZero(after) ? scaled(after, true) : unscaled(after, accepted, accepted.lastAt);
 }
 
@@ -153,16 +153,11 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
   return { kind: "Blocked", reason: "RemoteRefused", message };
 }
 
-/**
- * The key showed the endpoint before the deletion was sent, so its absence proves the deletion.
- * @param by how this process sent it; undefined: it did not
- */
+/** @param by how this process sent the deletion; undefined: it did not */
 async function deleted(input: CleanUpInput, by: { session: KeySession } | undefined): Promise<CleanedUp> {
-  const { account } = input;
-  const recorded = isRecorded(input, account.keyVersion());
-  const seenByKey = recorded || by?.session === account.endpoints.observed.session();
-  const absence = await judgeAbsence(input, seenByKey);
-  if (absence.kind !== "Done" || (by === undefined && !recorded)) return absence;
+  const absence = await judgeAbsence(input, by);
+  const sent = by !== undefined || isRecorded(input, input.account.keyVersion());
+  if (absence.kind !== "Done" || !sent) return absence;
   return { kind: "Done", note: { reason: "Deleted", text: `Deleted endpoint ${input.endpointID}` } };
 }
 
@@ -181,11 +176,12 @@ function beingDeleted({ id, status }: EndpointRecord): CleanedUp {
 
 /**
  * Judges an endpoint that a read just did not find. Absence is proven when two complete lists in a row do not show it
- * either, and the key evidently sees the account's endpoints.
- * @param seenByKey a read showed the endpoint to the current key before the deletion was sent: that is proof enough
+ * either, and the key evidently sees the account's endpoints. It is proof enough that the key showed the endpoint before its
+ * deletion was sent: to this process (`by`), or to an earlier one, which wrote it to the status.
  */
-async function judgeAbsence(input: CleanUpInput, seenByKey: boolean): Promise<CleanedUp> {
+async function judgeAbsence(input: CleanUpInput, by?: { session: KeySession }): Promise<CleanedUp> {
   const { account, endpoint, endpointID, context } = input;
+  const seenByKey = isRecorded(input, account.keyVersion()) || by?.session === account.endpoints.observed.session();
   if (!seenByKey && isNew(input)) {
     return {
       kind: "Wait",

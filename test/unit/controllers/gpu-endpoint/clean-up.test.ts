@@ -204,6 +204,13 @@ describe.each(["Current", "Earlier"] as const)("deleting the account's last endp
     });
   });
 
+  it("is done after a restart, also when the policy was changed to ScaleToZero meanwhile", async () => {
+    const { step, decided, restart, updates } = await scene({ generation });
+    await step("Delete");
+    restart();
+    expect([await decided("ScaleToZero"), await updates()]).toEqual([{ kind: "Done" }, []]);
+  });
+
   it("is done after a restart, when the response to the delete was lost", async () => {
     const { step, decided, restart } = await scene({ generation });
     await bench.fault({ kind: "resetAfter", operation: "deleteEndpoint" });
