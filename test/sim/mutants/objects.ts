@@ -96,6 +96,13 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/provider/endpoints",
   },
   {
+    name: "total-of-the-page",
+    file: "src/provider/endpoints/pages.ts",
+    find: "countsAll ||= total !== undefined && total !== page.data.length;",
+    replace: "countsAll ||= total !== undefined;",
+    tests: "test/unit/provider/endpoints/pages",
+  },
+  {
     name: "copied-resubmit-token",
     file: "src/controllers/jobs/steps.ts",
     find: "      ...(token === undefined ? {} : { lastHandledResubmitToken: token }),",
