@@ -54,6 +54,11 @@ export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
+/** RFC 3339 in UTC with milliseconds, for durations that are often shorter than a second. */
+export function rfc3339Milli(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
 /** RFC 3339 in UTC to the second, as Kubernetes writes times. */
 export function rfc3339(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d{3}Z$/, "Z");

@@ -97,6 +97,19 @@ export const gpuEndpointStatusSchema = z
       0,
     ).optional(),
     lastAppliedTime: time("When the service last accepted a create or update.").optional(),
+    lastChange: z
+      .object({
+        generation: z.int().min(0).describe("The metadata.generation of the change."),
+        observedTime: time("When Mooring first reconciled this generation."),
+        sentTime: time("When the first create or update for it was sent. Absent: none was needed so far.").optional(),
+        acceptedTime: time("When the service accepted that request.").optional(),
+        syncedTime: time("When a read first showed the spec at the service.").optional(),
+        readyTime: time(
+          "When the endpoint was first Ready with this spec. Later changes of Ready do not move it.",
+        ).optional(),
+      })
+      .describe("How far the last change of the spec is. Times have milliseconds.")
+      .optional(),
   })
   .default(PENDING_STATUS)
   .describe("The observed endpoint.");

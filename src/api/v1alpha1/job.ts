@@ -95,6 +95,20 @@ const resultSchema = z.object({
 });
 export type JobResult = z.output<typeof resultSchema>;
 
+/** Most entries of `status.timeline`. */
+export const TIMELINE_LIMIT = 32;
+
+const phaseStartSchema = z.object({
+  phase: z
+    .enum(jobPhases)
+    .describe("The phase that began. Submitting begins when the status shows the intent of a request."),
+  attempt: int(1, "The attempt that the phase belongs to, or that Pending waits for."),
+  reason: text(64, "Reason of the condition Ready at that time.", 0).optional(),
+  taskID: text(512, "Identifier of the remote task, where it first shows.", 0).optional(),
+  time: time("When the phase began, with milliseconds."),
+});
+export type PhaseStart = z.output<typeof phaseStartSchema>;
+
 /** The status of both jobs. */
 export const commonJobStatus = {
   ...commonStatus,
@@ -114,6 +128,11 @@ export const commonJobStatus = {
   duration: text(64, "Time from startTime to completionTime as a Go duration, for kubectl get -o wide.", 0).optional(),
   attempts: int(0, "Paid submissions so far.").optional(),
   failedTasks: int(0, "Remote tasks of this job that failed. The job fails when this exceeds backoffLimit.").optional(),
+  timeline: listOf(
+    phaseStartSchema,
+    TIMELINE_LIMIT,
+    "When each phase of each attempt began, oldest first. Of a longer life, the first and the latest entries.",
+  ).optional(),
   results: listOf(resultSchema, 64, "Results of the job.").optional(),
   resultsExpireAt: time("When the first URL expires.").optional(),
   submission: submissionSchema.optional(),

@@ -1,6 +1,6 @@
 import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339, rfc3339Milli } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
@@ -131,7 +131,8 @@ async function create(input: ApplyInput): Promise<Outcome> {
   const created = await createEndpoint(input, desired, intent);
   const time = rfc3339(now);
   const creates = withCreate(before, { endpointID: created.endpointID, time });
-  Object.assign(written, created, { lastAppliedTime: time, unconfirmedCreates: creates });
+  const request = { sentTime: rfc3339Milli(now), acceptedTime: rfc3339Milli(shared.clock.now()) };
+  Object.assign(written, created, { lastAppliedTime: time, unconfirmedCreates: creates, request });
   const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
   shared.recorder.normal(endpoint, "Created", "Create", note);
 
@@ -165,6 +166,7 @@ async function update(input: ApplyInput, plan: PlanOf<"Update">): Promise<Outcom
   }
   fights.sent(uid, desiredHash, { fields, accepted: true }, now);
   written.lastAppliedTime = rfc3339(now);
+  written.request = { sentTime: rfc3339Milli(now), acceptedTime: rfc3339Milli(shared.clock.now()) };
 
   const record = await readAfterWrite(input, endpointID);
   announceUpdate(input, plan, endpointID, confirm(input, record));
@@ -266,9 +268,10 @@ export function updatableDifferences(
 }
 
 /** What the status shows of a create that is found to be accepted. From now on, the endpoint settles. */
-export function acceptedBy({ id, specHash, attempt }: JournalEntry, now: number): Partial<Written> {
+export function acceptedBy({ id, specHash, attempt, time: sentTime }: JournalEntry, now: number): Partial<Written> {
   const time = rfc3339(now);
-  return { submission: { id, specHash, attempt, state: "Accepted", time }, lastAppliedTime: time };
+  const request = { sentTime, acceptedTime: rfc3339Milli(now) };
+  return { submission: { id, specHash, attempt, state: "Accepted", time }, lastAppliedTime: time, request };
 }
 
 /** Idempotent. Sent only while this process surely leads. */

@@ -10,6 +10,7 @@ import { mergeConditions, stalledCondition, waitingConditions } from "../report.
 import type { Cause, Verdict } from "../verdict.ts";
 import { driftMessage, isStopped, notAppliedMessage, readiness, stopped, synced } from "./conditions.ts";
 import type { Difference } from "./fields.ts";
+import { lastChangeOf, type RequestTimes } from "./last-change.ts";
 import { isApplied, isSettling } from "./observe.ts";
 
 /** Longest texts of the service in the status, in characters (gpu-endpoint-status.ts). */
@@ -49,7 +50,11 @@ export type Written = Pick<
   | "appliedGeneration"
   | "appliedReferencesHash"
   | "lastAppliedTime"
-> & { account?: GpuEndpointStatus["account"] };
+> & {
+  account?: GpuEndpointStatus["account"];
+  /** Of the request that this reconcile sent, or found to be accepted: `status.lastChange` shows it. */
+  request?: RequestTimes;
+};
 
 type StatusUpdate = {
   written: Partial<Written>;
@@ -61,7 +66,8 @@ type StatusUpdate = {
 };
 
 /** The whole status after a reconcile. Pure. `now`: ms since the epoch. */
-export function statusOf(endpoint: GpuEndpoint, { written, outcome, requested, ...update }: StatusUpdate, now: number) {
+export function statusOf(endpoint: GpuEndpoint, { outcome, requested, ...update }: StatusUpdate, now: number) {
+  const { request, ...written } = update.written;
   const { status: stored = { conditions: [] }, metadata } = endpoint;
   const otherEndpoint = written.endpointID !== undefined && written.endpointID !== stored.endpointID;
   const previous = outcome.alreadyBound || otherEndpoint ? withoutRemote(stored) : stored;
@@ -94,6 +100,8 @@ export function statusOf(endpoint: GpuEndpoint, { written, outcome, requested, .
   }
   const updates = conditionsOf(endpoint, status, { ...outcome, record }, now);
   status.conditions = mergeConditions(previous.conditions, updates, metadata.generation, now);
+  const lastChange = lastChangeOf(endpoint, status, request, now);
+  if (lastChange !== undefined) status.lastChange = lastChange;
   return status;
 }
 

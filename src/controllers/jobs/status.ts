@@ -7,6 +7,7 @@ import { rfc3339 } from "../../clock.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
 import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";
 import type { Cause } from "../verdict.ts";
+import { timelineOf } from "./timeline.ts";
 import type { Job, JobStatus } from "./types.ts";
 
 /** The outcome of a reconcile, from which the status is computed. */
@@ -68,6 +69,7 @@ export function jobStatusOf(job: Job, change: StatusChange, outcome: JobOutcome,
     ? previous.conditions
     : removeCondition(previous.conditions, "TaskAttached");
   status.conditions = mergeConditions(known, jobConditions(job, status, outcome), generation, now);
+  status.timeline = timelineOf(job.status, status, outcome.phase === "Suspended", now);
   return status;
 }
 

@@ -46,7 +46,8 @@ describe("conditions", () => {
     });
     const verdict = { kind: "Stalled", reason: "AlreadyBound", message: "bound to another" } as const;
     const { conditions, ...rest } = endpointAfter(seen, { verdict, alreadyBound: true }).status;
-    expect(rest).toEqual({ endpointID: "ep-1", observedGeneration: 2, selector: expect.any(String) });
+    const lastChange = { generation: 2, observedTime: "2026-03-01T00:00:00.000Z" };
+    expect(rest).toEqual({ endpointID: "ep-1", observedGeneration: 2, selector: expect.any(String), lastChange });
     expect(shown(conditions)).toEqual(["Ready=False/AlreadyBound", "Stalled=True/AlreadyBound"]);
   });
 
