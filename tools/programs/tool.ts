@@ -24,13 +24,22 @@ const RECIPES = {
   helm: { package: "helm.sh/helm/v4/cmd/helm", files: MODULE, pinned: false },
   "helm-oldest": { package: "helm.sh/helm/v3/cmd/helm", files: MODULE, pinned: true },
   kstatus: { package: "mooring/tools/kstatus", files: [...MODULE, "main.go"], pinned: true },
+  "otel-collector": { package: "mooring/tools/otel-collector", files: [...MODULE, "main.go"], pinned: true },
   promtool: { package: "github.com/prometheus/prometheus/cmd/promtool", files: MODULE, pinned: false },
   versitygw: { package: "github.com/versity/versitygw/cmd/versitygw", files: MODULE, pinned: true },
 } as const satisfies Record<string, Recipe>;
 
 export type Tool = keyof typeof RECIPES;
 /** What the tests use. */
-export const ALL_TOOLS: readonly Tool[] = ["glua", "helm", "helm-oldest", "kstatus", "promtool", "versitygw"];
+export const ALL_TOOLS: readonly Tool[] = [
+  "glua",
+  "helm",
+  "helm-oldest",
+  "kstatus",
+  "otel-collector",
+  "promtool",
+  "versitygw",
+];
 /** What `npm run bench` uses: the measuring program, a minimal remote service, and the same controller in Go. */
 export const BENCH_TOOLS: readonly Tool[] = ["bench-driver", "bench-remote", "bench-peer"];
 
