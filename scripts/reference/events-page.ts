@@ -111,6 +111,12 @@ export const EVENTS: readonly DocumentedEvent[] = [
     when: "The job was deleted after its request was sent. The task continues and is charged.",
   },
   {
+    kind: "GpuEndpoint, SpeechJob, VideoJob",
+    type: "Warning",
+    reason: "InvalidTraceparent",
+    when: "A trace ended, and the annotation `mooring.dev/traceparent` is not valid. The trace has no parent.",
+  },
+  {
     kind: "Account, ClusterAccount",
     type: "Normal",
     reason: "KeyChanged",

@@ -3,6 +3,7 @@ import { registerJobMetrics } from "../../src/controllers/jobs/metrics.ts";
 import { registerShowbackMetrics } from "../../src/controllers/showback/metrics.ts";
 import { createServiceMetrics } from "../../src/operator/provider-metrics.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
+import { createSpanCounter } from "../../src/tracing/metrics.ts";
 import { code, markdownTable, pageHead } from "./table.ts";
 
 type DocumentedMetric = { name: string; type: string; labels: string[]; help: string };
@@ -21,6 +22,7 @@ export function operatorMetrics(): DocumentedMetric[] {
   createEndpointMetrics(registry, { endpoints: () => [], accounts: () => [] });
   registerJobMetrics(registry, {});
   registerShowbackMetrics(registry, () => undefined);
+  createSpanCounter(registry);
   return registry
     .getMetricsAsArray()
     .filter(({ name }) => !PROCESS.test(name))

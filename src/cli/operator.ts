@@ -23,6 +23,7 @@ import { createMetrics } from "../runtime/metrics.ts";
 import { createTokenReviewGate } from "../runtime/metrics-auth.ts";
 import { createJournal } from "../submission/journal.ts";
 import { examplesHelp } from "./exit-codes.ts";
+import { openTraces } from "./traces.ts";
 
 export const JOURNAL_NAME = "mooring-journal";
 export const LEASE_NAME = "mooring-operator";
@@ -50,6 +51,8 @@ const HELP: Record<keyof OperatorConfig, string> = {
   deniedNetworks:
     "comma-separated networks that nobody may connect to, whatever else is allowed, for services, stores and results; the cluster's service network belongs here (default: the metadata services of clouds)",
   artifactRoot: "folder of a mounted volume that holds the files of ArtifactStores with spec.volume; default: none",
+  otlpEndpoint:
+    "base URL of an OpenTelemetry collector that receives traces of jobs and endpoint changes (OTLP over HTTP); headers: $OTEL_EXPORTER_OTLP_HEADERS; default: no traces",
 };
 const SWITCHES: readonly string[] = ["profiling", "leaderElect", "allowPrivateNetworks", "allowAmbientCredentials"];
 
@@ -148,6 +151,14 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
     : undefined;
   try {
     const clusterUID = await readClusterUID();
+    const traces = await openTraces(config.otlpEndpoint, {
+      identity,
+      clusterUID,
+      metrics,
+      clock,
+      log,
+      env: process.env,
+    });
     const { manager, recorder, claims } = assembleOperator({
       ...config,
       stopDeadlineMs: config.stopDeadline,
@@ -162,6 +173,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       identity,
       clusterUID,
       installation: namespace,
+      traces,
       end,
     });
     const probes = await serveProbes(config.healthProbeBindAddress, {
@@ -184,7 +196,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       await manager.run(AbortSignal.any([stop, fenced.signal]));
       if (fenced.signal.aborted) throw fenced.signal.reason;
     } finally {
-      await recorder.flush(AbortSignal.timeout(2_000));
+      await Promise.all([recorder.flush(AbortSignal.timeout(2_000)), traces?.close()]);
       await Promise.all([probes.close(), metricsServer.close()]);
     }
     log.info("operator stopped");

@@ -5,11 +5,13 @@ import { createManager, type Manager, type Runnable } from "../runtime/manager.t
 import type { EventRecorder } from "../runtime/recorder.ts";
 import { keyOf } from "../runtime/store.ts";
 import { settleLeft } from "../submission/settle.ts";
+import { createTracer } from "../tracing/tracer.ts";
 import { createAccountAccess, createContext, type Enqueue } from "./context.ts";
 import { type AnyKind, createInformers, kindsOf } from "./informers.ts";
 import type { OperatorContext } from "./kinds.ts";
 import type { AssembleOptions } from "./options.ts";
 import { entriesIn } from "./takeover.ts";
+import { observeTraces, traced } from "./traced-kind.ts";
 import { watchEachOther } from "./watches.ts";
 
 /** Reconciles wait for the account's rate limit, so the deadline is long. Paid requests of jobs run beside the reconciles. */
@@ -60,12 +62,26 @@ export function assembleOperator(options: AssembleOptions): Operator {
   return { manager, recorder, claims };
 }
 
+/** A kind as its reconciler writes it. Its objects have traces when the operator has a place for them. */
+function kindOf(
+  { kube, clock, log, traces: sink }: AssembleOptions,
+  { deps }: OperatorContext,
+  kind: Omit<AnyKind, "keysIn">,
+) {
+  const { row, informer } = kind;
+  const written = createKind(kube, informer);
+  if (sink === undefined || row.traces === undefined) return written;
+  const tracer = createTracer({ sink, clock, log, recorder: deps.recorder });
+  observeTraces(informer, row.traces, tracer);
+  return traced(written, row.traces, tracer);
+}
+
 /** The controller of a kind, fed by its informer. */
 function addController(options: AssembleOptions, context: OperatorContext, { row, informer }: AnyKind): Controller {
   const { clock, random, log, metrics } = options;
   const controller = createController({
     name: row.resource.kind.toLowerCase(),
-    reconcile: row.reconciler(context, createKind(options.kube, informer)),
+    reconcile: row.reconciler(context, kindOf(options, context, { row, informer })),
     maxConcurrentReconciles: row.workers ?? options.maxConcurrentReconciles,
     deadlineMs: DEADLINE_MS,
     clock,

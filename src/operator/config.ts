@@ -34,6 +34,16 @@ const list = z.union([
   ),
 ]);
 
+/** The URL is in logs and in the process list, so it has no credentials. */
+const collector = z.string().superRefine((text, context) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url?.username === "" && url.password === "" && url.search === "" && url.hash === "";
+  if (isPlain && (url.protocol === "https:" || url.protocol === "http:")) return;
+  const message =
+    "must be the base URL of an OpenTelemetry collector, such as https://collector.example.com:4318, without credentials, query and fragment; credentials belong into OTEL_EXPORTER_OTLP_HEADERS";
+  context.addIssue({ code: "custom", message, input: text });
+});
+
 /**
  * Where clouds tell a machine its credentials. No service is there, and no account needs them.
  * Link local: AWS, Azure, Google Cloud, Oracle, DigitalOcean and OpenStack. Others: Alibaba Cloud, Azure's platform, EKS and EC2 (IPv6), Oracle.
@@ -72,6 +82,7 @@ export const operatorConfigSchema = z.strictObject({
     })
     .default(METADATA_NETWORKS),
   artifactRoot: z.string().regex(/^\//, "must be an absolute path").optional(),
+  otlpEndpoint: collector.optional(),
 });
 export type OperatorConfig = Readonly<z.output<typeof operatorConfigSchema>>;
 
@@ -97,9 +108,15 @@ export function parseOperatorConfig(
   if (parsed.success) return Object.freeze(guarded(parsed.data));
   const lines = parsed.error.issues.map((issue) => {
     const setting = String(issue.path[0] ?? "");
-    return `${flagOf(setting)} (or ${variableOf(setting)}): ${JSON.stringify(given[setting])}: ${issue.message}`;
+    const value = withoutCredentials(JSON.stringify(given[setting]));
+    return `${flagOf(setting)} (or ${variableOf(setting)}): ${value}: ${issue.message}`;
   });
   throw new Error(lines.join("\n"));
+}
+
+/** An error shows a wrong value, but no user and password of a URL. */
+function withoutCredentials(value: string): string {
+  return value.replace(/\/\/[^/]*@/g, "//…@");
 }
 
 /** Profiles have secrets, so strangers must not read them. */

@@ -4,6 +4,7 @@ import type { KubeObject } from "../kube/types.ts";
 import type { Reconcile } from "../runtime/controller.ts";
 import { createInformer, type Informer } from "../runtime/informer.ts";
 import type { Indexer } from "../runtime/store.ts";
+import type { TraceSource } from "../tracing/trace-source.ts";
 import { KIND_ROWS, type KindName, type KindRow, type KindRows, type ObjectOf, type OperatorContext } from "./kinds.ts";
 
 /** One informer per row of the table of kinds. */
@@ -29,8 +30,9 @@ function mapRows(informer: <T extends KubeObject>(row: KindRow<T>) => Informer<T
 
 /** A row with its informer, without the type of its objects. */
 export type AnyKind = {
-  row: Omit<KindRow<never>, "reconciler" | "indexers" | "trim"> & {
+  row: Omit<KindRow<never>, "reconciler" | "indexers" | "trim" | "traces"> & {
     reconciler(context: OperatorContext, kind: Kind<KubeObject>): Reconcile;
+    traces?: TraceSource<KubeObject>;
   };
   informer: Informer<KubeObject>;
   /** The keys of an object in an index of its kind; none when the kind has no such index. */

@@ -25,6 +25,7 @@ import { createGpuEndpointReconciler } from "../controllers/gpu-endpoint/control
 import type { EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { createJobReconciler } from "../controllers/jobs/controller.ts";
 import type { JobWiring } from "../controllers/jobs/deps.ts";
+import { paidOperation } from "../controllers/jobs/job-kinds.ts";
 import { dropSpeechTexts, speechJobAdapter } from "../controllers/jobs/requests/speech.ts";
 import { dropVideoTexts, videoJobAdapter } from "../controllers/jobs/requests/video.ts";
 import type { Job, JobAdapter } from "../controllers/jobs/types.ts";
@@ -33,6 +34,8 @@ import type { Resource } from "../kube/resource.ts";
 import type { KubeObject, NamespacedObject } from "../kube/types.ts";
 import type { Reconcile } from "../runtime/controller.ts";
 import type { Indexer } from "../runtime/store.ts";
+import { attributesOf } from "../tracing/span.ts";
+import { endpointTraces, jobTraces, type TraceSource } from "../tracing/trace-source.ts";
 import type { Addresses } from "./addresses.ts";
 import { type ClaimGate, whileClaimed } from "./claim-gate.ts";
 
@@ -76,6 +79,8 @@ export type KindRow<T extends KubeObject> = {
   submits?: boolean;
   /** It is a paid job: counted in `mooring_jobs`, and reconciled when its task changes (index `task`). */
   isJob?: boolean;
+  /** The traces of its objects. Default: none. */
+  traces?: TraceSource<T>;
   /** Reconciles at once; default `--max-concurrent-reconciles`. */
   workers?: number;
   reconciler(context: OperatorContext, kind: Kind<T>): Reconcile;
@@ -114,6 +119,12 @@ const jobRow = <T extends Job>(
   writesToStore: true,
   submits: true,
   isJob: true,
+  traces: jobTraces<T>(resource.kind, (job) =>
+    attributesOf({
+      "mooring.operation": paidOperation(job),
+      "mooring.model": "model" in job.spec ? job.spec.model : undefined,
+    }),
+  ),
   reconciler: (context, kind) => {
     const { deps, jobs, enqueue } = context;
     const reconcile = createJobReconciler(deps, adapter(kind), jobs, (key) => enqueue(resource, key));
@@ -170,6 +181,7 @@ export const KIND_ROWS = {
     indexers: (clusterUID) => ({ account: byAccount, ...claimIndexers(clusterUID) }),
     account: "Needs",
     submits: true,
+    traces: endpointTraces,
     reconciler: (context, kind) => {
       const reconcile = createGpuEndpointReconciler(context.deps, kind, context.endpointMetrics);
       return whileClaimed(gateOf(context), kind, "Claim", reconcile);

@@ -5,6 +5,7 @@ import type { ConnectionSettings } from "../provider/session.ts";
 import type { LeaderElector } from "../runtime/leader.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Journal } from "../submission/journal.ts";
+import type { SpanSink } from "../tracing/span.ts";
 
 /** What the operator is assembled from. */
 export type AssembleOptions = {
@@ -36,6 +37,8 @@ export type AssembleOptions = {
   deniedNetworks: readonly string[];
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot?: string | undefined;
+  /** Where traces go. Default: none are made. */
+  traces?: SpanSink | undefined;
   /** Opens the connections to the remote service. Default: sockets. */
   openService?: ConnectionSettings["open"];
 };

@@ -111,3 +111,9 @@ spec:
 {{- toYaml $spec | nindent 2 }}
 {{- end -}}
 {{- end -}}
+
+{{/* The port of a URL; by default that of its scheme. */}}
+{{- define "mooring.portOf" -}}
+{{- $url := urlParse . -}}
+{{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (ternary "443" "80" (eq $url.scheme "https")) -}}
+{{- end -}}

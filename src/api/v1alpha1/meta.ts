@@ -21,6 +21,8 @@ export const ANNOTATIONS = {
   resubmitToken: "mooring.dev/resubmit-token",
   /** ID of a task at the service: attaches a halted job to it. Echoed in `status.lastHandledAttachTask`. */
   attachTask: "mooring.dev/attach-task",
+  /** A `traceparent` of W3C Trace Context: the trace of the object becomes a part of the trace that it names. */
+  traceparent: "mooring.dev/traceparent",
   /** Overrides `spec.deletionPolicy`, so that a stuck deletion can be released. */
   deletionPolicy: "mooring.dev/deletion-policy",
 } as const;

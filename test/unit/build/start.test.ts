@@ -50,6 +50,8 @@ it.each(commands)("mooring %s loads no library that it does not need", (command)
     /node_modules\/@aws-sdk\//,
     /node_modules\/@kubernetes\/client-node\//,
     /node_modules\/fastify\//,
+    // prom-client loads the API, which is small.
+    /node_modules\/@opentelemetry\/(?!api\/)/,
     /node_modules\/undici\/lib\/(mock|cache|interceptor)\//,
     /node_modules\/undici\/lib\/web\/(websocket|eventsource|cookies|cache)\//,
     /node_modules\/zod\/v4\/locales\/(?!en\.js)/,

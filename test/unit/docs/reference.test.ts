@@ -126,9 +126,8 @@ test("docs/reference/command-line.md has every command", async () => {
 });
 
 test("docs/reference/events.md has every event that a controller names", async () => {
-  const emitting = (await sources("src/controllers")).filter((text) =>
-    /\.(?:normal|warning)\(|note\?: \{ reason:/.test(text),
-  );
+  const all = [...(await sources("src/controllers")), ...(await sources("src/tracing"))];
+  const emitting = all.filter((text) => /\.(?:normal|warning)\(|note\?: \{ reason:/.test(text));
   const direct = emitting.flatMap((text) => [...text.matchAll(/\.(?:normal|warning)\(\s*\w+,\s*"(\w+)"/g)]);
   const chosen = emitting.flatMap((text) => [...text.matchAll(/const reason = [^;\n]*\? "(\w+)" : "(\w+)"/g)]);
   const noted = emitting.flatMap((text) => [...text.matchAll(/note\?: \{ reason: "(\w+)" \| "(\w+)"/g)]);

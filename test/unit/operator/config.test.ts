@@ -108,3 +108,27 @@ describe("--profiling", () => {
     );
   });
 });
+
+describe("--otlp-endpoint", () => {
+  it.each(["https://collector.example.com:4318", "http://10.0.0.7:4318/otlp/", "http://collector"])(
+    "may be %s",
+    (url) => {
+      expect(parseOperatorConfig({ otlpEndpoint: url }, {}).otlpEndpoint).toBe(url);
+    },
+  );
+
+  it.each(["", "collector:4318", "grpc://collector:4317", "https://collector?token=t", "https://collector/#t"])(
+    "is refused as %j",
+    (url) => {
+      expect(() => parseOperatorConfig({}, { MOORING_OTLP_ENDPOINT: url })).toThrow(
+        "--otlp-endpoint (or MOORING_OTLP_ENDPOINT): ",
+      );
+    },
+  );
+
+  it("with credentials is refused without showing them", () => {
+    const config = () => parseOperatorConfig({ otlpEndpoint: "https://user:s3cret@collector:4318" }, {});
+    expect(config).toThrow('"https://…@collector:4318": must be the base URL of an OpenTelemetry collector');
+    expect(config).not.toThrow("s3cret");
+  });
+});
