@@ -15,7 +15,10 @@ const VOLATILE = new Set([
   "estimatedCost",
   "etaSeconds",
   "firstAudioMs",
+  // How far the last change is, and the phases that were seen.
+  "lastChange",
   "progressPercent",
+  "timeline",
   "resourceVersion",
   "uid",
   "managedFields",
