@@ -107,3 +107,17 @@ it("every kind handles a request of `flux reconcile`", { timeout: 120_000 }, asy
     });
   }
 });
+
+/** How often the operator reads the Secret of an account (SECRET_POLL_MS). */
+const SECRET_POLL_MS = 15_000;
+
+it.concurrent("a service that misses the first two probes is usable before the operator reads the Secret again", async () => {
+  const world = await disposableWorld("probe");
+  await world.control("POST", "/__faults", { kind: "gatewayPage", operation: "getEndpointLimits", times: 2 });
+  await world.startOperator();
+  await waitForCondition(world, "Account", "default", "Ready");
+  const probes = (await world.audit()).filter(({ operation }) => operation === "getEndpointLimits");
+  expect(probes.map(({ status }) => status)).toEqual([502, 502, 200]);
+  const [first, , third] = probes.map(({ time }) => Date.parse(time));
+  expect(Number(third) - Number(first)).toBeLessThan(SECRET_POLL_MS);
+});

@@ -4,7 +4,7 @@ import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { announceKey, createOrphanEvents, warnOfBudget, warnOfList } from "./events.ts";
-import { type AccountWiring, createAccountMemory, type ReadKey } from "./memory.ts";
+import { type AccountWiring, createAccountMemory, type Memory, type ReadKey } from "./memory.ts";
 import { probeAccount } from "./probe.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
 import { type AccountCounts, type AccountOutcome, accountStatus } from "./status.ts";
@@ -113,7 +113,13 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     warnOfBudget(shared.recorder, object, status);
     warnOfList(shared.recorder, object, status);
     await kind.patchStatus(object, status, signal);
-    return { requeueAfterMs: SECRET_POLL_MS };
+    return { requeueAfterMs: Math.min(SECRET_POLL_MS, probeDueMs(memory?.facts.probe)) };
+  }
+
+  /** When the account is probed again. */
+  function probeDueMs(probe: Memory["facts"]["probe"]): number {
+    if (probe === undefined) return SECRET_POLL_MS;
+    return Math.max(0, probe.at + probe.result.againMs - clock.monotonic());
   }
 
   /** Reads the key, and asks the service when the last probe is too old. */
@@ -131,7 +137,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       const held = entry?.state.kind === "Held" && facts.probe?.result.state.kind === "Ready";
       let doubted = entry?.doubted === true;
       if (due || held || (doubted && agoMs >= DOUBT_MS) || remembered.changed || requested) {
-        facts.probe = { at: clock.monotonic(), result: await probeAccount(memory.handle, signal) };
+        facts.probe = { at: clock.monotonic(), result: await probeAccount(memory.handle, signal, facts.probe?.result) };
         doubted = false;
       }
       const last = facts.probe?.result;

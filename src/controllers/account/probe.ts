@@ -18,13 +18,22 @@ export type Probe = {
 
 const LIMITS_MS = 10 * 60_000;
 const UNAUTHORIZED_MS = 30_000;
-const UNREACHABLE_MS = 10_000;
+/** Objects wait for an account that does not answer, so a short failure must not hold them for long. Doubles up to the longest pause. */
+const UNREACHABLE_MS = 1_000;
+const LONGEST_UNREACHABLE_MS = 10_000;
 const OTHER_MS = 30_000;
 /** A name may come to resolve to another address. */
 const MISCONFIGURED_MS = 60_000;
 
-/** Makes the free call of the session that shows whether the service answers and accepts the key. */
-export async function probeAccount(session: Pick<AccountSession, "probe">, signal: AbortSignal): Promise<Probe> {
+/**
+ * Makes the free call of the session that shows whether the service answers and accepts the key.
+ * @param previous the probe before this one
+ */
+export async function probeAccount(
+  session: Pick<AccountSession, "probe">,
+  signal: AbortSignal,
+  previous?: Probe,
+): Promise<Probe> {
   try {
     const limits = await session.probe(signal);
     return {
@@ -37,11 +46,11 @@ export async function probeAccount(session: Pick<AccountSession, "probe">, signa
     };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return probeFailure(error);
+    return probeFailure(error, previous);
   }
 }
 
-function probeFailure(error: ServiceError): Probe {
+function probeFailure(error: ServiceError, previous: Probe | undefined): Probe {
   const { message } = error;
   switch (error.kind) {
     case "Unauthorized":
@@ -77,7 +86,8 @@ function probeFailure(error: ServiceError): Probe {
         reachable: "False",
         message,
         limits: undefined,
-        againMs: UNREACHABLE_MS,
+        againMs:
+          previous?.reachable === "False" ? Math.min(LONGEST_UNREACHABLE_MS, 2 * previous.againMs) : UNREACHABLE_MS,
       };
     default:
       // It answers, and not about the key: one failing operation must not hold everything else.

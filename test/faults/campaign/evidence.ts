@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuditEntry } from "../../support/world.ts";
 import type { Truth } from "./truth.ts";
@@ -9,6 +9,7 @@ export type Records = { audit: readonly AuditEntry[]; logs: readonly string[]; t
 export async function keepRecords(folder: string, name: string, { audit, logs, truth }: Records): Promise<void> {
   const { jobs, endpoints, remoteEndpoints, remoteTasks } = truth;
   const remote = { endpoints: [...remoteEndpoints.values()], tasks: [...remoteTasks.values()] };
+  await mkdir(folder, { recursive: true });
   await writeFile(join(folder, `${name}.json`), JSON.stringify({ jobs, endpoints, remote, audit, logs }));
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { probeAccount } from "../../../../src/controllers/account/probe.ts";
+import { type Probe, probeAccount } from "../../../../src/controllers/account/probe.ts";
 import { ServiceError, type ServiceErrorKind } from "../../../../src/provider/errors.ts";
 
 const signal = new AbortController().signal;
@@ -35,5 +35,20 @@ describe("a probe", () => {
     },
   ])("$name", async ({ kind, status, state, authenticated }) => {
     expect(await probeAccount(failing(kind, status), signal)).toMatchObject({ state, authenticated });
+  });
+
+  it("that is not answered is repeated after 1 s, then with doubled pauses of at most 10 s", async () => {
+    const pauses: number[] = [];
+    for (let i = 0, last: Probe | undefined; i < 6; i++) {
+      last = await probeAccount(failing("GatewayError", 504), signal, last);
+      pauses.push(last.againMs);
+    }
+    expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+  });
+
+  it("that is answered ends the doubling", async () => {
+    const unanswered = await probeAccount(failing("Timeout"), signal);
+    const refused = await probeAccount(failing("Unauthorized", 401), signal, unanswered);
+    expect(await probeAccount(failing("Timeout"), signal, refused)).toMatchObject({ againMs: 1_000 });
   });
 });
