@@ -4,6 +4,7 @@ import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
+import { costOf, recordUsage } from "../showback/job-usage.ts";
 import { workOf } from "./admission.ts";
 import { apply, settle } from "./apply.ts";
 import type { JobDeps, JobWiring } from "./deps.ts";
@@ -17,7 +18,6 @@ import { jobStatusOf } from "./status.ts";
 import { createTaskFollower } from "./tasks.ts";
 import { decide, type Transition } from "./transitions.ts";
 import type { Job, JobAdapter, JobStatus } from "./types.ts";
-import { costOf, recordUsage } from "./usage.ts";
 
 /** Reconciles the jobs of one kind: observe, decide, apply, report. `transitions.ts` has the table of states. */
 export function createJobReconciler<T extends Job>(

@@ -6,9 +6,9 @@ import { hashOf } from "../hash.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { verdictOf } from "../verdict.ts";
 import { requestSlot, workOf } from "./admission.ts";
-import { observeAttachment } from "./attach.ts";
 import type { JobDeps } from "./deps.ts";
 import { observeFailingPolls } from "./failing-polls.ts";
+import { observeAttachment } from "./halt.ts";
 import {
   type Block,
   type Facts,

@@ -1,8 +1,8 @@
 import { expect, it, test } from "vitest";
 import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import type { Submission } from "../../../../src/api/v1alpha1/meta.ts";
-import { recordUsage } from "../../../../src/controllers/jobs/usage.ts";
 import { endpointOwner } from "../../../../src/controllers/showback/endpoint-owner.ts";
+import { recordUsage } from "../../../../src/controllers/showback/job-usage.ts";
 import type { AcceptedJob } from "../../../../src/controllers/showback/recorder.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
 import { videoJobOf } from "../../../support/jobs.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from "vitest";
 import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { createAccountRegistry, type ReportableKeys } from "../../../../src/controllers/account/registry.ts";
-import { costOf } from "../../../../src/controllers/jobs/usage.ts";
 import { type CostEstimates, createCostEstimates } from "../../../../src/controllers/showback/estimates.ts";
+import { costOf } from "../../../../src/controllers/showback/job-usage.ts";
 import { SHOW_MS, visibleEstimate, withEndpointCost } from "../../../../src/controllers/showback/object-cost.ts";
 import type { Usage } from "../../../../src/controllers/showback/usage.ts";
 import { timeZone } from "../../../../src/provider/money/time-zone.ts";

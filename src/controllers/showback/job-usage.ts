@@ -1,8 +1,8 @@
 import { accountKey } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { jobCost, visibleEstimate } from "../showback/object-cost.ts";
-import { type Job, paidOperation } from "./job-kinds.ts";
-import type { JobStatus } from "./types.ts";
+import { type Job, paidOperation } from "../jobs/job-kinds.ts";
+import type { JobStatus } from "../jobs/types.ts";
+import { jobCost, visibleEstimate } from "./object-cost.ts";
 
 /**
  * Records what a job consumed, once per attempt: when its status first shows that the service accepted the request.
