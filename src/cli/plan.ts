@@ -4,7 +4,7 @@ import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource, JOB_RESOURCES, KINDS } from "../api/v1alpha1/kinds.ts";
 import { manifestProblems } from "../api/v1alpha1/manifest-problems.ts";
 import { systemClock } from "../clock.ts";
-import { type Job, paidOperation } from "../controllers/jobs/job-kinds.ts";
+import { type Job, paidOperation } from "../controllers/jobs/types.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject, NamespacedObject } from "../kube/types.ts";

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { parseDuration } from "../api/v1alpha1/duration.ts";
 import { JOB_RESOURCES } from "../api/v1alpha1/kinds.ts";
 import { deadlineSignal, systemClock } from "../clock.ts";
-import { type Job, paidOperation } from "../controllers/jobs/job-kinds.ts";
+import { type Job, paidOperation } from "../controllers/jobs/types.ts";
 import { objectState } from "../describe/object-state.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { taskOf } from "../provider/operations.ts";

@@ -13,8 +13,8 @@ import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/claims.
 import { createEndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
 import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
-import type { Answer } from "../controllers/jobs/submit.ts";
 import { createTaskOwners } from "../controllers/jobs/task-owners.ts";
+import type { Answer } from "../controllers/jobs/types.ts";
 import { endpointOwner } from "../controllers/showback/endpoint-owner.ts";
 import { createCostEstimates } from "../controllers/showback/estimates.ts";
 import { createUsageLedger, type UsageLedger } from "../controllers/showback/ledger.ts";

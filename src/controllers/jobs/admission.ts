@@ -3,9 +3,9 @@ import type { JobPhase } from "../../api/v1alpha1/job.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { EndedWork, SpendingAdmission } from "../../submission/admission.ts";
 import { CHARGE_SHOWS_MS } from "../../submission/reservations.ts";
-import { type Job, paidOperation } from "./job-kinds.ts";
 import { type Observation, SHOW_SENDING_AFTER_MS } from "./observations.ts";
 import type { Transition } from "./transitions.ts";
+import { type Job, workOf } from "./types.ts";
 
 /**
  * Asks for the slot that a job needs before it sends its paid request (SpendingAdmission). Undefined: admitted.
@@ -42,12 +42,6 @@ export function releaseSlot(
 ): void {
   if (releasesSlot === undefined) return;
   admission.release(uid, { charged: releasesSlot !== "Uncharged", unseen: releasesSlot === "Unseen" });
-}
-
-/** A job as SpendingAdmission knows it. */
-export function workOf(job: Job): Work {
-  const { uid, namespace } = job.metadata;
-  return { uid, namespace, operation: paidOperation(job) };
 }
 
 /** Phases whose request or task is in flight. */

@@ -2,12 +2,11 @@ import type { ReconcileContext } from "../../runtime/controller.ts";
 import { assertJournalStored } from "../controller-deps.ts";
 import { releaseSlot, withdrawUnlessAsking } from "./admission.ts";
 import { copyResults, keyOfResult } from "./copies.ts";
-import type { JobDeps } from "./deps.ts";
 import type { Observed } from "./observe.ts";
 import { taskRefresh } from "./refresh.ts";
 import { submit } from "./submit.ts";
 import type { Transition } from "./transitions.ts";
-import type { Job } from "./types.ts";
+import type { Job, JobDeps } from "./types.ts";
 
 /**
  * Does what a transition asks for: starts the paid request or the copy, which run beside the reconciles, or polls the task.

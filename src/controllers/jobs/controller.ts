@@ -5,9 +5,7 @@ import type { JournalEntry } from "../../submission/journal.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { costOf, recordUsage } from "../showback/job-usage.ts";
-import { workOf } from "./admission.ts";
 import { apply, settle } from "./apply.ts";
-import type { JobDeps, JobWiring } from "./deps.ts";
 import { announce } from "./events.ts";
 import { createLiveJobs } from "./finalize.ts";
 import { reconcileFinished } from "./finish.ts";
@@ -17,7 +15,7 @@ import { type JobState, stateOf } from "./states.ts";
 import { jobStatusOf } from "./status.ts";
 import { createTaskFollower } from "./tasks.ts";
 import { decide, type Transition } from "./transitions.ts";
-import type { Job, JobAdapter, JobStatus } from "./types.ts";
+import { type Job, type JobAdapter, type JobDeps, type JobStatus, type JobWiring, workOf } from "./types.ts";
 
 /** Reconciles the jobs of one kind: observe, decide, apply, report. `transitions.ts` has the table of states. */
 export function createJobReconciler<T extends Job>(

@@ -1,5 +1,4 @@
 import type { Logger } from "pino";
-import type { JobResult } from "../../api/v1alpha1/job.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import { artifactKey } from "../../artifacts/key.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
@@ -8,17 +7,8 @@ import { backoffDelay } from "../../runtime/backoff.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
 import { artifactVerdict, messageOf } from "../verdict.ts";
-import type { Block } from "./observations.ts";
 import { createFreshURLs, type FreshResults } from "./refresh.ts";
-import type { Job } from "./types.ts";
-
-/**
- * How a copy ended. `results` includes the artifacts that are stored by now, and fresh URLs. `exhausted`: the service has no
- * other URL to give.
- */
-export type CopyEnd =
-  | { kind: "Stored"; results: JobResult[] }
-  | (Block & { kind: "Failed"; results: JobResult[]; exhausted: boolean });
+import type { Block, Copies, Copy, CopyEnd, Job } from "./types.ts";
 
 /** Where results are copied from and to. */
 export type CopyRoute = {
@@ -27,21 +17,6 @@ export type CopyRoute = {
   /** Asks the task for its results again. Undefined: the results are of no task. */
   refresh: ((signal: AbortSignal) => Promise<FreshResults>) | undefined;
   clock: Clock;
-};
-
-export type Copy = { bytes: number; totalBytes: number | undefined; end?: CopyEnd };
-
-/** Copies of results to stores that are under way. They run beside the reconciles and outlive any of them. */
-export type Copies = {
-  find(uid: string): Copy | undefined;
-  /** `wake` is called when the copy has ended. */
-  begin(uid: string, wake: () => void, run: (copy: Copy, signal: AbortSignal) => Promise<CopyEnd>): void;
-  /** The end of the copy is in the status. `failed`: the next copy starts after a backoff. */
-  forget(uid: string, failed: boolean): void;
-  /** ms since the epoch. */
-  backoffUntil(uid: string): number | undefined;
-  /** Aborts all copies. Each continues where it was after the next start. */
-  stop(): Promise<void>;
 };
 
 const BACKOFF = { baseMs: 2_000, capMs: 5 * 60_000, jitter: 0.4 };

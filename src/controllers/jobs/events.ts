@@ -3,8 +3,7 @@ import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { keyOf } from "../../runtime/store.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { failingStage } from "./failing-polls.ts";
-import type { Answer } from "./submit.ts";
-import type { Job, JobStatus } from "./types.ts";
+import type { Answer, Job, JobStatus } from "./types.ts";
 
 /** Emits the events for what a status write has changed. `job`: the object before the write. */
 export function announce(

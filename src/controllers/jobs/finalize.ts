@@ -3,14 +3,12 @@ import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import { settleGone } from "../../submission/settle.ts";
 import type { AbandonedTask } from "../account/abandoned-tasks.ts";
-import { isPastDeadline, workOf } from "./admission.ts";
+import { isPastDeadline } from "./admission.ts";
 import { startCopy } from "./apply.ts";
 import { abandonCopies } from "./copies.ts";
-import type { JobDeps } from "./deps.ts";
 import { announceDeleted } from "./events.ts";
 import { observe } from "./observe.ts";
-import type { Answer } from "./submit.ts";
-import type { Job } from "./types.ts";
+import { type Answer, type Job, type JobDeps, workOf } from "./types.ts";
 
 /** The unfinished jobs of one kind. Releases what this process holds for a job when the job finishes or is deleted. */
 export type LiveJobs<T extends Job> = {

@@ -6,10 +6,9 @@ import { accountMismatch } from "../account/mismatch.ts";
 import { boundTo } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { type Cause, concernsKey, verdictOf } from "../verdict.ts";
-import { paidOperation } from "./job-kinds.ts";
 import type { Observation } from "./observations.ts";
 import { accountOfTask } from "./tasks.ts";
-import type { Job } from "./types.ts";
+import { type Job, paidOperation } from "./types.ts";
 
 type Attachment = Observation<"Attachable" | "NotAttached">;
 

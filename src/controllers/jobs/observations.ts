@@ -7,13 +7,8 @@ import type { JournalEntry } from "../../submission/journal.ts";
 import type { Cause } from "../verdict.ts";
 import { resultsFrom } from "./results.ts";
 import type { StateKind } from "./states.ts";
-import type { Accepted, Job, JobSpec, JobStatus, PaidRequest } from "./types.ts";
+import type { Accepted, Block, Job, JobSpec, JobStatus, PaidRequest } from "./types.ts";
 
-/**
- * Why a job cannot continue now. `stalled`: a user must act; otherwise it continues without help. `againMs`: when to check
- * again, because no event announces the change.
- */
-export type Block = Cause & { stalled: boolean; againMs?: number };
 /** Why a job fails. */
 type End = Cause & { result?: TaskResult | undefined };
 /** The task or the request succeeded. `submitted`: the request whose response contained the results. */

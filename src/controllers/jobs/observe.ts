@@ -5,12 +5,10 @@ import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { hashOf } from "../hash.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { verdictOf } from "../verdict.ts";
-import { requestSlot, workOf } from "./admission.ts";
-import type { JobDeps } from "./deps.ts";
+import { requestSlot } from "./admission.ts";
 import { observeFailingPolls } from "./failing-polls.ts";
 import { observeAttachment } from "./halt.ts";
 import {
-  type Block,
   type Facts,
   type Observation,
   type ObservationIn,
@@ -22,10 +20,20 @@ import {
   type RequestIntent,
 } from "./observations.ts";
 import type { JobState } from "./states.ts";
-import { type Answer, acceptedFrom } from "./submit.ts";
+import { acceptedFrom } from "./submit.ts";
 import { withoutSecrets } from "./task-texts.ts";
 import { accountOfTask } from "./tasks.ts";
-import { attachTaskOf, InvalidJobError, type Job, type PaidRequest, resubmitTokenOf } from "./types.ts";
+import {
+  type Answer,
+  attachTaskOf,
+  type Block,
+  InvalidJobError,
+  type Job,
+  type JobDeps,
+  type PaidRequest,
+  resubmitTokenOf,
+  workOf,
+} from "./types.ts";
 
 /** An observation, with the account and the store that its step uses. */
 export type Observed = { observation: Observation; account?: AccountHandle; store?: ResolvedStore | undefined };

@@ -4,16 +4,17 @@ import { rfc3339 } from "../../clock.ts";
 import { taskOf } from "../../provider/operations.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import { paidOperation } from "./job-kinds.ts";
-import {
-  type Block,
-  type Observation,
-  type RequestIntent,
-  SHOW_SENDING_AFTER_MS,
-  type Submitted,
-} from "./observations.ts";
+import { type Observation, type RequestIntent, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
-import { attachTaskOf, type Job, type JobStatus, type PaidRequest, resubmitTokenOf } from "./types.ts";
+import {
+  attachTaskOf,
+  type Block,
+  type Job,
+  type JobStatus,
+  type PaidRequest,
+  paidOperation,
+  resubmitTokenOf,
+} from "./types.ts";
 
 /** What a step is computed from. `now`: ms since the epoch. */
 export type JobContext = { job: Job; now: number };

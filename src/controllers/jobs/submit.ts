@@ -1,29 +1,12 @@
 import type { JobResult } from "../../api/v1alpha1/job.ts";
-import type { BoundAccount } from "../../api/v1alpha1/meta.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import { ServiceError } from "../../provider/errors.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
 import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { assertPresent, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { concernsKey, messageOf, type Verdict, verdictOf } from "../verdict.ts";
-import type { Block, RequestIntent } from "./observations.ts";
-import type { Accepted, Job, PaidRequest, Sending } from "./types.ts";
-
-/** The outcome of a paid request (api: "A paid request is sent at most once per attempt"). */
-export type Answer = { account: BoundAccount; entry: JournalEntry } & (
-  | { kind: "Accepted"; accepted: Accepted }
-  /** Surely without effect. It is sent again after `retryAfterMs`, or with backoff. */
-  | { kind: "NotTaken"; block: Block; retryAfterMs: number | undefined }
-  /** Surely without effect. Sending it again cannot help. */
-  | { kind: "Refused"; reason: "InvalidSpec" | "NotEntitled"; message: string }
-  /** The service answers, but what it sends is not the result of the request. It can have been charged. */
-  | { kind: "Unusable"; message: string }
-  /** It may have taken effect. */
-  | { kind: "Unknown"; cause: string }
-  /** Nothing was sent: the job was suspended, changed or deleted first. */
-  | { kind: "Withdrawn" }
-);
+import type { RequestIntent } from "./observations.ts";
+import type { Accepted, Answer, Block, Job, PaidRequest, Sending } from "./types.ts";
 
 /** Thrown before anything is sent: the job was suspended or has changed since the decision to send. */
 class WithdrawnError extends Error {

@@ -1,18 +1,7 @@
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { workOf } from "./admission.ts";
 import { hasReleasedSlot } from "./failing-polls.ts";
-import type { Job } from "./types.ts";
-
-/** Keeps the tasks of unfinished jobs polled, each by the account that it was submitted with. */
-export type TaskFollower = {
-  /** Polls the job's task until `forget`, and keeps its slot, unless polls fail for too long. Idempotent. */
-  follow(job: Job, taskID: string): Promise<void>;
-  pollNow(job: Job): void;
-  /** Polls the task now, once per `time` (ms since the epoch): later polls follow at the pace of the account. */
-  pollAfter(job: Job, time: number): void;
-  forget(job: Job): void;
-};
+import { type Job, type TaskFollower, workOf } from "./types.ts";
 
 export function createTaskFollower(shared: Pick<ControllerDeps, "accounts" | "admission" | "clock">): TaskFollower {
   /** By UID of the job. */

@@ -1,18 +1,41 @@
 import { cut } from "../../api/v1alpha1/conditions.ts";
 import type { Consumption, JobResult } from "../../api/v1alpha1/job.ts";
-import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
-import type { SpeechJobSpec, SpeechJobStatus } from "../../api/v1alpha1/speech-job.ts";
-import type { VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
+import { ANNOTATIONS, type BoundAccount } from "../../api/v1alpha1/meta.ts";
+import type { SpeechJob, SpeechJobSpec, SpeechJobStatus } from "../../api/v1alpha1/speech-job.ts";
+import type { VideoJob, VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
 import type { ArtifactWriter } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
 import type { SendOptions } from "../../provider/call-options.ts";
 import type { Operation } from "../../provider/operations.ts";
+import type { AccountSession } from "../../provider/types.ts";
+import type { Work } from "../../submission/account-line.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
+import type { RunningRequests } from "../../submission/running.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import type { Kind } from "../controller-deps.ts";
+import type { StoreRegistry } from "../artifact-store/registry.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { ValueReader } from "../references.ts";
-import type { Job, PaidServices } from "./job-kinds.ts";
+import type { Cause } from "../verdict.ts";
 
-export type { Job } from "./job-kinds.ts";
+/** A job of any kind. A new kind of job is added to this file, and to no other file of this folder. */
+export type Job = SpeechJob | VideoJob;
+
+/** The part of the remote service that paid requests use. */
+export type PaidServices = Pick<AccountSession, "speech" | "video">;
+
+/** The operation that a job pays for. Objects of a list have no `kind`, so the spec decides. */
+export function paidOperation({ spec }: Job): Operation {
+  if ("imageToVideo" in spec && spec.imageToVideo !== undefined) return "submitImageToVideo";
+  if (!("model" in spec)) return "submitVideoToVideo";
+  if (spec.model === "speech-2.6-hd") return "submitSpeech";
+  return spec.stream ? "streamSpeech" : "synthesizeSpeech";
+}
+
+/** A job as SpendingAdmission knows it. */
+export function workOf(job: Job): Work {
+  const { uid, namespace } = job.metadata;
+  return { uid, namespace, operation: paidOperation(job) };
+}
 
 /** The spec fields that all kinds have. */
 export type JobSpec = Pick<
@@ -94,4 +117,70 @@ export type JobAdapter<T extends Job> = {
   typeOfBytes(job: T): string | undefined;
   /** Status fields that only this kind has. */
   extraStatus(job: T): Partial<T["status"] & object>;
+};
+
+/**
+ * Why a job cannot continue now. `stalled`: a user must act; otherwise it continues without help. `againMs`: when to check
+ * again, because no event announces the change.
+ */
+export type Block = Cause & { stalled: boolean; againMs?: number };
+
+/** The outcome of a paid request (api: "A paid request is sent at most once per attempt"). */
+export type Answer = { account: BoundAccount; entry: JournalEntry } & (
+  | { kind: "Accepted"; accepted: Accepted }
+  /** Surely without effect. It is sent again after `retryAfterMs`, or with backoff. */
+  | { kind: "NotTaken"; block: Block; retryAfterMs: number | undefined }
+  /** Surely without effect. Sending it again cannot help. */
+  | { kind: "Refused"; reason: "InvalidSpec" | "NotEntitled"; message: string }
+  /** The service answers, but what it sends is not the result of the request. It can have been charged. */
+  | { kind: "Unusable"; message: string }
+  /** It may have taken effect. */
+  | { kind: "Unknown"; cause: string }
+  /** Nothing was sent: the job was suspended, changed or deleted first. */
+  | { kind: "Withdrawn" }
+);
+
+/**
+ * How a copy ended. `results` includes the artifacts that are stored by now, and fresh URLs. `exhausted`: the service has no
+ * other URL to give.
+ */
+export type CopyEnd =
+  | { kind: "Stored"; results: JobResult[] }
+  | (Block & { kind: "Failed"; results: JobResult[]; exhausted: boolean });
+
+export type Copy = { bytes: number; totalBytes: number | undefined; end?: CopyEnd };
+
+/** Copies of results to stores that are under way. They run beside the reconciles and outlive any of them. */
+export type Copies = {
+  find(uid: string): Copy | undefined;
+  /** `wake` is called when the copy has ended. */
+  begin(uid: string, wake: () => void, run: (copy: Copy, signal: AbortSignal) => Promise<CopyEnd>): void;
+  /** The end of the copy is in the status. `failed`: the next copy starts after a backoff. */
+  forget(uid: string, failed: boolean): void;
+  /** ms since the epoch. */
+  backoffUntil(uid: string): number | undefined;
+  /** Aborts all copies. Each continues where it was after the next start. */
+  stop(): Promise<void>;
+};
+
+/** Keeps the tasks of unfinished jobs polled, each by the account that it was submitted with. */
+export type TaskFollower = {
+  /** Polls the job's task until `forget`, and keeps its slot, unless polls fail for too long. Idempotent. */
+  follow(job: Job, taskID: string): Promise<void>;
+  pollNow(job: Job): void;
+  /** Polls the task now, once per `time` (ms since the epoch): later polls follow at the pace of the account. */
+  pollAfter(job: Job, time: number): void;
+  forget(job: Job): void;
+};
+
+/** What runs for the jobs of both kinds beside their reconciles. */
+export type JobWiring = { running: RunningRequests<Answer>; copies: Copies; stores: StoreRegistry };
+
+/** What every step of a reconcile of one kind works with. */
+export type JobDeps<T extends Job> = JobWiring & {
+  shared: ControllerDeps;
+  adapter: JobAdapter<T>;
+  tasks: TaskFollower;
+  /** Reconciles the job again. */
+  wake(job: T): void;
 };

@@ -1,7 +1,6 @@
 import { accountKey } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { type Job, paidOperation } from "../jobs/job-kinds.ts";
-import type { JobStatus } from "../jobs/types.ts";
+import { type Job, type JobStatus, paidOperation } from "../jobs/types.ts";
 import { jobCost, visibleEstimate } from "./object-cost.ts";
 
 /**

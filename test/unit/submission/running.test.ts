@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Answer } from "../../../src/controllers/jobs/submit.ts";
+import type { Answer } from "../../../src/controllers/jobs/types.ts";
 import { createSpendingAdmission } from "../../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../../src/submission/allowance.ts";
 import { createRunningRequests } from "../../../src/submission/running.ts";

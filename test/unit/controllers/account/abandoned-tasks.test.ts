@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createAbandonedTasks } from "../../../../src/controllers/account/abandoned-tasks.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
-import { workOf } from "../../../../src/controllers/jobs/admission.ts";
+import { workOf } from "../../../../src/controllers/jobs/types.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { type Allowance, NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";

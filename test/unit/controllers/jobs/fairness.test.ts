@@ -7,7 +7,7 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
-import type { Answer } from "../../../../src/controllers/jobs/submit.ts";
+import type { Answer } from "../../../../src/controllers/jobs/types.ts";
 import { createLimiter } from "../../../../src/provider/http/limiter.ts";
 import { createTaskPoller } from "../../../../src/provider/tasks/poller.ts";
 import type { Speech } from "../../../../src/provider/types.ts";

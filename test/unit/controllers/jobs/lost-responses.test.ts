@@ -4,11 +4,10 @@ import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/vide
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
-import { workOf } from "../../../../src/controllers/jobs/admission.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import type { Answer } from "../../../../src/controllers/jobs/submit.ts";
+import { type Answer, workOf } from "../../../../src/controllers/jobs/types.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";

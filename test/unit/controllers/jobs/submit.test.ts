@@ -6,7 +6,8 @@ import type { AccountHandle } from "../../../../src/controllers/account/registry
 import { type ControllerDeps, createKind } from "../../../../src/controllers/controller-deps.ts";
 import type { RequestIntent } from "../../../../src/controllers/jobs/observations.ts";
 import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts";
-import { type Answer, acceptedFrom, submit } from "../../../../src/controllers/jobs/submit.ts";
+import { acceptedFrom, submit } from "../../../../src/controllers/jobs/submit.ts";
+import type { Answer } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createJournal, type JournalEntry } from "../../../../src/submission/journal.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
