@@ -1,7 +1,7 @@
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource, gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
 import { createSharedPools } from "../artifacts/handle.ts";
-import { createAbandonedTasks } from "../controllers/account/abandoned-tasks.ts";
+import { createAbandonedTasks, createTaskOwners } from "../controllers/account/abandoned-tasks.ts";
 import { createDependants } from "../controllers/account/dependants.ts";
 import { createInstallationClaims, type InstallationClaims } from "../controllers/account/installation-claims.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
@@ -13,7 +13,6 @@ import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/claims.
 import { createEndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
 import { registerJobMetrics } from "../controllers/jobs/metrics.ts";
-import { createTaskOwners } from "../controllers/jobs/task-owners.ts";
 import type { Answer } from "../controllers/jobs/types.ts";
 import { endpointOwner } from "../controllers/showback/endpoint-owner.ts";
 import { createCostEstimates } from "../controllers/showback/estimates.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { differences } from "../../src/controllers/gpu-endpoint/fields.ts";
 import { statusOf } from "../../src/controllers/gpu-endpoint/status.ts";
-import { withoutSecrets } from "../../src/controllers/jobs/task-texts.ts";
+import { withoutSecrets } from "../../src/controllers/jobs/tasks.ts";
 import { MissingReferenceError } from "../../src/controllers/references.ts";
 import { billRecord } from "../support/bills.ts";
 import { desiredOf, endpointOf, recordOf } from "../support/endpoints.ts";

@@ -5,8 +5,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { differences } from "../../src/controllers/gpu-endpoint/fields.ts";
-import { observeTask } from "../../src/controllers/jobs/observations.ts";
-import { jobResults, resultsFrom } from "../../src/controllers/jobs/results.ts";
+import { jobResults, observeTask, resultsFrom } from "../../src/controllers/jobs/tasks.ts";
 import { fromCurrent, fromEarlier } from "../../src/provider/endpoints/endpoint-record.ts";
 import { limitsFrom } from "../../src/provider/endpoints/limits.ts";
 import { billFrom, keyBudgetFrom } from "../../src/provider/money/money-records.ts";

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../../src/clock.ts";
-import { createAbandonedTasks } from "../../src/controllers/account/abandoned-tasks.ts";
+import { createAbandonedTasks, createTaskOwners } from "../../src/controllers/account/abandoned-tasks.ts";
 import { createAccountRegistry } from "../../src/controllers/account/registry.ts";
 import type { ControllerDeps } from "../../src/controllers/controller-deps.ts";
-import { createTaskOwners } from "../../src/controllers/jobs/task-owners.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import { createEventRecorder } from "../../src/runtime/recorder.ts";

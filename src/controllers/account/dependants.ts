@@ -4,8 +4,7 @@ import type { NamespacedObject } from "../../kube/types.ts";
 import { type Indexer, keyOf, type Store } from "../../runtime/store.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { EndedWork } from "../../submission/admission.ts";
-import { endedWorkOf, IN_FLIGHT } from "../jobs/admission.ts";
-import { hasReleasedSlot } from "../jobs/failing-polls.ts";
+import { endedWorkOf, hasReleasedSlot, IN_FLIGHT } from "../jobs/tasks.ts";
 import { type Job, workOf } from "../jobs/types.ts";
 import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } from "./registry.ts";
 

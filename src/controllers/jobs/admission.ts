@@ -1,11 +1,7 @@
-import { getCondition } from "../../api/v1alpha1/conditions.ts";
-import type { JobPhase } from "../../api/v1alpha1/job.ts";
 import type { Work } from "../../submission/account-line.ts";
-import type { EndedWork, SpendingAdmission } from "../../submission/admission.ts";
-import { CHARGE_SHOWS_MS } from "../../submission/reservations.ts";
+import type { SpendingAdmission } from "../../submission/admission.ts";
 import { type Observation, SHOW_SENDING_AFTER_MS } from "./observations.ts";
 import type { Transition } from "./transitions.ts";
-import { type Job, workOf } from "./types.ts";
 
 /**
  * Asks for the slot that a job needs before it sends its paid request (SpendingAdmission). Undefined: admitted.
@@ -42,27 +38,4 @@ export function releaseSlot(
 ): void {
   if (releasesSlot === undefined) return;
   admission.release(uid, { charged: releasesSlot !== "Uncharged", unseen: releasesSlot === "Unseen" });
-}
-
-/** Phases whose request or task is in flight. */
-export const IN_FLIGHT: readonly JobPhase[] = ["Submitting", "Queued", "Running"];
-
-/**
- * The work of a job that has nothing in flight, and whose charge may not show yet. Undefined: it was not charged, or long
- * ago. `now`: ms since the epoch.
- */
-export function endedWorkOf(job: Job, now: number): EndedWork | undefined {
-  const { phase = "Pending", submission, completionTime } = job.status ?? {};
-  if (submission?.state !== "Accepted" && submission?.state !== "Unknown") return undefined;
-  if (IN_FLIGHT.includes(phase)) return undefined;
-  const end = submission.state === "Unknown" || isPastDeadline(job) ? "Unseen" : "Seen";
-  // The status does not show when the task ended whose results are being copied.
-  const time = phase === "Storing" ? now : Date.parse(completionTime ?? submission.time);
-  if (Number.isNaN(time) || now - time > CHARGE_SHOWS_MS[end]) return undefined;
-  return { work: workOf(job), end, agoMs: Math.max(0, now - time) };
-}
-
-/** Whether the job has failed by its deadline: its task may still run. */
-export function isPastDeadline({ status }: Job): boolean {
-  return getCondition(status?.conditions, "Failed")?.reason === "DeadlineExceeded";
 }

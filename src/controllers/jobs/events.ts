@@ -2,7 +2,7 @@ import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { keyOf } from "../../runtime/store.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { failingStage } from "./failing-polls.ts";
+import { failingStage } from "./tasks.ts";
 import type { Answer, Job, JobStatus } from "./types.ts";
 
 /** Emits the events for what a status write has changed. `job`: the object before the write. */

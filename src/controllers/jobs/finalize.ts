@@ -3,11 +3,11 @@ import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import { settleGone } from "../../submission/settle.ts";
 import type { AbandonedTask } from "../account/abandoned-tasks.ts";
-import { isPastDeadline } from "./admission.ts";
 import { startCopy } from "./apply.ts";
 import { abandonCopies } from "./copies.ts";
 import { announceDeleted } from "./events.ts";
 import { observe } from "./observe.ts";
+import { isPastDeadline } from "./tasks.ts";
 import { type Answer, type Job, type JobDeps, workOf } from "./types.ts";
 
 /** The unfinished jobs of one kind. Releases what this process holds for a job when the job finishes or is deleted. */

@@ -14,7 +14,7 @@ type Attachment = Observation<"Attachable" | "NotAttached">;
 
 /**
  * Reads once the task that a halted job is to be attached to. The task is reserved for the job until the caller releases it
- * (task-owners.ts). Sends nothing that is paid. Each message begins with the ID of the task.
+ * (TaskOwners). Sends nothing that is paid. Each message begins with the ID of the task.
  * @returns undefined: the account is not known yet; the job is reconciled when it is
  */
 export async function observeAttachment(

@@ -2,12 +2,38 @@ import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { JobResult } from "../../api/v1alpha1/job.ts";
 import type { BoundAccount, Submission } from "../../api/v1alpha1/meta.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
-import type { TaskObservation } from "../../provider/types.ts";
+import { nextAttempt } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { Cause } from "../verdict.ts";
-import { resultsFrom } from "./results.ts";
-import type { StateKind } from "./states.ts";
 import type { Accepted, Block, Job, JobSpec, JobStatus, PaidRequest } from "./types.ts";
+
+/** The state of a job. It derives from the status, the journal and the requests under way in this process. */
+export type JobState =
+  /** Nothing is sent, or everything that was sent ended without a result. `attempt`: the next one, counted from 1. */
+  | { kind: "Waiting"; attempt: number }
+  /** A paid request is under way, or its outcome is not in the status yet. */
+  | { kind: "Sending"; entry: JournalEntry | undefined }
+  /** The outcome of the request is unknown. A user decides what happens next. */
+  | { kind: "Halted" }
+  /** The service has accepted a task. */
+  | { kind: "Tracking"; taskID: string }
+  /** The task has succeeded. The results are copied to the store. */
+  | { kind: "Storing" }
+  | { kind: "Succeeded" }
+  | { kind: "Failed" };
+
+export type StateKind = JobState["kind"];
+
+/** @param entry the journal entry whose outcome is not in the status yet @param sending a request is under way in this process */
+export function stateOf(status: JobStatus | undefined, entry: JournalEntry | undefined, sending: boolean): JobState {
+  const { phase, submission, taskID } = status ?? {};
+  if (phase === "Succeeded" || phase === "Failed") return { kind: phase };
+  if (sending || entry !== undefined) return { kind: "Sending", entry };
+  if (phase === "Halted" || phase === "Storing") return { kind: phase };
+  // A task belongs to the submission that was accepted last. A later attempt replaces it.
+  if (taskID !== undefined && submission?.state === "Accepted") return { kind: "Tracking", taskID };
+  return { kind: "Waiting", attempt: nextAttempt(submission) };
+}
 
 /** Why a job fails. */
 type End = Cause & { result?: TaskResult | undefined };
@@ -165,47 +191,8 @@ export function observeHalted(
   return { kind: "Unreleased", outdated: getCondition(status?.conditions, "TaskAttached") !== undefined };
 }
 
-/** What the last poll of a task shows, then the deadline. A job whose task cannot be polled does not fail for its deadline. */
-export function observeTask(
-  facts: Facts,
-  taskID: string,
-  polled: TaskObservation | undefined,
-  block: Block | undefined,
-): ObservationIn<"Tracking"> {
-  const { spec } = facts;
-  const result = polled?.result;
-  if (polled !== undefined && result?.task.state === "Succeeded") {
-    return observeResults(resultsFrom(result, polled.at), spec, `Task ${taskID}`, { result });
-  }
-  if (result?.task.state === "Failed") return observeFailure(facts, taskID, result);
-  if (block !== undefined) return { kind: "Blocked", ...block };
-  const late = pastDeadline(facts);
-  if (late === undefined) return { kind: "Unfinished", result };
-  const deadline = deadlineOf(spec, facts.status);
-  // The task may have succeeded while the operator was down: only a poll after the deadline shows that it did not.
-  if (polled === undefined || deadline === undefined || polled.at < deadline) {
-    return { kind: "Unfinished", result, pollAfter: deadline };
-  }
-  return { ...late, result };
-}
-
-function observeFailure({ job, spec, status }: Facts, taskID: string, result: TaskResult): ObservationIn<"Tracking"> {
-  const failures = (status?.failedTasks ?? 0) + 1;
-  const cause = result.task.reason === "" ? "the service gives no reason" : result.task.reason;
-  const message = `Task ${taskID} failed: ${cause}`;
-  if (failures <= spec.backoffLimit) return { kind: "TaskFailedRetry", message };
-  const advice = `create a new ${job.kind} to try again`;
-  return spec.backoffLimit > 0
-    ? {
-        kind: "TaskFailed",
-        reason: "BackoffLimitExceeded",
-        message: `${failures} tasks failed, backoffLimit is ${spec.backoffLimit}. ${message}: ${advice}`,
-        result,
-      }
-    : { kind: "TaskFailed", reason: "RemoteTaskFailed", message: `${message}: ${advice}`, result };
-}
-
-function observeResults(
+/** The results of a task or of a response. `what`: which of both, for the message. */
+export function observeResults(
   results: JobResult[],
   spec: JobSpec,
   what: string,

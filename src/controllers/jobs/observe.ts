@@ -6,23 +6,20 @@ import { hashOf } from "../hash.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { verdictOf } from "../verdict.ts";
 import { requestSlot } from "./admission.ts";
-import { observeFailingPolls } from "./failing-polls.ts";
 import { observeAttachment } from "./halt.ts";
 import {
   type Facts,
+  type JobState,
   type Observation,
   type ObservationIn,
   observeAccepted,
   observeHalted,
-  observeTask,
   observeUnknown,
   pastDeadline,
   type RequestIntent,
 } from "./observations.ts";
-import type { JobState } from "./states.ts";
 import { acceptedFrom } from "./submit.ts";
-import { withoutSecrets } from "./task-texts.ts";
-import { accountOfTask } from "./tasks.ts";
+import { accountOfTask, observeFailingPolls, observeTask, withoutSecrets } from "./tasks.ts";
 import {
   type Answer,
   attachTaskOf,

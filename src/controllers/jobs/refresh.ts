@@ -4,7 +4,7 @@ import type { Clock } from "../../clock.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { messageOf } from "../verdict.ts";
-import { resultsFrom } from "./results.ts";
+import { resultsFrom } from "./tasks.ts";
 import type { Job } from "./types.ts";
 
 /** The results that a task has now. `Gone`: it has none any more, and will not have any. */

@@ -6,6 +6,7 @@ import { backoffDelay } from "../../runtime/backoff.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { type Observation, type RequestIntent, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
+import { RELEASE_SLOT_AFTER_MS } from "./tasks.ts";
 import {
   attachTaskOf,
   type Block,
@@ -204,6 +205,18 @@ export function retryTask({ message }: Observation<"TaskFailedRetry">, { job, no
     },
     written: { failedTasks, nextAttemptTime: rfc3339(at) },
     againMs: at - now,
+  };
+}
+
+export function showFailingPolls(
+  { kind, reason, message, since }: Observation<"PollsFailing" | "PollsLost">,
+  { now }: JobContext,
+): Step {
+  const stalled = kind === "PollsLost";
+  return {
+    outcome: { phase: "Active", result: undefined, note: { reason, message, stalled } },
+    written: { pollsFailingSince: rfc3339(since) },
+    ...(stalled ? {} : { againMs: Math.max(0, since + RELEASE_SLOT_AFTER_MS - now) }),
   };
 }
 

@@ -1,7 +1,24 @@
+import { cut, getCondition } from "../../api/v1alpha1/conditions.ts";
+import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
+import { rfc3339 } from "../../clock.ts";
+import { type ResultKind, resultsOf, type TaskOutput, type TaskResult } from "../../provider/tasks/task-result.ts";
+import type { PollFailure, TaskObservation } from "../../provider/types.ts";
+import type { EndedWork } from "../../submission/admission.ts";
+import { CHARGE_SHOWS_MS } from "../../submission/reservations.ts";
+import { createSanitizer } from "../../text/sanitizer.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { hasReleasedSlot } from "./failing-polls.ts";
-import { type Job, type TaskFollower, workOf } from "./types.ts";
+import { MissingReferenceError } from "../references.ts";
+import {
+  deadlineOf,
+  type Facts,
+  type Observation,
+  type ObservationIn,
+  observeResults,
+  pastDeadline,
+} from "./observations.ts";
+import { type Block, type Job, type JobStatus, type TaskFollower, workOf } from "./types.ts";
 
 export function createTaskFollower(shared: Pick<ControllerDeps, "accounts" | "admission" | "clock">): TaskFollower {
   /** By UID of the job. */
@@ -46,4 +63,177 @@ export function createTaskFollower(shared: Pick<ControllerDeps, "accounts" | "ad
 /** The account that the task was submitted with, whatever `spec.accountRef` means by now: another account does not know the task. */
 export async function accountOfTask({ accounts }: Pick<ControllerDeps, "accounts">, job: Job): Promise<Resolved> {
   return accounts.resolve(job.status?.account ?? job.spec.accountRef, job.metadata.namespace);
+}
+
+// The slot of a task
+
+/** Phases whose request or task is in flight. */
+export const IN_FLIGHT: readonly JobPhase[] = ["Submitting", "Queued", "Running"];
+
+/**
+ * The work of a job that has nothing in flight, and whose charge may not show yet. Undefined: it was not charged, or long
+ * ago. `now`: ms since the epoch.
+ */
+export function endedWorkOf(job: Job, now: number): EndedWork | undefined {
+  const { phase = "Pending", submission, completionTime } = job.status ?? {};
+  if (submission?.state !== "Accepted" && submission?.state !== "Unknown") return undefined;
+  if (IN_FLIGHT.includes(phase)) return undefined;
+  const end = submission.state === "Unknown" || isPastDeadline(job) ? "Unseen" : "Seen";
+  // The status does not show when the task ended whose results are being copied.
+  const time = phase === "Storing" ? now : Date.parse(completionTime ?? submission.time);
+  if (Number.isNaN(time) || now - time > CHARGE_SHOWS_MS[end]) return undefined;
+  return { work: workOf(job), end, agoMs: Math.max(0, now - time) };
+}
+
+/** Whether the job has failed by its deadline: its task may still run. */
+export function isPastDeadline({ status }: Job): boolean {
+  return getCondition(status?.conditions, "Failed")?.reason === "DeadlineExceeded";
+}
+
+/** The reasons of a job whose polls fail. */
+const FAILING: readonly (Reason | string)[] = ["TaskNotFound", "PollsFailing"] satisfies Reason[];
+
+/** Whether the job has given its slot back because its polls fail. */
+export function hasReleasedSlot(status: JobStatus | undefined): boolean {
+  const stalled = getCondition(status?.conditions, "Stalled");
+  return status?.pollsFailingSince !== undefined && FAILING.includes(stalled?.reason ?? "");
+}
+
+/** Whether a user learns from the status that polls fail, and in which stage. */
+export function failingStage(status: JobStatus | undefined): string | undefined {
+  const ready = getCondition(status?.conditions, "Ready");
+  if (ready === undefined || !FAILING.includes(ready.reason ?? "")) return undefined;
+  return `${ready.reason} ${getCondition(status?.conditions, "Stalled") === undefined ? "" : "Stalled"}`;
+}
+
+// What polls show
+
+/** Lifetime of a URL when the service gives none (interface: "Speech URL validity: 24 hours"). */
+export const DEFAULT_TTL_SECONDS = 24 * 3600;
+
+/** `at`: when the service returned the URLs, ms since the epoch. */
+export function jobResults(outputs: ({ kind: ResultKind } & TaskOutput)[], at: number): JobResult[] {
+  return outputs.map(({ kind, url, type, ttlSeconds }) => ({
+    kind,
+    url,
+    type,
+    expiresAt: rfc3339(at + (ttlSeconds ?? DEFAULT_TTL_SECONDS) * 1000),
+  }));
+}
+
+/** All results of a task that have a URL. */
+export function resultsFrom(result: TaskResult, at: number): JobResult[] {
+  return jobResults(resultsOf(result), at);
+}
+
+/** What the last poll of a task shows, then the deadline. A job whose task cannot be polled does not fail for its deadline. */
+export function observeTask(
+  facts: Facts,
+  taskID: string,
+  polled: TaskObservation | undefined,
+  block: Block | undefined,
+): ObservationIn<"Tracking"> {
+  const { spec } = facts;
+  const result = polled?.result;
+  if (polled !== undefined && result?.task.state === "Succeeded") {
+    return observeResults(resultsFrom(result, polled.at), spec, `Task ${taskID}`, { result });
+  }
+  if (result?.task.state === "Failed") return observeFailure(facts, taskID, result);
+  if (block !== undefined) return { kind: "Blocked", ...block };
+  const late = pastDeadline(facts);
+  if (late === undefined) return { kind: "Unfinished", result };
+  const deadline = deadlineOf(spec, facts.status);
+  // The task may have succeeded while the operator was down: only a poll after the deadline shows that it did not.
+  if (polled === undefined || deadline === undefined || polled.at < deadline) {
+    return { kind: "Unfinished", result, pollAfter: deadline };
+  }
+  return { ...late, result };
+}
+
+function observeFailure({ job, spec, status }: Facts, taskID: string, result: TaskResult): ObservationIn<"Tracking"> {
+  const failures = (status?.failedTasks ?? 0) + 1;
+  const cause = result.task.reason === "" ? "the service gives no reason" : result.task.reason;
+  const message = `Task ${taskID} failed: ${cause}`;
+  if (failures <= spec.backoffLimit) return { kind: "TaskFailedRetry", message };
+  const advice = `create a new ${job.kind} to try again`;
+  return spec.backoffLimit > 0
+    ? {
+        kind: "TaskFailed",
+        reason: "BackoffLimitExceeded",
+        message: `${failures} tasks failed, backoffLimit is ${spec.backoffLimit}. ${message}: ${advice}`,
+        result,
+      }
+    : { kind: "TaskFailed", reason: "RemoteTaskFailed", message: `${message}: ${advice}`, result };
+}
+
+/** A job whose polls fail for this long gives its slot back (docs/api.md: Jobs). */
+export const RELEASE_SLOT_AFTER_MS = 10 * 60_000;
+
+/** Characters of an error, so that the message has a complete command. */
+const LONGEST_CAUSE = 200;
+
+/** The polls of the job's task fail. Polls that failed before a restart count, while the status shows them. */
+export function observeFailingPolls(
+  { job, status, now }: Facts,
+  taskID: string,
+  { since: failingSince, error }: PollFailure,
+): Observation<"PollsFailing" | "PollsLost"> {
+  const shown = status?.pollsFailingSince;
+  const since = shown === undefined ? failingSince : Math.min(failingSince, Date.parse(shown));
+  const notFound = error.kind === "NotFound";
+  const cause = cut(error.message, LONGEST_CAUSE);
+  const reason = notFound ? "TaskNotFound" : "PollsFailing";
+  const fact = notFound
+    ? `The service has not known task ${taskID} since ${rfc3339(since)} (${cause})`
+    : `Every poll of task ${taskID} has failed since ${rfc3339(since)} (${cause})`;
+  const rest = "Mooring continues to poll and sends nothing again";
+  const releaseAt = since + RELEASE_SLOT_AFTER_MS;
+  if (now < releaseAt) {
+    const message = `${fact}. ${rest}. At ${rfc3339(releaseAt)} the job stops counting toward maxConcurrentTasks`;
+    return { kind: "PollsFailing", reason, message, since };
+  }
+  const { kind = "job", metadata } = job;
+  const giveUp = `kubectl delete ${kind.toLowerCase()} -n ${metadata.namespace} ${metadata.name}`;
+  const advice = notFound
+    ? "Look for the task in the service's records: it may be charged"
+    : "Check whether the service and the account's key can read the task: it may have succeeded";
+  const message = `${fact}. ${rest}; the job no longer counts toward maxConcurrentTasks. ${advice}. Give up: ${giveUp}`;
+  return { kind: "PollsLost", reason, message, since };
+}
+
+/** Longest texts of a task in the status, in characters (job.ts). */
+const LIMITS = { reason: 8192, word: 256 };
+/** Words that the service uses for a status or a type. They quote nothing. */
+const CONSTANT = /^[A-Z][A-Z0-9_]*$|^$/;
+
+/**
+ * What a poll shows, without values of Secrets that the service quotes. `secrets` is read only for a text that can quote one.
+ * When the values cannot be read any more, the text is left out.
+ */
+export async function withoutSecrets(
+  polled: TaskObservation | undefined,
+  secrets: () => Promise<readonly string[]>,
+): Promise<TaskObservation | undefined> {
+  if (polled === undefined || quotesNothing(polled.result)) return polled;
+  try {
+    const hidden = await secrets();
+    return hidden.length === 0 ? polled : withTexts(polled, createSanitizer({ hidden }));
+  } catch (error) {
+    if (!(error instanceof MissingReferenceError)) throw error;
+    return withTexts(polled, (text) => (CONSTANT.test(text) ? text : "(hidden)"));
+  }
+}
+
+function quotesNothing({ task }: TaskResult): boolean {
+  return task.reason === "" && CONSTANT.test(task.status) && CONSTANT.test(task.taskType);
+}
+
+function withTexts({ result, at }: TaskObservation, shown: (text: string, limit: number) => string): TaskObservation {
+  const { task } = result;
+  const texts = {
+    reason: shown(task.reason, LIMITS.reason),
+    status: shown(task.status, LIMITS.word),
+    taskType: shown(task.taskType, LIMITS.word),
+  };
+  return { at, result: { ...result, task: { ...task, ...texts } } };
 }

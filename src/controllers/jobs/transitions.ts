@@ -1,9 +1,8 @@
 import type { JournalEntry } from "../../submission/journal.ts";
 import { attach, showHalted, showNotAttached } from "./attach-steps.ts";
-import { showFailingPolls } from "./failing-polls.ts";
-import type { Observation, ObservationKind, ObservationsIn } from "./observations.ts";
-import type { JobState, StateKind } from "./states.ts";
+import type { JobState, Observation, ObservationKind, ObservationsIn, StateKind } from "./observations.ts";
 import * as steps from "./steps.ts";
+import { showFailingPolls } from "./steps.ts";
 import type { JobStatus } from "./types.ts";
 
 /** What a transition changes besides the step's own result. Each field is optional data of a row. */

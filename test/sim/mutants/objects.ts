@@ -121,7 +121,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "task-failure-retry-limit",
-    file: "src/controllers/jobs/observations.ts",
+    file: "src/controllers/jobs/tasks.ts",
     find: "if (failures <= spec.backoffLimit) return",
     replace: "if (failures <= spec.backoffLimit + 1) return",
     breaks: ["PaidOnce"],
@@ -129,7 +129,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "terminal-phase",
-    file: "src/controllers/jobs/states.ts",
+    file: "src/controllers/jobs/observations.ts",
     find: '  if (phase === "Succeeded" || phase === "Failed") return { kind: phase };',
     replace: "",
     breaks: ["TerminalPhase", "PaidOnce"],

@@ -1,7 +1,7 @@
 import { setConditions } from "../../../src/api/v1alpha1/conditions.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
-import { jobResults } from "../../../src/controllers/jobs/results.ts";
 import { type JobOutcome, jobStatusOf } from "../../../src/controllers/jobs/status.ts";
+import { jobResults } from "../../../src/controllers/jobs/tasks.ts";
 import type { Job, JobStatus } from "../../../src/controllers/jobs/types.ts";
 import { START } from "../fake-clock.ts";
 import { taskOf, video, videoJobOf } from "../jobs.ts";

@@ -2,7 +2,7 @@ import type { JobResult } from "../../../api/v1alpha1/job.ts";
 import type { ArtifactWriter } from "../../../artifacts/types.ts";
 import { maxAudioBytes } from "../../../provider/speech/audio-size.ts";
 import type { Speech } from "../../../provider/types.ts";
-import { jobResults } from "../results.ts";
+import { jobResults } from "../tasks.ts";
 import type { Accepted, Sending } from "../types.ts";
 
 /**

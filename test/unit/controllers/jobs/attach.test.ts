@@ -3,6 +3,7 @@ import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
 import { speechJobResource, videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { SpeechJob } from "../../../../src/api/v1alpha1/speech-job.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
+import { createTaskOwners } from "../../../../src/controllers/account/abandoned-tasks.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
@@ -10,7 +11,6 @@ import { createJobReconciler } from "../../../../src/controllers/jobs/controller
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createTaskOwners } from "../../../../src/controllers/jobs/task-owners.ts";
 import type { Job } from "../../../../src/controllers/jobs/types.ts";
 import { ServiceError, type ServiceErrorKind } from "../../../../src/provider/errors.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";

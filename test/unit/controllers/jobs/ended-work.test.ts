@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { setConditions } from "../../../../src/api/v1alpha1/conditions.ts";
 import type { VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { rfc3339 } from "../../../../src/clock.ts";
-import { endedWorkOf } from "../../../../src/controllers/jobs/admission.ts";
+import { endedWorkOf } from "../../../../src/controllers/jobs/tasks.ts";
 import { workOf } from "../../../../src/controllers/jobs/types.ts";
 import { START } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";

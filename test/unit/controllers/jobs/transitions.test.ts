@@ -3,16 +3,18 @@ import { describe, expect, it } from "vitest";
 import type { JobResult } from "../../../../src/api/v1alpha1/job.ts";
 import {
   deadlineOf,
+  type JobState,
   MAX_UNKNOWN,
   type Observation,
   type Observations,
   observeAccepted,
   observeHalted,
-  observeTask,
   observeUnknown,
+  type StateKind,
+  stateOf,
 } from "../../../../src/controllers/jobs/observations.ts";
-import { type JobState, type StateKind, stateOf } from "../../../../src/controllers/jobs/states.ts";
 import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
+import { observeTask } from "../../../../src/controllers/jobs/tasks.ts";
 import { decide, JOB_TABLE } from "../../../../src/controllers/jobs/transitions.ts";
 import type { Job, JobStatus } from "../../../../src/controllers/jobs/types.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
