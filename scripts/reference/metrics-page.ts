@@ -1,5 +1,5 @@
 import { createEndpointMetrics } from "../../src/controllers/gpu-endpoint/metrics.ts";
-import { registerJobMetrics } from "../../src/controllers/jobs/metrics.ts";
+import { registerJobMetrics } from "../../src/controllers/jobs/controller.ts";
 import { registerShowbackMetrics } from "../../src/controllers/showback/metrics.ts";
 import { createServiceMetrics } from "../../src/operator/provider-metrics.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { parse } from "yaml";
-import { registerJobMetrics } from "../../src/controllers/jobs/metrics.ts";
+import { registerJobMetrics } from "../../src/controllers/jobs/controller.ts";
 import { flagOf, operatorConfigSchema } from "../../src/operator/config.ts";
 import { createServiceMetrics } from "../../src/operator/provider-metrics.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";

@@ -1,7 +1,7 @@
 /** A paid request is accepted, and what the service returns for it cannot be stored: the job halts, and nothing is lost or resent. */
 import { describe, expect, it } from "vitest";
+import { halt } from "../../src/controllers/jobs/halt.ts";
 import { observeUnknown } from "../../src/controllers/jobs/observations.ts";
-import { halt } from "../../src/controllers/jobs/steps.ts";
 import { submitOnce } from "../../src/submission/submit-once.ts";
 import { breachesOf, statusSchemaOf } from "../support/crd-schema.ts";
 import { createFakeClock, START } from "../support/fake-clock.ts";

@@ -1,3 +1,5 @@
+import { Gauge, type Registry } from "prom-client";
+import { type JobPhase, jobPhases } from "../../api/v1alpha1/job.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
@@ -5,16 +7,15 @@ import type { JournalEntry } from "../../submission/journal.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { costOf, recordUsage } from "../showback/job-usage.ts";
-import { apply, settle } from "./apply.ts";
-import { announce } from "./events.ts";
-import { createLiveJobs } from "./finalize.ts";
-import { reconcileFinished } from "./finish.ts";
-import { deadlineOf, type JobState, stateOf } from "./observations.ts";
+import { startCopy } from "./copies.ts";
+import { createLiveJobs, reconcileFinished } from "./finish.ts";
+import { deadlineOf, type JobState, type Observed, stateOf } from "./observations.ts";
 import { observe } from "./observe.ts";
-import { jobStatusOf } from "./status.ts";
+import { announce, jobStatusOf } from "./status.ts";
+import { startRequest } from "./submit.ts";
 import { createTaskFollower } from "./tasks.ts";
 import { decide, type Transition } from "./transitions.ts";
-import { type Job, type JobAdapter, type JobDeps, type JobStatus, type JobWiring, workOf } from "./types.ts";
+import { type Job, type JobAdapter, type JobDeps, type JobStatus, type JobWiring, paidOperation } from "./types.ts";
 
 /** Reconciles the jobs of one kind: observe, decide, apply, report. `transitions.ts` has the table of states. */
 export function createJobReconciler<T extends Job>(
@@ -117,7 +118,7 @@ function entryOf(
   const { phase, submission, account } = status ?? {};
   const remote = phase === "Queued" || phase === "Running";
   const unexplained = phase === "Submitting" || (remote && submission === undefined);
-  const subject = { kind, key: keyOf(job), uid: metadata.uid, operation: workOf(job).operation };
+  const subject = { kind, key: keyOf(job), uid: metadata.uid, operation: paidOperation(job) };
   return unsettledEntry(journal, subject, { submission, account, unexplained }, newID);
 }
 
@@ -129,4 +130,56 @@ function nextReconcile({ spec, status }: Job, { againMs, outcome }: Transition, 
   // A deadline that has passed is the step's concern, if it matters at all.
   if (deadline !== undefined && deadline > now && status?.phase !== "Halted") waits.push(deadline - now);
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
+}
+
+/**
+ * Does what a transition asks for: starts the paid request or the copy, which run beside the reconciles, or polls the task.
+ * `job`: with the status of the transition.
+ */
+async function apply<T extends Job>(
+  deps: JobDeps<T>,
+  job: T,
+  { observed, transition }: { observed: Observed; transition: Transition },
+  { signal }: ReconcileContext,
+): Promise<void> {
+  // A job that does not want to send now gives back its slot, or its position in the queue. A sent request keeps its slot.
+  if (transition.asksForSlot !== true) deps.shared.admission.withdraw(job.metadata.uid);
+  if (transition.send !== undefined) startRequest(deps, job, observed, transition.send);
+  if (transition.pollAfter !== undefined) deps.tasks.pollAfter(job, transition.pollAfter);
+  if (transition.copy === true) await startCopy(deps, job, observed, signal);
+}
+
+/** Forgets what the status shows by now: the journal entry, the response, the slot and the end of the copy. */
+function settle<T extends Job>({ shared, running, copies }: JobDeps<T>, uid: string, transition: Transition): void {
+  const { settled, awaitsResponse, resetsBackoff, releasesSlot, endsCopy } = transition;
+  if (settled !== undefined) shared.journal.settle(settled.id);
+  if (awaitsResponse !== true && running.find(uid)?.answer !== undefined) running.forget(uid);
+  if (resetsBackoff === true) running.resetBackoff(uid);
+  if (releasesSlot !== undefined) {
+    shared.admission.release(uid, { charged: releasesSlot !== "Uncharged", unseen: releasesSlot === "Unseen" });
+  }
+  if (endsCopy !== undefined) copies.forget(uid, endsCopy === "Failed");
+}
+
+/** Metrics over all jobs, without a series per job. `jobs`: the jobs of each kind, by the name of the kind. */
+export function registerJobMetrics(
+  registry: Registry,
+  jobs: Readonly<Record<string, () => Iterable<Pick<Job, "status">>>>,
+): void {
+  new Gauge({
+    name: "mooring_jobs",
+    help: "Jobs by kind and phase; each job counts in one phase. Halted jobs wait for a user",
+    labelNames: ["kind", "phase"],
+    registers: [registry],
+    collect() {
+      for (const [kind, list] of Object.entries(jobs)) {
+        const counts = new Map<JobPhase, number>();
+        for (const { status } of list()) {
+          const phase = status?.phase ?? "Pending";
+          counts.set(phase, (counts.get(phase) ?? 0) + 1);
+        }
+        for (const phase of jobPhases) this.set({ kind, phase }, counts.get(phase) ?? 0);
+      }
+    },
+  });
 }

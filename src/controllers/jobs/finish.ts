@@ -1,10 +1,163 @@
 import { type ConditionUpdate, getCondition, isTrue, setConditions } from "../../api/v1alpha1/conditions.ts";
+import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
+import { keyOf } from "../../runtime/store.ts";
+import { settleGone } from "../../submission/settle.ts";
+import type { AbandonedTask } from "../account/abandoned-tasks.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
-import { allStored } from "./status.ts";
-import type { Job, JobStatus } from "./types.ts";
+import { abandonCopies, startCopy } from "./copies.ts";
+import { observe } from "./observe.ts";
+import { allStored, announceDeleted } from "./status.ts";
+import { isPastDeadline } from "./tasks.ts";
+import { type Answer, type Job, type JobDeps, type JobStatus, workOf } from "./types.ts";
+
+/** The unfinished jobs of one kind. Releases what this process holds for a job when the job finishes or is deleted. */
+export type LiveJobs<T extends Job> = {
+  /** The job is not finished. Stores its latest object, so that its deletion can be reported. */
+  track(job: T): void;
+  /** The job has finished. */
+  finish(job: T): void;
+  /** Forgets a deleted job that had this key, also when another job has it now. `present`: the object with the key. */
+  forgetFormer(key: string, present: T | undefined): void;
+  /**
+   * The job is being deleted. The finalizer blocks it only while its copy runs, so that a result that was paid for is stored.
+   * A copy that a restart interrupted runs once more.
+   */
+  finalize(job: T, context: ReconcileContext): Promise<Result>;
+  /** Removes the parts of artifacts that a halted job left in the store. */
+  removeParts(job: T, context: ReconcileContext): Promise<void>;
+};
+
+/** Re-check interval while the account or the store is not known yet, right after a start. */
+const CHECKING_MS = 1_000;
+/** Re-check interval for the copy of a deleted job, in case a wake-up is lost. */
+const COPY_CHECK_MS = 60_000;
+
+export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
+  const { shared, adapter, running, copies, tasks } = deps;
+  const { admission } = shared;
+  /** By key, then by UID: while the request of a deleted job is under way, another job can have its key. */
+  const tracked = new Map<string, Map<string, T>>();
+  /** UIDs of halted jobs without parts in the store. */
+  const withoutParts = new Set<string>();
+
+  const trackedAt = (key: string): readonly T[] => [...(tracked.get(key)?.values() ?? [])];
+
+  /** Whether it was tracked. */
+  function untrack(key: string, uid: string): boolean {
+    const jobs = tracked.get(key);
+    const found = jobs?.delete(uid) === true;
+    if (jobs?.size === 0) tracked.delete(key);
+    return found;
+  }
+
+  /**
+   * A copy that the previous process left goes on, once: this process has neither finished nor failed it. Undefined: there
+   * is none, or it cannot go on.
+   */
+  async function resumeCopy(job: T, signal: AbortSignal): Promise<Result | undefined> {
+    if (job.status?.phase !== "Storing" || copies.backoffUntil(job.metadata.uid) !== undefined) return undefined;
+    const observed = await observe(deps, job, { kind: "Storing" }, signal);
+    if (observed === undefined) return { requeueAfterMs: CHECKING_MS };
+    if (observed.observation.kind !== "NotCopying") return undefined;
+    await startCopy(deps, job, observed, signal);
+    return { requeueAfterMs: COPY_CHECK_MS };
+  }
+
+  function forgetDeleted(key: string, job: T): void {
+    const { uid } = job.metadata;
+    const request = running.find(uid);
+    tasks.forget(job);
+    withoutParts.delete(uid);
+    running.resetBackoff(uid);
+    admission.withdraw(uid);
+    // The response triggers another reconcile, which continues here.
+    if (request !== undefined && request.answer === undefined) return;
+    const first = untrack(key, uid);
+    // The service charges the task although its job is deleted.
+    const task = first ? runningTask(job, request?.answer) : undefined;
+    if (task !== undefined) shared.abandoned.follow(task);
+    else if (!shared.abandoned.has(uid)) admission.release(uid, releaseOf(job, request));
+    if (first) announceDeleted(shared, job, request?.answer);
+    running.forget(uid);
+  }
+
+  return {
+    track(job) {
+      const key = keyOf(job);
+      tracked.set(key, (tracked.get(key) ?? new Map<string, T>()).set(job.metadata.uid, job));
+    },
+    finish(job) {
+      const { uid } = job.metadata;
+      tasks.forget(job);
+      const task = untrack(keyOf(job), uid) ? runningTask(job, undefined) : undefined;
+      running.resetBackoff(uid);
+      // The response to the last status write was lost: the step that settles the request did not run.
+      if (running.find(uid)?.answer !== undefined) running.forget(uid);
+      if (task !== undefined) shared.abandoned.follow(task);
+      else if (!shared.abandoned.has(uid)) admission.release(uid, { charged: true });
+    },
+    forgetFormer(key, present) {
+      const known = trackedAt(key);
+      for (const job of known) if (job.metadata.uid !== present?.metadata.uid) forgetDeleted(key, job);
+      if (known.some(({ metadata }) => running.find(metadata.uid) !== undefined)) return;
+      const uid = present?.metadata.deletionTimestamp === undefined ? present?.metadata.uid : undefined;
+      settleGone(shared, { kind: adapter.kind.resource.kind, key }, uid);
+    },
+    async finalize(job, { signal, log }) {
+      const { uid, finalizers = [] } = job.metadata;
+      const copy = copies.find(uid);
+      const held = finalizers.includes(FINALIZER);
+      if (held && copy !== undefined && copy.end === undefined) return undefined;
+      if (held && copy === undefined) {
+        const resumed = await resumeCopy(job, signal);
+        if (resumed !== undefined) return resumed;
+      }
+      forgetDeleted(keyOf(job), job);
+      if (!held) return undefined;
+      if (copy?.end?.kind === "Stored") {
+        const uris = copy.end.results.flatMap(({ artifact }) => artifact?.uri ?? []).join(", ");
+        shared.recorder.normal(job, "Stored", "Delete", `The results are stored at ${uris}`);
+      } else await abandonCopies(job, deps.stores, undefined, { signal, log });
+      copies.forget(uid, false);
+      await adapter.kind.setFinalizer(job, false, signal);
+      return undefined;
+    },
+    async removeParts(job, context) {
+      const { uid } = job.metadata;
+      if (job.status?.phase !== "Halted") return void withoutParts.delete(uid);
+      const type = adapter.typeOfBytes(job);
+      if (type === undefined || withoutParts.has(uid) || running.find(uid) !== undefined) return;
+      if (await abandonCopies(job, deps.stores, type, context)) withoutParts.add(uid);
+    },
+  };
+}
+
+/** The task that a job leaves behind that is deleted or has failed by its deadline. `answer`: the response that its status does not show. */
+function runningTask(job: Job, answer: Answer | undefined): AbandonedTask | undefined {
+  const work = workOf(job);
+  if (answer !== undefined) {
+    if (answer.kind !== "Accepted" || !("taskID" in answer.accepted)) return undefined;
+    const { account, accepted, entry } = answer;
+    return { work, account, taskID: accepted.taskID, submittedAt: Date.parse(entry.time) };
+  }
+  const { phase, account, taskID, submitTime } = job.status ?? {};
+  const runs = phase === "Queued" || phase === "Running" || isPastDeadline(job);
+  if (!runs || account === undefined || taskID === undefined || submitTime === undefined) return undefined;
+  return { work, account, taskID, submittedAt: Date.parse(submitTime) };
+}
+
+function releaseOf(
+  { status }: Job,
+  request: { sent: boolean; answer?: Answer } | undefined,
+): { charged: boolean; unseen: boolean } {
+  const unseen = request?.answer?.kind === "Unknown" || status?.submission?.state === "Unknown";
+  return { charged: (status?.attempts ?? 0) > 0 || request?.sent === true, unseen };
+}
+
+// A finished job
 
 /** Reconciles a finished job: deletes it after ttlSecondsAfterFinished, and reports that the URLs of its results expire. */
 export async function reconcileFinished<T extends Job>(

@@ -1,14 +1,136 @@
+import { cut, getCondition, MESSAGE_LIMIT } from "../../api/v1alpha1/conditions.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
+import { rfc3339 } from "../../clock.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import { taskOf } from "../../provider/operations.ts";
 import { foreignTask } from "../../provider/tasks/task-operation.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
+import type { JournalEntry } from "../../submission/journal.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import { boundTo } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { type Cause, concernsKey, verdictOf } from "../verdict.ts";
-import type { Observation } from "./observations.ts";
+import type { Facts, Observation, ObserveContext, Observed } from "./observations.ts";
+import { type JobContext, type Step, submission } from "./steps.ts";
 import { accountOfTask } from "./tasks.ts";
-import { type Job, paidOperation } from "./types.ts";
+import { attachTaskOf, type Job, paidOperation, resubmitTokenOf } from "./types.ts";
+
+// Steps
+
+/**
+ * The annotations that exist at the halt, such as those of a copied manifest, count as handled: only a later value releases the
+ * job or attaches a task.
+ */
+export function halt({ cause, ...submitted }: Observation<"Unknown">, { job, now }: JobContext): Step {
+  const token = resubmitTokenOf(job);
+  const attachTask = attachTaskOf(job);
+  return {
+    outcome: { phase: "Halted", message: haltMessage(job, submitted.entry, cause) },
+    written: {
+      ...submission(job, submitted, "Unknown", now),
+      ...(token === undefined ? {} : { lastHandledResubmitToken: token }),
+      ...(attachTask === undefined ? {} : { lastHandledAttachTask: attachTask }),
+    },
+  };
+}
+
+/**
+ * The cause is shortened, so that the message has complete commands. No punctuation follows a command directly: a semicolon
+ * that is pasted with it does no harm.
+ */
+function haltMessage(job: Job, { operation, time }: JournalEntry, cause: string): string {
+  const { kind = "job", metadata } = job;
+  const object = `${kind.toLowerCase()} -n ${metadata.namespace} ${metadata.name}`;
+  const start = `The request (${operation}) was sent at ${time}; its outcome is unknown`;
+  const look = "The service may have accepted and charged it: look for it in the service's records of that time.";
+  const options = `Send again, which may pay twice: kubectl annotate ${object} ${ANNOTATIONS.resubmitToken}="$(date +%s)" --overwrite ; give up: kubectl delete ${object}`;
+  const attach = `If it has a task, attach it: kubectl annotate ${object} ${ANNOTATIONS.attachTask}=TASK_ID --overwrite ; `;
+  // With very long names, only two commands fit.
+  const shown =
+    taskOf(paidOperation(job)) !== undefined && `${start}. ${look} ${attach}${options}`.length <= MESSAGE_LIMIT
+      ? attach
+      : "";
+  const advice = `${look} ${shown}${options}`;
+  const room = MESSAGE_LIMIT - `${start} (). ${advice}`.length;
+  return room > 1 ? `${start} (${cut(cause, room)}). ${advice}` : `${start}. ${advice}`;
+}
+
+export function release({ token }: Observation<"Released">): Step {
+  const message = `Released by the annotation ${ANNOTATIONS.resubmitToken}`;
+  return {
+    outcome: { phase: "Pending", reason: "Submitting", message, stalled: false },
+    written: { lastHandledResubmitToken: token },
+    againMs: 0,
+  };
+}
+
+/** Re-check interval for a task that cannot be attached, because no event announces that it can. */
+const RETRY_MS = 30_000;
+/** The same for a task that the service does not know, that is another one, or that another object has. */
+const PERMANENT_RETRY_MS = 5 * 60_000;
+
+/** The job follows the task from now on, as if the response to its request had shown the task. */
+export function attach({ taskID, account, submission }: Observation<"Attachable">, { job, now }: JobContext): Step {
+  return {
+    outcome: { phase: "Active", result: undefined, attached: taskID },
+    written: {
+      taskID,
+      account,
+      submission: { ...submission, state: "Accepted", time: rfc3339(now) },
+      submitTime: submission.time,
+      firstSubmitTime: job.status?.firstSubmitTime ?? submission.time,
+      lastHandledAttachTask: taskID,
+    },
+  };
+}
+
+/** The message of the halt stays: its options remain. */
+export function showNotAttached({ reason, message, permanent }: Observation<"NotAttached">, { job }: JobContext): Step {
+  const advice = `set ${ANNOTATIONS.attachTask} to the ID of another task, or remove the annotation`;
+  const notAttached = { reason, message: permanent ? `${message}: ${advice}` : message };
+  return {
+    outcome: { phase: "Halted", message: haltMessageOf(job), notAttached },
+    againMs: permanent ? PERMANENT_RETRY_MS : RETRY_MS,
+  };
+}
+
+export function showHalted({ outdated }: Observation<"Unreleased">, { job }: JobContext): Step {
+  return outdated ? { outcome: { phase: "Halted", message: haltMessageOf(job) } } : {};
+}
+
+function haltMessageOf({ status }: Job): string {
+  return getCondition(status?.conditions, "Stalled")?.message ?? "The outcome of the request is unknown";
+}
+
+// Observations
+
+/** A new value of the resubmit token releases a halted job that is not suspended. */
+export function observeHalted(
+  { spec, status }: Facts,
+  token: string | undefined,
+): Observation<"Unreleased" | "Released"> {
+  if (!spec.suspend && token !== undefined && token !== status?.lastHandledResubmitToken) {
+    return { kind: "Released", token };
+  }
+  return { kind: "Unreleased", outdated: getCondition(status?.conditions, "TaskAttached") !== undefined };
+}
+
+/** The annotation that attaches a task is read first: it costs nothing. */
+export async function observeHaltedJob<T extends Job>({
+  deps,
+  job,
+  facts,
+  signal,
+}: ObserveContext<T>): Promise<Observed | undefined> {
+  const observation = observeHalted(facts, resubmitTokenOf(job));
+  const taskID = attachTaskOf(job);
+  if (taskID === undefined || taskID === job.status?.lastHandledAttachTask) return { observation };
+  const attachment = await observeAttachment(deps.shared, job, taskID, signal);
+  if (attachment === undefined) return undefined;
+  // While it is unknown whether the task exists, another request is not sent.
+  const replaced = attachment.kind === "NotAttached" && attachment.permanent && observation.kind === "Released";
+  return { observation: replaced ? observation : attachment };
+}
 
 type Attachment = Observation<"Attachable" | "NotAttached">;
 

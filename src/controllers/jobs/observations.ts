@@ -1,11 +1,12 @@
-import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { JobResult } from "../../api/v1alpha1/job.ts";
 import type { BoundAccount, Submission } from "../../api/v1alpha1/meta.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
 import { nextAttempt } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import type { AccountHandle } from "../account/registry.ts";
+import type { ResolvedStore } from "../artifact-store/registry.ts";
 import type { Cause } from "../verdict.ts";
-import type { Accepted, Block, Job, JobSpec, JobStatus, PaidRequest } from "./types.ts";
+import type { Accepted, Block, Job, JobDeps, JobSpec, JobStatus, PaidRequest } from "./types.ts";
 
 /** The state of a job. It derives from the status, the journal and the requests under way in this process. */
 export type JobState =
@@ -163,6 +164,12 @@ export const MAX_UNKNOWN = 10;
 /** What observations are computed from. `now`: ms since the epoch. */
 export type Facts = { job: Job; spec: JobSpec; status: JobStatus | undefined; now: number };
 
+/** What an observation reads. `signal`: of the reconcile. */
+export type ObserveContext<T extends Job> = { deps: JobDeps<T>; job: T; facts: Facts; signal: AbortSignal };
+
+/** An observation, with the account and the store that its step uses. */
+export type Observed = { observation: Observation; account?: AccountHandle; store?: ResolvedStore | undefined };
+
 /** The status shows a request or a wait that takes longer than this. Most take less. */
 export const SHOW_SENDING_AFTER_MS = 1_500;
 
@@ -178,17 +185,6 @@ export function observeUnknown(submitted: Submitted, cause: string, { spec, stat
   const unknown = submitted.entry.attempt - (status?.failedTasks ?? 0);
   const again = spec.onSubmissionUnknown === "Resubmit" && unknown < MAX_UNKNOWN;
   return { kind: again ? "UnknownButResubmit" : "Unknown", ...submitted, cause };
-}
-
-/** A new value of the resubmit token releases a halted job that is not suspended. */
-export function observeHalted(
-  { spec, status }: Facts,
-  token: string | undefined,
-): Observation<"Unreleased" | "Released"> {
-  if (!spec.suspend && token !== undefined && token !== status?.lastHandledResubmitToken) {
-    return { kind: "Released", token };
-  }
-  return { kind: "Unreleased", outdated: getCondition(status?.conditions, "TaskAttached") !== undefined };
 }
 
 /** The results of a task or of a response. `what`: which of both, for the message. */

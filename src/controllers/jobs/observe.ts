@@ -1,44 +1,31 @@
+import type { Work } from "../../submission/account-line.ts";
+import type { SpendingAdmission } from "../../submission/admission.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import { accountMismatch } from "../account/mismatch.ts";
 import { type AccountHandle, accountKey, boundTo, type Resolved } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { hashOf } from "../hash.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import { verdictOf } from "../verdict.ts";
-import { requestSlot } from "./admission.ts";
-import { observeAttachment } from "./halt.ts";
+import { observeHaltedJob } from "./halt.ts";
 import {
   type Facts,
   type JobState,
   type Observation,
   type ObservationIn,
+  type ObserveContext,
+  type Observed,
   observeAccepted,
-  observeHalted,
   observeUnknown,
   pastDeadline,
   type RequestIntent,
+  SHOW_SENDING_AFTER_MS,
 } from "./observations.ts";
 import { acceptedFrom } from "./submit.ts";
-import { accountOfTask, observeFailingPolls, observeTask, withoutSecrets } from "./tasks.ts";
-import {
-  type Answer,
-  attachTaskOf,
-  type Block,
-  InvalidJobError,
-  type Job,
-  type JobDeps,
-  type PaidRequest,
-  resubmitTokenOf,
-  workOf,
-} from "./types.ts";
-
-/** An observation, with the account and the store that its step uses. */
-export type Observed = { observation: Observation; account?: AccountHandle; store?: ResolvedStore | undefined };
+import { mismatchOf, observeTracking } from "./tasks.ts";
+import { type Answer, type Block, InvalidJobError, type Job, type JobDeps, type PaidRequest, workOf } from "./types.ts";
 
 /** Re-check interval for a job whose store is full. */
 const FULL_STORE_MS = 30_000;
-
-type Context<T extends Job> = { deps: JobDeps<T>; job: T; facts: Facts; signal: AbortSignal };
 
 /** Observes everything that a job in this state depends on. Undefined: not known yet; the job is reconciled when it is. */
 export async function observe<T extends Job>(
@@ -65,7 +52,10 @@ export async function observe<T extends Job>(
   }
 }
 
-async function observeWaiting<T extends Job>(context: Context<T>, attempt: number): Promise<Observed | undefined> {
+async function observeWaiting<T extends Job>(
+  context: ObserveContext<T>,
+  attempt: number,
+): Promise<Observed | undefined> {
   const { deps, job, facts } = context;
   const held = heldBack(context);
   if (held !== undefined) return { observation: held };
@@ -102,8 +92,26 @@ async function observeWaiting<T extends Job>(context: Context<T>, attempt: numbe
   return { observation: { kind: "Clear", request, intent }, account, store };
 }
 
+/**
+ * Asks for the slot that a job needs before it sends its paid request (SpendingAdmission). Undefined: admitted.
+ * @param wake called when the job has a slot @param now ms since the epoch
+ */
+function requestSlot(
+  admission: Pick<SpendingAdmission, "request">,
+  account: string,
+  { work, createdAt, wake }: { work: Work; createdAt: number; wake: () => void },
+  now: number,
+): Observation<"NotAdmitted"> | undefined {
+  const answer = admission.request(account, work, wake);
+  if (answer.kind === "Admitted") return undefined;
+  const { reason, message } = answer;
+  // A new job usually waits for less time than a status write takes.
+  const brief = reason === "RateLimited" && !(now - createdAt >= SHOW_SENDING_AFTER_MS);
+  return { kind: "NotAdmitted", reason, message, stalled: false, brief };
+}
+
 /** Why the job is not sent, independently of its account and its store. */
-function heldBack<T extends Job>({ job, facts }: Context<T>): ObservationIn<"Waiting"> | undefined {
+function heldBack<T extends Job>({ job, facts }: ObserveContext<T>): ObservationIn<"Waiting"> | undefined {
   if (job.spec.suspend) return { kind: "Suspended" };
   const late = pastDeadline(facts);
   if (late !== undefined) return late;
@@ -113,7 +121,7 @@ function heldBack<T extends Job>({ job, facts }: Context<T>): ObservationIn<"Wai
 }
 
 async function prepare<T extends Job>(
-  { deps, job, signal }: Context<T>,
+  { deps, job, signal }: ObserveContext<T>,
   account: AccountHandle,
 ): Promise<{ kind: "Prepared"; request: PaidRequest } | Observation<"InvalidSpec" | "Blocked">> {
   try {
@@ -129,7 +137,7 @@ async function prepare<T extends Job>(
 }
 
 function observeSending<T extends Job>(
-  { deps, job, facts }: Context<T>,
+  { deps, job, facts }: ObserveContext<T>,
   { entry }: Extract<JobState, { kind: "Sending" }>,
 ): ObservationIn<"Sending"> {
   const request = deps.running.find(job.metadata.uid);
@@ -182,48 +190,7 @@ function observeAnswer(answer: Answer, facts: Facts, backoffUntil: number | unde
   }
 }
 
-/** The annotation that attaches a task is read first: it costs nothing. */
-async function observeHaltedJob<T extends Job>({
-  deps,
-  job,
-  facts,
-  signal,
-}: Context<T>): Promise<Observed | undefined> {
-  const observation = observeHalted(facts, resubmitTokenOf(job));
-  const taskID = attachTaskOf(job);
-  if (taskID === undefined || taskID === job.status?.lastHandledAttachTask) return { observation };
-  const attachment = await observeAttachment(deps.shared, job, taskID, signal);
-  if (attachment === undefined) return undefined;
-  // While it is unknown whether the task exists, another request is not sent.
-  const replaced = attachment.kind === "NotAttached" && attachment.permanent && observation.kind === "Released";
-  return { observation: replaced ? observation : attachment };
-}
-
-async function observeTracking<T extends Job>(
-  { deps, job, facts, signal }: Context<T>,
-  taskID: string,
-): Promise<Observed | undefined> {
-  const resolved = await accountOfTask(deps.shared, job);
-  if (resolved.kind === "Checking") return undefined;
-  if (resolved.kind === "Held") {
-    const { reason, message } = resolved;
-    return { observation: observeTask(facts, taskID, undefined, { reason, message, stalled: false }) };
-  }
-  const { account } = resolved;
-  const mismatch = mismatchOf(job, account);
-  if (mismatch !== undefined) return { observation: observeTask(facts, taskID, undefined, mismatch) };
-  const secrets = () => deps.adapter.secrets(job, createValueReader(deps.shared.kube, signal));
-  const failing = account.tasks.failing(taskID);
-  const latest = await withoutSecrets(account.tasks.latest(taskID), secrets);
-  const observation = observeTask(facts, taskID, latest, undefined);
-  if (observation.kind !== "Unfinished") return { observation, account };
-  if (failing !== undefined) return { observation: observeFailingPolls(facts, taskID, failing), account };
-  // After a restart, the status shows the failing polls until a poll succeeds or they are known to fail again.
-  const unknown = latest === undefined && facts.status?.pollsFailingSince !== undefined;
-  return unknown ? undefined : { observation, account };
-}
-
-function observeCopy<T extends Job>(context: Context<T>): Observed | undefined {
+function observeCopy<T extends Job>(context: ObserveContext<T>): Observed | undefined {
   const { deps, job, facts } = context;
   const { uid } = job.metadata;
   const copy = deps.copies.find(uid);
@@ -273,15 +240,8 @@ function heldAccount({ reason, message, againMs }: Extract<Resolved, { kind: "He
   return { reason, message, stalled: false, ...(againMs === undefined ? {} : { againMs }) };
 }
 
-/** After its first submission a job uses the account of that submission only (api: accountRef). */
-export function mismatchOf({ status }: Job, account: AccountHandle): Block | undefined {
-  const bound = (status?.attempts ?? 0) === 0 ? undefined : status?.account?.baseURL;
-  const mismatch = accountMismatch(bound, account);
-  return mismatch && { ...mismatch, stalled: true };
-}
-
 /** The account that made the results. It limits the addresses that are read, also while its key or budget holds it. */
-function accountOfResults<T extends Job>({ deps, job }: Context<T>): Resolved {
+function accountOfResults<T extends Job>({ deps, job }: ObserveContext<T>): Resolved {
   const { namespace } = job.metadata;
   const { accounts } = deps.shared;
   const bound = job.status?.account;
@@ -290,7 +250,7 @@ function accountOfResults<T extends Job>({ deps, job }: Context<T>): Resolved {
   return accounts.resolveCleanup(bound, job.spec.accountRef, namespace);
 }
 
-function storeOf<T extends Job>({ deps, job }: Context<T>): ResolvedStore | undefined {
+function storeOf<T extends Job>({ deps, job }: ObserveContext<T>): ResolvedStore | undefined {
   const { output } = job.spec;
   return output === undefined ? undefined : deps.stores.resolve(job.metadata.namespace, output.storeRef);
 }

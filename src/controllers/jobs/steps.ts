@@ -1,26 +1,15 @@
-import { cut, MESSAGE_LIMIT } from "../../api/v1alpha1/conditions.ts";
-import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
-import { taskOf } from "../../provider/operations.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { type Observation, type RequestIntent, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
 import { RELEASE_SLOT_AFTER_MS } from "./tasks.ts";
-import {
-  attachTaskOf,
-  type Block,
-  type Job,
-  type JobStatus,
-  type PaidRequest,
-  paidOperation,
-  resubmitTokenOf,
-} from "./types.ts";
+import type { Block, Job, JobStatus, PaidRequest } from "./types.ts";
 
 /** What a step is computed from. `now`: ms since the epoch. */
 export type JobContext = { job: Job; now: number };
 
-/** What a reconcile is to do. The steps are pure: `apply.ts` does it. */
+/** What a reconcile is to do. The steps are pure: `controller.ts` does it. */
 export type Step = {
   /** Undefined: the status does not change. */
   outcome?: JobOutcome;
@@ -121,44 +110,6 @@ export function showNotTaken(observation: Observation<"NotTaken">, { now }: JobC
   };
 }
 
-/**
- * The annotations that exist at the halt, such as those of a copied manifest, count as handled: only a later value releases the
- * job or attaches a task.
- */
-export function halt({ cause, ...submitted }: Observation<"Unknown">, { job, now }: JobContext): Step {
-  const token = resubmitTokenOf(job);
-  const attachTask = attachTaskOf(job);
-  return {
-    outcome: { phase: "Halted", message: haltMessage(job, submitted.entry, cause) },
-    written: {
-      ...submission(job, submitted, "Unknown", now),
-      ...(token === undefined ? {} : { lastHandledResubmitToken: token }),
-      ...(attachTask === undefined ? {} : { lastHandledAttachTask: attachTask }),
-    },
-  };
-}
-
-/**
- * The cause is shortened, so that the message has complete commands. No punctuation follows a command directly: a semicolon
- * that is pasted with it does no harm.
- */
-function haltMessage(job: Job, { operation, time }: JournalEntry, cause: string): string {
-  const { kind = "job", metadata } = job;
-  const object = `${kind.toLowerCase()} -n ${metadata.namespace} ${metadata.name}`;
-  const start = `The request (${operation}) was sent at ${time}; its outcome is unknown`;
-  const look = "The service may have accepted and charged it: look for it in the service's records of that time.";
-  const options = `Send again, which may pay twice: kubectl annotate ${object} ${ANNOTATIONS.resubmitToken}="$(date +%s)" --overwrite ; give up: kubectl delete ${object}`;
-  const attach = `If it has a task, attach it: kubectl annotate ${object} ${ANNOTATIONS.attachTask}=TASK_ID --overwrite ; `;
-  // With very long names, only two commands fit.
-  const shown =
-    taskOf(paidOperation(job)) !== undefined && `${start}. ${look} ${attach}${options}`.length <= MESSAGE_LIMIT
-      ? attach
-      : "";
-  const advice = `${look} ${shown}${options}`;
-  const room = MESSAGE_LIMIT - `${start} (). ${advice}`.length;
-  return room > 1 ? `${start} (${cut(cause, room)}). ${advice}` : `${start}. ${advice}`;
-}
-
 export function sendAgain({ cause, ...submitted }: Observation<"UnknownButResubmit">, { job, now }: JobContext): Step {
   const delayMs = backoffDelay(submitted.entry.attempt, RESUBMIT_BACKOFF);
   const message = `Attempt ${submitted.entry.attempt} may have been accepted and charged (${cause}): the request is sent again because onSubmissionUnknown is Resubmit`;
@@ -169,15 +120,6 @@ export function sendAgain({ cause, ...submitted }: Observation<"UnknownButResubm
       nextAttemptTime: rfc3339(ceilSecond(now + delayMs)),
     },
     againMs: ceilSecond(now + delayMs) - now,
-  };
-}
-
-export function release({ token }: Observation<"Released">): Step {
-  const message = `Released by the annotation ${ANNOTATIONS.resubmitToken}`;
-  return {
-    outcome: { phase: "Pending", reason: "Submitting", message, stalled: false },
-    written: { lastHandledResubmitToken: token },
-    againMs: 0,
   };
 }
 
@@ -274,7 +216,7 @@ function writtenOnFailure(observation: Parameters<typeof fail>[0], { job, now }:
 
 // A copy
 
-export function startCopy(): Step {
+export function beginCopy(): Step {
   return { copy: true };
 }
 
@@ -297,7 +239,7 @@ function storing({ job }: JobContext, block: Block, againMs: number): Step {
 }
 
 /** Status fields of a request that the service accepted or may have accepted. */
-function submission(
+export function submission(
   job: Job,
   { entry, account, firstAudioMs }: Submitted,
   state: "Accepted" | "Unknown",

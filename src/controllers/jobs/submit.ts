@@ -3,10 +3,12 @@ import { ArtifactError } from "../../artifacts/errors.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import { assertPresent, type ControllerDeps, type Kind } from "../controller-deps.ts";
+import { assertJournalStored, assertPresent, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { concernsKey, messageOf, type Verdict, verdictOf } from "../verdict.ts";
-import type { RequestIntent } from "./observations.ts";
-import type { Accepted, Answer, Block, Job, PaidRequest, Sending } from "./types.ts";
+import { keyOfResult } from "./copies.ts";
+import type { Observed, RequestIntent } from "./observations.ts";
+import type { Transition } from "./transitions.ts";
+import type { Accepted, Answer, Block, Job, JobDeps, PaidRequest, Sending } from "./types.ts";
 
 /** Thrown before anything is sent: the job was suspended or has changed since the decision to send. */
 class WithdrawnError extends Error {
@@ -27,6 +29,38 @@ export type SubmitOptions<T extends Job> = {
 };
 
 const STALLED_RETRY_MS = 5 * 60_000;
+
+/** Starts the paid request of a transition, which runs beside the reconciles. `job`: its status shows the intent. */
+export function startRequest<T extends Job>(
+  deps: JobDeps<T>,
+  job: T,
+  { account, store }: Observed,
+  { request, intent }: NonNullable<Transition["send"]>,
+): void {
+  const { shared, running, adapter } = deps;
+  if (account === undefined) throw new Error("a request needs an account");
+  assertJournalStored(adapter.kind, "status.submission.journal", job.status?.submission?.journal, intent.journal);
+  const target = store?.kind === "Usable" ? store.store : undefined;
+  running.begin(
+    job.metadata.uid,
+    () => deps.wake(job),
+    async (progress, signal) => {
+      const answer = await submit(shared, {
+        kind: adapter.kind,
+        job,
+        account,
+        intent,
+        request,
+        openArtifact: target && ((type, maxBytes) => target.writer(keyOfResult(job, 0, type), { signal, maxBytes })),
+        onSent: progress.sent,
+        onFirstAudio: progress.firstAudio,
+        signal,
+      });
+      if (answer.kind === "NotTaken") running.backOff(job.metadata.uid, answer.retryAfterMs);
+      return answer;
+    },
+  );
+}
 
 /** Sends one paid request at most once (submitOnce). The journal entry stays until the status has the outcome. */
 export async function submit<T extends Job>(shared: ControllerDeps, options: SubmitOptions<T>): Promise<Answer> {

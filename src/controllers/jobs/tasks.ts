@@ -7,14 +7,17 @@ import type { PollFailure, TaskObservation } from "../../provider/types.ts";
 import type { EndedWork } from "../../submission/admission.ts";
 import { CHARGE_SHOWS_MS } from "../../submission/reservations.ts";
 import { createSanitizer } from "../../text/sanitizer.ts";
+import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { MissingReferenceError } from "../references.ts";
+import { createValueReader, MissingReferenceError } from "../references.ts";
 import {
   deadlineOf,
   type Facts,
   type Observation,
   type ObservationIn,
+  type ObserveContext,
+  type Observed,
   observeResults,
   pastDeadline,
 } from "./observations.ts";
@@ -63,6 +66,13 @@ export function createTaskFollower(shared: Pick<ControllerDeps, "accounts" | "ad
 /** The account that the task was submitted with, whatever `spec.accountRef` means by now: another account does not know the task. */
 export async function accountOfTask({ accounts }: Pick<ControllerDeps, "accounts">, job: Job): Promise<Resolved> {
   return accounts.resolve(job.status?.account ?? job.spec.accountRef, job.metadata.namespace);
+}
+
+/** After its first submission a job uses the account of that submission only (api: accountRef). */
+export function mismatchOf({ status }: Job, account: AccountHandle): Block | undefined {
+  const bound = (status?.attempts ?? 0) === 0 ? undefined : status?.account?.baseURL;
+  const mismatch = accountMismatch(bound, account);
+  return mismatch && { ...mismatch, stalled: true };
 }
 
 // The slot of a task
@@ -124,6 +134,31 @@ export function jobResults(outputs: ({ kind: ResultKind } & TaskOutput)[], at: n
 /** All results of a task that have a URL. */
 export function resultsFrom(result: TaskResult, at: number): JobResult[] {
   return jobResults(resultsOf(result), at);
+}
+
+/** Observes the task that the job follows. Undefined: not known yet. */
+export async function observeTracking<T extends Job>(
+  { deps, job, facts, signal }: ObserveContext<T>,
+  taskID: string,
+): Promise<Observed | undefined> {
+  const resolved = await accountOfTask(deps.shared, job);
+  if (resolved.kind === "Checking") return undefined;
+  if (resolved.kind === "Held") {
+    const { reason, message } = resolved;
+    return { observation: observeTask(facts, taskID, undefined, { reason, message, stalled: false }) };
+  }
+  const { account } = resolved;
+  const mismatch = mismatchOf(job, account);
+  if (mismatch !== undefined) return { observation: observeTask(facts, taskID, undefined, mismatch) };
+  const secrets = () => deps.adapter.secrets(job, createValueReader(deps.shared.kube, signal));
+  const failing = account.tasks.failing(taskID);
+  const latest = await withoutSecrets(account.tasks.latest(taskID), secrets);
+  const observation = observeTask(facts, taskID, latest, undefined);
+  if (observation.kind !== "Unfinished") return { observation, account };
+  if (failing !== undefined) return { observation: observeFailingPolls(facts, taskID, failing), account };
+  // After a restart, the status shows the failing polls until a poll succeeds or they are known to fail again.
+  const unknown = latest === undefined && facts.status?.pollsFailingSince !== undefined;
+  return unknown ? undefined : { observation, account };
 }
 
 /** What the last poll of a task shows, then the deadline. A job whose task cannot be polled does not fail for its deadline. */

@@ -1,8 +1,7 @@
 import type { JournalEntry } from "../../submission/journal.ts";
-import { attach, showHalted, showNotAttached } from "./attach-steps.ts";
+import { attach, halt, release, showHalted, showNotAttached } from "./halt.ts";
 import type { JobState, Observation, ObservationKind, ObservationsIn, StateKind } from "./observations.ts";
 import * as steps from "./steps.ts";
-import { showFailingPolls } from "./steps.ts";
 import type { JobStatus } from "./types.ts";
 
 /** What a transition changes besides the step's own result. Each field is optional data of a row. */
@@ -56,8 +55,8 @@ const fails = { step: steps.fail, next: "Failed", cleared: WAITS } as const;
 const delivered = { settles: settlesDelivery, releasesSlot: "Charged", resetsBackoff: true } as const;
 
 /**
- * The life of a job of either kind: in a state, an observation leads to a step and to the next state. `steps.ts` defines the
- * steps, `observations.ts` the observations. The table guarantees:
+ * The life of a job of either kind: in a state, an observation leads to a step and to the next state. `steps.ts` and `halt.ts`
+ * define the steps, `observations.ts` the observations. The table guarantees:
  * - Only `Waiting` with `Clear` sends a paid request. Each request has an attempt number of its own.
  * - `Sending` returns to `Waiting` only when the request surely had no effect, or for `UnknownButResubmit`, which `spec` asks for.
  * - `Halted` with `Attachable` follows a task without any request.
@@ -91,7 +90,7 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
     NotTaken: { step: steps.showNotTaken, next: "Waiting", settles, releasesSlot: "Uncharged" },
     Withdrawn: { step: steps.unchanged, next: "Waiting", releasesSlot: "Uncharged" },
     Refused: { ...fails, settles, releasesSlot: "Uncharged" },
-    Unknown: { step: steps.halt, next: "Halted", settles, releasesSlot: "Unseen", cleared: TASK_FIELDS },
+    Unknown: { step: halt, next: "Halted", settles, releasesSlot: "Unseen", cleared: TASK_FIELDS },
     UnknownButResubmit: {
       step: steps.sendAgain,
       next: "Waiting",
@@ -102,26 +101,26 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
   },
   Halted: {
     Unreleased: { step: showHalted, next: "Halted" },
-    Released: { step: steps.release, next: "Waiting" },
+    Released: { step: release, next: "Waiting" },
     Attachable: { step: attach, next: "Tracking", cleared: TASK_FIELDS },
     NotAttached: { step: showNotAttached, next: "Halted" },
   },
   Tracking: {
     Blocked: { step: steps.showBlockedTask, next: "Tracking" },
     Unfinished: { step: steps.showProgress, next: "Tracking", cleared: ["pollsFailingSince"] },
-    PollsFailing: { step: showFailingPolls, next: "Tracking" },
-    PollsLost: { step: showFailingPolls, next: "Tracking", releasesSlot: "Unseen" },
+    PollsFailing: { step: steps.showFailingPolls, next: "Tracking" },
+    PollsLost: { step: steps.showFailingPolls, next: "Tracking", releasesSlot: "Unseen" },
     Results: { ...succeeds, ...delivered },
     ResultsToStore: { step: steps.storeResults, next: "Storing", ...delivered, cleared: WAITS },
     NoResults: { ...fails, releasesSlot: "Charged" },
     TaskFailed: { ...fails, releasesSlot: "Charged" },
     TaskFailedRetry: { step: steps.retryTask, next: "Waiting", releasesSlot: "Charged", cleared: TASK_FIELDS },
-    PastDeadline: fails, // the task runs on: finalize.ts,
+    PastDeadline: fails, // the task runs on: finish.ts
   },
   Storing: {
     Blocked: { step: steps.showBlockedCopy, next: "Storing" },
     BackingOff: { step: steps.unchanged, next: "Storing" },
-    NotCopying: { step: steps.startCopy, next: "Storing" },
+    NotCopying: { step: steps.beginCopy, next: "Storing" },
     Copying: { step: steps.showCopy, next: "Storing" },
     Stored: { ...succeeds, endsCopy: "Done" },
     CopyFailed: { step: steps.showFailedCopy, next: "Storing", endsCopy: "Failed" },

@@ -104,7 +104,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "copied-resubmit-token",
-    file: "src/controllers/jobs/steps.ts",
+    file: "src/controllers/jobs/halt.ts",
     find: "      ...(token === undefined ? {} : { lastHandledResubmitToken: token }),",
     replace: "",
     breaks: ["PaidOnce"],

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ClusterAccount } from "../../../src/api/v1alpha1/account.ts";
 import { announceKey } from "../../../src/controllers/account/events.ts";
 import { createRetainedEndpoints } from "../../../src/controllers/gpu-endpoint/departed.ts";
-import { announce } from "../../../src/controllers/jobs/events.ts";
+import { announce } from "../../../src/controllers/jobs/status.ts";
 import type { JobStatus } from "../../../src/controllers/jobs/types.ts";
 import type { EventRecorder } from "../../../src/runtime/recorder.ts";
 import { endpointOf } from "../../support/endpoints.ts";

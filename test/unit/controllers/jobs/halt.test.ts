@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { getCondition, MESSAGE_LIMIT } from "../../../../src/api/v1alpha1/conditions.ts";
 import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
-import { observeHalted, observeUnknown, stateOf } from "../../../../src/controllers/jobs/observations.ts";
+import { observeHalted } from "../../../../src/controllers/jobs/halt.ts";
+import { observeUnknown, stateOf } from "../../../../src/controllers/jobs/observations.ts";
 import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
 import { decide } from "../../../../src/controllers/jobs/transitions.ts";
 import { attachTaskOf, type JobStatus, resubmitTokenOf } from "../../../../src/controllers/jobs/types.ts";

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
-import { registerJobMetrics } from "../../../../src/controllers/jobs/metrics.ts";
+import { registerJobMetrics } from "../../../../src/controllers/jobs/controller.ts";
 import { speechJobOf, videoJobOf } from "../../../support/jobs.ts";
 
 it("jobs are counted by kind and phase, each once, with every phase at hand", async () => {

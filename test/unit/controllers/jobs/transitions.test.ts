@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JobResult } from "../../../../src/api/v1alpha1/job.ts";
+import { observeHalted } from "../../../../src/controllers/jobs/halt.ts";
 import {
   deadlineOf,
   type JobState,
@@ -8,7 +9,6 @@ import {
   type Observation,
   type Observations,
   observeAccepted,
-  observeHalted,
   observeUnknown,
   type StateKind,
   stateOf,
