@@ -1,3 +1,5 @@
+import type { Clock } from "../clock.ts";
+
 export type BackoffOptions = {
   /** First delay, ms. */
   baseMs: number;
@@ -13,4 +15,29 @@ export type BackoffOptions = {
 export function backoffDelay(failures: number, options: BackoffOptions): number {
   const raw = Math.min(options.capMs, options.baseMs * 2 ** Math.min(Math.max(failures - 1, 0), 30));
   return raw * (1 - options.jitter / 2 + options.jitter * options.random());
+}
+
+/** Until when each key waits before its next attempt. Times in ms since the epoch. */
+export type Backoffs = {
+  until(key: string): number | undefined;
+  /**
+   * An attempt failed. The next one waits for `afterMs`, by default for a delay that grows with each call until `reset`. Returns
+   * until when.
+   */
+  fail(key: string, afterMs?: number): number;
+  reset(key: string): void;
+};
+
+export function createBackoffs(clock: Pick<Clock, "now">, options: BackoffOptions): Backoffs {
+  const backoffs = new Map<string, { failures: number; until: number }>();
+  return {
+    until: (key) => backoffs.get(key)?.until,
+    fail(key, afterMs) {
+      const failures = (backoffs.get(key)?.failures ?? 0) + 1;
+      const until = clock.now() + Math.ceil(afterMs ?? backoffDelay(failures, options));
+      backoffs.set(key, { failures, until });
+      return until;
+    },
+    reset: (key) => void backoffs.delete(key),
+  };
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { backoffDelay } from "../runtime/backoff.ts";
+import { createBackoffs } from "../runtime/backoff.ts";
 import type { SpendingAdmission } from "./admission.ts";
 
 /** A paid request of this process, from its admission until its outcome is in the status. */
@@ -55,7 +55,7 @@ const LAST_WRITES_MS = 2_000;
 
 export function createRunningRequests<A>({ clock, random, admission }: RunningRequestsOptions): RunningRequests<A> {
   const requests = new Map<string, RunningRequest<A>>();
-  const backoffs = new Map<string, { failures: number; until: number }>();
+  const backoffs = createBackoffs(clock, { ...BACKOFF, random });
   /** Requests without an answer. Each has a signal of its own: what listens to it goes with the request. */
   const unanswered = new Map<RunningRequest<A>, AbortController>();
   const onEmpty = new Set<() => void>();
@@ -89,14 +89,9 @@ export function createRunningRequests<A>({ clock, random, admission }: RunningRe
       requests.delete(uid);
       if (requests.size === 0) for (const resolve of onEmpty) resolve();
     },
-    backoffUntil: (uid) => backoffs.get(uid)?.until,
-    backOff(uid, retryAfterMs) {
-      const failures = (backoffs.get(uid)?.failures ?? 0) + 1;
-      const until = clock.now() + Math.ceil(retryAfterMs ?? backoffDelay(failures, { ...BACKOFF, random }));
-      backoffs.set(uid, { failures, until });
-      return until;
-    },
-    resetBackoff: (uid) => void backoffs.delete(uid),
+    backoffUntil: backoffs.until,
+    backOff: backoffs.fail,
+    resetBackoff: backoffs.reset,
     async drain(deadline) {
       admission.stop();
       if (requests.size === 0) return;

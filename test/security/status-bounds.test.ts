@@ -91,12 +91,7 @@ it.each(["TASK_STATUS_SUCCEED", "TASK_STATUS_FAILED", "TASK_STATUS_PROCESSING", 
         if (data === undefined) return;
         const result = taskResultFrom(data);
         const job = videoJobOf("image");
-        const observed = observeTask(
-          { job, spec: job.spec, status: undefined, now: START },
-          "t",
-          { result, at: START },
-          undefined,
-        );
+        const observed = observeTask({ job, now: START }, "t", { result, at: START }, undefined);
         if (observed.kind === "TaskFailed" || observed.kind === "NoResults") {
           const { reason, message } = observed;
           accepted("videojobs", jobAfter(undefined, { phase: "Failed", reason, message, result }).status);

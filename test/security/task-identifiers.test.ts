@@ -78,10 +78,10 @@ describe.each(ANSWERS)("%s", (_what, body, call, why) => {
     if (result.kind !== "Unknown" || !(result.error instanceof Error)) throw new Error("not unknown");
 
     const job = videoJobOf("image");
-    const facts = { job, spec: job.spec, status: undefined, now: START };
-    const observed = observeUnknown({ entry: result.entry, account: undefined }, result.error.message, facts);
+    const context = { job, now: START };
+    const observed = observeUnknown({ entry: result.entry, account: undefined }, result.error.message, context);
     if (observed.kind !== "Unknown") throw new Error("not unknown");
-    const { outcome } = halt(observed, { job, now: START });
+    const { outcome } = halt(observed, context);
     if (outcome === undefined) throw new Error("no outcome");
     const { status } = jobAfter(undefined, outcome);
     const ready = status.conditions.find(({ type }) => type === "Ready");

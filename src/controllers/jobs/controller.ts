@@ -123,12 +123,12 @@ function entryOf(
 }
 
 /** The earlier of the transition's own time and the deadline; at once for a job that has just finished. */
-function nextReconcile({ spec, status }: Job, { againMs, outcome }: Transition, now: number): Result {
+function nextReconcile(job: Job, { againMs, outcome }: Transition, now: number): Result {
   if (outcome?.phase === "Succeeded" || outcome?.phase === "Failed") return { requeueAfterMs: 0 };
-  const deadline = deadlineOf(spec, status);
+  const deadline = deadlineOf(job);
   const waits = againMs === undefined ? [] : [againMs];
   // A deadline that has passed is the step's concern, if it matters at all.
-  if (deadline !== undefined && deadline > now && status?.phase !== "Halted") waits.push(deadline - now);
+  if (deadline !== undefined && deadline > now && job.status?.phase !== "Halted") waits.push(deadline - now);
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
 }
 

@@ -5,7 +5,7 @@ import { artifactKey } from "../../artifacts/key.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
 import { ServiceError } from "../../provider/errors.ts";
-import { backoffDelay } from "../../runtime/backoff.ts";
+import { createBackoffs } from "../../runtime/backoff.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
 import { artifactVerdict, messageOf } from "../verdict.ts";
@@ -26,7 +26,7 @@ const BACKOFF = { baseMs: 2_000, capMs: 5 * 60_000, jitter: 0.4 };
 
 export function createCopies({ clock, random }: { clock: Clock; random: () => number }): Copies {
   const copies = new Map<string, Copy & { ending: AbortController; running: Promise<void> }>();
-  const backoffs = new Map<string, { failures: number; until: number }>();
+  const backoffs = createBackoffs(clock, { ...BACKOFF, random });
   return {
     find: (uid) => copies.get(uid),
     begin(uid, wake, run) {
@@ -40,14 +40,10 @@ export function createCopies({ clock, random }: { clock: Clock; random: () => nu
     },
     forget(uid, failed) {
       copies.delete(uid);
-      if (!failed) {
-        backoffs.delete(uid);
-        return;
-      }
-      const failures = (backoffs.get(uid)?.failures ?? 0) + 1;
-      backoffs.set(uid, { failures, until: clock.now() + backoffDelay(failures, { ...BACKOFF, random }) });
+      if (failed) backoffs.fail(uid);
+      else backoffs.reset(uid);
     },
-    backoffUntil: (uid) => backoffs.get(uid)?.until,
+    backoffUntil: backoffs.until,
     async stop() {
       for (const { ending } of copies.values()) ending.abort(new Error("the operator is stopping"));
       await Promise.all([...copies.values()].map(({ running }) => running));

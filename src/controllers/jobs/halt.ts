@@ -10,8 +10,8 @@ import { accountMismatch } from "../account/mismatch.ts";
 import { boundTo } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { type Cause, concernsKey, verdictOf } from "../verdict.ts";
-import type { Facts, Observation, ObserveContext, Observed } from "./observations.ts";
-import { type JobContext, type Step, submission } from "./steps.ts";
+import type { JobContext, Observation, ObserveContext, Observed } from "./observations.ts";
+import { type Step, submission } from "./steps.ts";
 import { accountOfTask } from "./tasks.ts";
 import { attachTaskOf, type Job, paidOperation, resubmitTokenOf } from "./types.ts";
 
@@ -106,7 +106,7 @@ function haltMessageOf({ status }: Job): string {
 
 /** A new value of the resubmit token releases a halted job that is not suspended. */
 export function observeHalted(
-  { spec, status }: Facts,
+  { job: { spec, status } }: JobContext,
   token: string | undefined,
 ): Observation<"Unreleased" | "Released"> {
   if (!spec.suspend && token !== undefined && token !== status?.lastHandledResubmitToken) {
@@ -116,13 +116,9 @@ export function observeHalted(
 }
 
 /** The annotation that attaches a task is read first: it costs nothing. */
-export async function observeHaltedJob<T extends Job>({
-  deps,
-  job,
-  facts,
-  signal,
-}: ObserveContext<T>): Promise<Observed | undefined> {
-  const observation = observeHalted(facts, resubmitTokenOf(job));
+export async function observeHaltedJob<T extends Job>(context: ObserveContext<T>): Promise<Observed | undefined> {
+  const { deps, job, signal } = context;
+  const observation = observeHalted(context, resubmitTokenOf(job));
   const taskID = attachTaskOf(job);
   if (taskID === undefined || taskID === job.status?.lastHandledAttachTask) return { observation };
   const attachment = await observeAttachment(deps.shared, job, taskID, signal);

@@ -161,11 +161,11 @@ export type ObservationIn<S extends StateKind> = Observation<ObservationsIn[S]>;
 /** After this many unknown submissions a job halts, also under `onSubmissionUnknown: Resubmit`. */
 export const MAX_UNKNOWN = 10;
 
-/** What observations are computed from. `now`: ms since the epoch. */
-export type Facts = { job: Job; spec: JobSpec; status: JobStatus | undefined; now: number };
+/** What observations and steps are computed from. `now`: ms since the epoch. */
+export type JobContext = { job: Job; now: number };
 
 /** What an observation reads. `signal`: of the reconcile. */
-export type ObserveContext<T extends Job> = { deps: JobDeps<T>; job: T; facts: Facts; signal: AbortSignal };
+export type ObserveContext<T extends Job> = { deps: JobDeps<T>; job: T; now: number; signal: AbortSignal };
 
 /** An observation, with the account and the store that its step uses. */
 export type Observed = { observation: Observation; account?: AccountHandle; store?: ResolvedStore | undefined };
@@ -181,9 +181,9 @@ export function observeAccepted(accepted: Accepted, submitted: Submitted, spec: 
 }
 
 /** The outcome of the request is unknown. */
-export function observeUnknown(submitted: Submitted, cause: string, { spec, status }: Facts): ObservationIn<"Sending"> {
-  const unknown = submitted.entry.attempt - (status?.failedTasks ?? 0);
-  const again = spec.onSubmissionUnknown === "Resubmit" && unknown < MAX_UNKNOWN;
+export function observeUnknown(submitted: Submitted, cause: string, { job }: JobContext): ObservationIn<"Sending"> {
+  const unknown = submitted.entry.attempt - (job.status?.failedTasks ?? 0);
+  const again = job.spec.onSubmissionUnknown === "Resubmit" && unknown < MAX_UNKNOWN;
   return { kind: again ? "UnknownButResubmit" : "Unknown", ...submitted, cause };
 }
 
@@ -205,16 +205,17 @@ export function observeResults(
 }
 
 /** The deadline covers all attempts and takes precedence over backoffLimit, as in batch/v1 Job. */
-export function pastDeadline({ job, spec, status, now }: Facts): Observation<"PastDeadline"> | undefined {
-  const deadline = deadlineOf(spec, status);
+export function pastDeadline({ job, now }: JobContext): Observation<"PastDeadline"> | undefined {
+  const { kind, spec, status } = job;
+  const deadline = deadlineOf(job);
   if (deadline === undefined || now < deadline) return undefined;
   const task = status?.taskID === undefined ? "The job" : `Task ${status.taskID}`;
-  const message = `${task} did not finish within activeDeadlineSeconds ${spec.activeDeadlineSeconds}: it may still run and be charged; create a new ${job.kind} to try again`;
+  const message = `${task} did not finish within activeDeadlineSeconds ${spec.activeDeadlineSeconds}: it may still run and be charged; create a new ${kind} to try again`;
   return { kind: "PastDeadline", reason: "DeadlineExceeded", message };
 }
 
 /** When the job exceeds activeDeadlineSeconds, ms since the epoch. Counted from the first submission, remote queueing included. */
-export function deadlineOf(spec: JobSpec, status: JobStatus | undefined): number | undefined {
+export function deadlineOf({ spec, status }: Job): number | undefined {
   if (spec.activeDeadlineSeconds === undefined || status?.firstSubmitTime === undefined) return undefined;
   return Date.parse(status.firstSubmitTime) + spec.activeDeadlineSeconds * 1000;
 }

@@ -8,7 +8,7 @@ import { createValueReader, MissingReferenceError } from "../references.ts";
 import { verdictOf } from "../verdict.ts";
 import { observeHaltedJob } from "./halt.ts";
 import {
-  type Facts,
+  type JobContext,
   type JobState,
   type Observation,
   type ObservationIn,
@@ -34,8 +34,7 @@ export async function observe<T extends Job>(
   state: JobState,
   signal: AbortSignal,
 ): Promise<Observed | undefined> {
-  const facts = { job, spec: job.spec, status: job.status, now: deps.shared.clock.now() };
-  const context = { deps, job, facts, signal };
+  const context = { deps, job, now: deps.shared.clock.now(), signal };
   switch (state.kind) {
     case "Waiting":
       return observeWaiting(context, state.attempt);
@@ -56,7 +55,7 @@ async function observeWaiting<T extends Job>(
   context: ObserveContext<T>,
   attempt: number,
 ): Promise<Observed | undefined> {
-  const { deps, job, facts } = context;
+  const { deps, job, now } = context;
   const held = heldBack(context);
   if (held !== undefined) return { observation: held };
 
@@ -72,14 +71,14 @@ async function observeWaiting<T extends Job>(
   if (mismatch !== undefined) return blocked(mismatch);
 
   const until = deps.running.backoffUntil(job.metadata.uid);
-  if (until !== undefined && until > facts.now) return { observation: { kind: "BackingOff", until } };
+  if (until !== undefined && until > now) return { observation: { kind: "BackingOff", until } };
   const prepared = await prepare(context, account);
   if (prepared.kind !== "Prepared") return { observation: prepared };
   const { request } = prepared;
   const { operation } = request;
   const createdAt = Date.parse(job.metadata.creationTimestamp);
   const asking = { work: { ...workOf(job), operation }, createdAt, wake: () => deps.wake(job) };
-  const waiting = requestSlot(deps.shared.admission, account.key, asking, facts.now);
+  const waiting = requestSlot(deps.shared.admission, account.key, asking, now);
   if (waiting !== undefined) return { observation: waiting };
   // An intent that the status shows may be that of a later leader. So no process sends a request under the ID of another one.
   const intent: RequestIntent = {
@@ -111,13 +110,14 @@ function requestSlot(
 }
 
 /** Why the job is not sent, independently of its account and its store. */
-function heldBack<T extends Job>({ job, facts }: ObserveContext<T>): ObservationIn<"Waiting"> | undefined {
+function heldBack(context: JobContext): ObservationIn<"Waiting"> | undefined {
+  const { job, now } = context;
   if (job.spec.suspend) return { kind: "Suspended" };
-  const late = pastDeadline(facts);
+  const late = pastDeadline(context);
   if (late !== undefined) return late;
   const { nextAttemptTime } = job.status ?? {};
   const until = nextAttemptTime === undefined ? 0 : Date.parse(nextAttemptTime);
-  return until > facts.now ? { kind: "TooSoon", until } : undefined;
+  return until > now ? { kind: "TooSoon", until } : undefined;
 }
 
 async function prepare<T extends Job>(
@@ -137,13 +137,14 @@ async function prepare<T extends Job>(
 }
 
 function observeSending<T extends Job>(
-  { deps, job, facts }: ObserveContext<T>,
+  context: ObserveContext<T>,
   { entry }: Extract<JobState, { kind: "Sending" }>,
 ): ObservationIn<"Sending"> {
+  const { deps, job, now } = context;
   const request = deps.running.find(job.metadata.uid);
   if (request?.answer !== undefined) {
-    if (isObsolete(request.answer, job)) return { kind: "Withdrawn", until: facts.now };
-    return observeAnswer(request.answer, facts, deps.running.backoffUntil(job.metadata.uid));
+    if (isObsolete(request.answer, job)) return { kind: "Withdrawn", until: now };
+    return observeAnswer(request.answer, context, deps.running.backoffUntil(job.metadata.uid));
   }
   if (request !== undefined) return { kind: "UnderWay", ...request };
 
@@ -151,7 +152,7 @@ function observeSending<T extends Job>(
   if (entry === undefined) throw new Error("a request without a journal entry and without a response");
   const { account, outcome } = entry;
   if (outcome !== undefined) return observeAccepted(acceptedFrom(outcome), { entry, account }, job.spec);
-  return observeUnknown({ entry, account }, causeOfUnknown(entry), facts);
+  return observeUnknown({ entry, account }, causeOfUnknown(entry), context);
 }
 
 /**
@@ -170,13 +171,17 @@ function causeOfUnknown({ restored }: JournalEntry): string {
     : "the operator ended before it received the response";
 }
 
-function observeAnswer(answer: Answer, facts: Facts, backoffUntil: number | undefined): ObservationIn<"Sending"> {
+function observeAnswer(
+  answer: Answer,
+  context: JobContext,
+  backoffUntil: number | undefined,
+): ObservationIn<"Sending"> {
   const { account, entry } = answer;
   switch (answer.kind) {
     case "Accepted":
-      return observeAccepted(answer.accepted, { entry, account }, facts.spec);
+      return observeAccepted(answer.accepted, { entry, account }, context.job.spec);
     case "NotTaken":
-      return { kind: "NotTaken", entry, ...answer.block, until: backoffUntil ?? facts.now };
+      return { kind: "NotTaken", entry, ...answer.block, until: backoffUntil ?? context.now };
     case "Refused":
       return { kind: "Refused", reason: answer.reason, message: answer.message, entry, account };
     case "Unusable": {
@@ -184,32 +189,32 @@ function observeAnswer(answer: Answer, facts: Facts, backoffUntil: number | unde
       return { kind: "NoResults", reason: "ResultTooLarge", message: answer.message, submitted };
     }
     case "Unknown":
-      return observeUnknown({ entry, account }, answer.cause, facts);
+      return observeUnknown({ entry, account }, answer.cause, context);
     case "Withdrawn":
-      return { kind: "Withdrawn", until: facts.now };
+      return { kind: "Withdrawn", until: context.now };
   }
 }
 
 function observeCopy<T extends Job>(context: ObserveContext<T>): Observed | undefined {
-  const { deps, job, facts } = context;
+  const { deps, job, now } = context;
   const { uid } = job.metadata;
   const copy = deps.copies.find(uid);
   if (copy?.end !== undefined) {
     const { end } = copy;
     if (end.kind === "Stored") return { observation: { kind: "Stored", results: end.results } };
-    const lost = end.exhausted ? resultsLost(facts, end.message, end.results) : undefined;
+    const lost = end.exhausted ? resultsLost(context, end.message, end.results) : undefined;
     return { observation: lost ?? { ...end, kind: "CopyFailed" } };
   }
   if (copy !== undefined) return { observation: { kind: "Copying", note: copyNote(copy.bytes, copy.totalBytes) } };
 
   const until = deps.copies.backoffUntil(uid);
-  if (until !== undefined && until > facts.now) return { observation: { kind: "BackingOff", until } };
+  if (until !== undefined && until > now) return { observation: { kind: "BackingOff", until } };
   const store = storeOf(context);
   if (store?.kind === "Checking") return undefined;
-  if (store?.kind === "Held") return blockedCopy(facts, { reason: store.reason, message: store.message });
+  if (store?.kind === "Held") return blockedCopy(context, { reason: store.reason, message: store.message });
   const account = accountOfResults(context);
   if (account.kind === "Checking") return undefined;
-  if (account.kind === "Held") return blockedCopy(facts, { reason: "AccountNotReady", message: account.message });
+  if (account.kind === "Held") return blockedCopy(context, { reason: "AccountNotReady", message: account.message });
   return { observation: { kind: "NotCopying" }, account: account.account, store };
 }
 
@@ -218,16 +223,16 @@ function blocked(block: Block): Observed {
 }
 
 /** The results of a task are not lost when their URLs expire: the task is asked for fresh ones when the copy continues. */
-function blockedCopy(facts: Facts, cause: Omit<Block, "stalled">): Observed {
-  const lost = facts.status?.taskID === undefined ? resultsLost(facts, cause.message) : undefined;
+function blockedCopy(context: JobContext, cause: Omit<Block, "stalled">): Observed {
+  const lost = context.job.status?.taskID === undefined ? resultsLost(context, cause.message) : undefined;
   return lost === undefined ? blocked({ ...cause, stalled: true }) : { observation: lost };
 }
 
 /** The URLs have expired, and nothing is stored. `cause`: why the copy failed. */
 function resultsLost(
-  { job, status, now }: Facts,
+  { job, now }: JobContext,
   cause: string,
-  results = status?.results ?? [],
+  results = job.status?.results ?? [],
 ): Observation<"ResultsLost"> | undefined {
   const expiries = results.flatMap(({ artifact, expiresAt }) => (artifact === undefined ? (expiresAt ?? []) : []));
   const expireAt = expiries.sort()[0];

@@ -1,13 +1,16 @@
 import { rfc3339 } from "../../clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import { type Observation, type RequestIntent, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
+import {
+  type JobContext,
+  type Observation,
+  type RequestIntent,
+  SHOW_SENDING_AFTER_MS,
+  type Submitted,
+} from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
 import { RELEASE_SLOT_AFTER_MS } from "./tasks.ts";
 import type { Block, Job, JobStatus, PaidRequest } from "./types.ts";
-
-/** What a step is computed from. `now`: ms since the epoch. */
-export type JobContext = { job: Job; now: number };
 
 /** What a reconcile is to do. The steps are pure: `controller.ts` does it. */
 export type Step = {

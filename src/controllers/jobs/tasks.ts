@@ -13,7 +13,7 @@ import type { ControllerDeps } from "../controller-deps.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
 import {
   deadlineOf,
-  type Facts,
+  type JobContext,
   type Observation,
   type ObservationIn,
   type ObserveContext,
@@ -138,46 +138,47 @@ export function resultsFrom(result: TaskResult, at: number): JobResult[] {
 
 /** Observes the task that the job follows. Undefined: not known yet. */
 export async function observeTracking<T extends Job>(
-  { deps, job, facts, signal }: ObserveContext<T>,
+  context: ObserveContext<T>,
   taskID: string,
 ): Promise<Observed | undefined> {
+  const { deps, job, signal } = context;
   const resolved = await accountOfTask(deps.shared, job);
   if (resolved.kind === "Checking") return undefined;
   if (resolved.kind === "Held") {
     const { reason, message } = resolved;
-    return { observation: observeTask(facts, taskID, undefined, { reason, message, stalled: false }) };
+    return { observation: observeTask(context, taskID, undefined, { reason, message, stalled: false }) };
   }
   const { account } = resolved;
   const mismatch = mismatchOf(job, account);
-  if (mismatch !== undefined) return { observation: observeTask(facts, taskID, undefined, mismatch) };
+  if (mismatch !== undefined) return { observation: observeTask(context, taskID, undefined, mismatch) };
   const secrets = () => deps.adapter.secrets(job, createValueReader(deps.shared.kube, signal));
   const failing = account.tasks.failing(taskID);
   const latest = await withoutSecrets(account.tasks.latest(taskID), secrets);
-  const observation = observeTask(facts, taskID, latest, undefined);
+  const observation = observeTask(context, taskID, latest, undefined);
   if (observation.kind !== "Unfinished") return { observation, account };
-  if (failing !== undefined) return { observation: observeFailingPolls(facts, taskID, failing), account };
+  if (failing !== undefined) return { observation: observeFailingPolls(context, taskID, failing), account };
   // After a restart, the status shows the failing polls until a poll succeeds or they are known to fail again.
-  const unknown = latest === undefined && facts.status?.pollsFailingSince !== undefined;
+  const unknown = latest === undefined && job.status?.pollsFailingSince !== undefined;
   return unknown ? undefined : { observation, account };
 }
 
 /** What the last poll of a task shows, then the deadline. A job whose task cannot be polled does not fail for its deadline. */
 export function observeTask(
-  facts: Facts,
+  context: JobContext,
   taskID: string,
   polled: TaskObservation | undefined,
   block: Block | undefined,
 ): ObservationIn<"Tracking"> {
-  const { spec } = facts;
+  const { job } = context;
   const result = polled?.result;
   if (polled !== undefined && result?.task.state === "Succeeded") {
-    return observeResults(resultsFrom(result, polled.at), spec, `Task ${taskID}`, { result });
+    return observeResults(resultsFrom(result, polled.at), job.spec, `Task ${taskID}`, { result });
   }
-  if (result?.task.state === "Failed") return observeFailure(facts, taskID, result);
+  if (result?.task.state === "Failed") return observeFailure(job, taskID, result);
   if (block !== undefined) return { kind: "Blocked", ...block };
-  const late = pastDeadline(facts);
+  const late = pastDeadline(context);
   if (late === undefined) return { kind: "Unfinished", result };
-  const deadline = deadlineOf(spec, facts.status);
+  const deadline = deadlineOf(job);
   // The task may have succeeded while the operator was down: only a poll after the deadline shows that it did not.
   if (polled === undefined || deadline === undefined || polled.at < deadline) {
     return { kind: "Unfinished", result, pollAfter: deadline };
@@ -185,12 +186,12 @@ export function observeTask(
   return { ...late, result };
 }
 
-function observeFailure({ job, spec, status }: Facts, taskID: string, result: TaskResult): ObservationIn<"Tracking"> {
+function observeFailure({ kind, spec, status }: Job, taskID: string, result: TaskResult): ObservationIn<"Tracking"> {
   const failures = (status?.failedTasks ?? 0) + 1;
   const cause = result.task.reason === "" ? "the service gives no reason" : result.task.reason;
   const message = `Task ${taskID} failed: ${cause}`;
   if (failures <= spec.backoffLimit) return { kind: "TaskFailedRetry", message };
-  const advice = `create a new ${job.kind} to try again`;
+  const advice = `create a new ${kind} to try again`;
   return spec.backoffLimit > 0
     ? {
         kind: "TaskFailed",
@@ -209,11 +210,11 @@ const LONGEST_CAUSE = 200;
 
 /** The polls of the job's task fail. Polls that failed before a restart count, while the status shows them. */
 export function observeFailingPolls(
-  { job, status, now }: Facts,
+  { job, now }: JobContext,
   taskID: string,
   { since: failingSince, error }: PollFailure,
 ): Observation<"PollsFailing" | "PollsLost"> {
-  const shown = status?.pollsFailingSince;
+  const shown = job.status?.pollsFailingSince;
   const since = shown === undefined ? failingSince : Math.min(failingSince, Date.parse(shown));
   const notFound = error.kind === "NotFound";
   const cause = cut(error.message, LONGEST_CAUSE);

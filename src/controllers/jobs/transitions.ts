@@ -1,6 +1,6 @@
 import type { JournalEntry } from "../../submission/journal.ts";
 import { attach, halt, release, showHalted, showNotAttached } from "./halt.ts";
-import type { JobState, Observation, ObservationKind, ObservationsIn, StateKind } from "./observations.ts";
+import type { JobContext, JobState, Observation, ObservationKind, ObservationsIn, StateKind } from "./observations.ts";
 import * as steps from "./steps.ts";
 import type { JobStatus } from "./types.ts";
 
@@ -24,7 +24,7 @@ type Effects = {
 };
 
 type Row<O extends ObservationKind> = Effects & {
-  step(observation: Observation<O>, context: steps.JobContext): steps.Step;
+  step(observation: Observation<O>, context: JobContext): steps.Step;
   next: StateKind;
   /** The journal entry whose outcome the status shows after this step. */
   settles?(observation: Observation<O>): JournalEntry | undefined;
@@ -131,7 +131,7 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
 };
 
 /** The transition for an observation. @throws Error for a pair without a row, which is a bug of Mooring */
-export function decide(state: JobState, observation: Observation, context: steps.JobContext): Transition {
+export function decide(state: JobState, observation: Observation, context: JobContext): Transition {
   const rows: { readonly [O in ObservationKind]?: Row<O> } = JOB_TABLE[state.kind];
   const transition = transitionOf(rows, observation, context);
   if (transition === undefined) throw new Error(`the job table has no row for ${state.kind} and ${observation.kind}`);
@@ -141,7 +141,7 @@ export function decide(state: JobState, observation: Observation, context: steps
 function transitionOf<O extends ObservationKind>(
   rows: { readonly [P in ObservationKind]?: Row<P> },
   observation: Observation<O>,
-  context: steps.JobContext,
+  context: JobContext,
 ): Transition | undefined {
   const row: Row<O> | undefined = rows[observation.kind];
   if (row === undefined) return undefined;

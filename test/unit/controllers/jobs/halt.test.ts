@@ -21,16 +21,16 @@ function jobWith(token: string | undefined, metadata: Partial<VideoJob["metadata
 /** The status after a request of the job whose outcome is unknown. */
 function halted(job: VideoJob, cause = "the connection was lost"): JobStatus {
   const entry = entryOf();
-  const facts = { job, spec: job.spec, status: job.status, now: START };
-  const observation = observeUnknown({ entry, account }, cause, facts);
-  const { outcome, ...change } = decide(stateOf(job.status, entry, false), observation, { job, now: START });
+  const context = { job, now: START };
+  const observation = observeUnknown({ entry, account }, cause, context);
+  const { outcome, ...change } = decide(stateOf(job.status, entry, false), observation, context);
   if (outcome === undefined) throw new Error("a halt has an outcome");
   return jobStatusOf(job, change, outcome, START);
 }
 
 function observedWith(token: string | undefined, status: JobStatus) {
-  const job = jobWith(token);
-  return observeHalted({ job, spec: job.spec, status, now: START }, resubmitTokenOf(job));
+  const job = { ...jobWith(token), status };
+  return observeHalted({ job, now: START }, resubmitTokenOf(job));
 }
 
 describe("given a manifest with a resubmit token, when the outcome of its request is unknown", () => {
@@ -79,13 +79,10 @@ describe("the message of a halted job", () => {
 
   it("of a synchronous request offers no task: it has none", () => {
     const job = speechJobOf("turbo");
-    const observation = observeUnknown({ entry: entryOf({ operation: "synthesizeSpeech" }), account }, "c", {
-      job,
-      spec: job.spec,
-      status: undefined,
-      now: START,
-    });
-    const { outcome } = decide({ kind: "Sending", entry: entryOf() }, observation, { job, now: START });
+    const context = { job, now: START };
+    const entry = entryOf({ operation: "synthesizeSpeech" });
+    const observation = observeUnknown({ entry, account }, "c", context);
+    const { outcome } = decide({ kind: "Sending", entry: entryOf() }, observation, context);
     expect(outcome).toMatchObject({ phase: "Halted", message: expect.not.stringContaining("attach") });
   });
 

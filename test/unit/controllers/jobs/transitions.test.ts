@@ -169,14 +169,14 @@ describe("the table of jobs", () => {
   });
 });
 
-function facts(change: Change, status: JobStatus | undefined, now = START) {
+function contextOf(change: Change, status: JobStatus | undefined, now = START) {
   const job = videoJobOf("image", change);
-  return { job: { ...job, ...(status === undefined ? {} : { status }) }, spec: job.spec, status, now };
+  return { job: { ...job, ...(status === undefined ? {} : { status }) }, now };
 }
 
 describe("an unknown submission", () => {
   const seen = (change: Change, attempt = 1, failedTasks = 0) =>
-    observeUnknown({ entry: entryOf({ attempt }), account }, "c", facts(change, { ...waiting, failedTasks })).kind;
+    observeUnknown({ entry: entryOf({ attempt }), account }, "c", contextOf(change, { ...waiting, failedTasks })).kind;
   it("halts, and is sent again under Resubmit", () => {
     expect(seen({})).toBe("Unknown");
     expect(seen({ onSubmissionUnknown: "Resubmit" })).toBe("UnknownButResubmit");
@@ -187,10 +187,12 @@ describe("an unknown submission", () => {
   });
   it("is released by a new token, unless it is suspended", () => {
     const halted = statuses.Halted;
-    expect(observeHalted(facts({}, halted), undefined).kind).toBe("Unreleased");
-    expect(observeHalted(facts({}, halted), "again")).toEqual({ kind: "Released", token: "again" });
-    expect(observeHalted(facts({ suspend: true }, halted), "again").kind).toBe("Unreleased");
-    expect(observeHalted(facts({}, { ...halted, lastHandledResubmitToken: "again" }), "again").kind).toBe("Unreleased");
+    expect(observeHalted(contextOf({}, halted), undefined).kind).toBe("Unreleased");
+    expect(observeHalted(contextOf({}, halted), "again")).toEqual({ kind: "Released", token: "again" });
+    expect(observeHalted(contextOf({ suspend: true }, halted), "again").kind).toBe("Unreleased");
+    expect(observeHalted(contextOf({}, { ...halted, lastHandledResubmitToken: "again" }), "again").kind).toBe(
+      "Unreleased",
+    );
   });
 });
 
@@ -211,7 +213,7 @@ describe("an accepted request", () => {
 
 describe("a job whose task runs", () => {
   const seen = (task: TaskResult | undefined, change: Change = {}, status = submitted(1), now = START) =>
-    observeTask(facts(change, status, now), "task-1", task && { result: task, at: START - 1_000 }, undefined);
+    observeTask(contextOf(change, status, now), "task-1", task && { result: task, at: START - 1_000 }, undefined);
 
   it.each<[string, TaskResult | undefined, Change, number, string]>([
     ["is followed before the first poll", undefined, {}, 0, "Unfinished"],
@@ -281,7 +283,7 @@ describe("a job whose task runs", () => {
       "Results",
     ],
   ])("%s", (_name, task, afterMs, expected, polledMs = -1_000) => {
-    const late = facts({ activeDeadlineSeconds: 60 }, submitted(1), START + afterMs);
+    const late = contextOf({ activeDeadlineSeconds: 60 }, submitted(1), START + afterMs);
     const polled = task && { result: task, at: START + polledMs };
     expect(observeTask(late, "task-1", polled, undefined).kind).toBe(expected);
   });
@@ -296,10 +298,11 @@ describe("a job whose task runs", () => {
   });
 
   it("has no deadline before it was submitted; after that it counts over all attempts", () => {
-    const { spec } = videoJobOf("image", { activeDeadlineSeconds: 60 });
-    expect(deadlineOf(spec, waiting)).toBeUndefined();
-    expect(deadlineOf(spec, { ...submitted(2), submitTime: "2026-03-01T00:00:30Z" })).toBe(START + 60_000);
-    expect(deadlineOf(videoJobOf("image").spec, submitted(1))).toBeUndefined();
+    const job = videoJobOf("image", { activeDeadlineSeconds: 60 });
+    expect(deadlineOf({ ...job, status: waiting })).toBeUndefined();
+    const status = { ...submitted(2), submitTime: "2026-03-01T00:00:30Z" };
+    expect(deadlineOf({ ...job, status })).toBe(START + 60_000);
+    expect(deadlineOf({ ...videoJobOf("image"), status: submitted(1) })).toBeUndefined();
   });
 
   it("waits longer after each failed task: 10 s, 20 s, 40 s, as batch/v1 Job", () => {
@@ -337,7 +340,7 @@ describe("whatever the service answers", () => {
           }
           if (state.kind !== "Tracking") break;
           const seen = observeTask(
-            facts({ backoffLimit }, job.status),
+            contextOf({ backoffLimit }, job.status),
             state.taskID,
             { result: task, at: START },
             undefined,
