@@ -1,16 +1,20 @@
 import type { Logger } from "pino";
-import { type Account, type AccountStatus, type ClusterAccount, isClusterAccount } from "../../api/v1alpha1/account.ts";
-import { removeCondition, setCondition } from "../../api/v1alpha1/conditions.ts";
+import { type AccountStatus, isClusterAccount } from "../../api/v1alpha1/account.ts";
+import { removeCondition } from "../../api/v1alpha1/conditions.ts";
 import { type Clock, rfc3339, withDeadline } from "../../clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import type { Journal } from "../../submission/journal.ts";
 import { assertJournalStored, type Kind } from "../controller-deps.ts";
+import {
+  type AnyAccount,
+  type Claim,
+  type ClaimRequest,
+  createContests,
+  createForeignClaims,
+} from "./foreign-claims.ts";
 import type { AccountKey } from "./registry.ts";
-
-type AnyAccount = Account | ClusterAccount;
-type Claim = NonNullable<AccountStatus["claim"]>;
 
 /** An account whose claim this process keeps. */
 type Held = {
@@ -30,8 +34,6 @@ export type Claimed<T> =
   | { kind: "Unclaimed"; object: T }
   /** Another installation uses the account. `message`: what to do, when an object here needs the account. */
   | { kind: "Foreign"; message: string | undefined };
-
-export type ClaimRequest<T extends AnyAccount> = { kind: Kind<T>; object: T };
 
 /**
  * Claims accounts for this installation: an installation is all operators with the same lease and journal. Two installations
@@ -95,8 +97,6 @@ export type InstallationClaimsOptions = {
   check: (key: AccountKey) => void;
 };
 
-/** A claim that did not change for this long may be taken. */
-const CLAIM_MS = 90_000;
 /** The holder sends nothing when it has not renewed for this long. */
 const HOLD_MS = 60_000;
 /** A claim shows at most so many namespaces. */
@@ -108,33 +108,12 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
   const { clock, log, installation, watchNamespaces, journal } = options;
   const isShown = watchNamespaces.length > 0 && watchNamespaces.length <= SHOWN_NAMESPACES;
   const namespaces = isShown ? { namespaces: [...watchNamespaces] } : {};
-  const held = new Map<AccountKey, Held>();
-  /** Claims of other installations, and when this process first saw each value (monotonic ms). */
-  const foreign = new Map<AccountKey, { claim: Claim; at: number }>();
+  const { held, ...renewals } = createRenewals(clock, log);
+  const foreign = createForeignClaims(clock, installation);
+  const contests = createContests(options);
   /** Accounts that objects need. */
   const required = new Set<AccountKey>();
-  /** Accounts that this installation needs and another one holds: by key, the message. */
-  const contested = new Map<AccountKey, string>();
   const listeners: ((key: AccountKey) => void)[] = [];
-  const ending = new AbortController();
-  let cancelTick = () => {};
-
-  const isForeign = (key: AccountKey): boolean => {
-    const seen = foreign.get(key);
-    return seen !== undefined && clock.monotonic() < seen.at + CLAIM_MS;
-  };
-
-  /** The claim of another installation. It expires when it stays the same for long enough. */
-  function observe(key: AccountKey, claim: Claim | undefined): Claim | undefined {
-    if (claim === undefined || claim.installation === installation) {
-      foreign.delete(key);
-      return undefined;
-    }
-    const { claim: known } = foreign.get(key) ?? {};
-    const same = known?.installation === claim.installation && known.renewTime === claim.renewTime;
-    if (!same) foreign.set(key, { claim, at: clock.monotonic() });
-    return isForeign(key) ? claim : undefined;
-  }
 
   function lose(key: AccountKey, { installation: other }: Claim): Error {
     const error = new Error(`the installation in namespace ${other} has claimed ${key}, which this one used`);
@@ -158,12 +137,75 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
     const object = kind.store.get(name);
     const mine = held.get(key);
     if (object === undefined || mine === undefined || object.metadata.uid !== mine.uid) return;
-    const other = observe(key, object.status?.claim);
+    const other = foreign.observe(key, object.status?.claim);
     if (other !== undefined) throw lose(key, other);
     const asked = clock.monotonic();
-    await withDeadline(clock, RENEW_MS, (deadline) => write(kind, object, AbortSignal.any([ending.signal, deadline])));
+    await withDeadline(clock, RENEW_MS, (deadline) =>
+      write(kind, object, AbortSignal.any([renewals.signal, deadline])),
+    );
     mine.renewedAt = asked; // counted from before the request
   }
+
+  return {
+    async claim(key, { kind, object }, signal) {
+      const wanted = !isClusterAccount(object) || required.has(key);
+      const { claim } = object.status ?? {};
+      const other = foreign.observe(key, claim);
+      if (other !== undefined && held.has(key)) throw lose(key, other);
+      if (other !== undefined) {
+        if (wanted) await contests.show(key, { kind, object }, other.installation, signal);
+        else contests.forget(key);
+        return { kind: "Foreign", message: contests.messageOf(key) };
+      }
+      contests.forget(key);
+      const { namespace, name, uid } = object.metadata;
+      if (claim !== undefined && held.get(key)?.uid === uid) return { kind: "Ours", object };
+      if (!wanted) return { kind: "Unclaimed", object };
+      const asked = clock.monotonic();
+      const taken = await write(kind, object, signal);
+      foreign.forget(key);
+      const stored = namespace === undefined ? name : `${namespace}/${name}`;
+      const { completeSince } = taken.status?.journal ?? {};
+      const journalCompleteSince = completeSince === undefined ? Number.NEGATIVE_INFINITY : Date.parse(completeSince);
+      held.set(key, { uid, renewedAt: asked, journalCompleteSince, renew: () => renew(key, kind, stored) });
+      if (claim !== undefined && claim.installation !== installation) {
+        log.warn({ account: key, from: claim.installation }, "claim of another installation has expired; taken over");
+      }
+      for (const listener of listeners) listener(key);
+      return { kind: "Ours", object: taken };
+    },
+    isForeign: foreign.has,
+    isForeignElsewhere: foreign.hasElsewhere,
+    requires(key) {
+      required.add(key);
+      if (held.has(key)) return true;
+      if (!foreign.has(key)) options.check(key);
+      return false;
+    },
+    assertHeld(key) {
+      const mine = held.get(key);
+      if (mine !== undefined && clock.monotonic() < mine.renewedAt + HOLD_MS) return;
+      throw new Error(`the claim of ${key} is not surely held by this installation: nothing is sent`);
+    },
+    journalCompleteSince: (key) => held.get(key)?.journalCompleteSince ?? Number.NEGATIVE_INFINITY,
+    forget(key) {
+      held.delete(key);
+      required.delete(key);
+      foreign.forget(key);
+      contests.forget(key);
+    },
+    onClaimed: (listener) => void listeners.push(listener),
+    assertUncontested: contests.assertNone,
+    start: renewals.start,
+    stop: renewals.stop,
+  };
+}
+
+/** The claims that this process holds. They are renewed from `start` to `stop`; `signal` aborts at the stop. */
+function createRenewals(clock: Clock, log: InstallationClaimsOptions["log"]) {
+  const held = new Map<AccountKey, Held>();
+  const ending = new AbortController();
+  let cancelTick = () => {};
 
   async function renewAll(): Promise<void> {
     const due = [...held].filter(([, { renewedAt }]) => clock.monotonic() >= renewedAt + RENEW_MS);
@@ -176,96 +218,20 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
     }
   }
 
-  function tick(): void {
+  function start(): void {
     cancelTick = clock.setTimeout(() => {
       void renewAll().finally(() => {
-        if (!ending.signal.aborted) tick();
+        if (!ending.signal.aborted) start();
       });
     }, TICK_MS);
   }
 
-  /** Shows on the account, once, that two installations want it. */
-  async function contest<T extends AnyAccount>(
-    key: AccountKey,
-    { kind, object }: Pick<ClaimRequest<T>, "kind" | "object">,
-    { installation: other }: Claim,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const message = contestMessage(object, installation, other);
-    if (contested.get(key) !== message) {
-      log.error({ account: key, installation, other }, message);
-      options.recorder.warning(object, "ClaimedByAnotherInstallation", "Claim", message);
-      contested.set(key, message);
-    }
-    const status: AccountStatus = object.status ?? { conditions: [] };
-    const { conditions } = status;
-    if (conditions.some(({ type }) => type === "Contested")) return;
-    const update = { type: "Contested", status: "True", reason: "ClaimedByAnotherInstallation", message } as const;
-    const shown = setCondition(conditions, update, rfc3339(clock.now()));
-    await kind.patchStatus(object, { ...status, conditions: shown }, signal);
+  function stop(): void {
+    cancelTick();
+    ending.abort(new Error("the operator is stopping"));
   }
 
-  return {
-    async claim(key, { kind, object }, signal) {
-      const wanted = !isClusterAccount(object) || required.has(key);
-      const { claim } = object.status ?? {};
-      const other = observe(key, claim);
-      if (other !== undefined && held.has(key)) throw lose(key, other);
-      if (other !== undefined) {
-        if (wanted) await contest(key, { kind, object }, other, signal);
-        else contested.delete(key);
-        return { kind: "Foreign", message: contested.get(key) };
-      }
-      contested.delete(key);
-      const { namespace, name, uid } = object.metadata;
-      if (claim !== undefined && held.get(key)?.uid === uid) return { kind: "Ours", object };
-      if (!wanted) return { kind: "Unclaimed", object };
-      const asked = clock.monotonic();
-      const taken = await write(kind, object, signal);
-      foreign.delete(key);
-      const stored = namespace === undefined ? name : `${namespace}/${name}`;
-      const { completeSince } = taken.status?.journal ?? {};
-      const journalCompleteSince = completeSince === undefined ? Number.NEGATIVE_INFINITY : Date.parse(completeSince);
-      held.set(key, { uid, renewedAt: asked, journalCompleteSince, renew: () => renew(key, kind, stored) });
-      if (claim !== undefined && claim.installation !== installation) {
-        log.warn({ account: key, from: claim.installation }, "claim of another installation has expired; taken over");
-      }
-      for (const listener of listeners) listener(key);
-      return { kind: "Ours", object: taken };
-    },
-    isForeign,
-    isForeignElsewhere(key, namespace) {
-      const shown = foreign.get(key)?.claim.namespaces;
-      return isForeign(key) && shown !== undefined && !shown.includes(namespace);
-    },
-    requires(key) {
-      required.add(key);
-      if (held.has(key)) return true;
-      if (!isForeign(key)) options.check(key);
-      return false;
-    },
-    assertHeld(key) {
-      const mine = held.get(key);
-      if (mine !== undefined && clock.monotonic() < mine.renewedAt + HOLD_MS) return;
-      throw new Error(`the claim of ${key} is not surely held by this installation: nothing is sent`);
-    },
-    journalCompleteSince: (key) => held.get(key)?.journalCompleteSince ?? Number.NEGATIVE_INFINITY,
-    forget(key) {
-      held.delete(key);
-      required.delete(key);
-      foreign.delete(key);
-      contested.delete(key);
-    },
-    onClaimed: (listener) => void listeners.push(listener),
-    assertUncontested() {
-      if (contested.size > 0) throw new Error([...contested.values()].join("; "));
-    },
-    start: tick,
-    stop() {
-      cancelTick();
-      ending.abort(new Error("the operator is stopping"));
-    },
-  };
+  return { held, start, stop, signal: ending.signal };
 }
 
 /**
@@ -287,11 +253,4 @@ function journalOf(
   }
   const isOlder = Date.parse(metadata.creationTimestamp) <= journal.createdAt();
   return isOlder ? { id } : { id, completeSince: rfc3339(journal.createdAt()) };
-}
-
-/** What happens, and the commands to resolve it. */
-function contestMessage({ kind = "Account", metadata }: AnyAccount, own: string, other: string): string {
-  const { namespace, name } = metadata;
-  const object = `${kind.toLowerCase()}${namespace === undefined ? "" : ` -n ${namespace}`} ${name}`;
-  return `Two installations of Mooring serve this account: the one in namespace ${other} uses it, and the one in namespace ${own} sends nothing for it. Uninstall one of them, or give each its own namespaces and accounts. To hand the account to ${own}: stop the operator in ${other}, then wait ${CLAIM_MS / 1000} s, or run: kubectl patch ${object} --subresource=status --type=merge -p '{"status":{"claim":null}}'`;
 }
