@@ -4,7 +4,7 @@ import { type Controller, createController } from "../runtime/controller.ts";
 import { createManager, type Manager, type Runnable } from "../runtime/manager.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
 import { keyOf } from "../runtime/store.ts";
-import { settleLeft } from "../submission/settle.ts";
+import { settleLeft } from "../submission/intents.ts";
 import { createTracer } from "../tracing/tracer.ts";
 import { createAccountAccess, createContext, type Enqueue } from "./context.ts";
 import { type AnyKind, createInformers, kindsOf } from "./informers.ts";

@@ -27,7 +27,7 @@ import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts"
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf } from "../runtime/store.ts";
 import { createSpendingAdmission } from "../submission/admission.ts";
-import { NO_ALLOWANCE } from "../submission/allowance.ts";
+import { NO_ALLOWANCE } from "../submission/reservations.ts";
 import { createRunningRequests } from "../submission/running.ts";
 import { createAddresses } from "./addresses.ts";
 import { type Informers, jobInformersOf } from "./informers.ts";

@@ -1,7 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { type AccountLine, createAccountLine, type Wait, type Work } from "./account-line.ts";
-import type { Allowance, BookReading } from "./allowance.ts";
-import type { TaskEnd } from "./reservations.ts";
+import type { Allowance, BookReading, TaskEnd } from "./reservations.ts";
 
 /**
  * Decides which of an account's jobs may send their paid request now. There is one queue per account.

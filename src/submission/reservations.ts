@@ -1,8 +1,38 @@
 import type { Clock } from "../clock.ts";
 import { formatYuan, type Money } from "../money.ts";
 import type { Operation } from "../provider/operations.ts";
-import type { Allowance, BookReading } from "./allowance.ts";
-import { createTaskCosts } from "./task-costs.ts";
+
+/** What the budget of an account leaves for new paid work. */
+export type BudgetState =
+  /** It is not read yet, cannot be read, or does not name the key that counts. */
+  | { kind: "Unknown"; message: string }
+  /** Nothing limits what may be spent. */
+  | { kind: "Unlimited"; message: string }
+  /** `headroom`: what may be spent until the budget is exceeded; 0 or less when it is exceeded. */
+  | { kind: "Limited"; headroom: Money; message: string };
+
+/** What an account allows now. */
+export type Allowance = {
+  /** Most tasks in flight (`maxConcurrentTasks`); undefined: any number. */
+  maxTasks: number | undefined;
+  /** Set only when new paid work waits for the budget (`budget.action: HoldNew`). */
+  budget: BudgetState | undefined;
+  /** What a task reserves until its cost is billed (`budget.reservePerTask`). */
+  reserve: Money | undefined;
+};
+
+/** The allowance of an account that is not known yet; its jobs wait for the account itself. */
+export const NO_ALLOWANCE: Allowance = { maxTasks: undefined, budget: undefined, reserve: undefined };
+
+/** What an account has cost in total by one of its books, which are its key budgets and its bills. */
+export type BookReading = {
+  /** Tells one book from another: the difference between the sums of two books is no cost. */
+  book: string;
+  /** undefined: not read yet, or a part of it cannot be read. */
+  used: Money | undefined;
+  /** When the last read that succeeded began, monotonic ms; -Infinity: none did. */
+  startedAt: number;
+};
 
 /** Why the budget holds a task back. */
 export type BudgetRefusal = { reason: "BudgetExceeded" | "BudgetUnknown"; message: string };
@@ -159,4 +189,35 @@ function tooMuch(left: string, cost: Money): string {
 function highest(tasks: readonly Ended[]): Money {
   const amounts = tasks.flatMap(({ shown }) => [...shown.values()]);
   return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
+}
+
+/** The highest cost that was seen of one task of each operation. */
+export type TaskCosts = {
+  /** undefined: none was seen yet. */
+  of(operation: Operation): Money | undefined;
+  /** Tasks that had ended when the account's cost rose: a known cost is raised to their share of it. */
+  raise(tasks: readonly { operation: Operation }[], rise: Money): void;
+  /** What was attributed to a task until its charge was not expected any more, by book. */
+  seen(operation: Operation, shown: Iterable<Money>): void;
+};
+
+export function createTaskCosts(): TaskCosts {
+  const costs = new Map<Operation, Money>();
+
+  function atLeast(operation: Operation, cost: Money): void {
+    if (cost > (costs.get(operation) ?? 0n)) costs.set(operation, cost);
+  }
+
+  return {
+    of: (operation) => costs.get(operation),
+    raise(tasks, rise) {
+      const [operation, ...others] = new Set(tasks.map((task) => task.operation));
+      if (operation === undefined || others.length > 0 || !costs.has(operation)) return;
+      const count = BigInt(tasks.length);
+      atLeast(operation, (rise + count - 1n) / count);
+    },
+    seen(operation, shown) {
+      for (const amount of shown) atLeast(operation, amount);
+    },
+  };
 }

@@ -7,7 +7,7 @@ import { anyAddress } from "../../src/net/address-guard.ts";
 import type { DeleteOperation } from "../../src/provider/operations.ts";
 import { openPassiveSession } from "../../src/provider/session.ts";
 import type { AccountSession } from "../../src/provider/types.ts";
-import { NO_ALLOWANCE } from "../../src/submission/allowance.ts";
+import { NO_ALLOWANCE } from "../../src/submission/reservations.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
 export type ServiceRequest = { method: string; path: string; authorization: string | undefined; body: unknown };

@@ -4,7 +4,7 @@ import { rfc3339 } from "../../clock.ts";
 import { formatYuan, type Money, parseYuan } from "../../money.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
 import type { ReadTime } from "../../provider/money/read-time.ts";
-import type { BookReading, BudgetState } from "../../submission/allowance.ts";
+import type { BookReading, BudgetState } from "../../submission/reservations.ts";
 
 const SHOWN_BUDGETS = 100;
 

@@ -9,7 +9,7 @@ import type { ReadTime } from "../../provider/money/read-time.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { Operation } from "../../provider/operations.ts";
 import { type ConnectionSettings, openSession, type SessionObservers } from "../../provider/session.ts";
-import type { BookReading } from "../../submission/allowance.ts";
+import type { BookReading } from "../../submission/reservations.ts";
 import {
   type BudgetSpec,
   bookReadings,

@@ -3,7 +3,7 @@ import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { ReconcileContext, Request, Result } from "../../runtime/controller.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import { keyOf } from "../../runtime/store.ts";
-import { settleGone } from "../../submission/settle.ts";
+import { settleGone } from "../../submission/intents.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { UnknownCreates } from "./creates.ts";
 import { deletionPolicyOf, type FinalizeInput } from "./finalize.ts";

@@ -4,7 +4,7 @@ import { rfc3339 } from "../../clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import { keyOf } from "../../runtime/store.ts";
-import { settleGone } from "../../submission/settle.ts";
+import { settleGone } from "../../submission/intents.ts";
 import type { AbandonedTask } from "../account/abandoned-tasks.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { abandonCopies, startCopy } from "./copies.ts";

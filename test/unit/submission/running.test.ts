@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Answer } from "../../../src/controllers/jobs/types.ts";
 import { createSpendingAdmission } from "../../../src/submission/admission.ts";
-import { NO_ALLOWANCE } from "../../../src/submission/allowance.ts";
+import { NO_ALLOWANCE } from "../../../src/submission/reservations.ts";
 import { createRunningRequests } from "../../../src/submission/running.ts";
 import { createFakeClock, settle } from "../../support/fake-clock.ts";
 import { entryOf } from "../../support/jobs.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { GONE_MESSAGE, settleGone, settleLeft } from "../../../src/submission/intents.ts";
 import type { JournalEntry } from "../../../src/submission/journal.ts";
-import { GONE_MESSAGE, settleGone, settleLeft } from "../../../src/submission/settle.ts";
 import { entryOf, videoJobOf } from "../../support/jobs.ts";
 import { capturedLog } from "../../support/scripted-api-server.ts";
 

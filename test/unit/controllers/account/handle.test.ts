@@ -4,7 +4,7 @@ import type { BudgetSpec } from "../../../../src/controllers/account/budget.ts";
 import { createAccountHandle } from "../../../../src/controllers/account/handle.ts";
 import { anyAddress } from "../../../../src/net/address-guard.ts";
 import { createByteBudget } from "../../../../src/provider/byte-budget.ts";
-import type { BookReading } from "../../../../src/submission/allowance.ts";
+import type { BookReading } from "../../../../src/submission/reservations.ts";
 import { createFakeClock, settle, until } from "../../../support/fake-clock.ts";
 import { manifest } from "../../../support/manifests.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";

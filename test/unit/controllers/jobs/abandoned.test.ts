@@ -10,7 +10,7 @@ import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video
 import { workOf } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import { NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";
+import { NO_ALLOWANCE } from "../../../../src/submission/reservations.ts";
 import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { fakeTasks } from "../../../support/fake-tasks.ts";

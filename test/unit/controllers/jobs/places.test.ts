@@ -9,7 +9,7 @@ import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video
 import { type Answer, workOf } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import type { Allowance } from "../../../../src/submission/allowance.ts";
+import type { Allowance } from "../../../../src/submission/reservations.ts";
 import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock, settle } from "../../../support/fake-clock.ts";
 import { entryOf, videoJobOf } from "../../../support/jobs.ts";
