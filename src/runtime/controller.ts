@@ -62,15 +62,7 @@ export function createController(options: ControllerOptions): Controller {
   const inFlight = new Set<AbortController>();
   let workers: Promise<void>[] = [];
 
-  metrics.maxConcurrentReconciles.set(labels, options.maxConcurrentReconciles);
-  metrics.activeWorkers.set(labels, 0);
-  metrics.queueAdds.inc({ name }, 0);
-  metrics.queueRetries.inc({ name }, 0);
-  metrics.reconcileErrors.inc(labels, 0);
-  metrics.reconcilePanics.inc(labels, 0);
-  for (const result of ["success", "error", "requeue", "requeue_after"]) {
-    metrics.reconcileTotal.inc({ controller: name, result }, 0);
-  }
+  showMetrics(options);
 
   async function work(): Promise<void> {
     for (let key = await queue.next(); key !== undefined; key = await queue.next()) {
@@ -152,6 +144,20 @@ export function createController(options: ControllerOptions): Controller {
       await Promise.all(workers);
     },
   };
+}
+
+/** Every series exists from the start, also before its first event. */
+function showMetrics({ name, metrics, maxConcurrentReconciles }: ControllerOptions): void {
+  const labels = { controller: name };
+  metrics.maxConcurrentReconciles.set(labels, maxConcurrentReconciles);
+  metrics.activeWorkers.set(labels, 0);
+  metrics.queueAdds.inc({ name }, 0);
+  metrics.queueRetries.inc({ name }, 0);
+  metrics.reconcileErrors.inc(labels, 0);
+  metrics.reconcilePanics.inc(labels, 0);
+  for (const result of ["success", "error", "requeue", "requeue_after"]) {
+    metrics.reconcileTotal.inc({ controller: name, result }, 0);
+  }
 }
 
 function messageOf(error: unknown): string {

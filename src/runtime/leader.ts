@@ -68,15 +68,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     }
     const holder = lease?.spec.holderIdentity ?? "";
     if (holder !== "" && holder !== identity && clock.monotonic() < seen.at + LEASE_MS) return false;
-    const now = new Date(clock.now()).toISOString().replace("Z", "000Z");
-    const ours = holder === identity;
-    const spec: LeaseSpec = {
-      holderIdentity: identity,
-      leaseDurationSeconds: LEASE_MS / 1000,
-      acquireTime: (ours ? lease?.spec.acquireTime : undefined) ?? now,
-      renewTime: now,
-      leaseTransitions: (lease?.spec.leaseTransitions ?? 0) + (ours || lease === undefined ? 0 : 1),
-    };
+    const spec = heldBy(identity, lease?.spec, clock.now());
     lease = await write({ ...lease, metadata: lease?.metadata ?? place, spec }, signal);
     renewedAt = asked; // counted from before the request: never longer than what the server granted
     return true;
@@ -149,6 +141,19 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
         log.warn({ reason: String(error) }, "lease not released; it runs out by itself");
       }
     },
+  };
+}
+
+/** The lease that the identity takes or renews. `previous`: what the lease is now. `now`: ms since the epoch. */
+function heldBy(identity: string, previous: LeaseSpec | undefined, now: number): LeaseSpec {
+  const microTime = new Date(now).toISOString().replace("Z", "000Z");
+  const ours = previous?.holderIdentity === identity;
+  return {
+    holderIdentity: identity,
+    leaseDurationSeconds: LEASE_MS / 1000,
+    acquireTime: (ours ? previous.acquireTime : undefined) ?? microTime,
+    renewTime: microTime,
+    leaseTransitions: (previous?.leaseTransitions ?? 0) + (ours || previous === undefined ? 0 : 1),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { createFairQueue } from "../fair-queue.ts";
 import { createSchedule } from "../schedule.ts";
 import { type BackoffOptions, backoffDelay } from "./backoff.ts";
+import { splitKey } from "./store.ts";
 
 /** `low` is for keys of an initial list: real changes overtake them. */
 export type Priority = "high" | "low";
@@ -31,6 +32,7 @@ export type WorkQueue = {
 export type WorkQueueOptions = {
   clock: Clock;
   backoff: BackoffOptions;
+  /** Default: the namespace. */
   groupOf?: (key: string) => string;
   onAdd?: () => void;
   onRetry?: () => void;
@@ -44,12 +46,11 @@ type Entry = { priority: Priority; due: number; ready: boolean; readyAt: number 
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { clock } = options;
-  const groupOf = options.groupOf ?? namespaceOf;
   const entries = new Map<string, Entry>();
   const running = new Set<string>();
   const again = new Map<string, Entry>();
   const failures = new Map<string, number>();
-  const ready = { high: createFairQueue<Entry>(), low: createFairQueue<Entry>() };
+  const ready = createReadyKeys(options.groupOf ?? ((key) => splitKey(key).namespace ?? ""));
   const waiting = createSchedule<string>(clock, (due) => {
     for (const { item: key, due: at } of due) {
       const entry = entries.get(key);
@@ -59,7 +60,6 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     hand();
   });
   const takers: ((key: string | undefined) => void)[] = [];
-  let highInARow = 0;
   let closed = false;
 
   function add(key: string, { afterMs = 0, priority = "high" }: AddOptions = {}): void {
@@ -68,12 +68,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     const due = clock.monotonic() + Math.max(0, afterMs);
     if (running.has(key)) {
       const earlier = again.get(key);
-      again.set(key, {
-        due: Math.min(due, earlier?.due ?? due),
-        priority: higher(priority, earlier?.priority),
-        ready: false,
-        readyAt: 0,
-      });
+      again.set(key, waitingUntil(Math.min(due, earlier?.due ?? due), higher(priority, earlier?.priority)));
       return;
     }
     place(key, due, priority);
@@ -82,14 +77,10 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
 
   function place(key: string, due: number, priority: Priority): void {
     const present = entries.get(key);
-    const entry: Entry = present ?? { priority, due, ready: false, readyAt: 0 };
+    const entry = present ?? waitingUntil(due, priority);
     const raised = higher(priority, entry.priority);
     if (entry.ready) {
-      if (raised !== entry.priority) {
-        ready[entry.priority].remove(key);
-        ready[raised].push(groupOf(key), key, entry);
-        entry.priority = raised;
-      }
+      if (raised !== entry.priority) ready.raise(key, entry, raised);
       return;
     }
     entry.priority = raised;
@@ -104,16 +95,13 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   function makeReady(key: string, entry: Entry): void {
     entry.ready = true;
     entry.readyAt = clock.monotonic();
-    ready[entry.priority].push(groupOf(key), key, entry);
+    ready.push(key, entry);
   }
 
   function take(): string | undefined {
-    const lowTurn = highInARow >= LOW_SHARE - 1 && ready.low.size() > 0;
-    const from = lowTurn || ready.high.size() === 0 ? ready.low : ready.high;
-    const taken = from.shift();
+    const taken = ready.take();
     if (taken === undefined) return undefined;
     const { key, value: entry } = taken;
-    highInARow = from === ready.high ? highInARow + 1 : 0;
     entries.delete(key);
     running.add(key);
     options.onWait?.((clock.monotonic() - entry.readyAt) / 1000);
@@ -151,7 +139,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       place(key, next.due, next.priority);
       hand();
     },
-    depth: () => ready.high.size() + ready.low.size(),
+    depth: ready.size,
     retries: () => failures.size,
     shutDown() {
       closed = true;
@@ -161,12 +149,37 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   };
 }
 
-function higher(a: Priority, b: Priority | undefined): Priority {
-  return a === "high" || b === "high" ? "high" : "low";
+/** The keys that are ready to run, in the order in which they do. Changes the priority of an entry that is raised. */
+function createReadyKeys(groupOf: (key: string) => string) {
+  const queues = { high: createFairQueue<Entry>(), low: createFairQueue<Entry>() };
+  let highInARow = 0;
+
+  function push(key: string, entry: Entry): void {
+    queues[entry.priority].push(groupOf(key), key, entry);
+  }
+
+  return {
+    push,
+    raise(key: string, entry: Entry, priority: Priority): void {
+      queues[entry.priority].remove(key);
+      entry.priority = priority;
+      push(key, entry);
+    },
+    take() {
+      const lowTurn = highInARow >= LOW_SHARE - 1 && queues.low.size() > 0;
+      const from = lowTurn || queues.high.size() === 0 ? queues.low : queues.high;
+      const taken = from.shift();
+      if (taken !== undefined) highInARow = from === queues.high ? highInARow + 1 : 0;
+      return taken;
+    },
+    size: () => queues.high.size() + queues.low.size(),
+  };
 }
 
-/** `namespace` of `namespace/name`; "" for a cluster-scoped key. */
-function namespaceOf(key: string): string {
-  const slash = key.indexOf("/");
-  return slash < 0 ? "" : key.slice(0, slash);
+function waitingUntil(due: number, priority: Priority): Entry {
+  return { priority, due, ready: false, readyAt: 0 };
+}
+
+function higher(a: Priority, b: Priority | undefined): Priority {
+  return a === "high" || b === "high" ? "high" : "low";
 }

@@ -103,7 +103,6 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
         return;
       }
       if (!memory.allows(uid)) return;
-      const resource = options.resourceOf(object);
       const eventName = `${name.slice(0, 200)}.${Math.trunc(clock.now()).toString(16)}${(sequence++).toString(16)}`;
       memory.begin(key, { name: eventName, namespace });
       const body: KubeEvent = {
@@ -118,14 +117,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
         reason,
         action,
         note: text,
-        regarding: {
-          apiVersion: apiVersionOf(resource),
-          kind: resource.kind,
-          name,
-          ...(object.metadata.namespace === undefined ? {} : { namespace }),
-          uid,
-          resourceVersion: object.metadata.resourceVersion,
-        },
+        regarding: referenceTo(object, options.resourceOf(object)),
       };
       const forget = () => memory.forget(key); // there is nothing to count up
       const send = async () => {
@@ -152,6 +144,18 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
         ]);
       }
     },
+  };
+}
+
+function referenceTo({ metadata }: KubeObject, resource: Resource) {
+  const { name, namespace, uid = "", resourceVersion } = metadata;
+  return {
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    uid,
+    resourceVersion,
   };
 }
 

@@ -61,24 +61,16 @@ export function createAccountLine({ clock, allowance, stopped }: AccountLineOpti
   const places = createPlaces();
   const queue = createFairQueue<Waiter>();
   const reservations = createReservations(clock);
+  const tell = createTeller(clock, stopped);
   /** The hold that the waiting jobs were told of last. */
   let told = "";
-  let cancelTelling: (() => void) | undefined;
 
   const forgotten = (askedAt: number) => clock.monotonic() - askedAt > FORGOTTEN_MS;
 
   function holdOn(operation: Operation): Hold | undefined {
     const allowed = allowance();
-    const { maxTasks } = allowed;
-    if (maxTasks !== undefined && places.size() >= maxTasks) {
-      const message = `The account allows ${maxTasks} tasks in flight (maxConcurrentTasks)`;
-      return { reason: "ConcurrencyLimited", message };
-    }
-    const refusal = reservations.refusal(operation, places.operations(), allowed);
-    if (refusal !== undefined) return refusal;
-    const unsent = places.count("Admitted") + places.count("Unsent");
-    const full = unsent >= MAX_UNSENT || unsent + places.count("Sent") >= MAX_UNDER_WAY;
-    return full || stopped() ? TURN : undefined;
+    const refusal = concurrencyHold(places, allowed) ?? reservations.refusal(operation, places.operations(), allowed);
+    return refusal ?? (stopped() || isFull(places) ? TURN : undefined);
   }
 
   /** Gives places to the jobs that go next, as long as there is room. The job that asks is not woken. */
@@ -119,15 +111,6 @@ export function createAccountLine({ clock, allowance, stopped }: AccountLineOpti
     if (telling === told) return;
     told = telling;
     tell(queue.first(queue.size()));
-  }
-
-  function tell(waiters: readonly Waiter[]): void {
-    cancelTelling?.();
-    cancelTelling = undefined;
-    if (stopped()) return;
-    for (const { wake } of waiters.slice(0, WAKE_AT_ONCE)) wake();
-    const others = waiters.slice(WAKE_AT_ONCE);
-    if (others.length > 0) cancelTelling = clock.setTimeout(() => tell(others), WAKE_EVERY_MS);
   }
 
   return {
@@ -171,6 +154,32 @@ export function createAccountLine({ clock, allowance, stopped }: AccountLineOpti
       return queue.size() === 0 || reason === "ConcurrencyLimited" || reason === "RateLimited" ? "None" : "Waiting";
     },
     waiting: () => queue.size(),
+  };
+}
+
+function concurrencyHold(places: Places, { maxTasks }: Allowance): Hold | undefined {
+  if (maxTasks === undefined || places.size() < maxTasks) return undefined;
+  const message = `The account allows ${maxTasks} tasks in flight (maxConcurrentTasks)`;
+  return { reason: "ConcurrencyLimited", message };
+}
+
+/** Whether as many requests are on their way as the account's rate limit and this process can take. */
+function isFull(places: Places): boolean {
+  const unsent = places.count("Admitted") + places.count("Unsent");
+  return unsent >= MAX_UNSENT || unsent + places.count("Sent") >= MAX_UNDER_WAY;
+}
+
+/** Wakes jobs, so that they show a new reason: some at once, the others second by second. Each call replaces the one before. */
+function createTeller(clock: Clock, stopped: () => boolean): (waiters: readonly Waiter[]) => void {
+  let cancel: (() => void) | undefined;
+
+  return function tell(waiters) {
+    cancel?.();
+    cancel = undefined;
+    if (stopped()) return;
+    for (const { wake } of waiters.slice(0, WAKE_AT_ONCE)) wake();
+    const others = waiters.slice(WAKE_AT_ONCE);
+    if (others.length > 0) cancel = clock.setTimeout(() => tell(others), WAKE_EVERY_MS);
   };
 }
 

@@ -120,7 +120,7 @@ export function createJournal(options: JournalOptions): Journal {
   async function write(signal: AbortSignal): Promise<void> {
     for (let failures = 1; ; failures++) {
       try {
-        stored = versionOf(await client.update<JournalMap>(configMapResource, place, body(), { signal }));
+        stored = versionOf(await store(client, place, body(), signal));
         options.onCommit?.(live.size);
         return;
       } catch (error) {
@@ -140,7 +140,7 @@ export function createJournal(options: JournalOptions): Journal {
     if (found?.metadata.uid !== stored?.uid) {
       throw fence("the ConfigMap was deleted, and it may have been created again: it is another journal");
     }
-    const epochFound = Number(found?.data?.epoch ?? 0);
+    const epochFound = epochOf(found);
     if (found === undefined || epochFound !== epoch || found.data?.holder !== identity) {
       const holder = found?.data?.holder ?? "an unknown holder";
       throw fence(`epoch ${epochFound} of ${holder} has replaced our epoch ${epoch}`);
@@ -169,13 +169,10 @@ export function createJournal(options: JournalOptions): Journal {
       for (;;) {
         const found = await findObject<JournalMap>(client, configMapResource, place, { signal });
         for (const entry of parseEntries(found?.data?.intents)) live.set(entry.id, entry);
-        epoch = Number(found?.data?.epoch ?? 0) + 1;
+        epoch = epochOf(found) + 1;
         stored = found && versionOf(found);
         try {
-          const written =
-            found === undefined
-              ? await client.create<JournalMap>(configMapResource, { namespace: place.namespace }, body(), { signal })
-              : await client.update<JournalMap>(configMapResource, place, body(), { signal });
+          const written = await store(client, place, body(), signal);
           stored = versionOf(written);
           createdAt = Date.parse(written.metadata.creationTimestamp ?? "") || createdAt;
           return [...live.values()];
@@ -212,6 +209,17 @@ export function createJournal(options: JournalOptions): Journal {
     },
     close: (signal) => group.close(signal),
   };
+}
+
+/** Creates the ConfigMap, or updates the version that the body names. */
+function store(client: KubeClient, place: Place, body: JournalMap, signal: AbortSignal): Promise<JournalMap> {
+  return body.metadata.resourceVersion === undefined
+    ? client.create<JournalMap>(configMapResource, { namespace: place.namespace }, body, { signal })
+    : client.update<JournalMap>(configMapResource, place, body, { signal });
+}
+
+function epochOf(found: JournalMap | undefined): number {
+  return Number(found?.data?.epoch ?? 0);
 }
 
 type Version = { uid: string; resourceVersion: string };
