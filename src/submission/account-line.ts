@@ -190,7 +190,7 @@ function createTeller(clock: Clock, stopped: () => boolean): (waiters: readonly 
 export type Stage = "Admitted" | "Unsent" | "Sent" | "InFlight";
 
 /** The jobs of one account that have a place, by UID, counted by stage and by operation. */
-export type Places = {
+type Places = {
   /** Gives the job a place, or notes that it asked again. `askedAt`: monotonic ms. */
   admit(uid: string, operation: Operation, askedAt: number): void;
   /** Gives a job whose task runs a place, unless it has one. */
@@ -208,7 +208,7 @@ export type Places = {
   size(): number;
 };
 
-export function createPlaces(): Places {
+function createPlaces(): Places {
   const places = new Map<string, { operation: Operation; stage: Stage }>();
   const stages: Record<Stage, number> = { Admitted: 0, Unsent: 0, Sent: 0, InFlight: 0 };
   const operations = new Map<Operation, number>();

@@ -192,7 +192,7 @@ function highest(tasks: readonly Ended[]): Money {
 }
 
 /** The highest cost that was seen of one task of each operation. */
-export type TaskCosts = {
+type TaskCosts = {
   /** undefined: none was seen yet. */
   of(operation: Operation): Money | undefined;
   /** Tasks that had ended when the account's cost rose: a known cost is raised to their share of it. */
@@ -201,7 +201,7 @@ export type TaskCosts = {
   seen(operation: Operation, shown: Iterable<Money>): void;
 };
 
-export function createTaskCosts(): TaskCosts {
+function createTaskCosts(): TaskCosts {
   const costs = new Map<Operation, Money>();
 
   function atLeast(operation: Operation, cost: Money): void {

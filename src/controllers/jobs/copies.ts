@@ -10,7 +10,7 @@ import type { AccountHandle } from "../account/registry.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
 import { artifactVerdict, messageOf } from "../verdict.ts";
 import type { Observed } from "./observations.ts";
-import { resultsFrom } from "./tasks.ts";
+import { isUnknownTask, resultsFrom } from "./tasks.ts";
 import type { Block, Copies, Copy, CopyEnd, Job, JobDeps } from "./types.ts";
 
 /** Where results are copied from and to. */
@@ -154,7 +154,7 @@ export function keyOfResult(job: Job, index: number, type: string | undefined): 
 export type FreshResults = { kind: "Results"; results: JobResult[] } | { kind: "Gone" };
 
 /** The URLs of one run of a copy. */
-export type FreshURLs = {
+type FreshURLs = {
   /** The results with what is known of them by now. */
   readonly results: JobResult[];
   /** The URL to copy a result from. Undefined: it is stored, or has none. */
@@ -170,7 +170,7 @@ export type FreshURLs = {
 };
 
 /** Asks the task once in a run: before the copy when a URL has expired, or when the source refuses it. */
-export function createFreshURLs(
+function createFreshURLs(
   known: readonly JobResult[],
   { refresh, clock }: { refresh: ((signal: AbortSignal) => Promise<FreshResults>) | undefined; clock: Clock },
   signal: AbortSignal,
@@ -245,21 +245,13 @@ export function taskRefresh(
       const { result, at } = await account.tasks.read(taskID, signal);
       const results = resultsFrom(result, at);
       if (results.length > 0) return { kind: "Results", results };
-      return result.task.state === "Succeeded" || result.task.state === "Failed"
-        ? { kind: "Gone" }
-        : unknownState(result);
+      const { state, status: shown } = result.task;
+      if (state === "Succeeded" || state === "Failed") return { kind: "Gone" };
+      throw new Error(`the service shows the task as ${shown}`);
     } catch (error) {
-      if (error instanceof ServiceError && error.delivery === "Refused" && isGone(error)) return { kind: "Gone" };
+      if (error instanceof ServiceError && error.delivery === "Refused" && isUnknownTask(error))
+        return { kind: "Gone" };
       throw error;
     }
   };
-}
-
-/** The service does not know the task any more. */
-function isGone({ kind }: ServiceError): boolean {
-  return kind === "NotFound" || kind === "InvalidRequest";
-}
-
-function unknownState({ task }: { task: { status: string } }): never {
-  throw new Error(`the service shows the task as ${task.status}`);
 }

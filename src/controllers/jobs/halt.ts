@@ -12,7 +12,7 @@ import type { ControllerDeps } from "../controller-deps.ts";
 import { type Cause, concernsKey, verdictOf } from "../verdict.ts";
 import type { JobContext, Observation, ObserveContext, Observed } from "./observations.ts";
 import { type Step, submission } from "./steps.ts";
-import { accountOfTask } from "./tasks.ts";
+import { accountOfTask, isUnknownTask } from "./tasks.ts";
 import { attachTaskOf, type Job, paidOperation, resubmitTokenOf } from "./types.ts";
 
 // Steps
@@ -135,7 +135,7 @@ type Attachment = Observation<"Attachable" | "NotAttached">;
  * (TaskOwners). Sends nothing that is paid. Each message begins with the ID of the task.
  * @returns undefined: the account is not known yet; the job is reconciled when it is
  */
-export async function observeAttachment(
+async function observeAttachment(
   shared: Pick<ControllerDeps, "accounts" | "taskOwners">,
   job: Job,
   taskID: string,
@@ -165,7 +165,7 @@ export async function observeAttachment(
     return { kind: "Attachable", taskID, account: bound ?? boundTo(account), submission };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    if (error.kind === "NotFound" || error.kind === "InvalidRequest") {
+    if (isUnknownTask(error)) {
       return refused({ reason: "TaskNotFound", message: `the service does not show it (${error.message})` });
     }
     if (concernsKey(error)) {

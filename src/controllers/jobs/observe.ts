@@ -1,5 +1,3 @@
-import type { Work } from "../../submission/account-line.ts";
-import type { SpendingAdmission } from "../../submission/admission.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { type AccountHandle, accountKey, boundTo, type Resolved } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
@@ -75,10 +73,7 @@ async function observeWaiting<T extends Job>(
   const prepared = await prepare(context, account);
   if (prepared.kind !== "Prepared") return { observation: prepared };
   const { request } = prepared;
-  const { operation } = request;
-  const createdAt = Date.parse(job.metadata.creationTimestamp);
-  const asking = { work: { ...workOf(job), operation }, createdAt, wake: () => deps.wake(job) };
-  const waiting = requestSlot(deps.shared.admission, account.key, asking, now);
+  const waiting = requestSlot(context, account);
   if (waiting !== undefined) return { observation: waiting };
   // An intent that the status shows may be that of a later leader. So no process sends a request under the ID of another one.
   const intent: RequestIntent = {
@@ -91,22 +86,17 @@ async function observeWaiting<T extends Job>(
   return { observation: { kind: "Clear", request, intent }, account, store };
 }
 
-/**
- * Asks for the slot that a job needs before it sends its paid request (SpendingAdmission). Undefined: admitted.
- * @param wake called when the job has a slot @param now ms since the epoch
- */
-function requestSlot(
-  admission: Pick<SpendingAdmission, "request">,
-  account: string,
-  { work, createdAt, wake }: { work: Work; createdAt: number; wake: () => void },
-  now: number,
+/** Asks for the slot that a job needs before it sends its paid request (SpendingAdmission). Undefined: admitted. */
+function requestSlot<T extends Job>(
+  { deps, job, now }: ObserveContext<T>,
+  account: AccountHandle,
 ): Observation<"NotAdmitted"> | undefined {
-  const answer = admission.request(account, work, wake);
+  const answer = deps.shared.admission.request(account.key, workOf(job), () => deps.wake(job));
   if (answer.kind === "Admitted") return undefined;
   const { reason, message } = answer;
   // A new job usually waits for less time than a status write takes.
-  const brief = reason === "RateLimited" && !(now - createdAt >= SHOW_SENDING_AFTER_MS);
-  return { kind: "NotAdmitted", reason, message, stalled: false, brief };
+  const isOld = now - Date.parse(job.metadata.creationTimestamp) >= SHOW_SENDING_AFTER_MS;
+  return { kind: "NotAdmitted", reason, message, stalled: false, brief: reason === "RateLimited" && !isOld };
 }
 
 /** Why the job is not sent, independently of its account and its store. */

@@ -2,6 +2,7 @@ import { cut, getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
+import type { ServiceError } from "../../provider/errors.ts";
 import { type ResultKind, resultsOf, type TaskOutput, type TaskResult } from "../../provider/tasks/task-result.ts";
 import type { PollFailure, TaskObservation } from "../../provider/types.ts";
 import type { EndedWork } from "../../submission/admission.ts";
@@ -75,6 +76,11 @@ export function mismatchOf({ status }: Job, account: AccountHandle): Block | und
   return mismatch && { ...mismatch, stalled: true };
 }
 
+/** Whether the service does not know the task, or does not know it any more. */
+export function isUnknownTask({ kind }: ServiceError): boolean {
+  return kind === "NotFound" || kind === "InvalidRequest";
+}
+
 // The slot of a task
 
 /** Phases whose request or task is in flight. */
@@ -119,7 +125,7 @@ export function failingStage(status: JobStatus | undefined): string | undefined 
 // What polls show
 
 /** Lifetime of a URL when the service gives none (interface: "Speech URL validity: 24 hours"). */
-export const DEFAULT_TTL_SECONDS = 24 * 3600;
+const DEFAULT_TTL_SECONDS = 24 * 3600;
 
 /** `at`: when the service returned the URLs, ms since the epoch. */
 export function jobResults(outputs: ({ kind: ResultKind } & TaskOutput)[], at: number): JobResult[] {
@@ -209,7 +215,7 @@ export const RELEASE_SLOT_AFTER_MS = 10 * 60_000;
 const LONGEST_CAUSE = 200;
 
 /** The polls of the job's task fail. Polls that failed before a restart count, while the status shows them. */
-export function observeFailingPolls(
+function observeFailingPolls(
   { job, now }: JobContext,
   taskID: string,
   { since: failingSince, error }: PollFailure,

@@ -21,7 +21,7 @@ import type { Cause } from "../verdict.ts";
 export type Job = SpeechJob | VideoJob;
 
 /** The part of the remote service that paid requests use. */
-export type PaidServices = Pick<AccountSession, "speech" | "video">;
+type PaidServices = Pick<AccountSession, "speech" | "video">;
 
 /** The operation that a job pays for. Objects of a list have no `kind`, so the spec decides. */
 export function paidOperation({ spec }: Job): Operation {
@@ -63,11 +63,10 @@ export type Sending = {
    * Opens the artifact for bytes; undefined without `spec.output`. `type`: file type, such as mp3. `maxBytes`: the most that
    * the request can make.
    */
-  openArtifact: ((type: string, maxBytes: number) => Promise<OpenArtifact>) | undefined;
+  openArtifact: ((type: string, maxBytes: number) => Promise<ArtifactWriter>) | undefined;
   /** Called with the first audio of a stream. `ms`: time since the request was sent. */
   onFirstAudio: (ms: number) => void;
 };
-export type OpenArtifact = ArtifactWriter;
 
 /** One paid request, ready to be sent once. */
 export type PaidRequest = {
