@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { speechRequest } from "../../../src/controllers/jobs/requests/speech.ts";
-import { videoModelOf, videoRequest } from "../../../src/controllers/jobs/requests/video.ts";
-import { createValueReader } from "../../../src/controllers/references.ts";
-import { createFakeClock } from "../../support/fake-clock.ts";
-import { speechJobOf, videoJobOf } from "../../support/jobs.ts";
-import type { Change } from "../../support/manifests.ts";
-import { scriptedApi } from "../../support/scripted-api-server.ts";
-import { accountAt, scriptedService } from "../../support/service-account.ts";
+import { speechRequest } from "../../../../src/controllers/jobs/requests/speech.ts";
+import { videoModelOf, videoRequest } from "../../../../src/controllers/jobs/requests/video.ts";
+import { createValueReader } from "../../../../src/controllers/references.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { speechJobOf, videoJobOf } from "../../../support/jobs.ts";
+import type { Change } from "../../../support/manifests.ts";
+import { scriptedApi } from "../../../support/scripted-api-server.ts";
+import { accountAt, scriptedService } from "../../../support/service-account.ts";
 
 /** What the service receives, and what the job then knows. */
 async function sent(
