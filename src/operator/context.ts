@@ -13,7 +13,7 @@ import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/claims.
 import { createEndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { registerJobMetrics } from "../controllers/jobs/controller.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
-import type { Answer } from "../controllers/jobs/types.ts";
+import { createRunningRequests } from "../controllers/jobs/submit.ts";
 import { endpointOwner } from "../controllers/showback/endpoint-owner.ts";
 import { createCostEstimates } from "../controllers/showback/estimates.ts";
 import { createUsageLedger, type UsageLedger } from "../controllers/showback/ledger.ts";
@@ -28,7 +28,6 @@ import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { keyOf } from "../runtime/store.ts";
 import { createSpendingAdmission } from "../submission/admission.ts";
 import { NO_ALLOWANCE } from "../submission/reservations.ts";
-import { createRunningRequests } from "../submission/running.ts";
 import { createAddresses } from "./addresses.ts";
 import { type Informers, jobInformersOf } from "./informers.ts";
 import type { OperatorContext } from "./kinds.ts";
@@ -94,7 +93,7 @@ export function createContext(
     account: { ...createAccountWiring(options, informers, deps, { ...access, enqueue }), claims },
     stores,
     jobs: {
-      running: createRunningRequests<Answer>({ clock, random, admission }),
+      running: createRunningRequests({ clock, random, admission }),
       copies: createCopies({ clock, random }),
       stores,
     },

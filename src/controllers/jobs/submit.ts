@@ -1,6 +1,9 @@
 import type { JobResult } from "../../api/v1alpha1/job.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
+import type { Clock } from "../../clock.ts";
 import { ServiceError } from "../../provider/errors.ts";
+import { createBackoffs } from "../../runtime/backoff.ts";
+import type { SpendingAdmission } from "../../submission/admission.ts";
 import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { assertJournalStored, assertPresent, type ControllerDeps, type Kind } from "../controller-deps.ts";
@@ -8,7 +11,85 @@ import { concernsKey, messageOf, type Verdict, verdictOf } from "../verdict.ts";
 import { keyOfResult } from "./copies.ts";
 import type { Observed, RequestIntent } from "./observations.ts";
 import type { Transition } from "./transitions.ts";
-import type { Accepted, Answer, Block, Job, JobDeps, PaidRequest, Sending } from "./types.ts";
+import type {
+  Accepted,
+  Answer,
+  Block,
+  Job,
+  JobDeps,
+  PaidRequest,
+  Progress,
+  RunningRequest,
+  RunningRequests,
+  Sending,
+} from "./types.ts";
+
+type RunningRequestsOptions = {
+  clock: Clock;
+  random: () => number;
+  admission: Pick<SpendingAdmission, "began" | "sent" | "answered" | "stop">;
+};
+
+const BACKOFF = { baseMs: 1_000, capMs: 5 * 60_000, jitter: 0.4 };
+/** Time to write the outcomes of aborted requests to the statuses. */
+const LAST_WRITES_MS = 2_000;
+
+export function createRunningRequests({ clock, random, admission }: RunningRequestsOptions): RunningRequests {
+  const requests = new Map<string, RunningRequest>();
+  const backoffs = createBackoffs(clock, { ...BACKOFF, random });
+  /** Requests without an answer. Each has a signal of its own: what listens to it goes with the request. */
+  const unanswered = new Map<RunningRequest, AbortController>();
+  const onEmpty = new Set<() => void>();
+
+  return {
+    find: (uid) => requests.get(uid),
+    begin(uid, wake, run) {
+      const request: RunningRequest = { since: clock.now(), sent: false };
+      const ending = new AbortController();
+      requests.set(uid, request);
+      unanswered.set(request, ending);
+      admission.began(uid);
+      const progress: Progress = {
+        sent() {
+          request.sent = true;
+          admission.sent(uid);
+        },
+        firstAudio(ms) {
+          request.firstAudioMs = ms;
+          wake();
+        },
+      };
+      void run(progress, ending.signal).then((answer) => {
+        request.answer = answer;
+        unanswered.delete(request);
+        admission.answered(uid);
+        wake();
+      });
+    },
+    forget(uid) {
+      requests.delete(uid);
+      if (requests.size === 0) for (const resolve of onEmpty) resolve();
+    },
+    backoffUntil: backoffs.until,
+    backOff: backoffs.fail,
+    resetBackoff: backoffs.reset,
+    async drain(deadline) {
+      admission.stop();
+      if (requests.size === 0) return;
+      // A request that waits for its turn would be sent during the stop, or hold it up until the deadline.
+      for (const [{ sent }, ending] of unanswered) if (!sent) ending.abort(new Error("the operator is stopping"));
+      await new Promise<void>((resolve) => {
+        onEmpty.add(resolve);
+        const end = () => {
+          for (const ending of unanswered.values()) ending.abort(deadline.reason);
+          clock.setTimeout(resolve, LAST_WRITES_MS);
+        };
+        if (deadline.aborted) end();
+        else deadline.addEventListener("abort", end, { once: true });
+      });
+    },
+  };
+}
 
 /** Thrown before anything is sent: the job was suspended or has changed since the decision to send. */
 class WithdrawnError extends Error {

@@ -10,7 +10,6 @@ import type { Operation } from "../../provider/operations.ts";
 import type { AccountSession } from "../../provider/types.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import type { RunningRequests } from "../../submission/running.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
@@ -139,6 +138,47 @@ export type Answer = { account: BoundAccount; entry: JournalEntry } & (
   | { kind: "Withdrawn" }
 );
 
+/** A paid request of this process, from its admission until its outcome is in the status. */
+export type RunningRequest = {
+  /** ms since the epoch. */
+  since: number;
+  /** The first byte has left. */
+  sent: boolean;
+  firstAudioMs?: number;
+  answer?: Answer;
+};
+
+export type Progress = { sent(): void; firstAudio(ms: number): void };
+
+/**
+ * The paid requests under way, by the UID of their job. They run beside the reconciles, so that neither a long rate limit
+ * nor a stream of 20 minutes keeps a worker from other jobs.
+ */
+export type RunningRequests = {
+  find(uid: string): RunningRequest | undefined;
+  /**
+   * Runs the request of an admitted job. `wake` is called when the status has something to show or to record. `run` never
+   * rejects; its signal aborts at the end of the process.
+   */
+  begin(uid: string, wake: () => void, run: (progress: Progress, signal: AbortSignal) => Promise<Answer>): void;
+  /** The outcome is in the status, or there is no status to show it in. */
+  forget(uid: string): void;
+  /** Until when a job that was turned away must wait, ms since the epoch. */
+  backoffUntil(uid: string): number | undefined;
+  /**
+   * Makes a job wait before its next request: for `retryAfterMs`, or 1 s doubled with each call, at most 5 min. Returns
+   * until when.
+   */
+  backOff(uid: string, retryAfterMs: number | undefined): number;
+  /** The next backoff of the job starts at 1 s again. */
+  resetBackoff(uid: string): void;
+  /**
+   * Admits no more jobs, withdraws the requests of which no byte has left, and waits until every outcome is in the status.
+   * When `deadline` aborts, the requests under way are aborted: their outcome is unknown.
+   */
+  drain(deadline: AbortSignal): Promise<void>;
+};
+
 /**
  * How a copy ended. `results` includes the artifacts that are stored by now, and fresh URLs. `exhausted`: the service has no
  * other URL to give.
@@ -173,7 +213,7 @@ export type TaskFollower = {
 };
 
 /** What runs for the jobs of both kinds beside their reconciles. */
-export type JobWiring = { running: RunningRequests<Answer>; copies: Copies; stores: StoreRegistry };
+export type JobWiring = { running: RunningRequests; copies: Copies; stores: StoreRegistry };
 
 /** What every step of a reconcile of one kind works with. */
 export type JobDeps<T extends Job> = JobWiring & {

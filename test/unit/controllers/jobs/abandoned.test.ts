@@ -7,11 +7,11 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
 import { workOf } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../../../src/submission/reservations.ts";
-import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { taskOf, videoJobOf } from "../../../support/jobs.ts";
@@ -56,7 +56,7 @@ async function setUp(spec: Change = {}) {
   const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
   const shared = sharedOf(api.client, videoJobResource, { clock, accounts, admission });
   const wiring = {
-    running: createRunningRequests<never>({ clock, random: () => 0.5, admission }),
+    running: createRunningRequests({ clock, random: () => 0.5, admission }),
     copies: createCopies({ clock, random: () => 0.5 }),
     stores: createStoreRegistry(() => false),
   };

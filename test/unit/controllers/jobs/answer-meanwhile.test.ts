@@ -7,9 +7,8 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import type { Answer } from "../../../../src/controllers/jobs/types.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
-import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { createObjectStore } from "../../../support/object-store.ts";
@@ -65,7 +64,7 @@ it("a refusal that comes while the status says Submitting is written down, and n
   const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
   kind.store.upsert(videoJobOf("image"));
   const shared = sharedOf(api.client, videoJobResource, { clock, journal, accounts });
-  const running = createRunningRequests<Answer>({ clock, random: () => 0.5, admission: shared.admission });
+  const running = createRunningRequests({ clock, random: () => 0.5, admission: shared.admission });
   const run = createJobReconciler(
     shared,
     videoJobAdapter(createKind(api.client, kind)),

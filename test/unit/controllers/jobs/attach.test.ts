@@ -11,12 +11,12 @@ import { createJobReconciler } from "../../../../src/controllers/jobs/controller
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
 import type { Job } from "../../../../src/controllers/jobs/types.ts";
 import { ServiceError, type ServiceErrorKind } from "../../../../src/provider/errors.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import type { TaskObservation } from "../../../../src/provider/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
-import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock, until } from "../../../support/fake-clock.ts";
 import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { speechJobOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
@@ -94,7 +94,7 @@ async function setUp({ job, spec = {}, status = {}, annotations = {}, others = [
   const shared = sharedOf(api.client, resource, { clock, accounts });
   const taskOwners = createTaskOwners({ jobsWith: () => others, abandoned: { follows: (id) => id === "abandoned" } });
   const wiring = {
-    running: createRunningRequests<never>({ clock, random: () => 0.5, admission: shared.admission }),
+    running: createRunningRequests({ clock, random: () => 0.5, admission: shared.admission }),
     copies: createCopies({ clock, random: () => 0.5 }),
     stores: createStoreRegistry(() => false),
   };

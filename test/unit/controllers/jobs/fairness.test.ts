@@ -7,7 +7,7 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
-import type { Answer } from "../../../../src/controllers/jobs/types.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
 import { createLimiter } from "../../../../src/provider/http/limiter.ts";
 import { createTaskPoller } from "../../../../src/provider/tasks/poller.ts";
 import type { Speech } from "../../../../src/provider/types.ts";
@@ -16,7 +16,6 @@ import { createMetrics } from "../../../../src/runtime/metrics.ts";
 import { createStore, keyOf } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../../../src/submission/reservations.ts";
-import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { speechJobOf, taskOf } from "../../../support/jobs.ts";
 import { memoryKube } from "../../../support/memory-kube.ts";
@@ -77,7 +76,7 @@ async function setUp() {
   const { client } = memoryKube(kind.store);
   const shared = sharedOf(client, speechJobResource, { clock, accounts, admission });
   const wiring = {
-    running: createRunningRequests<Answer>({ clock, random, admission }),
+    running: createRunningRequests({ clock, random, admission }),
     copies: createCopies({ clock, random }),
     stores: createStoreRegistry(() => false),
   };

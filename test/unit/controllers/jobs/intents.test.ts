@@ -8,10 +8,9 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import type { Answer } from "../../../../src/controllers/jobs/types.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createJournal, type JournalEntry } from "../../../../src/submission/journal.ts";
-import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { entryOf, videoJobOf } from "../../../support/jobs.ts";
 import { type Change, merged } from "../../../support/manifests.ts";
 import { createObjectStore } from "../../../support/object-store.ts";
@@ -86,7 +85,7 @@ async function world({
       if (!leads) throw new Error("not leading");
     },
   });
-  const running = createRunningRequests<Answer>({ clock: systemClock, random: () => 0.5, admission: shared.admission });
+  const running = createRunningRequests({ clock: systemClock, random: () => 0.5, admission: shared.admission });
   let wake = Promise.withResolvers<void>();
   const run = createJobReconciler(
     shared,

@@ -7,11 +7,11 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
 import { type Answer, workOf } from "../../../../src/controllers/jobs/types.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock, START, settle } from "../../../support/fake-clock.ts";
 import { entryOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
 import { type Change, merged } from "../../../support/manifests.ts";
@@ -80,7 +80,7 @@ async function setUp(spec: Change, status: VideoJobStatus | undefined, task: Tas
   accounts.set(ACCOUNT, { state: { kind: "Ready" }, handle: accountAt(baseURL, { tasks }) });
   const allowance = { maxTasks: 1, budget: undefined, reserve: undefined };
   const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
-  const running = createRunningRequests<Answer>({ clock, random: () => 0.5, admission });
+  const running = createRunningRequests({ clock, random: () => 0.5, admission });
   const job = videoJobOf("image", spec, status);
   kind.store.upsert(job);
   const wiring = {

@@ -7,10 +7,9 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import type { Answer } from "../../../../src/controllers/jobs/types.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock, until } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { createObjectStore } from "../../../support/object-store.ts";
@@ -61,7 +60,7 @@ async function replaced(ends: { status: number; body: object }) {
   const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
   const { log, lines } = capturedLog("warn");
   const shared = { ...sharedOf(api.client, videoJobResource, { clock, journal, accounts, admission }), log };
-  const running = createRunningRequests<Answer>({ clock, random: () => 0.5, admission });
+  const running = createRunningRequests({ clock, random: () => 0.5, admission });
   const wiring = {
     running,
     copies: createCopies({ clock, random: () => 0.5 }),

@@ -8,12 +8,12 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
 import { ServiceError } from "../../../../src/provider/errors.ts";
 import type { PollFailure, TaskObservation, Tasks } from "../../../../src/provider/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import type { Work } from "../../../../src/submission/account-line.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import { createRunningRequests } from "../../../../src/submission/running.ts";
 import { createFakeClock, START, until } from "../../../support/fake-clock.ts";
 import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { taskOf, video, videoJobOf } from "../../../support/jobs.ts";
@@ -83,7 +83,7 @@ async function setUp(spec: Change, status: VideoJobStatus = submitted) {
   const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
   const shared = sharedOf(api.client, videoJobResource, { clock, accounts, admission });
   const wiring = {
-    running: createRunningRequests<never>({ clock, random: () => 0.5, admission: shared.admission }),
+    running: createRunningRequests({ clock, random: () => 0.5, admission: shared.admission }),
     copies: createCopies({ clock, random: () => 0.5 }),
     stores: createStoreRegistry(() => false),
   };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Answer } from "../../../src/controllers/jobs/types.ts";
-import { createSpendingAdmission } from "../../../src/submission/admission.ts";
-import { NO_ALLOWANCE } from "../../../src/submission/reservations.ts";
-import { createRunningRequests } from "../../../src/submission/running.ts";
-import { createFakeClock, settle } from "../../support/fake-clock.ts";
-import { entryOf } from "../../support/jobs.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
+import type { Answer } from "../../../../src/controllers/jobs/types.ts";
+import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
+import { NO_ALLOWANCE } from "../../../../src/submission/reservations.ts";
+import { createFakeClock, settle } from "../../../support/fake-clock.ts";
+import { entryOf } from "../../../support/jobs.ts";
 
 const answer: Answer = {
   kind: "Accepted",
@@ -15,7 +15,7 @@ const answer: Answer = {
 
 function create(clock = createFakeClock()) {
   const admission = createSpendingAdmission({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] });
-  return { clock, admission, running: createRunningRequests<Answer>({ clock, random: () => 0.5, admission }) };
+  return { clock, admission, running: createRunningRequests({ clock, random: () => 0.5, admission }) };
 }
 type World = ReturnType<typeof create>;
 
