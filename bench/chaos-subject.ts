@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { systemClock } from "../src/clock.ts";
 import { createKubeClient } from "../src/kube/client.ts";
 import type { KubeObject } from "../src/kube/types.ts";
-import { createInformer } from "../src/runtime/informer.ts";
+import { createInformer } from "../src/runtime/store.ts";
 import { configMapResource } from "../src/submission/journal.ts";
 import { createSightings, type Sightings } from "../tools/chaos/chaos-scenario.ts";
 import { anonymous } from "../tools/cluster/credentials.ts";

@@ -11,7 +11,7 @@ import { createKubeClient } from "../src/kube/client.ts";
 import { loadCredentials } from "../src/kube/credentials.ts";
 import type { KubeObject } from "../src/kube/types.ts";
 import { createLogger } from "../src/log.ts";
-import { createInformer } from "../src/runtime/informer.ts";
+import { createInformer } from "../src/runtime/store.ts";
 import { startStack } from "../tools/demo/stack.ts";
 import { videoJob } from "./manifests.ts";
 

@@ -4,8 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import type { KubeObject } from "../src/kube/types.ts";
-import { compact } from "../src/runtime/informer.ts";
-import { createStore } from "../src/runtime/store.ts";
+import { compact, createStore } from "../src/runtime/store.ts";
 
 const COUNT = 10_000;
 const sample = readFileSync(process.argv[2] ?? "", "utf8");

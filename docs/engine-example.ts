@@ -2,11 +2,10 @@ import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { systemClock } from "../src/clock.ts";
 import type { KubeClient } from "../src/kube/client.ts";
-import type { KubeObject } from "../src/kube/types.ts";
+import { type KubeObject, keyOf } from "../src/kube/types.ts";
 import { createController } from "../src/runtime/controller.ts";
-import { createInformer } from "../src/runtime/informer.ts";
 import { createMetrics } from "../src/runtime/metrics.ts";
-import { keyOf } from "../src/runtime/store.ts";
+import { createInformer } from "../src/runtime/store.ts";
 import { configMapResource } from "../src/submission/journal.ts";
 
 type ConfigMap = KubeObject & { data?: Record<string, string> };

@@ -6,7 +6,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { isForbidden, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import { createLogger } from "../log.ts";
-import { createInformer } from "../runtime/informer.ts";
+import { createInformer } from "../runtime/store.ts";
 import { oneLine } from "../text/manifest-yaml.ts";
 import { addClusterOptions, type ClusterFlags, lazyCluster, listPatiently } from "./account-source.ts";
 import { exitCodesHelp } from "./exit-codes.ts";

@@ -1,4 +1,4 @@
-/** The shapes of the Kubernetes API that every object shares (apimachinery meta/v1). */
+/** The shapes of the Kubernetes API that every object shares (apimachinery meta/v1), their keys and versions. */
 
 export type OwnerReference = {
   apiVersion: string;
@@ -78,3 +78,21 @@ export type KubeStatus = {
   message?: string;
   details?: { retryAfterSeconds?: number; causes?: { reason?: string; message?: string; field?: string }[] };
 };
+
+/** `namespace/name`, or `name` for a cluster-scoped object. */
+export function keyOf(object: KubeObject): string {
+  const { namespace, name } = object.metadata;
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+export function splitKey(key: string): { namespace: string | undefined; name: string } {
+  const slash = key.indexOf("/");
+  return slash < 0
+    ? { namespace: undefined, name: key }
+    : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** Resource versions of one kind are ordered integers (Kubernetes 1.35, "comparable resource versions"). */
+export function isLaterVersion(a: string | undefined, b: string | undefined): boolean {
+  return BigInt(a ?? "0") > BigInt(b ?? "0");
+}

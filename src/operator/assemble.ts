@@ -1,9 +1,9 @@
 import type { InstallationClaims } from "../controllers/account/installation-claims.ts";
 import { createKind } from "../controllers/controller-deps.ts";
+import { keyOf } from "../kube/types.ts";
 import { type Controller, createController } from "../runtime/controller.ts";
 import { createManager, type Manager, type Runnable } from "../runtime/manager.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
-import { keyOf } from "../runtime/store.ts";
 import { settleLeft } from "../submission/intents.ts";
 import { createTracer } from "../tracing/tracer.ts";
 import { createAccountAccess, createContext, type Enqueue } from "./context.ts";

@@ -2,8 +2,7 @@ import type { Kind } from "../controllers/controller-deps.ts";
 import type { Job } from "../controllers/jobs/types.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reconcile } from "../runtime/controller.ts";
-import { createInformer, type Informer } from "../runtime/informer.ts";
-import type { Indexer } from "../runtime/store.ts";
+import { createInformer, type Indexer, type Informer } from "../runtime/store.ts";
 import type { TraceSource } from "../tracing/trace-source.ts";
 import { KIND_ROWS, type KindName, type KindRow, type KindRows, type ObjectOf, type OperatorContext } from "./kinds.ts";
 

@@ -1,6 +1,6 @@
 import type { Kind } from "../controllers/controller-deps.ts";
 import type { KubeObject } from "../kube/types.ts";
-import type { Informer } from "../runtime/informer.ts";
+import type { Informer } from "../runtime/store.ts";
 import type { TraceSource } from "../tracing/trace-source.ts";
 import type { Tracer } from "../tracing/tracer.ts";
 

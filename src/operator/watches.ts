@@ -6,7 +6,7 @@ import { type AccountKey, type AccountRegistry, accountKey } from "../controller
 import type { StoreKey, StoreRegistry } from "../controllers/artifact-store/registry.ts";
 import { claimIndexers, freesTargets } from "../controllers/gpu-endpoint/claims.ts";
 import type { Resource } from "../kube/resource.ts";
-import { keyOf } from "../runtime/store.ts";
+import { keyOf } from "../kube/types.ts";
 import { type AnyKind, type Informers, kindsOf } from "./informers.ts";
 
 export type WatchOptions = {

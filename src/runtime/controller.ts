@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import { isConflict } from "../kube/errors.ts";
+import { splitKey } from "../kube/types.ts";
 import type { Metrics } from "./metrics.ts";
 import { type AddOptions, createWorkQueue } from "./queue.ts";
-import { splitKey } from "./store.ts";
 
 export type Request = { key: string; namespace: string | undefined; name: string };
 

@@ -2,8 +2,8 @@ import type { Logger } from "pino";
 import { type Clock, withDeadline } from "../clock.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
-import type { Informer } from "./informer.ts";
 import type { LeaderElector } from "./leader.ts";
+import type { Informer } from "./store.ts";
 
 /** Something that runs beside the controllers (a poller, a sweep) and ends when told. */
 export type Runnable = {

@@ -1,8 +1,8 @@
 import type { Clock } from "../clock.ts";
 import { createFairQueue } from "../fair-queue.ts";
+import { splitKey } from "../kube/types.ts";
 import { createSchedule } from "../schedule.ts";
 import { type BackoffOptions, backoffDelay } from "./backoff.ts";
-import { splitKey } from "./store.ts";
 
 /** `low` is for keys of an initial list: real changes overtake them. */
 export type Priority = "high" | "low";

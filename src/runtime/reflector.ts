@@ -3,9 +3,8 @@ import { type Clock, delay } from "../clock.ts";
 import type { KubeClient, Query } from "../kube/client.ts";
 import { errorFromEvent, isGone, KubeError } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
-import type { KubeObject, WatchEvent } from "../kube/types.ts";
+import { isLaterVersion, type KubeObject, keyOf, type WatchEvent } from "../kube/types.ts";
 import { backoffDelay } from "./backoff.ts";
-import { isLaterVersion, keyOf } from "./store.ts";
 
 export type ReflectorSink<T> = {
   /** One object of a list page. */

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { createKubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
-import { createInformer } from "../../src/runtime/informer.ts";
+import { createInformer } from "../../src/runtime/store.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
 import type { ChaosProxy } from "../../tools/chaos/chaos-proxy.ts";
 import {

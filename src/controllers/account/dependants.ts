@@ -1,7 +1,7 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Resource } from "../../kube/resource.ts";
-import type { NamespacedObject } from "../../kube/types.ts";
-import { type Indexer, keyOf, type Store } from "../../runtime/store.ts";
+import { keyOf, type NamespacedObject } from "../../kube/types.ts";
+import type { Indexer, Store } from "../../runtime/store.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { EndedWork } from "../../submission/admission.ts";
 import { endedWorkOf, hasReleasedSlot, IN_FLIGHT } from "../jobs/tasks.ts";

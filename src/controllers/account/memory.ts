@@ -1,13 +1,13 @@
 import type { LookupFunction } from "node:net";
 import { type Account, type ClusterAccount, isClusterAccount, showsSpending } from "../../api/v1alpha1/account.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
+import { keyOf } from "../../kube/types.ts";
 import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { CallEvent } from "../../provider/call-options.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isCleanupOperation } from "../../provider/operations.ts";
 import type { ConnectionSettings } from "../../provider/session.ts";
 import type { Result } from "../../runtime/controller.ts";
-import { keyOf } from "../../runtime/store.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { hashOf } from "../hash.ts";
 import type { Dependants } from "./dependants.ts";

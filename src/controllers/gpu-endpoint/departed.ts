@@ -1,8 +1,8 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { FINALIZER } from "../../api/v1alpha1/meta.ts";
+import { keyOf } from "../../kube/types.ts";
 import type { ReconcileContext, Request, Result } from "../../runtime/controller.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
-import { keyOf } from "../../runtime/store.ts";
 import { settleGone } from "../../submission/intents.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { UnknownCreates } from "./creates.ts";

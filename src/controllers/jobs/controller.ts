@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 import { type JobPhase, jobPhases } from "../../api/v1alpha1/job.ts";
+import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
-import { keyOf } from "../../runtime/store.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { ControllerDeps } from "../controller-deps.ts";

@@ -2,8 +2,8 @@ import { type ConditionUpdate, getCondition, isTrue, setConditions } from "../..
 import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
+import { keyOf } from "../../kube/types.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
-import { keyOf } from "../../runtime/store.ts";
 import { settleGone } from "../../submission/intents.ts";
 import type { AbandonedTask } from "../account/abandoned-tasks.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";

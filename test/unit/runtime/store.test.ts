@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { KubeObject } from "../../../src/kube/types.ts";
-import { type Change, createStore, keyOf, splitKey } from "../../../src/runtime/store.ts";
+import { type KubeObject, keyOf, splitKey } from "../../../src/kube/types.ts";
+import { type Change, createStore } from "../../../src/runtime/store.ts";
 
 type Thing = KubeObject<{ color: string }>;
 

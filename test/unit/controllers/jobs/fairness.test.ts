@@ -8,12 +8,13 @@ import { createJobReconciler } from "../../../../src/controllers/jobs/controller
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
 import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
+import { keyOf } from "../../../../src/kube/types.ts";
 import { createLimiter } from "../../../../src/provider/http/limiter.ts";
 import { createTaskPoller } from "../../../../src/provider/tasks/poller.ts";
 import type { Speech } from "../../../../src/provider/types.ts";
 import { createController } from "../../../../src/runtime/controller.ts";
 import { createMetrics } from "../../../../src/runtime/metrics.ts";
-import { createStore, keyOf } from "../../../../src/runtime/store.ts";
+import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../../../src/submission/reservations.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
