@@ -1,6 +1,9 @@
+import { systemClock } from "../../src/clock.ts";
 import { createEndpointMetrics } from "../../src/controllers/gpu-endpoint/metrics.ts";
-import { registerJobMetrics } from "../../src/controllers/jobs/controller.ts";
+import { createJobMetrics } from "../../src/controllers/jobs/metrics.ts";
 import { registerShowbackMetrics } from "../../src/controllers/showback/metrics.ts";
+import { registerLimitMetrics } from "../../src/operator/limit-metrics.ts";
+import { registerObjectMetrics } from "../../src/operator/object-metrics.ts";
 import { createServiceMetrics } from "../../src/operator/provider-metrics.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { createSpanCounter } from "../../src/tracing/metrics.ts";
@@ -19,8 +22,10 @@ export function operatorMetrics(): DocumentedMetric[] {
     () => undefined,
     () => ({ waiting: () => 0 }),
   );
-  createEndpointMetrics(registry, { endpoints: () => [], accounts: () => [] });
-  registerJobMetrics(registry, {});
+  createEndpointMetrics(registry, { endpoints: () => [], accounts: () => [] }, systemClock);
+  createJobMetrics(registry, { jobs: {}, accountOf: () => undefined, clock: systemClock });
+  registerObjectMetrics(registry, {}, systemClock);
+  registerLimitMetrics(registry, () => []);
   registerShowbackMetrics(registry, () => undefined);
   createSpanCounter(registry);
   return registry

@@ -1,4 +1,4 @@
-import { getCondition, isTrue } from "../api/v1alpha1/conditions.ts";
+import { getCondition, isTrue, needsUser } from "../api/v1alpha1/conditions.ts";
 import { PENDING_CONDITION } from "../api/v1alpha1/meta.ts";
 import { isPaused } from "../controllers/reconciler.ts";
 import type { Condition, KubeObject, StoredMeta } from "../kube/types.ts";
@@ -39,7 +39,7 @@ export function objectState(object: AnyObject): ObjectState {
     reason: shown?.reason ?? PENDING_CONDITION.reason,
     message: shown?.message ?? PENDING_CONDITION.message,
     since: shown?.lastTransitionTime ?? metadata.creationTimestamp,
-    needsUser: stalled && status?.phase !== "Failed",
+    needsUser: needsUser(status),
   };
 }
 

@@ -6,14 +6,15 @@ import { createDependants } from "../controllers/account/dependants.ts";
 import { createInstallationClaims, type InstallationClaims } from "../controllers/account/installation-claims.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
-import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
+import { type AccountKey, type AccountRegistry, createAccountRegistry } from "../controllers/account/registry.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
 import type { ControllerDeps } from "../controllers/controller-deps.ts";
 import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/claims.ts";
-import { createEndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
-import { registerJobMetrics } from "../controllers/jobs/controller.ts";
+import { createEndpointMetrics, type EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
+import { createJobMetrics } from "../controllers/jobs/metrics.ts";
 import { createRunningRequests } from "../controllers/jobs/submit.ts";
+import type { JobMetrics } from "../controllers/jobs/types.ts";
 import { endpointOwner } from "../controllers/showback/endpoint-owner.ts";
 import { createCostEstimates } from "../controllers/showback/estimates.ts";
 import { createUsageLedger, type UsageLedger } from "../controllers/showback/ledger.ts";
@@ -28,9 +29,12 @@ import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts"
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { createSpendingAdmission } from "../submission/admission.ts";
 import { NO_ALLOWANCE } from "../submission/reservations.ts";
+import { traceIdOf } from "../tracing/trace-context.ts";
 import { createAddresses } from "./addresses.ts";
-import { type Informers, jobInformersOf } from "./informers.ts";
+import { type Informers, jobInformersOf, kindsOf } from "./informers.ts";
 import type { OperatorContext } from "./kinds.ts";
+import { registerLimitMetrics } from "./limit-metrics.ts";
+import { registerObjectMetrics } from "./object-metrics.ts";
 import type { AssembleOptions } from "./options.ts";
 import { createServiceMetrics } from "./provider-metrics.ts";
 
@@ -77,16 +81,7 @@ export function createContext(
   const deps = createDeps({ ...options, recorder, claims, ledger }, informers, access, enqueue);
   const { accounts, admission } = deps;
   const stores = createStoreRegistry((key) => informers.artifactStores.store.get(key) !== undefined);
-  const endpointMetrics = createEndpointMetrics(metrics.registry, {
-    endpoints: () => informers.endpoints.store.list(),
-    accounts: () =>
-      [...accounts.entries()].flatMap(([key]): [AccountKey, Account | ClusterAccount][] => {
-        const object = access.accountObject(key);
-        return object === undefined ? [] : [[key, object]];
-      }),
-  });
-  const jobLists = jobInformersOf(informers).map(({ resource, store }) => [resource.kind, () => store.list()] as const);
-  registerJobMetrics(metrics.registry, Object.fromEntries(jobLists));
+  const { endpointMetrics, jobMetrics } = createObjectMetrics(options, informers, { access, accounts });
   registerShowbackMetrics(metrics.registry, () => deps.estimates);
   return {
     deps,
@@ -96,6 +91,7 @@ export function createContext(
       running: createRunningRequests({ clock, random, admission }),
       copies: createCopies({ clock, random }),
       stores,
+      metrics: jobMetrics,
     },
     endpointMetrics,
     copies: { clock, ...createSharedPools() },
@@ -104,6 +100,41 @@ export function createContext(
     allowAmbientCredentials: options.allowAmbientCredentials,
     addresses: createAddresses(options),
     enqueue,
+  };
+}
+
+/** The metrics of what the informers hold. */
+function createObjectMetrics(
+  { clock, metrics: { registry, exemplars } }: AssembleOptions,
+  informers: Informers,
+  { access, accounts }: { access: AccountAccess; accounts: AccountRegistry },
+): { endpointMetrics: EndpointMetrics; jobMetrics: JobMetrics } {
+  const known = () =>
+    [...accounts.entries()].flatMap(([account, { handle }]) => {
+      const object = access.accountObject(account);
+      return object === undefined ? [] : [{ account, object, handle }];
+    });
+  registerLimitMetrics(registry, () =>
+    known().flatMap(({ account, object, handle }) => (handle === undefined ? [] : [{ account, object, handle }])),
+  );
+  const lists = kindsOf(informers, "").map(({ row, informer }) => [row.resource.kind, () => informer.store.list()]);
+  registerObjectMetrics(registry, Object.fromEntries(lists), clock);
+  const jobLists = jobInformersOf(informers).map(({ resource, store }) => [resource.kind, () => store.list()] as const);
+  return {
+    endpointMetrics: createEndpointMetrics(
+      registry,
+      {
+        endpoints: () => informers.endpoints.store.list(),
+        accounts: () => known().map(({ account, object }) => [account, object]),
+      },
+      clock,
+    ),
+    jobMetrics: createJobMetrics(registry, {
+      jobs: Object.fromEntries(jobLists),
+      accountOf: ({ metadata, spec }) => accounts.keyOf(spec.accountRef, metadata.namespace),
+      clock,
+      traceIDOf: exemplars ? traceIdOf : undefined,
+    }),
   };
 }
 

@@ -3,6 +3,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 /** The metrics of the engine, under controller-runtime's names, so that existing dashboards and alerts work. */
 export type Metrics = {
   readonly registry: Registry;
+  /** Whether metrics may have exemplars. */
+  readonly exemplars: boolean;
   reconcileTotal: Counter<"controller" | "result">;
   reconcileErrors: Counter<"controller">;
   reconcilePanics: Counter<"controller">;
@@ -22,13 +24,25 @@ export type Metrics = {
 
 const SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** @param options.process metrics of Node and of the operating system's process, default true; they sample with timers */
-export function createMetrics(options: { process?: boolean } = {}): Metrics {
+/** Its type says that it serves another content type than that of Prometheus; both have the same methods. */
+function openMetricsRegistry(): Registry {
   const registry = new Registry();
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as never);
+  return registry;
+}
+
+/**
+ * @param options.process metrics of Node and of the operating system's process, default true; they sample with timers
+ * @param options.exemplars serve the OpenMetrics format, which has exemplars; default false: the text format of Prometheus
+ */
+export function createMetrics(options: { process?: boolean; exemplars?: boolean } = {}): Metrics {
+  const { exemplars = false } = options;
+  const registry = exemplars ? openMetricsRegistry() : new Registry();
   const registers = [registry];
   if (options.process !== false) collectDefaultMetrics({ register: registry });
   return {
     registry,
+    exemplars,
     reconcileTotal: new Counter({
       name: "controller_runtime_reconcile_total",
       help: "Total number of reconciliations per controller",

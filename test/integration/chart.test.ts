@@ -6,10 +6,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { parse } from "yaml";
-import { registerJobMetrics } from "../../src/controllers/jobs/controller.ts";
+import { operatorMetrics } from "../../scripts/reference/metrics-page.ts";
 import { flagOf, operatorConfigSchema } from "../../src/operator/config.ts";
-import { createServiceMetrics } from "../../src/operator/provider-metrics.ts";
-import { createMetrics } from "../../src/runtime/metrics.ts";
 import { tool } from "../../tools/programs/tool.ts";
 import { CHART, helm, type Rendered, render } from "../support/chart.ts";
 import { kubectlInNamespace } from "../support/kubectl.ts";
@@ -233,21 +231,12 @@ describe("pods", () => {
 
 describe("monitoring", () => {
   /** Every series that an operator exports, by name. */
-  async function exported(): Promise<Set<string>> {
-    const metrics = createMetrics();
-    createServiceMetrics(
-      metrics.registry,
-      () => undefined,
-      () => ({ waiting: () => 0 }),
-    );
-    registerJobMetrics(metrics.registry, {});
-    const names = await Promise.all(
-      (await metrics.registry.getMetricsAsJSON()).map(({ name, type }) =>
-        String(type) === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+  const exported = (): Set<string> =>
+    new Set(
+      operatorMetrics().flatMap(({ name, type }) =>
+        type === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
       ),
     );
-    return new Set(names.flat());
-  }
   const namesIn = (expression: string) =>
     [
       ...expression
@@ -310,7 +299,7 @@ describe("monitoring", () => {
   });
 
   test("rules and dashboard name only metrics that exist", async () => {
-    const known = await exported();
+    const known = exported();
     const rules = parse(await readFile(join(CHART, "files/alerts.yaml"), "utf8"));
     const dashboard = JSON.parse(await readFile(join(CHART, "files/dashboard.json"), "utf8"));
     const expressions: string[] = [

@@ -84,6 +84,11 @@ export function getCondition(conditions: Conditions, type: ConditionType): Condi
   return conditions?.find((condition) => condition.type === type);
 }
 
+/** Nothing continues before a user acts. A job that failed is over and needs nobody. */
+export function needsUser(status: { conditions?: Conditions; phase?: unknown } | undefined): boolean {
+  return isTrue(status?.conditions, "Stalled") && status?.phase !== "Failed";
+}
+
 export function isTrue(conditions: Conditions, type: ConditionType): boolean {
   return getCondition(conditions, type)?.status === "True";
 }

@@ -2,7 +2,8 @@ import { Gauge, Histogram, type Registry } from "prom-client";
 import type { Account, ClusterAccount } from "../../api/v1alpha1/account.ts";
 import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { AccountKey } from "../account/registry.ts";
+import type { Clock } from "../../clock.ts";
+import { type AccountKey, accountKey } from "../account/registry.ts";
 
 const endpointStates = ["Ready", "NotReady", "Progressing", "Stopped", "Stalled", "Deleting"] as const;
 type EndpointState = (typeof endpointStates)[number];
@@ -20,6 +21,7 @@ const DRIFTED = [1, 5, 15, 30, 60, 120, 300, 900, 3600, 21_600, 86_400];
 export function createEndpointMetrics(
   registry: Registry,
   objects: { endpoints: () => Iterable<GpuEndpoint>; accounts: () => Iterable<[AccountKey, Account | ClusterAccount]> },
+  clock: Pick<Clock, "now">,
 ): EndpointMetrics {
   const registers = [registry];
   new Gauge({
@@ -53,6 +55,7 @@ export function createEndpointMetrics(
       }
     },
   });
+  registerDrift(registry, objects.endpoints, clock);
   const toReady = new Histogram({
     name: "mooring_endpoint_ready_seconds",
     help: "Time from the creation of a GpuEndpoint to its first Ready",
@@ -81,6 +84,41 @@ export function createEndpointMetrics(
       }
     },
   };
+}
+
+/** The endpoints that drift now. */
+function registerDrift(registry: Registry, endpoints: () => Iterable<GpuEndpoint>, clock: Pick<Clock, "now">): void {
+  const registers = [registry];
+  const labelNames = ["account", "namespace"];
+  const drifting = () =>
+    [...endpoints()].flatMap(({ metadata: { namespace }, status }) => {
+      const synced = syncedOf(status);
+      if (synced?.status !== "False") return [];
+      const bound = status?.account;
+      const account = bound === undefined ? "" : accountKey(bound.kind, bound.name, namespace);
+      return [{ labels: { account, namespace }, since: Date.parse(synced.lastTransitionTime) }];
+    });
+  new Gauge({
+    name: "mooring_namespace_endpoints_drifted",
+    help: "GpuEndpoints whose remote endpoint differs from the spec, by account and namespace; absent when there is none",
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const { labels } of drifting()) this.inc(labels);
+    },
+  });
+  new Gauge({
+    name: "mooring_namespace_endpoints_drifted_oldest_seconds",
+    help: "How long the endpoint that has differed longest has differed from its spec, by account and namespace",
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      const newestFirst = drifting().sort((a, b) => b.since - a.since);
+      for (const { labels, since } of newestFirst) this.set(labels, Math.max(0, clock.now() - since) / 1000);
+    },
+  });
 }
 
 const syncedOf = (status: GpuEndpointStatus | undefined) => getCondition(status?.conditions, "Synced");

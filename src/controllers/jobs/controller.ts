@@ -1,5 +1,3 @@
-import { Gauge, type Registry } from "prom-client";
-import { type JobPhase, jobPhases } from "../../api/v1alpha1/job.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
@@ -93,6 +91,7 @@ export function createJobReconciler<T extends Job>(
     const after = await kind.patchStatus(job, status as T["status"], signal);
     recordUsage(shared, kind.resource.kind, { before: job, after });
     announce(shared, job, after.status);
+    wiring.metrics?.moved(kind.resource.kind, job, after.status);
     return after;
   }
 
@@ -159,27 +158,4 @@ function settle<T extends Job>({ shared, running, copies }: JobDeps<T>, uid: str
     shared.admission.release(uid, { charged: releasesSlot !== "Uncharged", unseen: releasesSlot === "Unseen" });
   }
   if (endsCopy !== undefined) copies.forget(uid, endsCopy === "Failed");
-}
-
-/** Metrics over all jobs, without a series per job. `jobs`: the jobs of each kind, by the name of the kind. */
-export function registerJobMetrics(
-  registry: Registry,
-  jobs: Readonly<Record<string, () => Iterable<Pick<Job, "status">>>>,
-): void {
-  new Gauge({
-    name: "mooring_jobs",
-    help: "Jobs by kind and phase; each job counts in one phase. Halted jobs wait for a user",
-    labelNames: ["kind", "phase"],
-    registers: [registry],
-    collect() {
-      for (const [kind, list] of Object.entries(jobs)) {
-        const counts = new Map<JobPhase, number>();
-        for (const { status } of list()) {
-          const phase = status?.phase ?? "Pending";
-          counts.set(phase, (counts.get(phase) ?? 0) + 1);
-        }
-        for (const phase of jobPhases) this.set({ kind, phase }, counts.get(phase) ?? 0);
-      }
-    },
-  });
 }

@@ -212,8 +212,20 @@ export type TaskFollower = {
   forget(job: Job): void;
 };
 
+/** Counts and times over all jobs (metrics.ts). */
+export type JobMetrics = {
+  /** A status was written after that of `job`. */
+  moved(kind: string, job: Job, status: JobStatus | undefined): void;
+};
+
 /** What runs for the jobs of both kinds beside their reconciles. */
-export type JobWiring = { running: RunningRequests; copies: Copies; stores: StoreRegistry };
+export type JobWiring = {
+  running: RunningRequests;
+  copies: Copies;
+  stores: StoreRegistry;
+  /** Default: none are kept. */
+  metrics?: JobMetrics;
+};
 
 /** What every step of a reconcile of one kind works with. */
 export type JobDeps<T extends Job> = JobWiring & {

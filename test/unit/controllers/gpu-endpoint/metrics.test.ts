@@ -43,10 +43,14 @@ describe("metrics of endpoints", () => {
       endpointOf(),
     ];
     const account = { metadata: { name: "default" }, spec: {}, status: { conditions: [], endpoints: { orphaned: 2 } } };
-    createEndpointMetrics(registry, {
-      endpoints: () => endpoints,
-      accounts: () => [["ClusterAccount/default", account as never]],
-    });
+    createEndpointMetrics(
+      registry,
+      {
+        endpoints: () => endpoints,
+        accounts: () => [["ClusterAccount/default", account as never]],
+      },
+      { now: () => START },
+    );
     const text = await registry.metrics();
     expect(text).toContain('mooring_endpoints{state="Ready"} 2');
     expect(text).toContain('mooring_endpoints{state="NotReady"} 1');
@@ -57,7 +61,7 @@ describe("metrics of endpoints", () => {
 
   it("observe the first Ready once, and a drift when it ends", async () => {
     const registry = new Registry();
-    const metrics = createEndpointMetrics(registry, { endpoints: () => [], accounts: () => [] });
+    const metrics = createEndpointMetrics(registry, { endpoints: () => [], accounts: () => [] }, { now: () => START });
     const created = endpointOf({}, { creationTimestamp: at, status: PENDING_STATUS });
     const bound = { ...status(is("Ready", "Unknown")), endpointID: "ep-1" };
     metrics.moved(created, bound, START + 1_000);
@@ -69,5 +73,24 @@ describe("metrics of endpoints", () => {
     expect(text).toContain("mooring_endpoint_ready_seconds_sum 7");
     expect(text).toContain("mooring_endpoint_ready_seconds_count 1");
     expect(text).toContain("mooring_endpoint_drift_seconds_sum 30");
+  });
+
+  it("show how many endpoints drift, and for how long, by account and namespace", async () => {
+    const registry = new Registry();
+    const bound = { account: { kind: "Account", name: "default", baseURL: "http://service" } } as const;
+    const drifted = { ...status(is("Ready"), is("Synced", "False")), ...bound };
+    const later = { ...is("Synced", "False"), lastTransitionTime: new Date(START + 40_000).toISOString() };
+    let endpoints = [
+      endpointOf({}, { name: "a", namespace: "team-a", status: drifted }),
+      endpointOf({}, { name: "b", namespace: "team-a", status: { ...status(later), ...bound } }),
+      endpointOf({}, { name: "c", namespace: "team-a", status: status(is("Synced")) }),
+    ];
+    createEndpointMetrics(registry, { endpoints: () => endpoints, accounts: () => [] }, { now: () => START + 60_000 });
+    const labels = 'account="Account/team-a/default",namespace="team-a"';
+    const text = await registry.metrics();
+    expect(text).toContain(`mooring_namespace_endpoints_drifted{${labels}} 2`);
+    expect(text).toContain(`mooring_namespace_endpoints_drifted_oldest_seconds{${labels}} 60`);
+    endpoints = [];
+    expect(await registry.metrics()).not.toContain("mooring_namespace_endpoints_drifted{");
   });
 });

@@ -1,0 +1,138 @@
+import { Gauge, Histogram, type Registry } from "prom-client";
+import { isTrue } from "../../api/v1alpha1/conditions.ts";
+import { type JobPhase, jobPhases } from "../../api/v1alpha1/job.ts";
+import type { Clock } from "../../clock.ts";
+import { type AccountKey, accountKey } from "../account/registry.ts";
+import type { Job, JobMetrics } from "./types.ts";
+
+export type JobMetricsOptions = {
+  /** The jobs of each kind, by the name of the kind. */
+  jobs: Readonly<Record<string, () => Iterable<Job>>>;
+  /** The account that the job means; undefined: there is none. */
+  accountOf: (job: Job) => AccountKey | undefined;
+  clock: Pick<Clock, "now">;
+  /** The trace of a job, for exemplars. Undefined: no traces are exported, and no exemplars are. */
+  traceIDOf?: ((job: Job) => string) | undefined;
+};
+
+/** In seconds: from a short text to a queue of a day. */
+const SECONDS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400];
+
+/** Metrics over all jobs, without a series per job. */
+export function createJobMetrics(
+  registry: Registry,
+  { jobs, accountOf, clock, traceIDOf }: JobMetricsOptions,
+): JobMetrics {
+  const registers = [registry];
+  registerCounts(registry, jobs);
+  registerWaiting(registry, { jobs, accountOf, clock });
+  const enableExemplars = traceIDOf !== undefined;
+  const wait = new Histogram({
+    name: "mooring_job_wait_seconds",
+    help: "Time from the creation of a job to its first accepted request, by account and kind",
+    labelNames: ["account", "kind"],
+    buckets: SECONDS,
+    enableExemplars,
+    registers,
+  });
+  const duration = new Histogram({
+    name: "mooring_job_duration_seconds",
+    help: "Time from the creation of a job to its end, by account, kind and the phase that it ended in",
+    labelNames: ["account", "kind", "phase"],
+    buckets: SECONDS,
+    enableExemplars,
+    registers,
+  });
+
+  function observe<T extends string>(
+    histogram: Histogram<T>,
+    labels: Readonly<Record<T, string>>,
+    { job, until }: { job: Job; until: string },
+  ): void {
+    const seconds = secondsBetween(job.metadata.creationTimestamp, Date.parse(until));
+    if (traceIDOf === undefined) histogram.observe(labels, seconds);
+    // The type of prom-client allows only the metric's own labels on an exemplar.
+    else histogram.observe({ labels, value: seconds, exemplarLabels: { trace_id: traceIDOf(job) } as never });
+  }
+
+  return {
+    moved(kind, job, status) {
+      const { metadata, status: before } = job;
+      const bound = status?.account;
+      const account = bound === undefined ? "" : accountKey(bound.kind, bound.name, metadata.namespace);
+      const { firstSubmitTime, completionTime, phase = "Pending" } = status ?? {};
+      if (firstSubmitTime !== undefined && before?.firstSubmitTime === undefined) {
+        observe(wait, { account, kind }, { job, until: firstSubmitTime });
+      }
+      if (completionTime !== undefined && before?.completionTime === undefined) {
+        observe(duration, { account, kind, phase }, { job, until: completionTime });
+      }
+    },
+  };
+}
+
+function registerCounts(registry: Registry, jobs: JobMetricsOptions["jobs"]): void {
+  new Gauge({
+    name: "mooring_jobs",
+    help: "Jobs by kind and phase; each job counts in one phase. Halted jobs wait for a user",
+    labelNames: ["kind", "phase"],
+    registers: [registry],
+    collect() {
+      for (const [kind, list] of Object.entries(jobs)) {
+        const counts = new Map<JobPhase, number>();
+        for (const { status } of list()) {
+          const phase = status?.phase ?? "Pending";
+          counts.set(phase, (counts.get(phase) ?? 0) + 1);
+        }
+        for (const phase of jobPhases) this.set({ kind, phase }, counts.get(phase) ?? 0);
+      }
+    },
+  });
+}
+
+function registerWaiting(
+  registry: Registry,
+  { jobs, accountOf, clock }: Pick<JobMetricsOptions, "jobs" | "accountOf" | "clock">,
+): void {
+  const registers = [registry];
+  const labelNames = ["account", "namespace"];
+  const waiting = () =>
+    Object.values(jobs)
+      .flatMap((list) => [...list()].filter(isWaiting))
+      .map((job) => ({
+        labels: { account: accountOf(job) ?? "", namespace: job.metadata.namespace },
+        seconds: secondsBetween(job.metadata.creationTimestamp, clock.now()),
+      }));
+  new Gauge({
+    name: "mooring_namespace_jobs_waiting",
+    help: "Jobs that no request was sent for yet, by account and namespace, without those that are suspended or need a user; absent when there is none",
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const { labels } of waiting()) this.inc(labels);
+    },
+  });
+  new Gauge({
+    name: "mooring_namespace_jobs_waiting_oldest_seconds",
+    help: "Time since the creation of the oldest job that mooring_namespace_jobs_waiting counts",
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      const jobs = waiting().sort((a, b) => a.seconds - b.seconds);
+      for (const { labels, seconds } of jobs) this.set(labels, seconds);
+    },
+  });
+}
+
+/** Nothing was sent for the job yet, and no user keeps it from being sent. */
+function isWaiting({ metadata, spec, status }: Job): boolean {
+  const { phase = "Pending", firstSubmitTime, conditions } = status ?? {};
+  const held = spec.suspend || spec.managedBy !== undefined || isTrue(conditions, "Stalled");
+  return phase === "Pending" && firstSubmitTime === undefined && !held && metadata.deletionTimestamp === undefined;
+}
+
+function secondsBetween(start: string, end: number): number {
+  return Math.max(0, end - Date.parse(start)) / 1000;
+}
