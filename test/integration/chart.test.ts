@@ -304,7 +304,9 @@ describe("monitoring", () => {
     const dashboard = JSON.parse(await readFile(join(CHART, "files/dashboard.json"), "utf8"));
     const expressions: string[] = [
       ...rules.groups.flatMap((group: { rules: { expr: string }[] }) => group.rules.map(({ expr }) => expr)),
-      ...dashboard.panels.flatMap((panel: { targets: { expr: string }[] }) => panel.targets.map(({ expr }) => expr)),
+      ...dashboard.panels.flatMap((panel: { targets?: { expr: string }[] }) =>
+        (panel.targets ?? []).map(({ expr }) => expr),
+      ),
     ];
     expect(expressions.length).toBeGreaterThan(20);
     for (const expression of expressions) {

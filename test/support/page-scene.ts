@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { manifest } from "./manifests.ts";
-import { disposableWorld, type World, waitForCondition } from "./world.ts";
+import { disposableWorld, type Operator, type World, waitForCondition } from "./world.ts";
 
 /** A namespace with an object in each state that the web page shows. */
-export type Scene = { world: World; artifactRoot: string; uiArgs: string[] };
+export type Scene = { world: World; operator: Operator; artifactRoot: string; uiArgs: string[] };
 
 /** What no page may show: values of Secrets, and the API key. */
 export const SECRET_VALUE = "hidden-value-of-a-secret";
@@ -38,7 +38,7 @@ export async function createScene(prefix: string): Promise<Scene> {
     CHARGES.map((one) => ({ time: new Date().toISOString(), ...one })),
   );
   await world.control("POST", "/__faults", { kind: "resetAfter", operation: "synthesizeSpeech" });
-  await world.startOperator({ args: [`--artifact-root=${artifactRoot}`] });
+  const operator = await world.startOperator({ args: [`--artifact-root=${artifactRoot}`] });
   await world.apply({
     apiVersion: "v1",
     kind: "Secret",
@@ -75,5 +75,5 @@ export async function createScene(prefix: string): Promise<Scene> {
   await world.control("POST", "/__config", { speechTaskMs: [6_000_000, 6_000_000] });
   await world.apply(manifest("hd", { text: "A long text." }, "long"));
   const uiArgs = [`--namespace=${world.namespace}`, `--artifact-root=${artifactRoot}`, "--allow-private-networks"];
-  return { world, artifactRoot, uiArgs };
+  return { world, operator, artifactRoot, uiArgs };
 }

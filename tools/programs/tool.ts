@@ -25,6 +25,7 @@ const RECIPES = {
   "helm-oldest": { package: "helm.sh/helm/v3/cmd/helm", files: MODULE, pinned: true },
   kstatus: { package: "mooring/tools/kstatus", files: [...MODULE, "main.go"], pinned: true },
   "otel-collector": { package: "mooring/tools/otel-collector", files: [...MODULE, "main.go"], pinned: true },
+  prometheus: { package: "github.com/prometheus/prometheus/cmd/prometheus", files: MODULE, pinned: false },
   promtool: { package: "github.com/prometheus/prometheus/cmd/promtool", files: MODULE, pinned: false },
   versitygw: { package: "github.com/versity/versitygw/cmd/versitygw", files: MODULE, pinned: true },
 } as const satisfies Record<string, Recipe>;
@@ -37,6 +38,7 @@ export const ALL_TOOLS: readonly Tool[] = [
   "helm-oldest",
   "kstatus",
   "otel-collector",
+  "prometheus",
   "promtool",
   "versitygw",
 ];

@@ -1,0 +1,160 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { parse } from "yaml";
+import { PENDING_STATUS } from "../../src/api/v1alpha1/meta.ts";
+import { rfc3339, systemClock } from "../../src/clock.ts";
+import { createJobMetrics } from "../../src/controllers/jobs/metrics.ts";
+import { serveMetrics } from "../../src/runtime/http.ts";
+import { createMetrics } from "../../src/runtime/metrics.ts";
+import { CHART } from "../support/chart.ts";
+import { speechJobOf } from "../support/jobs.ts";
+import { manifest } from "../support/manifests.ts";
+import { createScene } from "../support/page-scene.ts";
+import { type Prometheus, startPrometheus } from "../support/prometheus.ts";
+import { closeWorldsAfterAll, eventually, type World, waitForCondition } from "../support/world.ts";
+
+closeWorldsAfterAll();
+
+type Panel = { title: string; type: string; targets?: { expr: string; exemplar?: boolean }[] };
+type Alert = { alert: string; expr: string };
+
+const dashboard: { panels: Panel[] } = JSON.parse(await readFile(join(CHART, "files/dashboard.json"), "utf8"));
+const rules: { groups: { rules: Alert[] }[] } = parse(await readFile(join(CHART, "files/alerts.yaml"), "utf8"));
+const queries = dashboard.panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target })));
+const alerts = rules.groups.flatMap((group) => group.rules);
+
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+/** What has no result in the scene below, and why. */
+const EMPTY: Readonly<Record<string, string>> = {
+  "Operations that Mooring stopped calling": "the service answers, so no operation is stopped",
+  MooringAccountNotReady: "the account can be used",
+  MooringKeyRefused: "the service accepts the key",
+  MooringBudgetExceeded: "the budget is not exceeded",
+  MooringBillsStale: "the bills can be read",
+  MooringServiceErrors: "fewer than a fifth of the requests of each operation fail",
+  MooringReconcileErrors: "no reconcile fails",
+  MooringQueueNotDrained: "fewer than 100 objects wait",
+};
+
+/** As Grafana fills in its variables. */
+const filled = (expression: string) =>
+  expression.replaceAll("$__rate_interval", "5m").replaceAll(/\$(account|namespace)\b/g, ".*");
+
+describe("what a real Prometheus recorded of an operator with stuck, drifting and waiting objects", () => {
+  let world: World;
+  let prometheus: Prometheus;
+  beforeAll(async () => {
+    const scene = await createScene("dashboard");
+    world = scene.world;
+    const port = /"metrics":(\d+)/.exec(scene.operator.log())?.[1];
+    prometheus = await startPrometheus({ mooring: `http://127.0.0.1:${port}/metrics` });
+    await eventually("Prometheus has the operator's metrics", async () => (await value("mooring_jobs")) !== undefined);
+    await happen();
+  });
+  afterAll(() => prometheus?.stop());
+
+  /** The first sample that is a number. */
+  async function value(expression: string): Promise<number | undefined> {
+    const samples = await prometheus.query(filled(expression));
+    return samples.map((sample) => Number(sample.value[1])).find((number) => !Number.isNaN(number));
+  }
+
+  /**
+   * What rates count happens while Prometheus looks: a rate begins with the second sample. The budget falls fast enough for
+   * MooringBudgetLow. The operator runs without leader election, which is MooringNoLeader.
+   */
+  async function happen(): Promise<void> {
+    await world.control("POST", "/__faults", { kind: "status", operation: "listBills", status: 500 });
+    await world.control("POST", "/__config", { speechTaskMs: [10, 20] });
+    const drifted = await world.get("GpuEndpoint", "drifted");
+    const runs = (image: unknown) =>
+      world.control("POST", `/__state/endpoints/${String(drifted.status?.["endpointID"])}`, { image: { image } });
+    await runs(drifted.spec["image"]);
+    await eventually("a drift has ended", () => increased("mooring_endpoint_drift_seconds_count"));
+    await runs("registry.example.com/models/echo:0.9");
+    await waitForCondition(world, "GpuEndpoint", "drifted", "Synced", "False");
+    await world.apply(manifest("endpoint", {}, "new"));
+    await waitForCondition(world, "GpuEndpoint", "new", "Ready");
+    await world.apply(manifest("hd", { text: "One more." }, "one-more"));
+    await waitForCondition(world, "SpeechJob", "one-more", "Complete");
+    const charge = {
+      time: new Date().toISOString(),
+      amount: 10_000,
+      productName: "speech-2.6-hd",
+      category: "gen_api",
+    };
+    await world.control("POST", "/__state/charges", [charge]);
+    await eventually("the budget falls", async () => ((await value("delta(mooring_budget_left_yuan[5m])")) ?? 0) < 0);
+    await world.patch("Account", "default", { spec: { maxConcurrentTasks: 1 } });
+    for (const name of ["waits-1", "waits-2"]) await world.apply(manifest("hd", { text: "Waits." }, name));
+    const waiting = 'mooring_namespace_jobs_waiting{namespace!=""}';
+    await eventually("jobs wait", async () => (await value(waiting)) === 2);
+  }
+
+  const increased = async (counter: string) => ((await value(`increase(${counter}[5m])`)) ?? 0) > 0;
+
+  it.each(queries)("$title: $expr", async ({ title, expr }) => {
+    if (title in EMPTY) expect(await prometheus.query(filled(expr))).toEqual([]);
+    else await eventually("the query has a result", async () => (await value(expr)) !== undefined, 30_000);
+  });
+
+  it.each(alerts)("$alert", async ({ alert, expr }) => {
+    const samples = await prometheus.query(expr);
+    if (alert in EMPTY) expect(samples).toEqual([]);
+    else expect(samples.length).toBeGreaterThan(0);
+  });
+
+  it("shows what the scene has", async () => {
+    const shown = async (title: string) => value(queries.find((query) => query.title === title)?.expr ?? "");
+    expect(await shown("Stuck objects")).toBe(1);
+    expect(await shown("Drifting endpoints")).toBe(1);
+    expect(await shown("Age of the oldest drift")).toBeGreaterThan(0);
+    expect(await shown("Age of the oldest stuck object")).toBeGreaterThan(0);
+    expect(await shown("Jobs that wait to be sent")).toBe(2);
+    expect(await value('mooring_account_limit_used{limit="Tasks"} / mooring_account_limit{limit="Tasks"}')).toBe(1);
+    expect(await value('mooring_account_limit{limit="MonthlyYuan"}')).toBe(200);
+    expect(await value('mooring_account_limit{limit="KeyYuan"}')).toBe(90);
+  });
+
+  it("the values that the variables offer are those of the scene", async () => {
+    expect(await value(`count(mooring_account_ready{account="Account/${world.namespace}/default"})`)).toBe(1);
+    const own = `count({__name__=~"mooring_(namespace|stuck|estimated)_.+",namespace="${world.namespace}"})`;
+    expect(await value(own)).toBeGreaterThan(0);
+  });
+});
+
+it("a real Prometheus keeps the exemplars, each with the trace of a job", async () => {
+  const metrics = createMetrics({ process: false, exemplars: true });
+  const jobs = createJobMetrics(metrics.registry, {
+    jobs: {},
+    accountOf: () => undefined,
+    clock: systemClock,
+    traceIDOf: () => TRACE,
+  });
+  const server = await serveMetrics("127.0.0.1:0", metrics.registry);
+  onTestFinished(() => server.close());
+  const prometheus = await startPrometheus({ mooring: `http://127.0.0.1:${server.port}/metrics` });
+  onTestFinished(() => prometheus.stop());
+  const job = speechJobOf("hd");
+  const time = rfc3339(Date.now());
+  const account = { kind: "Account", name: "default", baseURL: "http://service" } as const;
+  jobs.moved("SpeechJob", job, { ...PENDING_STATUS, account, firstSubmitTime: time, completionTime: time });
+
+  for (const { expr } of queries.filter(({ exemplar }) => exemplar === true)) {
+    const traces = () => prometheus.exemplars(filled(expr));
+    const [first] = await eventually(`exemplars of ${expr}`, async () => {
+      const found = await traces();
+      return found.length > 0 && found;
+    });
+    expect(first?.labels).toEqual({ trace_id: TRACE });
+  }
+  expect(queries.filter(({ exemplar }) => exemplar === true)).toHaveLength(3);
+  // The names of all metrics stay as they are in the text format.
+  metrics.reconcileTotal.inc({ controller: "speechjob", result: "success" });
+  await eventually(
+    "the counter",
+    async () => (await prometheus.query("controller_runtime_reconcile_total")).length > 0,
+  );
+});
