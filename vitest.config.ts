@@ -64,7 +64,7 @@ export default defineConfig({
           isolate: false,
           // After the integration tests: the time of the first list is measured.
           sequence: { groupOrder: 2 },
-          globalSetup: ["test/support/control-plane-setup.ts"],
+          globalSetup: ["tools/programs/setup.ts", "test/support/control-plane-setup.ts"],
         },
       },
     ],

@@ -1,15 +1,13 @@
 import type { LookupFunction } from "node:net";
 import type { ClusterAccountSpec } from "../api/v1alpha1/account.ts";
 import type { JobResult } from "../api/v1alpha1/job.ts";
-import { artifactStoreResource } from "../api/v1alpha1/kinds.ts";
 import type { AccountRef } from "../api/v1alpha1/meta.ts";
 import { ArtifactError, type ArtifactErrorKind } from "../artifacts/errors.ts";
-import { artifactKey } from "../artifacts/key.ts";
 import { openSource, type Source } from "../artifacts/source.ts";
-import { type ByteRange, partOf, type StoredBytes } from "../artifacts/stored-bytes.ts";
-import { readVolumeFile } from "../artifacts/volume/read-file.ts";
+import { type ByteRange, partOf } from "../artifacts/stored-bytes.ts";
 import type { Clock } from "../clock.ts";
 import type { ClusterSession, Found, ObjectKey } from "./cluster-session.ts";
+import { type Copy, type CopyOptions, openCopy } from "./copies.ts";
 import { mediaTypeOf } from "./media-type.ts";
 import { RequestError } from "./request-error.ts";
 
@@ -24,9 +22,7 @@ export type Media = {
   close(): Promise<void>;
 };
 
-export type MediaOptions = {
-  /** Folder in which the volume of ArtifactStores is mounted. Undefined: copies on volumes are not read. */
-  artifactRoot: string | undefined;
+export type MediaOptions = CopyOptions & {
   /** Judges the addresses of result URLs, redirects included. */
   lookup(kind: AccountRef["kind"], spec: Pick<ClusterAccountSpec, "results">): LookupFunction;
   clock: Clock;
@@ -42,7 +38,7 @@ export type MediaOpener = (
 const IDLE_MS = 30_000;
 const MAX_BYTES = 4 * 1024 ** 3;
 
-/** Opens results: the copy on the volume where it can be read, else the URL that the service gave. */
+/** Opens results: the copy in the ArtifactStore where it can be read, else the URL that the service gave. */
 export function createMediaOpener(options: MediaOptions): MediaOpener {
   return async (session, { index, range, ...key }, signal) => {
     const found = session.find(key);
@@ -51,14 +47,15 @@ export function createMediaOpener(options: MediaOptions): MediaOpener {
     const contentType = mediaTypeOf(result.type ?? "");
     try {
       const asked = range ?? { start: 0, end: undefined };
-      const copy = await openCopy(options, session, { found, result, index }, asked);
-      if (copy !== undefined) return { contentType, ...copy };
-      const source = await openSource(urlOf(result, options.clock.now()), {
+      const copy = await openCopy(options, session, { found, result, index, range: asked }, signal);
+      if (copy.kind === "Open") return { contentType, ...copy.bytes };
+      const source = await openURL(options, urlOf(result, copy, options.clock.now()), {
         lookup: lookupOf(options, session, found),
-        limits: { maxBytes: MAX_BYTES, idleMs: IDLE_MS },
+        offset: asked.start,
         signal,
-        clock: options.clock,
-        resume: { offset: asked.start, matches: () => true },
+      }).catch((error: unknown) => {
+        // Why the copy cannot be read is what the user can do something about.
+        throw copy.kind === "Unreadable" && error instanceof ArtifactError ? copy.why : error;
       });
       return { contentType, ...(await partOfSource(source, asked)) };
     } catch (error) {
@@ -79,33 +76,18 @@ const STATUS: Partial<Record<ArtifactErrorKind, number>> = {
 
 const UNSATISFIABLE = new RequestError(416, "The range begins after the end of the result");
 
-type Wanted = { found: Found; result: JobResult; index: number };
-
-/** The copy of the result, if it is on a volume that is mounted here. The key comes from the object, not from its status. */
-async function openCopy(
-  { artifactRoot }: MediaOptions,
-  session: ClusterSession,
-  { found, result, index }: Wanted,
-  range: ByteRange,
-): Promise<StoredBytes | undefined> {
-  const { metadata, spec } = found.object;
-  const { kind } = found.resource;
-  if (result.artifact === undefined || spec.output === undefined || artifactRoot === undefined) return undefined;
-  const { name, uid, namespace = "" } = metadata;
-  const { storeRef, prefix } = spec.output;
-  const store = session.find({ kind: artifactStoreResource.kind, namespace, name: storeRef.name });
-  const volume = store?.object.spec.volume;
-  if (volume === undefined) return undefined;
-  const key = artifactKey({ prefix, namespace, kind, name, uid, index, type: result.type ?? "" });
-  const bytes = await readVolumeFile({ root: artifactRoot, path: volume.path }, key, range);
-  if (bytes === undefined) throw UNSATISFIABLE;
-  return bytes;
+/** @throws RequestError that says why there is neither a copy nor a URL */
+function urlOf({ url, expiresAt }: JobResult, copy: Copy, now: number): string {
+  if (url !== undefined && url !== "" && !(Date.parse(expiresAt ?? "") <= now)) return url;
+  if (copy.kind === "Unreadable") throw copy.why;
+  throw new RequestError(410, "The URL of the result has expired, and no copy exists");
 }
 
-function urlOf({ url, artifact, expiresAt }: JobResult, now: number): string {
-  if (url !== undefined && url !== "" && !(Date.parse(expiresAt ?? "") <= now)) return url;
-  const copy = artifact === undefined ? "no copy exists" : `this page cannot read the copy ${artifact.uri}`;
-  throw new RequestError(410, `The URL of the result has expired, and ${copy}`);
+type Opening = { lookup: LookupFunction; offset: number; signal: AbortSignal };
+
+function openURL({ clock }: MediaOptions, url: string, { lookup, offset, signal }: Opening): Promise<Source> {
+  const limits = { maxBytes: MAX_BYTES, idleMs: IDLE_MS };
+  return openSource(url, { lookup, limits, signal, clock, resume: { offset, matches: () => true } });
 }
 
 function lookupOf({ lookup }: MediaOptions, session: ClusterSession, { object }: Found): LookupFunction {

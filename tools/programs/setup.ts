@@ -5,6 +5,7 @@ import { ALL_TOOLS, prepareTools, type Tool } from "./tool.ts";
 const NEEDED: Readonly<Record<string, readonly Tool[]>> = {
   unit: ["glua", "kstatus"],
   integration: ALL_TOOLS,
+  page: ["versitygw"],
   e2e: ["helm"],
 };
 

@@ -5,7 +5,7 @@ import { resultLookup } from "../../controllers/account/result-lookup.ts";
 import { createKubeClient, type KubeRequest } from "../../kube/client.ts";
 import { type Credentials, loadCredentials } from "../../kube/credentials.ts";
 import { createLogger } from "../../log.ts";
-import { anyExcept } from "../../net/address-guard.ts";
+import { anyExcept, publicOnly } from "../../net/address-guard.ts";
 import { parseBindAddress, serveProbes } from "../../runtime/http.ts";
 import { readAssets } from "../../ui/assets.ts";
 import { createClusterSession } from "../../ui/cluster-session.ts";
@@ -35,6 +35,9 @@ export async function runUi(flags: UiFlags): Promise<void> {
         artifactRoot: flags.artifactRoot,
         lookup: (kind, spec) =>
           flags.allowPrivateNetworks ? anyExcept(flags.deniedNetworks) : resultLookup(kind, spec, flags.deniedNetworks),
+        storeLookup: flags.allowPrivateNetworks
+          ? anyExcept(flags.deniedNetworks)
+          : publicOnly(STORE_ADVICE, [], flags.deniedNetworks),
         clock: systemClock,
       }),
       version: packageJson.version,
@@ -51,6 +54,8 @@ export async function runUi(flags: UiFlags): Promise<void> {
   });
   await Promise.all([server.close(), probes.close()]);
 }
+
+const STORE_ADVICE = "the page reads copies from public addresses only: use --allow-private-networks for development";
 
 const PING = { ping: () => undefined };
 

@@ -53,8 +53,8 @@ export function limitsOf({ maxBytesPerJob, maxBytes }: ArtifactStoreSpec): Store
   };
 }
 
-/** The names that the AWS tools and ObjectBucketClaims use. */
-async function readCredentials(reader: ValueReader, namespace: string, name: string): Promise<S3Credentials> {
+/** By the names that the AWS tools and ObjectBucketClaims use. @throws MissingReferenceError */
+export async function readCredentials(reader: ValueReader, namespace: string, name: string): Promise<S3Credentials> {
   const value = async (key: string) => (await reader.secretKey(namespace, { name, key })).trim();
   const accessKeyId = await value("AWS_ACCESS_KEY_ID");
   const secretAccessKey = await value("AWS_SECRET_ACCESS_KEY");
