@@ -40,7 +40,16 @@ function accountSpending(kind: string, { metadata, spec, status }: UiObject): Ac
 }
 
 function reportSpending({ metadata, status }: UiObject): ReportSpending {
-  const { period, totals, byProduct = [], byCategory = [], byKey = [], asOf, final = false } = status ?? {};
+  const {
+    period,
+    totals,
+    byProduct = [],
+    byCategory = [],
+    byKey = [],
+    byDate = [],
+    asOf,
+    final = false,
+  } = status ?? {};
   return {
     namespace: metadata.namespace ?? "",
     name: metadata.name,
@@ -51,6 +60,7 @@ function reportSpending({ metadata, status }: UiObject): ReportSpending {
     byProduct: byProduct.flatMap(({ productName, amount }) => bar(productName, amount)),
     byCategory: byCategory.flatMap(({ category, amount }) => bar(category, amount)),
     byKey: byKey.flatMap(({ keyName, keyID, amount }) => bar(keyName || keyID, amount)),
+    byDate: byDate.flatMap(({ date, amount }) => bar(date, amount)),
   };
 }
 

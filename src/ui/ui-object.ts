@@ -36,4 +36,6 @@ type UiStatus = AnyStatus &
     >
   > &
   Partial<Pick<AccountStatus, "spend" | "budgets">> &
-  Partial<Pick<BillReportStatus, "period" | "totals" | "byProduct" | "byCategory" | "byKey" | "asOf" | "final">>;
+  Partial<
+    Pick<BillReportStatus, "period" | "totals" | "byProduct" | "byCategory" | "byKey" | "byDate" | "asOf" | "final">
+  >;

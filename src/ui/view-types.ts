@@ -145,6 +145,8 @@ export type ReportSpending = {
   byProduct: Amount[];
   byCategory: Amount[];
   byKey: Amount[];
+  /** Labels are days such as 2026-11-22, the first of the period of the bills, oldest first. */
+  byDate: Amount[];
 };
 
 export type KindState = { kind: string; problem?: string | undefined };

@@ -178,6 +178,19 @@ describe("spending", () => {
     await page.getByRole("row", { name: /team key .* 90$/ }).waitFor();
     await expectSound();
   });
+
+  it("plots the cost of each day, with a table", async () => {
+    const { page, go } = opened;
+    await go("spending");
+    await page.locator("summary").filter({ hasText: "Cost over time" }).click();
+    await page.locator("figure").filter({ hasText: "Cost over time" }).locator("canvas").waitFor();
+    const table = page.getByRole("table", { name: /^Cost over time/ });
+    const dayOf = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10);
+    await table.getByRole("row", { name: `${dayOf(1)} 0.8` }).waitFor();
+    await table.getByRole("row", { name: `${dayOf(2)} 1.4` }).waitFor();
+    expect(await table.getByRole("row").count()).toBeGreaterThanOrEqual(11);
+    await expectSound();
+  });
 });
 
 describe("every view", () => {

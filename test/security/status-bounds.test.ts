@@ -2,14 +2,17 @@
  * Any record that can be parsed gives a status that the API server accepts. Otherwise every write of the status would fail, and
  * the object would never show anything again.
  */
+
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { datesIn } from "../../src/controllers/bill-report/period.ts";
 import { differences } from "../../src/controllers/gpu-endpoint/fields.ts";
 import { jobResults, observeTask, resultsFrom } from "../../src/controllers/jobs/tasks.ts";
 import { fromCurrent, fromEarlier } from "../../src/provider/endpoints/endpoint-record.ts";
 import { limitsFrom } from "../../src/provider/endpoints/limits.ts";
 import { billFrom, keyBudgetFrom } from "../../src/provider/money/money-records.ts";
 import { createTally } from "../../src/provider/money/tally.ts";
+import { timeZone } from "../../src/provider/money/time-zone.ts";
 import { resultURL } from "../../src/provider/tasks/result-url.ts";
 import { taskResultFrom } from "../../src/provider/tasks/task-result.ts";
 import { bill, keyBudget } from "../../src/provider/wire/billing.ts";
@@ -234,12 +237,12 @@ it("a report of bills", () => {
   const times = fields(["startTime", "endTime", "payAmount", "requestCount"]);
   fc.assert(
     fc.property(fc.array(fc.tuple(change, times), { maxLength: 40 }), (bills) => {
-      const tally = createTally();
+      const range = { startTime: START / 1000, endTime: START / 1000 + 3600 };
+      const tally = createTally(datesIn(timeZone("Asia/Shanghai"), range));
       for (const [some, more] of bills) {
         const { data } = bill.safeParse(billRecord({ ...some, ...more }));
         if (data !== undefined) tally.add(billFrom(data));
       }
-      const range = { startTime: START / 1000, endTime: START / 1000 + 3600 };
       const outcome = { kind: "Read", range, tally, final: false, exported: { kind: "NotWanted" } } as const;
       accepted("billreports", billReportAfter(undefined, outcome).status);
     }),

@@ -17,6 +17,14 @@ const CHARGES = [
   { amount: 120_500, productName: "gpu-4090-24g", category: "gpu" },
 ];
 
+/** Charges of the days before, for the plot of cost over time. */
+const EARLIER = Array.from({ length: 9 }, (_, day) => ({
+  daysAgo: day + 1,
+  amount: 8_000 + 3_000 * ((day * 7) % 5),
+  productName: "vid-i2v",
+  category: "gen_api",
+}));
+
 /**
  * Endpoints echo (serving), drifted (reported drift) and asleep (suspended); jobs greeting (with a copy), waves (a video with a URL),
  * unlucky (Failed), lost (Halted) and long (Running); bills and a budget.
@@ -35,7 +43,10 @@ export async function createScene(prefix: string): Promise<Scene> {
   await world.control(
     "POST",
     "/__state/charges",
-    CHARGES.map((one) => ({ time: new Date().toISOString(), ...one })),
+    [...CHARGES.map((one) => ({ daysAgo: 0, ...one })), ...EARLIER].map(({ daysAgo, ...one }) => ({
+      time: new Date(Date.now() - daysAgo * 86_400_000).toISOString(),
+      ...one,
+    })),
   );
   await world.control("POST", "/__faults", { kind: "resetAfter", operation: "synthesizeSpeech" });
   const operator = await world.startOperator({ args: [`--artifact-root=${artifactRoot}`] });

@@ -14,6 +14,8 @@ export type BillFormat = (typeof billFormats)[number];
 
 /** Rows of a table in the status; an export has all of them. */
 export const TOP_ROWS = 20;
+/** Rows of the table by date: the days of a quarter. */
+export const DATE_ROWS = 100;
 
 /** Lines of a split in the status; an export has all of them. */
 export const SPLIT_ROWS = 100;
@@ -168,6 +170,14 @@ export const billReportStatusSchema = z
       }),
       TOP_ROWS,
       top("API keys"),
+    ).optional(),
+    byDate: listOf(
+      z.object({
+        date: text(10, "First day of the period of these bills, in billing.timeZone, such as 2026-11-22.", 0),
+        ...rowSums,
+      }),
+      DATE_ROWS,
+      `The cost by day, week or month, as spec.cycle says, oldest first. The last ${DATE_ROWS} rows.`,
     ).optional(),
     split: z
       .object({

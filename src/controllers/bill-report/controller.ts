@@ -19,7 +19,7 @@ import type { Split } from "../showback/split.ts";
 import { verdictOf } from "../verdict.ts";
 import { exportToConfigMap, exportToStore } from "./export.ts";
 import { fileOf, ofKeys, shownPeriod, shownTotals, splitting, tallied } from "./file.ts";
-import { dueTime, reportPeriod } from "./period.ts";
+import { datesIn, dueTime, reportPeriod } from "./period.ts";
 import { type Source, showsSource, sourceOf } from "./source.ts";
 import { splitFile, splitView } from "./split-view.ts";
 import { type Exported, type Outcome, problemOf, statusOf } from "./status.ts";
@@ -142,7 +142,7 @@ export function createBillReportReconciler(
   async function read({ report, source, zone, range, store, now, signal }: ReadOptions) {
     const { cycle, category, productName, exportTo, output } = report.spec;
     const { money } = source.account;
-    const tally = createTally();
+    const tally = createTally(datesIn(zone, range));
     const all = money.bills({
       query: { cycle, category, productName },
       period: range,

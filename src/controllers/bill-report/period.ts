@@ -75,3 +75,25 @@ function lastMonth(zone: TimeZone, settleMs: number, nowMs: number): ReportPerio
 function seconds(time: string): number {
   return Math.floor(Date.parse(time) / 1000);
 }
+
+/** Every offset from UTC is a multiple of it, seconds. */
+const QUARTER = 15 * 60;
+
+/**
+ * The day of a bill by the start of its period (Unix seconds), as 2026-11-22. A bill that begins outside the range counts at the nearest
+ * day of the range.
+ */
+export function datesIn(zone: TimeZone, { startTime, endTime }: Range): (unixSeconds: number) => string {
+  const known = new Map<number, string>();
+  return (unixSeconds) => {
+    const time = Math.min(Math.max(unixSeconds, startTime), endTime - 1);
+    const slot = Math.floor(time / QUARTER);
+    let date = known.get(slot);
+    if (date === undefined) {
+      const { year, month, day } = zone.dayOf(time);
+      date = [year, month, day].map((part) => String(part).padStart(2, "0")).join("-");
+      known.set(slot, date);
+    }
+    return date;
+  };
+}

@@ -1,4 +1,4 @@
-import { type BillReport, type BillReportStatus, TOP_ROWS } from "../../api/v1alpha1/bill-report.ts";
+import { type BillReport, type BillReportStatus, DATE_ROWS, TOP_ROWS } from "../../api/v1alpha1/bill-report.ts";
 import { type ConditionUpdate, getCondition, removeCondition } from "../../api/v1alpha1/conditions.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
@@ -77,8 +77,21 @@ export function statusOf(
 }
 
 function withoutResults(status: BillReportStatus): BillReportStatus {
-  const { period, totals, byProduct, byCategory, byKey, records, unreadable, split, asOf, final, keyIDs, ...rest } =
-    status;
+  const {
+    period,
+    totals,
+    byProduct,
+    byCategory,
+    byKey,
+    byDate,
+    records,
+    unreadable,
+    split,
+    asOf,
+    final,
+    keyIDs,
+    ...rest
+  } = status;
   return rest;
 }
 
@@ -94,12 +107,14 @@ function results(outcome: Extract<Outcome, { kind: "Read" }>, now: number): Part
   if (outcome.hidesBills === true) return shared;
   const { records, ...totals } = shownSums(tally.totals());
   const { byProduct, byCategory, byKey } = shownTables(tally);
+  const byDate = tally.byDate().map((row) => ({ date: row.date, ...shownSums(row) }));
   return {
     ...shared,
     totals,
     byProduct: byProduct.slice(0, TOP_ROWS),
     byCategory: byCategory.slice(0, TOP_ROWS),
     byKey: byKey.slice(0, TOP_ROWS),
+    ...(byDate.length === 0 ? {} : { byDate: byDate.slice(-DATE_ROWS) }),
     records,
     unreadable: tally.unreadable(),
   };

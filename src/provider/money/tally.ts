@@ -6,9 +6,11 @@ export type Sums = { amount: Money; voucher: Money; paid: Money; records: number
 
 export type ProductSums = Sums & { productID: string; productName: string };
 export type CategorySums = Sums & { category: string };
+/** `date`: the day on which the periods of the bills begin, as 2026-11-22. */
+export type DateSums = Sums & { date: string };
 export type KeySums = Sums & { keyID: string; keyName: string; keyMask: string };
 
-/** A running sum over any number of bills; it grows with products, categories and keys, not with bills. */
+/** A running sum over any number of bills; it grows with products, categories, keys and days, not with bills. */
 export type Tally = {
   add(bill: Bill): void;
   totals(): Sums;
@@ -18,13 +20,17 @@ export type Tally = {
   byProduct(): ProductSums[];
   byCategory(): CategorySums[];
   byKey(): KeySums[];
+  /** Oldest first, without bills whose period is unknown. Empty without `dateOf`. */
+  byDate(): DateSums[];
 };
 
-export function createTally(): Tally {
+/** @param dateOf the day of a time (Unix seconds) in the time zone of the bills */
+export function createTally(dateOf?: (unixSeconds: number) => string): Tally {
   const totals = nothing();
   const products = new Map<string, ProductSums>();
   const categories = new Map<string, CategorySums>();
   const keys = new Map<string, KeySums>();
+  const dates = new Map<string, DateSums>();
   let unreadable = 0;
 
   return {
@@ -35,12 +41,16 @@ export function createTally(): Tally {
       // A key may be renamed within the period: its last name counts.
       const key = Object.assign(entry(keys, keyID, { keyID, keyName, keyMask }), { keyName, keyMask });
       for (const sums of [totals, product, entry(categories, category, { category }), key]) count(sums, bill);
+      if (dateOf === undefined || bill.startTime === undefined) return;
+      const date = dateOf(bill.startTime);
+      count(entry(dates, date, { date }), bill);
     },
     totals: () => totals,
     unreadable: () => unreadable,
     byProduct: () => sorted(products, ({ productName, productID }) => `${productName}\n${productID}`),
     byCategory: () => sorted(categories, ({ category }) => category),
     byKey: () => sorted(keys, ({ keyName, keyID }) => `${keyName}\n${keyID}`),
+    byDate: () => [...dates.values()].sort((a, b) => (a.date < b.date ? -1 : 1)),
   };
 }
 

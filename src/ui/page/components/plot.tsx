@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
 import { colorOf, useColorScheme } from "../color-scheme.ts";
+import { type Bar, Numbers } from "./numbers.tsx";
 
-export type Bar = { label: string; values: (number | undefined)[] };
 type Props = {
   title: string;
   /** Names of the values of each bar. */
@@ -33,32 +33,7 @@ export function Plot({ title, series, bars }: Props) {
     <figure class="plot">
       <figcaption>{title}</figcaption>
       <div ref={container} class="canvas" aria-hidden="true" />
-      <details>
-        <summary>Numbers of: {title}</summary>
-        <table>
-          <caption class="hidden">{title}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Item</th>
-              {series.map((name) => (
-                <th key={name} scope="col">
-                  {name} (yuan)
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {bars.map(({ label, values }) => (
-              <tr key={label}>
-                <th scope="row">{label}</th>
-                {values.map((value, index) => (
-                  <td key={series[index]}>{value === undefined ? "-" : value.toLocaleString()}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </details>
+      <Numbers title={title} item="Item" series={series} bars={bars} />
     </figure>
   );
 }

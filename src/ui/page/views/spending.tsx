@@ -4,6 +4,7 @@ import { useApp } from "../app-context.ts";
 import { Age } from "../components/age.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { Plot } from "../components/plot.tsx";
+import { TimePlot } from "../components/time-plot.tsx";
 import type { Changed } from "../live.ts";
 import { useResource } from "../use-resource.ts";
 
@@ -73,7 +74,7 @@ function Account({ account }: { account: AccountSpending }) {
 const toBars = (amounts: readonly Amount[]) => amounts.map(({ label, amount }) => ({ label, values: [amount] }));
 
 function Report({ report }: { report: ReportSpending }) {
-  const { namespace, name, period, total, final, byProduct, byCategory, byKey } = report;
+  const { namespace, name, period, total, final, byProduct, byCategory, byKey, byDate } = report;
   const title = `BillReport ${namespace}/${name}`;
   return (
     <section class="card">
@@ -84,6 +85,7 @@ function Report({ report }: { report: ReportSpending }) {
         {period === "" ? "No bills are read yet." : `${period}: ${total?.toLocaleString() ?? "-"} yuan`}
         {period !== "" && (final ? ", final" : ", not final")}
       </p>
+      {byDate.length > 0 && <TimePlot title={`Cost over time: ${title}`} amounts={byDate} />}
       <div class="columns">
         {byProduct.length > 0 && <Plot title={`By product: ${title}`} series={["Amount"]} bars={toBars(byProduct)} />}
         {byCategory.length > 0 && (

@@ -210,7 +210,7 @@ describe("a BillReport with splitBy", () => {
       lines: [{ namespace: "team", amount: "0.6" }],
     });
     expect(getCondition(status?.conditions, "Ready")?.message).toBe("The share of this namespace is 0.6 yuan; final");
-    for (const field of ["totals", "byProduct", "byCategory", "byKey", "records", "unreadable", "keyIDs"]) {
+    for (const field of ["totals", "byProduct", "byCategory", "byKey", "byDate", "records", "unreadable", "keyIDs"]) {
       expect(status).not.toHaveProperty(field);
     }
     expect(JSON.stringify(status)).not.toMatch(/other-team|ours|theirs|"3"/);
