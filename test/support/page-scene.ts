@@ -29,7 +29,7 @@ const EARLIER = Array.from({ length: 9 }, (_, day) => ({
  * Endpoints echo (serving), drifted (reported drift) and asleep (suspended); jobs greeting (with a copy), waves (a video with a URL),
  * unlucky (Failed), lost (Halted) and long (Running); bills and a budget.
  */
-export async function createScene(prefix: string): Promise<Scene> {
+export async function createScene(prefix: string, operatorArgs: readonly string[] = []): Promise<Scene> {
   const artifactRoot = await mkdtemp(join(tmpdir(), "mooring-artifacts-"));
   afterAll(() => rm(artifactRoot, { recursive: true, force: true }));
   const world = await disposableWorld(prefix, {
@@ -49,7 +49,7 @@ export async function createScene(prefix: string): Promise<Scene> {
     })),
   );
   await world.control("POST", "/__faults", { kind: "resetAfter", operation: "synthesizeSpeech" });
-  const operator = await world.startOperator({ args: [`--artifact-root=${artifactRoot}`] });
+  const operator = await world.startOperator({ args: [`--artifact-root=${artifactRoot}`, ...operatorArgs] });
   await world.apply({
     apiVersion: "v1",
     kind: "Secret",
