@@ -1,8 +1,10 @@
 import { type Command, Option } from "commander";
+import type { ConditionType } from "../api/v1alpha1/conditions.ts";
 import { systemClock } from "../clock.ts";
 import { eventsOf, historyOf, type KubeEvent, type Moment } from "../describe/history.ts";
 import { type AnyObject, commandsIn, type ObjectState, objectState } from "../describe/object-state.ts";
 import type { Resource } from "../kube/resource.ts";
+import type { Condition } from "../kube/types.ts";
 import { oneLine } from "../text/manifest-yaml.ts";
 import { addClusterOptions, type ClusterFlags, lazyCluster } from "./account-source.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
@@ -15,8 +17,8 @@ type Flags = ClusterFlags & { output: (typeof FORMATS)[number] };
 /** Width of the text, in characters. */
 const WIDTH = 100;
 const HELP = `
-Shows what the object waits for, the commands that its messages offer, where an endpoint differs from its spec, and its
-history: conditions, the last request and events. Events expire, after one hour by default.
+Shows what the object waits for, other conditions that are wrong, the commands that the messages offer, where an endpoint
+differs from its spec, and its history: conditions, the last request and events. Events expire, after one hour by default.
 
 Examples:
   mooring explain speechjob/greeting -n team-a
@@ -56,6 +58,8 @@ export type Explanation = ObjectState & {
   object: string;
   /** Commands that the messages offer, as they can be pasted. */
   commands: string[];
+  /** Other conditions that are wrong, such as Synced=False of an endpoint that serves. */
+  otherProblems: { condition: string; reason: string; message: string }[];
   /** Fields in which the remote endpoint differs from the spec. */
   drift: { field: string; desired?: string; observed?: string }[];
   /** Oldest first. */
@@ -71,16 +75,37 @@ export function explain(resource: Resource, object: AnyObject, events: readonly 
     object: `${resource.kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`,
     ...state,
     commands: [...new Set(messages.flatMap(commandsIn))],
+    otherProblems: conditions
+      .filter(({ message, ...condition }) => message !== state.message && isWrong(condition))
+      .map(({ type, status, reason, message }) => ({ condition: `${type}=${status}`, reason, message })),
     drift: [...drift],
     history: historyOf(object, events),
   };
 }
 
+/** Conditions that are False while all is well. */
+const WRONG_WHILE_TRUE: readonly string[] = [
+  "Stalled",
+  "Reconciling",
+  "Suspended",
+  "Stopped",
+  "Failed",
+  "BudgetExceeded",
+  "Contested",
+] satisfies ConditionType[];
+
+function isWrong({ type, status }: Pick<Condition, "type" | "status">): boolean {
+  return status === (WRONG_WHILE_TRUE.includes(type) ? "True" : "False");
+}
+
 function text(explanation: Explanation, now: number): string {
-  const { object, state, reason, message, since, commands, drift, history } = explanation;
+  const { object, state, reason, message, since, commands, otherProblems, drift, history } = explanation;
   const ago = (time: string) => age(now - Date.parse(time));
   const sections = [
     `${object}: ${state} (${reason}), for ${ago(since)}\n${wrapped(message)}`,
+    otherProblems.length === 0
+      ? ""
+      : `Also\n${otherProblems.map(({ condition, reason, message: why }) => wrapped(`${condition} (${reason}): ${why}`)).join("")}`,
     commands.length === 0 ? "" : `What you can do\n${commands.map((command) => `  ${command}\n`).join("")}`,
     drift.length === 0
       ? ""

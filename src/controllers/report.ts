@@ -63,7 +63,7 @@ export function mergeConditions(
 export function announceStall(
   recorder: Pick<EventRecorder, "warning">,
   object: KubeObject<unknown, { conditions?: Condition[] | undefined } | undefined>,
-  cause: Cause | undefined,
+  cause: Pick<Condition, "reason" | "message"> | undefined,
   action: string,
 ): void {
   if (cause === undefined) return;

@@ -37,6 +37,8 @@ export type BookReading = {
 /** Why the budget holds a task back. */
 export type BudgetRefusal = { reason: "BudgetExceeded" | "BudgetUnknown"; message: string };
 
+const ADVICE = "raise the budget, or set spec.budget.action of the account to Warn";
+
 /** How many tasks of each operation are in flight. */
 export type TaskCounts = ReadonlyMap<Operation, number>;
 
@@ -134,7 +136,7 @@ export function createReservations(clock: Clock): Reservations {
     refusal(operation, inFlight, { budget, reserve }) {
       if (budget === undefined || budget.kind === "Unlimited") return undefined;
       if (budget.kind === "Unknown") return { reason: "BudgetUnknown", message: budget.message };
-      if (budget.headroom <= 0n) return { reason: "BudgetExceeded", message: budget.message };
+      if (budget.headroom <= 0n) return { reason: "BudgetExceeded", message: `${budget.message}: ${ADVICE}` };
       const costOf = (one: Operation) => reserve ?? costs.of(one);
       const counts = new Map(inFlight);
       const onTrial: Ended[] = [];

@@ -1,8 +1,10 @@
 import { type Account, type ClusterAccount, isClusterAccount } from "../../api/v1alpha1/account.ts";
+import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconciler.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
+import { announceStall } from "../report.ts";
 import { announceKey, createOrphanEvents, warnOfBudget, warnOfList } from "./events.ts";
 import { type AccountWiring, createAccountMemory, type Memory, type ReadKey } from "./memory.ts";
 import { probeAccount } from "./probe.ts";
@@ -112,6 +114,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     });
     warnOfBudget(shared.recorder, object, status);
     warnOfList(shared.recorder, object, status);
+    announceStall(shared.recorder, object, getCondition(status.conditions, "Stalled"), "Probe");
     await kind.patchStatus(object, status, signal);
     return { requeueAfterMs: Math.min(SECRET_POLL_MS, probeDueMs(memory?.facts.probe)) };
   }

@@ -1,5 +1,4 @@
 import type { DriftField, GpuEndpointSpec } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
@@ -213,12 +212,12 @@ function pauseLeftMs({ confirmed, unconfirmed, sinceMs }: FieldHistory): number 
 }
 
 /** The key of another member shows that member's endpoints: what is created again with it is paid twice. */
-function vanishedStall({ requested, vanished }: Facts): Plan | undefined {
+function vanishedStall({ requested, vanished, requestCommand }: Facts): Plan | undefined {
   const count = requested ? 0 : vanished();
   if (count === 0) return undefined;
   return stall(
     "RemoteMissing",
-    `${noneShown(count)}, as with the key of another member: correct the key, or, if they are really deleted, create this one again with a new value of the annotation ${ANNOTATIONS.reconcileRequestedAt}`,
+    `${noneShown(count)}, as with the key of another member: correct the key in the Secret of the account. If they are really deleted, create this one again: ${requestCommand}`,
   );
 }
 

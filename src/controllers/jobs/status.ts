@@ -225,12 +225,8 @@ export function announce(
     recorder.warning(job, ready?.reason ?? phase, "Submit", ready?.message ?? phase);
   }
   const stalled = getCondition(status.conditions, "Stalled");
+  announceBlock(recorder, job, status);
   if (phase === before?.phase) {
-    const known = getCondition(before?.conditions ?? [], "Stalled")?.reason;
-    // The message of a copy changes with each attempt, so an event is due only for a new reason.
-    if (phase === "Storing" && stalled !== undefined && stalled.reason !== known) {
-      recorder.warning(job, stalled.reason, "Store", stalled.message);
-    }
     announceFailingPolls(recorder, job, status);
     return;
   }
@@ -241,6 +237,23 @@ export function announce(
   } else if (phase === "Failed" || phase === "Halted") {
     recorder.warning(job, stalled?.reason ?? phase, "Submit", stalled?.message ?? phase);
   }
+}
+
+/** What a job that is stalled in a phase cannot do. Failed and Halted have events of their own. */
+const BLOCKED_ACTIONS: Partial<Record<JobPhase, string>> = {
+  Pending: "Submit",
+  Queued: "Poll",
+  Running: "Poll",
+  Storing: "Store",
+};
+
+/** Warns when a job that is not over becomes Stalled, or for another reason: its message can change with each attempt. */
+function announceBlock(recorder: ControllerDeps["recorder"], job: Job, status: JobStatus): void {
+  const action = status.phase === undefined ? undefined : BLOCKED_ACTIONS[status.phase];
+  const stalled = getCondition(status.conditions, "Stalled");
+  if (action === undefined || stalled === undefined || failingStage(status) !== undefined) return;
+  const known = getCondition(job.status?.conditions, "Stalled");
+  if (stalled.reason !== known?.reason) recorder.warning(job, stalled.reason, action, stalled.message);
 }
 
 /** Tells whether the task that the annotation names was attached, once for each reason. */

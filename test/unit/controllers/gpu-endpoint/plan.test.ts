@@ -336,7 +336,9 @@ describe("an endpoint that the service does not show", () => {
     const stalled = plan({}, missing(true), { vanished: () => 1 });
     expect(stalled).toMatchObject({
       reason: "RemoteMissing",
-      message: expect.stringMatching(/^the only endpoint of this account is not shown by the service, .* annotation /),
+      message: expect.stringMatching(
+        /^the only endpoint of this account is not shown by the service, .* kubectl annotate$/,
+      ),
     });
     expect(summary(plan({}, missing(true), { vanished: () => 1, requested: true }))).toBe("Create");
   });

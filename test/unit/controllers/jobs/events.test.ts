@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import type { JobPhase } from "../../../../src/api/v1alpha1/job.ts";
+import type { Reason } from "../../../../src/api/v1alpha1/reasons.ts";
+import { announce } from "../../../../src/controllers/jobs/status.ts";
+import type { JobStatus } from "../../../../src/controllers/jobs/types.ts";
+import { videoJobOf } from "../../../support/jobs.ts";
+
+const at = { lastTransitionTime: "2026-03-01T00:00:00Z" };
+
+const stalledFor = (phase: JobPhase, reason: Reason, message = "why"): JobStatus => ({
+  phase,
+  conditions: [
+    { type: "Ready", status: "False", reason, message, ...at },
+    { type: "Stalled", status: "True", reason, message, ...at },
+  ],
+});
+const running = (phase: JobPhase): JobStatus => ({
+  phase,
+  conditions: [{ type: "Ready", status: "False", reason: "Running", message: "", ...at }],
+});
+
+type Row = [name: string, before: JobStatus | undefined, after: JobStatus, events: string[]];
+const ROWS: readonly Row[] = [
+  ["a new job that stalls", undefined, stalledFor("Pending", "StoreNotReady"), ["StoreNotReady Submit: why"]],
+  [
+    "a waiting job that stalls",
+    running("Pending"),
+    stalledFor("Pending", "InsufficientBalance"),
+    ["InsufficientBalance Submit: why"],
+  ],
+  [
+    "a job that stalls for another reason",
+    stalledFor("Pending", "InsufficientBalance"),
+    stalledFor("Pending", "OperationForbidden"),
+    ["OperationForbidden Submit: why"],
+  ],
+  [
+    "a job that stalls for the same reason in other words",
+    stalledFor("Pending", "OperationForbidden"),
+    stalledFor("Pending", "OperationForbidden", "request 2"),
+    [],
+  ],
+  [
+    "a running job that stalls",
+    running("Running"),
+    stalledFor("Running", "AccountMismatch"),
+    ["AccountMismatch Poll: why"],
+  ],
+  ["a copy that stalls", running("Storing"), stalledFor("Storing", "ResultTooLarge"), ["ResultTooLarge Store: why"]],
+  ["a job that fails, once", running("Running"), stalledFor("Failed", "NoResult"), ["NoResult Submit: why"]],
+  [
+    "a job whose polls fail, once",
+    running("Running"),
+    stalledFor("Running", "PollsFailing"),
+    ["PollsFailing Poll: why"],
+  ],
+];
+
+it.each(ROWS)("%s has these Warning events", (_name, before, after, expected) => {
+  const warnings: string[] = [];
+  const recorder = {
+    normal: () => {},
+    flush: async () => {},
+    warning: (_object: unknown, reason: string, action: string, note: string) =>
+      void warnings.push(`${reason} ${action}: ${note}`),
+  };
+  announce({ recorder }, videoJobOf("image", {}, before), after);
+  expect(warnings).toEqual(expected);
+});
