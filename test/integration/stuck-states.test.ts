@@ -1,0 +1,101 @@
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Reason } from "../../src/api/v1alpha1/reasons.ts";
+import { isNotFound } from "../../src/kube/errors.ts";
+import { ACCOUNT_SCENES } from "../support/stuck-states/account-scenes.ts";
+import { ENDPOINT_SCENES } from "../support/stuck-states/endpoint-scenes.ts";
+import { JOB_SCENES } from "../support/stuck-states/job-scenes.ts";
+import {
+  conditionOf,
+  createShell,
+  describeExcerpt,
+  explainExcerpt,
+  type Outputs,
+  readable,
+  worldOf,
+} from "../support/stuck-states/outputs.ts";
+import { ALL_REASONS, NEED_NOBODY, pageOf, SHOWN_ELSEWHERE } from "../support/stuck-states/page.ts";
+import { createStage, type Scene, type Stage } from "../support/stuck-states/stage.ts";
+import { BILL_SCENES, STORE_SCENES } from "../support/stuck-states/store-scenes.ts";
+import { condition, eventsOf, eventually } from "../support/world.ts";
+
+const PAGE = fileURLToPath(new URL("../../docs/stuck-states.md", import.meta.url));
+const GROUPS = [
+  { title: "Accounts", scenes: ACCOUNT_SCENES },
+  { title: "Endpoints", scenes: ENDPOINT_SCENES },
+  { title: "Jobs", scenes: JOB_SCENES },
+  { title: "Artifact stores", scenes: STORE_SCENES },
+  { title: "Bill reports", scenes: BILL_SCENES },
+];
+const SCENES = GROUPS.flatMap(({ scenes }) => scenes);
+
+let stage: Stage;
+let shell: Awaited<ReturnType<typeof createShell>>;
+const outputs = new Map<Scene, Outputs>();
+
+beforeAll(async () => {
+  stage = await createStage();
+  shell = await createShell(stage);
+});
+afterAll(() => stage?.close());
+
+/** Whether the object shows the reason of the scene; false when it is gone. */
+async function isStuck(scene: Scene): Promise<boolean> {
+  try {
+    const object = await worldOf(stage, scene).get(scene.kind, scene.name);
+    return condition(object, conditionOf(scene))?.reason === scene.reason;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/** What a command prints; it must succeed. */
+async function printed(scene: Scene, line: string): Promise<string> {
+  const { code, stdout, stderr } = await shell(scene, line);
+  expect({ code, stderr }, line).toEqual({ code: 0, stderr: "" });
+  return stdout;
+}
+
+describe("every reason", () => {
+  it("has a section, is shown elsewhere, or needs nobody", () => {
+    const shown = [...new Set(SCENES.map(({ reason }) => reason))];
+    const elsewhere = Object.keys(SHOWN_ELSEWHERE) as Reason[];
+    expect([...shown, ...elsewhere, ...NEED_NOBODY].sort()).toEqual([...ALL_REASONS].sort());
+  });
+});
+
+describe.concurrent("an object in the state", () => {
+  it.each(SCENES)("$reason: $kind $name is explained, and the commands resolve it", async (scene) => {
+    const { kind, name, commands, reason } = scene;
+    const type = kind.toLowerCase();
+    await scene.arrange(stage);
+    await eventually(`${kind} ${name} is ${reason}`, () => isStuck(scene), 240_000);
+    if (conditionOf(scene) === "Stalled") {
+      await eventually("an event says so", async () =>
+        (await eventsOf(worldOf(stage, scene), kind, name)).some((event) => event.startsWith(`Warning ${reason}: `)),
+      );
+    }
+    const explanation = await printed(scene, `mooring explain ${type}/${name} -n team-a`);
+    const explained = explanation.split("\n").map((line) => line.trim());
+    const lines =
+      "explained" in commands
+        ? explained.filter((line) => line.startsWith("kubectl ") && line.includes(commands.explained))
+        : commands;
+    expect(lines.length, explanation).toBeGreaterThan(0);
+    outputs.set(scene, {
+      describe: describeExcerpt(stage, scene, await printed(scene, `kubectl describe ${type} ${name} -n team-a`)),
+      explain: explainExcerpt(stage, explanation),
+      commands: lines.map((line) => readable(stage, line)),
+    });
+    for (const line of lines) await printed(scene, line);
+    await eventually(`${kind} ${name} is not ${reason} any more`, async () => !(await isStuck(scene)), 240_000);
+  });
+});
+
+describe("docs/stuck-states.md", () => {
+  it("shows what the commands print", async () => {
+    expect(SCENES.filter((scene) => !outputs.has(scene)).map(({ name }) => name)).toEqual([]);
+    await expect(pageOf(GROUPS, outputs)).toMatchFileSnapshot(PAGE);
+  });
+});

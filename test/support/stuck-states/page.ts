@@ -1,0 +1,67 @@
+import { REASONS, type Reason } from "../../../src/api/v1alpha1/reasons.ts";
+import type { Outputs } from "./outputs.ts";
+import type { Scene } from "./stage.ts";
+
+/** Reasons that need a user and that no scene shows, each with where a test produces it. */
+export const SHOWN_ELSEWHERE: Partial<Record<Reason, string>> = {
+  BudgetUnknown: "needs a service that hides its budgets: test/integration/budgets.test.ts",
+  ClaimedByAnotherInstallation: "needs a second installation: test/faults/two-installations.test.ts",
+  ExportForbidden: "needs an operator without a permission: test/integration/chart-rbac.test.ts",
+  PollsFailing: "stalls after ten minutes of failed polls: test/unit/controllers/jobs",
+  ReadForbidden: "needs an operator without a permission: test/integration/chart-rbac.test.ts",
+  StoreCorrupt: "needs a store that changes bytes: test/unit/artifacts",
+};
+
+/** Reasons after which an object continues without a user, has reached its goal, or does what the user asked for. */
+export const NEED_NOBODY: readonly Reason[] = [
+  ...(["Pending", "Progressing", "Creating", "Updating", "Deleting", "Submitting", "Queued", "Running"] as const),
+  ...(["Storing", "RateLimited", "ConcurrencyLimited", "Retrying", "ListUnreadable", "Unreachable"] as const),
+  ...(["Ready", "Serving", "InSync", "Completed", "Available", "Stored", "Authenticated", "Reachable"] as const),
+  ...(["WithinBudget", "Resumed", "Attached", "Reported", "NotBegun", "BillsUnreadable", "Exported"] as const),
+  ...(["Suspended", "Stopped", "Paused", "Observing", "AlreadySubmitted", "Drifted"] as const),
+  ...(["NotServing", "RemoteStateUnknown", "RemoteError", "Expiring", "Expired", "TaskRunsOn"] as const),
+];
+
+export const ALL_REASONS = Object.keys(REASONS) as Reason[];
+
+export type Group = { title: string; scenes: readonly Scene[] };
+
+const INTRODUCTION = `<!-- Written by test/integration/stuck-states.test.ts with \`-u\`; do not edit. -->
+# Stuck states
+
+Each state in which an object needs you: what \`kubectl describe\` and \`mooring explain\` print, and the command that resolves it.
+A test brings objects into each state, compares this page with the output, and runs the commands.
+
+- \`mooring status --exit-code\` lists the objects that need you.
+- The page shows the condition and the event that matter. \`mooring explain\` also prints the history.
+- Names, identifiers and times are examples. Long lines are wrapped, and the message of an event is shortened.
+
+See [Troubleshooting](troubleshooting.md) for the background, and [Reasons](reasons.md) for the states that need nobody.
+`;
+
+export function pageOf(groups: readonly Group[], outputs: ReadonlyMap<Scene, Outputs>): string {
+  const parts = groups.map(({ title, scenes }) => {
+    const sections = scenes.map((scene) => sectionOf(scene, outputs.get(scene)));
+    return `## ${title}\n\n${sections.join("\n")}`;
+  });
+  const others = Object.entries(SHOWN_ELSEWHERE).map(([reason]) => `\`${reason}\``);
+  return `${INTRODUCTION}\n${parts.join("\n")}\n## Other states\n\nThese reasons need you too, and have messages of the same form: ${others.join(", ")}. See [Reasons](reasons.md).\n`;
+}
+
+const headingOf = ({ reason, of }: Scene) => (of === undefined ? reason : `${reason} ${of}`);
+
+function sectionOf(scene: Scene, outputs: Outputs | undefined): string {
+  const { kind, name, when, advice } = scene;
+  const type = kind.toLowerCase();
+  const block = (language: string, text = "") => `\`\`\`${language}\n${text}\n\`\`\`\n`;
+  return [
+    `### ${headingOf(scene)}\n`,
+    `${when}\n`,
+    `\`kubectl describe ${type} ${name} -n team-a\`\n`,
+    block("text", outputs?.describe),
+    `\`mooring explain ${type}/${name} -n team-a\`\n`,
+    block("text", outputs?.explain),
+    `${advice ?? "To resolve it:"}\n`,
+    block("sh", outputs?.commands.join("\n")),
+  ].join("\n");
+}
