@@ -31,6 +31,8 @@ export const NAVIGATION: readonly { title: string; pages: readonly string[] }[] 
       "integrations",
       "notifications",
       "operator",
+      "tracing",
+      "dashboard",
       "recovery",
       "security",
     ],

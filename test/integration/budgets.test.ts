@@ -191,7 +191,9 @@ it.concurrent("a limit that is raised in the account lets waiting jobs go at onc
     const job = await world.get("SpeechJob", "held");
     return condition(job, "Ready")?.reason === "BudgetExceeded" && job;
   });
-  expect(condition(held, "Ready")?.message).toBe("The month has cost 0.2 of 0.1 yuan");
+  expect(condition(held, "Ready")?.message).toBe(
+    "The month has cost 0.2 of 0.1 yuan: raise the budget, or set spec.budget.action of the account to Warn",
+  );
   await world.patch("Account", "default", { spec: { budget: { monthlyLimit: "0.3" } } });
   await eventually(
     "the job shows the present reading",

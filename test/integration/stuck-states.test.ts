@@ -57,6 +57,17 @@ async function printed(scene: Scene, line: string): Promise<string> {
   return stdout;
 }
 
+/** What both commands print, once both print the reason: another reason can come between, such as while a claim ends. */
+async function showing(scene: Scene): Promise<{ explained: string; described: string } | undefined> {
+  const object = `${scene.kind.toLowerCase()} ${scene.name}`;
+  const explained = await printed(scene, `mooring explain ${object.replace(" ", "/")} -n team-a`);
+  const described = await printed(scene, `kubectl describe ${object} -n team-a`);
+  const shows =
+    describeExcerpt(stage, scene, described).includes(`Reason:   ${scene.reason}`) &&
+    explainExcerpt(stage, explained).includes(`(${scene.reason})`);
+  return shows ? { explained, described } : undefined;
+}
+
 describe("every reason", () => {
   it("has a section, is shown elsewhere, or needs nobody", () => {
     const shown = [...new Set(SCENES.map(({ reason }) => reason))];
@@ -68,7 +79,6 @@ describe("every reason", () => {
 describe.concurrent("an object in the state", () => {
   it.each(SCENES)("$reason: $kind $name is explained, and the commands resolve it", async (scene) => {
     const { kind, name, commands, reason } = scene;
-    const type = kind.toLowerCase();
     await scene.arrange(stage);
     await eventually(`${kind} ${name} is ${reason}`, () => isStuck(scene), 240_000);
     if (conditionOf(scene) === "Stalled") {
@@ -76,16 +86,16 @@ describe.concurrent("an object in the state", () => {
         (await eventsOf(worldOf(stage, scene), kind, name)).some((event) => event.startsWith(`Warning ${reason}: `)),
       );
     }
-    const explanation = await printed(scene, `mooring explain ${type}/${name} -n team-a`);
-    const explained = explanation.split("\n").map((line) => line.trim());
+    const { explained, described } = await eventually("both commands show it", () => showing(scene), 240_000);
+    const offered = explained.split("\n").map((line) => line.trim());
     const lines =
       "explained" in commands
-        ? explained.filter((line) => line.startsWith("kubectl ") && line.includes(commands.explained))
+        ? offered.filter((line) => line.startsWith("kubectl ") && line.includes(commands.explained))
         : commands;
-    expect(lines.length, explanation).toBeGreaterThan(0);
+    expect(lines.length, explained).toBeGreaterThan(0);
     outputs.set(scene, {
-      describe: describeExcerpt(stage, scene, await printed(scene, `kubectl describe ${type} ${name} -n team-a`)),
-      explain: explainExcerpt(stage, explanation),
+      describe: describeExcerpt(stage, scene, described),
+      explain: explainExcerpt(stage, explained),
       commands: lines.map((line) => readable(stage, line)),
     });
     for (const line of lines) await printed(scene, line);
