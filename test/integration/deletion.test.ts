@@ -167,7 +167,7 @@ async function ageSubmission(world: World, name: string): Promise<void> {
 }
 
 const line = (world: World, name: string) =>
-  `kubectl -n ${world.namespace} annotate gpuendpoint ${name} mooring.dev/deletion-policy=Retain --overwrite`;
+  `kubectl annotate gpuendpoint -n ${world.namespace} ${name} mooring.dev/deletion-policy=Retain --overwrite`;
 
 function scaleOf(body: Record<string, unknown> = {}): string {
   const { minNum, maxNum } = body["workerConfig"] as { minNum: number; maxNum: number };

@@ -101,7 +101,7 @@ it.concurrent.for([SECRETS_GONE, ACCOUNT_GONE])(
     await kubectl("delete", "namespace", world.namespace, "--wait=false");
     const lines = await Promise.all(
       NAMES.map(async (name) => {
-        const line = `kubectl -n ${world.namespace} annotate gpuendpoint ${name} mooring.dev/deletion-policy=Retain --overwrite`;
+        const line = `kubectl annotate gpuendpoint -n ${world.namespace} ${name} mooring.dev/deletion-policy=Retain --overwrite`;
         return eventually(`${name} says why it stays`, async () => {
           const object = await world.get("GpuEndpoint", name);
           const { reason, message } = condition(object, "Stalled") ?? {};

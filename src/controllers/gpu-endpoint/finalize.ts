@@ -219,5 +219,5 @@ export function needsFinalizer(endpoint: GpuEndpoint): boolean {
 
 /** The command that releases the object and leaves the remote endpoint unchanged. */
 function releaseLine({ metadata: { namespace, name } }: GpuEndpoint): string {
-  return `kubectl -n ${namespace} annotate gpuendpoint ${name} ${ANNOTATIONS.deletionPolicy}=Retain --overwrite`;
+  return `kubectl annotate gpuendpoint -n ${namespace} ${name} ${ANNOTATIONS.deletionPolicy}=Retain --overwrite`;
 }

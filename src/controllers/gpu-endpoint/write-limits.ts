@@ -201,5 +201,5 @@ export function withCreate(creates: readonly UnconfirmedCreate[], create: Unconf
 
 /** The command that requests a reconcile of the object. */
 export function requestCommand({ metadata: { namespace, name } }: GpuEndpoint): string {
-  return `kubectl -n ${namespace} annotate gpuendpoint ${name} ${ANNOTATIONS.reconcileRequestedAt}="$(date)" --overwrite`;
+  return `kubectl annotate gpuendpoint -n ${namespace} ${name} ${ANNOTATIONS.reconcileRequestedAt}="$(date)" --overwrite`;
 }

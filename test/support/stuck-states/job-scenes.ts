@@ -91,6 +91,7 @@ export const JOB_SCENES: readonly Scene[] = [
     reason: "OperationForbidden",
     kind: "SpeechJob",
     name: "forbidden",
+    says: "not sent: the service does not allow this operation",
     when: "The service does not allow the key to use this operation (403). Other operations of the account continue.",
     async arrange({ world, account }) {
       await account("forbidden", { service: { forbiddenOperations: ["synthesizeSpeech"] } });

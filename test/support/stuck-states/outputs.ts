@@ -52,7 +52,8 @@ export function describeExcerpt(stage: Stage, scene: Scene, output: string): str
     const message = readable(stage, words.join(" "));
     return reason === scene.reason ? [`  ${type}  ${reason}  1m  ${from}  ${cut(message)}`] : [];
   });
-  const table = events.length === 0 ? [] : ["Events:", ...new Set(events)];
+  // One event: a state whose message changes has several, and the last in this order is always there.
+  const table = events.length === 0 ? [] : ["Events:", ...events.sort().slice(-1)];
   return ["Status:", "  Conditions:", ...shown, ...table].join("\n");
 }
 

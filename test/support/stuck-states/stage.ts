@@ -45,6 +45,8 @@ export type Scene = {
   name: string;
   /** The condition with the reason. Default: Stalled. */
   condition?: string;
+  /** A part of the message, of a state whose message changes. */
+  says?: string;
   /** When this happens, in sentences for the page. */
   when: string;
   /** Brings the object into the state. */

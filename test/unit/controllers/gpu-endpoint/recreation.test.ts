@@ -86,7 +86,7 @@ describe("a service that accepts creates and shows no endpoint", () => {
     expect(world.conditions()).toEqual(expect.arrayContaining(["Stalled=True/RemoteMissing"]));
     const stalled = world.status().conditions.find(({ type }) => type === "Stalled");
     expect(stalled?.message).toMatch(/lost-1 \(2026-03-01T.*lost-2 \(2026-03-01T.*lost-3 \(2026-03-01T/);
-    expect(stalled?.message).toContain("kubectl -n team annotate gpuendpoint echo mooring.dev/reconcile-requested-at=");
+    expect(stalled?.message).toContain("kubectl annotate gpuendpoint -n team echo mooring.dev/reconcile-requested-at=");
     expect(world.status().unconfirmedCreates).toHaveLength(3);
   });
 
