@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { FaultInput } from "../../src/simulator/faults.ts";
 import { kstatusOf } from "../support/kstatus.ts";
@@ -182,11 +183,13 @@ describe("every state of a job, every answer of the service", () => {
 
   /** A job whose polls fail shows that after a minute. Until the other jobs have settled, its earlier status counts. */
   const isKept = (name: string) => {
-    const expected = CASES.find((one) => one.name === name)?.expected;
-    const runs = expected?.phase === "Queued" || expected?.phase === "Running";
-    return (
-      expected !== undefined && runs && jobs.get(name)?.status?.phase === expected.phase && settled(name, expected)
+    const { expected, row } = CASES.find((one) => one.name === name) ?? {};
+    const shown = jobs.get(name)?.status;
+    if (expected === undefined || shown?.phase !== expected.phase || !settled(name, expected)) return false;
+    const isComplete = Object.entries(row?.status ?? {}).every(([field, value]) =>
+      isDeepStrictEqual(shown[field], value),
     );
+    return isComplete && ["Queued", "Running"].includes(expected.phase);
   };
   const settled = (name: string, { reason }: Outcome) => {
     const job = jobs.get(name);
