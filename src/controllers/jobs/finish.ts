@@ -9,7 +9,7 @@ import type { AbandonedTask } from "../account/abandoned-tasks.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { abandonCopies, startCopy } from "./copies.ts";
 import { observe } from "./observe.ts";
-import { allStored, announceDeleted } from "./status.ts";
+import { allStored } from "./status.ts";
 import { isPastDeadline } from "./tasks.ts";
 import { type Answer, type Job, type JobDeps, type JobStatus, workOf } from "./types.ts";
 
@@ -255,4 +255,31 @@ function changed(status: JobStatus, reason: "Expiring" | "Expired", message: str
     observedGeneration: status.observedGeneration,
   };
   return { ...status, conditions: setConditions(status.conditions, [update], rfc3339(now)) };
+}
+
+/**
+ * Warns when a deleted job may still be charged. `answer`: the response that arrived after the deletion. settleGone logs the
+ * journal entry of that response.
+ */
+function announceDeleted(
+  { recorder, log }: Pick<ControllerDeps, "recorder" | "log">,
+  job: Job,
+  answer: Answer | undefined,
+): void {
+  const note = deletionNote(job, answer);
+  if (note === undefined) return;
+  recorder.warning(job, "TaskRunsOn", "Delete", note);
+  if (answer === undefined) log.warn({ kind: job.kind, key: keyOf(job), uid: job.metadata.uid }, note);
+}
+
+function deletionNote({ status }: Job, answer: Answer | undefined): string | undefined {
+  const submitted = status?.submission?.state;
+  const task = answer?.kind === "Accepted" && "taskID" in answer.accepted ? answer.accepted.taskID : status?.taskID;
+  if (task !== undefined && (answer?.kind === "Accepted" || submitted === "Accepted") && status?.phase !== "Storing") {
+    return `Deleted after it was submitted: task ${task} continues at the service and is charged`;
+  }
+  if (answer?.kind === "Unknown" || answer?.kind === "Accepted" || submitted === "Unknown") {
+    return "Deleted after its request was sent: it may be charged, and its result is lost";
+  }
+  return undefined;
 }

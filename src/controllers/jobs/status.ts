@@ -4,14 +4,13 @@ import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
-import { keyOf } from "../../kube/types.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";
 import type { Cause } from "../verdict.ts";
 import { failingStage } from "./tasks.ts";
 import { timelineOf } from "./timeline.ts";
-import type { Answer, Job, JobStatus } from "./types.ts";
+import type { Job, JobStatus } from "./types.ts";
 
 /** The outcome of a reconcile, from which the status is computed. */
 export type JobOutcome =
@@ -272,31 +271,4 @@ function announceFailingPolls(recorder: ControllerDeps["recorder"], job: Job, st
   if (stage === undefined || stage === failingStage(job.status)) return;
   const ready = getCondition(status.conditions, "Ready");
   if (ready !== undefined) recorder.warning(job, ready.reason ?? stage, "Poll", ready.message ?? stage);
-}
-
-/**
- * Warns when a deleted job may still be charged. `answer`: the response that arrived after the deletion. settleGone logs the
- * journal entry of that response.
- */
-export function announceDeleted(
-  { recorder, log }: Pick<ControllerDeps, "recorder" | "log">,
-  job: Job,
-  answer: Answer | undefined,
-): void {
-  const note = deletionNote(job, answer);
-  if (note === undefined) return;
-  recorder.warning(job, "TaskRunsOn", "Delete", note);
-  if (answer === undefined) log.warn({ kind: job.kind, key: keyOf(job), uid: job.metadata.uid }, note);
-}
-
-function deletionNote({ status }: Job, answer: Answer | undefined): string | undefined {
-  const submitted = status?.submission?.state;
-  const task = answer?.kind === "Accepted" && "taskID" in answer.accepted ? answer.accepted.taskID : status?.taskID;
-  if (task !== undefined && (answer?.kind === "Accepted" || submitted === "Accepted") && status?.phase !== "Storing") {
-    return `Deleted after it was submitted: task ${task} continues at the service and is charged`;
-  }
-  if (answer?.kind === "Unknown" || answer?.kind === "Accepted" || submitted === "Unknown") {
-    return "Deleted after its request was sent: it may be charged, and its result is lost";
-  }
-  return undefined;
 }
