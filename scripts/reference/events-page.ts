@@ -29,7 +29,7 @@ export const EVENTS: readonly DocumentedEvent[] = [
     kind: "GpuEndpoint",
     type: "Normal",
     reason: "Retained",
-    when: "The object was deleted, and its endpoint stays at the service as it is (`deletionPolicy: Retain`).",
+    when: "The object was deleted. Mooring did not change its endpoint at the service (`deletionPolicy: Retain`).",
   },
   {
     kind: "GpuEndpoint",

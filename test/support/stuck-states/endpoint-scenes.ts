@@ -143,7 +143,8 @@ export const ENDPOINT_SCENES: readonly Scene[] = [
       const endpointID = await serving(world, "first", of("shared"));
       await world.apply(manifest("endpoint", { ...of("shared"), adoption: { endpointID } }, "second"));
     },
-    advice: "Delete one of the two. The endpoint stays as it is when you delete the object that is not bound:",
+    advice:
+      "Delete one of the two. When you delete the object that is not bound, Mooring does not change the endpoint:",
     commands: ["kubectl delete gpuendpoint second -n team-a"],
   },
   {
