@@ -236,3 +236,15 @@ describe("every view", () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 });
+
+it("an address that changes while the page starts is followed", async () => {
+  const { page, ui } = await openPage({ args: scene.uiArgs });
+  // The page's script is a module: it runs before this event, and its first paint comes after it.
+  await page.addInitScript(() =>
+    document.addEventListener("DOMContentLoaded", () => {
+      window.location.hash = "#/jobs";
+    }),
+  );
+  await page.goto(`${ui.origin}/?again#/endpoints`);
+  await page.getByRole("heading", { level: 1, name: "Jobs", exact: true }).waitFor();
+});

@@ -35,7 +35,11 @@ export async function startUi(...args: string[]): Promise<UiProcess> {
     halt: () => void child.kill("SIGSTOP"),
     resume: () => void child.kill("SIGCONT"),
     async stop() {
-      if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill("SIGTERM");
+        // A test that failed may have left it halted.
+        child.kill("SIGCONT");
+      }
       return exited;
     },
   };

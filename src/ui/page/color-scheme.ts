@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useSyncExternalStore } from "preact/compat";
 
 /** What the user chose: as the system has it, or one of the two. */
 export type ThemeChoice = "auto" | "light" | "dark";
@@ -32,19 +32,18 @@ export function colorOf(name: string): string {
   return color;
 }
 
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+
 /** Changes when the colors change: what is painted with them must be painted again. */
 export function useColorScheme(): string {
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const current = () => `${readTheme()} ${dark.matches}`;
-  const [scheme, setScheme] = useState(current());
-  useEffect(() => {
-    const follow = () => setScheme(current());
-    dark.addEventListener("change", follow);
-    window.addEventListener(CHANGED, follow);
-    return () => {
-      dark.removeEventListener("change", follow);
-      window.removeEventListener(CHANGED, follow);
-    };
-  }, []);
-  return scheme;
+  return useSyncExternalStore(onColorChange, () => `${readTheme()} ${dark.matches}`);
+}
+
+function onColorChange(listener: () => void): () => void {
+  dark.addEventListener("change", listener);
+  window.addEventListener(CHANGED, listener);
+  return () => {
+    dark.removeEventListener("change", listener);
+    window.removeEventListener(CHANGED, listener);
+  };
 }

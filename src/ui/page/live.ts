@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useSyncExternalStore } from "preact/compat";
 import type { ChangeMessage, SessionState } from "../view-types.ts";
 
 /** `connected`: changes arrive. `state` is undefined until the server has sent it first. */
@@ -72,7 +72,5 @@ export function createLive(url: string): Live {
 }
 
 export function useLiveState(live: Live): LiveState {
-  const [state, setState] = useState(live.current());
-  useEffect(() => live.onState(() => setState(live.current())), [live]);
-  return state;
+  return useSyncExternalStore(live.onState, live.current);
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useSyncExternalStore } from "preact/compat";
 
 /** A view with its parameters, in the fragment of the address: `#/jobs?state=Running`. */
 export type Route = { path: string[]; query: URLSearchParams };
@@ -10,13 +10,12 @@ export function parseRoute(hash: string): Route {
 }
 
 export function useRoute(): Route {
-  const [hash, setHash] = useState(window.location.hash);
-  useEffect(() => {
-    const follow = () => setHash(window.location.hash);
-    window.addEventListener("hashchange", follow);
-    return () => window.removeEventListener("hashchange", follow);
-  }, []);
-  return parseRoute(hash);
+  return parseRoute(useSyncExternalStore(onHashChange, () => window.location.hash));
+}
+
+function onHashChange(listener: () => void): () => void {
+  window.addEventListener("hashchange", listener);
+  return () => window.removeEventListener("hashchange", listener);
 }
 
 /** The address of the same view with other parameters; an empty value removes one. Every change but of the page goes to page 1. */
