@@ -3,6 +3,7 @@
  *
  * --seeds N      how many seeds, default 200
  * --from SEED    the first seed, default 1
+ * --hours N      each seed lasts N simulated hours, with minutes between faults; default: minutes, with seconds between them
  * --minutes N    starts no further seed after this time; default: all seeds run
  * --twice        runs each seed twice: both must have the same trace
  * --workers N    processes, default: one for each core
@@ -26,6 +27,7 @@ const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "200" },
     from: { type: "string", default: "1" },
+    hours: { type: "string" },
     minutes: { type: "string", default: "Infinity" },
     twice: { type: "boolean", default: false },
     workers: { type: "string", default: String(availableParallelism()) },
@@ -36,6 +38,7 @@ const { values } = parseArgs({
 });
 const seeds = Number(values.seeds);
 const from = Number(values.from);
+const hours = values.hours === undefined ? undefined : Number(values.hours);
 const until = String(Date.now() + Number(values.minutes) * 60_000);
 
 type Search = { mutant?: string | undefined; stopAtFirst: boolean };
@@ -48,6 +51,7 @@ async function runSeeds({ mutant, stopAtFirst }: Search): Promise<SeedReport[]> 
     const count = Math.ceil((seeds - i) / workers);
     const args = ["--from", String(from + i), "--seeds", String(count), "--step", String(workers), "--until", until];
     if (mutant !== undefined) args.push("--mutant", mutant);
+    if (hours !== undefined) args.push("--hours", String(hours));
     if (values.log) args.push("--log");
     if (values.twice) args.push("--twice");
     return spawn(process.execPath, [join(import.meta.dirname, "worker.ts"), ...args], {
@@ -83,7 +87,7 @@ async function runAll(): Promise<void> {
 
 /** Prints the smallest plan that fails like a seed. */
 async function explain({ seed, violation, digest }: SeedReport): Promise<void> {
-  const plan = planOf(seed);
+  const plan = planOf(seed, hours);
   const again = await runPlan(plan);
   console.log(
     again.digest === digest
@@ -103,7 +107,8 @@ async function explain({ seed, violation, digest }: SeedReport): Promise<void> {
       .join("\n"),
   );
   console.log(`${result.violation?.invariant} at ${result.violation?.atMs} ms: ${result.violation?.message}`);
-  console.log(`replay: npm run test:sim -- --from ${seed} --seeds 1 --log`);
+  const length = hours === undefined ? "" : ` --hours ${hours}`;
+  console.log(`replay: npm run test:sim -- --from ${seed} --seeds 1${length} --log`);
 }
 
 const guards = values.mutants ? MUTANTS : (values.mutant?.split(",").map(mutantNamed) ?? []);

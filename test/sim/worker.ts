@@ -17,6 +17,7 @@ const { values } = parseArgs({
     log: { type: "boolean", default: false },
     until: { type: "string", default: "Infinity" },
     twice: { type: "boolean", default: false },
+    hours: { type: "string" },
   },
 });
 
@@ -26,17 +27,18 @@ const { planOf } = await import("./scenario/plan.ts");
 const { runPlan } = await import("./scenario/run.ts");
 
 const step = Number(values.step);
+const hours = values.hours === undefined ? undefined : Number(values.hours);
 for (let i = 0; i < Number(values.seeds) && Date.now() < Number(values.until); i++) {
   const seed = Number(values.from) + i * step;
   const began = performance.now();
   // The logs of every eighth seed are searched for secrets.
   const logged = values.log || seed % 8 === 0;
   const show = (line: string) => void process.stderr.write(line.endsWith("\n") ? line : `${line}\n`);
-  const result = await runPlan(planOf(seed), {
+  const result = await runPlan(planOf(seed, hours), {
     ...(logged ? { logLevel: "debug" } : {}),
     ...(values.log ? { onLog: show, onTrace: show } : {}),
   });
-  const again = values.twice ? await runPlan(planOf(seed)) : result;
+  const again = values.twice ? await runPlan(planOf(seed, hours)) : result;
   if (again.digest !== result.digest) {
     result.violation ??= { invariant: "Replays", message: "a second run has another trace", atMs: 0 };
   }

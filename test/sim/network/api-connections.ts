@@ -29,13 +29,15 @@ export type ApiConnections = Connections & {
   silenceWatches(): void;
   /** Holds what watches get for so long. */
   delayWatches(ms: number): void;
+  /** The process is dead: the API server ends its watches, and nobody reads what was on its way. */
+  drop(): void;
 };
 
 const BOOKMARK_MS = 60_000;
 /** Longest delay of a request: longer than a takeover, and than the client waits. */
 const LATEST_MS = 45_000;
 
-type OpenWatch = { stream: ByteStream; silent: boolean; lastAt: number; close: () => void };
+type OpenWatch = { stream: ByteStream; silent: boolean; lastAt: number; unserve: () => void; close: () => void };
 
 export function createApiConnections(
   { scheduler, server, weather, random, counts, onSend, onEffect }: ApiNetwork,
@@ -116,7 +118,7 @@ export function createApiConnections(
 
   function openWatch(request: ApiRequest, served: ServedWatch, reply: Reply): void {
     const stream = createByteStream();
-    const watch: OpenWatch = { stream, silent: false, lastAt: 0, close: () => close() };
+    const watch: OpenWatch = { stream, silent: false, lastAt: 0, unserve: () => unserve(), close: () => close() };
     const inactivityMs = request.bodyTimeout ?? requestTimeoutMs;
     const idle = () => close(new Error("UND_ERR_BODY_TIMEOUT: Body Timeout Error"));
     let cancelIdle = time.clock.setTimeout(idle, inactivityMs);
@@ -140,9 +142,13 @@ export function createApiConnections(
     });
     const end = () => scheduler.after(Math.max(0, watch.lastAt - scheduler.now()), () => time.deliver(() => close()));
     const cancelEnd = scheduler.after(served.timeoutMs, end);
-    function close(error?: Error): void {
-      if (!watches.delete(watch)) return;
+    function unserve(): void {
+      watches.delete(watch);
       for (const cancel of [unfollow, cancelBookmarks, cancelEnd, cancelIdle]) cancel();
+    }
+    function close(error?: Error): void {
+      if (!watches.has(watch)) return;
+      unserve();
       if (error === undefined) stream.end();
       else stream.fail(error);
     }
@@ -178,6 +184,9 @@ export function createApiConnections(
     },
     delayWatches(ms) {
       heldUntil = scheduler.now() + ms;
+    },
+    drop() {
+      for (const watch of [...watches]) watch.unserve();
     },
   };
 }

@@ -112,6 +112,9 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     connections,
     leading: () => manager.leading() && elector?.surelyHeld() !== false,
     stop: () => time.deliver(() => stop.abort(new Error("SIGTERM"))),
-    kill: () => time.die(),
+    kill() {
+      time.die();
+      connections.drop();
+    },
   };
 }

@@ -92,13 +92,30 @@ export type Plan = {
 };
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const NAMESPACES = ["team-a", "team-b"];
 
-/** What a seed means. */
-export function planOf(seed: number): Plan {
-  const random = createRandom(hashText(`plan ${seed}`));
-  const chaosMs = Math.round(random.between(4, 16)) * MINUTE_MS;
-  const objects = planObjects(random, chaosMs);
+/** How much happens in which time. */
+type Pace = {
+  chaosMs: number;
+  /** Most jobs that users create. */
+  jobs: number;
+  /** The mean time between faults is drawn from this range, ms. */
+  faultGapMs: readonly [number, number];
+  /** How often a user releases halted jobs, ms. */
+  releaseMs: number;
+};
+
+/**
+ * What a seed means.
+ * @param hours undefined: some minutes in which much goes wrong. A number: so long, with minutes between the faults, so that work
+ *   starts, runs and ends between them.
+ */
+export function planOf(seed: number, hours?: number): Plan {
+  const random = createRandom(hashText(hours === undefined ? `plan ${seed}` : `plan ${seed} of ${hours} h`));
+  const pace = hours === undefined ? burst(random) : sustained(hours);
+  const { chaosMs } = pace;
+  const objects = planObjects(random, pace);
   const generation = chance(random, 0.7) ? "Current" : "Earlier";
   const jobs = objects.filter(({ kind }) => kind !== "GpuEndpoint").length;
   return {
@@ -111,16 +128,28 @@ export function planOf(seed: number): Plan {
     maxConcurrentTasks: chance(random, 0.3) ? 2 : undefined,
     budgetTasks: jobs > 2 && chance(random, 0.25) ? jobs - 1 : undefined,
     objects,
-    actions: planActions(random, objects, chaosMs),
+    actions: planActions(random, objects, pace),
     // The earlier generation shows no members, so that nothing tells a foreign key from a deletion.
-    faults: planFaults(random, objects, chaosMs).filter(
-      ({ fault }) => fault !== "foreignKey" || generation === "Current",
-    ),
+    faults: planFaults(random, objects, pace).filter(({ fault }) => fault !== "foreignKey" || generation === "Current"),
     chaosMs,
   };
 }
 
-function planObjects(random: Random, chaosMs: number): ObjectPlan[] {
+function burst(random: Random): Pace {
+  const chaosMs = Math.round(random.between(4, 16)) * MINUTE_MS;
+  return { chaosMs, jobs: 5, faultGapMs: [5_000, 60_000], releaseMs: 2 * MINUTE_MS };
+}
+
+function sustained(hours: number): Pace {
+  return {
+    chaosMs: hours * HOUR_MS,
+    jobs: 5 + 2 * hours,
+    faultGapMs: [2 * MINUTE_MS, 10 * MINUTE_MS],
+    releaseMs: 20 * MINUTE_MS,
+  };
+}
+
+function planObjects(random: Random, { chaosMs, jobs: mostJobs }: Pace): ObjectPlan[] {
   const objects: ObjectPlan[] = [];
   const place = () => ({ namespace: pick(random, NAMESPACES), at: Math.round(random.between(0, chaosMs * 0.8)) });
   const endpoints = Math.round(random.between(1, 4));
@@ -137,7 +166,7 @@ function planObjects(random: Random, chaosMs: number): ObjectPlan[] {
     // The same name again: created when the earlier object is gone.
     if (chance(random, 0.3)) objects.push({ ...first, serial: objects.length, at: first.at + 60_000 });
   }
-  const jobs = Math.round(random.between(0, 5));
+  const jobs = Math.round(random.between(0, mostJobs));
   for (let i = 0; i < jobs; i++) {
     const kind = chance(random, 0.5) ? "SpeechJob" : "VideoJob";
     const fails = chance(random, 0.2);
@@ -154,7 +183,7 @@ function planObjects(random: Random, chaosMs: number): ObjectPlan[] {
   return objects;
 }
 
-function planActions(random: Random, objects: readonly ObjectPlan[], chaosMs: number): Timed<Action>[] {
+function planActions(random: Random, objects: readonly ObjectPlan[], { chaosMs, releaseMs }: Pace): Timed<Action>[] {
   const actions: Timed<Action>[] = [];
   for (const { serial, kind, at } of objects) {
     const later = () => Math.round(random.between(at + 1_000, chaosMs));
@@ -169,7 +198,8 @@ function planActions(random: Random, objects: readonly ObjectPlan[], chaosMs: nu
     }
     if (chance(random, 0.35)) actions.push({ at: later(), do: "delete", serial });
   }
-  for (let at = 90_000; at < chaosMs; at += 120_000) actions.push({ at, do: "release", token: `chaos-${at}` });
+  for (let at = 0.75 * releaseMs; at < chaosMs; at += releaseMs)
+    actions.push({ at, do: "release", token: `chaos-${at}` });
   if (chance(random, 0.3)) {
     const at = Math.round(random.between(0, chaosMs));
     actions.push({ at, do: "rotateKey", key: `canary-key-${Math.round(random.between(100, 999))}` });
@@ -192,9 +222,9 @@ function endpointAction(random: Random, serial: number): Action {
   return { do: "reconcile", serial, token: `look-${max}` };
 }
 
-function planFaults(random: Random, objects: readonly ObjectPlan[], chaosMs: number): Timed<Fault>[] {
+function planFaults(random: Random, objects: readonly ObjectPlan[], { chaosMs, faultGapMs }: Pace): Timed<Fault>[] {
   const faults: Timed<Fault>[] = [];
-  const meanGapMs = random.between(5_000, 60_000);
+  const meanGapMs = random.between(...faultGapMs);
   for (let at = random.between(0, meanGapMs); at < chaosMs; at += random.between(0, 2 * meanGapMs)) {
     faults.push({ at: Math.round(at), ...drawFaultPlan(random) });
   }
