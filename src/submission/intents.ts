@@ -15,8 +15,8 @@ export type ShownRequest = {
       }
     | undefined;
   account?: IntentAccount | undefined;
-  /** The status shows a request that is under way, or its effect, although no submission explains it. */
-  unexplained?: boolean;
+  /** The status shows a request that is under way, or its effect, although no submission explains it: it was sent after this time. */
+  unexplainedSince?: string | undefined;
 };
 
 /** The object of a request, and the operation that it pays for. */
@@ -52,7 +52,7 @@ export function unsettledEntry(
 function lostEntry(
   journal: Pick<Journal, "id">,
   subject: Subject,
-  { submission, account, unexplained }: ShownRequest,
+  { submission, account, unexplainedSince }: ShownRequest,
   newID: () => string,
 ): JournalEntry | undefined {
   if (submission?.state === "Intended") {
@@ -60,9 +60,9 @@ function lostEntry(
     const { id, specHash, attempt, time } = submission;
     return { ...subject, id, specHash, attempt, time, account };
   }
-  if (unexplained !== true) return undefined;
+  if (unexplainedSince === undefined) return undefined;
   const attempt = (submission?.attempt ?? 0) + 1;
-  const time = submission?.time ?? "1970-01-01T00:00:00Z";
+  const time = submission?.time ?? unexplainedSince;
   return { ...subject, id: newID(), specHash: "unknown", attempt, time, account };
 }
 

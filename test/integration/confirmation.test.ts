@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
+import { FOREIGN_KEY, memberWorld, useKey } from "../support/member-world.ts";
 import {
   type AnyObject,
   API_KEY,
@@ -14,8 +15,6 @@ import {
 
 closeWorldsAfterAll();
 
-const FOREIGN_KEY = "key-of-another-member";
-const deleteOperation = { method: "DELETE", path: "/gpus/v2/endpoints/{id}" } as const;
 const TIMEOUT = { timeout: 300_000 };
 
 type Remote = {
@@ -29,26 +28,6 @@ const isGone = async (world: World, name: string) =>
   !(await world.list("GpuEndpoint")).some(({ metadata }) => metadata.name === name);
 const updates = async (world: World, status?: number) =>
   (await world.audit("updateEndpoint")).filter((entry) => status === undefined || entry.status === status);
-
-/** A world whose keys see only what their own member created. */
-async function memberWorld(prefix: string): Promise<World> {
-  return disposableWorld(prefix, {
-    simulator: { keySees: "Member", apiKeys: [API_KEY, FOREIGN_KEY], deleteOperation },
-    account: { endpoints: { syncInterval: "1s", deleteOperation } },
-  });
-}
-
-/** The account gets another key; resolves when the operator uses it. */
-async function useKey(world: World, apiKey: string): Promise<void> {
-  await world.patch("Secret", "key", { stringData: { apiKey } });
-  await world.patch("Account", "default", {
-    metadata: { annotations: { "mooring.dev/reconcile-requested-at": apiKey } },
-  });
-  await eventually(
-    "the account was asked",
-    async () => (await world.get("Account", "default")).status?.["lastHandledReconcileAt"] === apiKey,
-  );
-}
 
 const message = (object: AnyObject, type: string) => condition(object, type)?.message ?? "";
 
@@ -203,6 +182,47 @@ describe.concurrent("an endpoint that the service does not show", () => {
     expect(condition(ready, "Stalled")).toBeUndefined();
     expect(await world.audit("createEndpoint")).toHaveLength(1);
   });
+
+  it.for(["ScaleToZero", "Delete"])(
+    "with the key of another member, and that a user requests again, is the object's when its own key is back (%s)",
+    TIMEOUT,
+    async (deletionPolicy, t) => {
+      const world = await memberWorld("requested", { duplicateAppName: "Accept" });
+      await world.startOperator();
+      await world.apply(manifest("endpoint", { deletionPolicy }, "only"));
+      const own = await waitForCondition(world, "GpuEndpoint", "only", "Ready");
+      await useKey(world, FOREIGN_KEY);
+      await waitForCondition(world, "GpuEndpoint", "only", "Stalled");
+      await world.patch("GpuEndpoint", "only", {
+        metadata: { annotations: { "mooring.dev/reconcile-requested-at": "again" } },
+      });
+      const foreign = await waitForCondition(world, "GpuEndpoint", "only", "Ready");
+      t.expect(foreign.status?.["endpointID"]).not.toBe(own.status?.["endpointID"]);
+      await useKey(world, API_KEY);
+      await eventually("the object has its own endpoint", async () => {
+        const { status } = await world.get("GpuEndpoint", "only");
+        return status?.["endpointID"] === own.status?.["endpointID"];
+      });
+      await waitForCondition(world, "GpuEndpoint", "only", "Ready");
+      t.expect(await world.audit("createEndpoint")).toHaveLength(2);
+
+      await useKey(world, FOREIGN_KEY);
+      await eventually("the object has the other member's endpoint", async () => {
+        const { status } = await world.get("GpuEndpoint", "only");
+        return status?.["endpointID"] === foreign.status?.["endpointID"];
+      });
+      const [pause, resume] = [{ "mooring.dev/paused": "true" }, { "mooring.dev/paused": null }];
+      await world.patch("GpuEndpoint", "only", { metadata: { annotations: pause } });
+      await useKey(world, API_KEY);
+      await world.remove("GpuEndpoint", "only");
+      await world.patch("GpuEndpoint", "only", { metadata: { annotations: resume } });
+      const left = deletionPolicy === "Delete" ? ["1/2"] : ["0/0", "1/2"];
+      await eventually("its own endpoint does not run", async () => String(await scales(world)) === String(left));
+      const stalled = await waitForCondition(world, "GpuEndpoint", "only", "Stalled");
+      t.expect(condition(stalled, "Stalled")).toMatchObject({ reason: "RemoteMissing" });
+      t.expect(await isGone(world, "only")).toBe(false);
+    },
+  );
 
   it("is created again when the list shows another of the account", TIMEOUT, async () => {
     const world = await memberWorld("another");

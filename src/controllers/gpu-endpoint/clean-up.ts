@@ -40,7 +40,7 @@ type CleanUpInput = {
 /** `status.deletion`: which key showed the endpoint right before the deletion was sent. */
 export type Deletion = NonNullable<GpuEndpointStatus["deletion"]>;
 
-/** Updates to 0/0 that the service accepted, by UID of the object. `lastAt`: monotonic ms. A forgotten update is sent again. */
+/** Updates to 0/0 that the service accepted, by endpoint ID. `lastAt`: monotonic ms. A forgotten update is sent again. */
 export type SentScalings = Map<string, { count: number; lastAt: number }>;
 const FIRST_REPEAT_MS = 10_000;
 const LONGEST_REPEAT_MS = 10 * 60_000;
@@ -52,10 +52,9 @@ const LOOK_AGAIN_MS = 2_000;
  */
 export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Promise<CleanedUp> {
   const { shared, account, endpoint, endpointID, context } = input;
-  const { uid } = endpoint.metadata;
   const found = await account.endpoints.read(endpointID, context.signal);
   if (found === undefined) return judgeAbsence(input);
-  const before = sent.get(uid);
+  const before = sent.get(endpointID);
   if (isZero(found)) return scaled(found, before !== undefined);
   const now = shared.clock.monotonic();
   if (before !== undefined && now < before.lastAt + repeatMs(before.count)) return unscaled(found, before, now);
@@ -69,7 +68,7 @@ export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Prom
   );
   await updateEndpoint(input, endpointID, desired);
   const accepted = { count: (before?.count ?? 0) + 1, lastAt: shared.clock.monotonic() };
-  sent.set(uid, accepted);
+  sent.set(endpointID, accepted);
 
   const after = await account.endpoints.read(endpointID, context.signal);
   if (after === undefined) return judgeAbsence(input);
@@ -106,7 +105,7 @@ const shownBy =
     (field !== "image" || image !== "") && (field !== "healthCheck.path" || healthCheck.path !== "");
 
 /**
- * Deletions that this process sent, by UID of the object. `at`: monotonic ms. `session`: the key that showed the endpoint right
+ * Deletions that this process sent, by endpoint ID. `at`: monotonic ms. `session`: the key that showed the endpoint right
  * before. A forgotten deletion is sent again, which is harmless; `status.deletion` shows the next process which key it was.
  */
 export type SentDeletions = Map<string, { at: number; session: KeySession }>;
@@ -119,9 +118,8 @@ const CONTRADICTION_MS = 30_000;
  * deletion is sent, the status shows which key saw the endpoint: after a restart, a list of the same key is a proof too.
  */
 export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Promise<CleanedUp> {
-  const { shared, account, endpoint, endpointID, context } = input;
-  const { uid } = endpoint.metadata;
-  const before = sent.get(uid);
+  const { shared, account, endpointID, context } = input;
+  const before = sent.get(endpointID);
   const { endpoints } = account;
   const session = endpoints.observed.session();
   const keyVersion = account.keyVersion();
@@ -139,15 +137,15 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
   let notFound = false;
   try {
     await endpoints.delete(endpointID, { signal: context.signal, beforeSend: () => shared.assertLeading() });
-    sent.set(uid, { at: now, session });
+    sent.set(endpointID, { at: now, session });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    if (error.delivery === "Unknown") sent.set(uid, { at: Number.NEGATIVE_INFINITY, session }); // may be sent again at once
+    if (error.delivery === "Unknown") sent.set(endpointID, { at: Number.NEGATIVE_INFINITY, session }); // may be sent again at once
     if (error.kind !== "NotFound") throw error;
     notFound = true;
   }
   const after = await account.endpoints.read(endpointID, context.signal);
-  if (after === undefined) return deleted(input, sent.get(uid));
+  if (after === undefined) return deleted(input, sent.get(endpointID));
   if (!notFound) return beingDeleted(after);
   const message = `the service answered the account's endpoints.deleteOperation with "not found", but still shows endpoint ${endpointID}: correct the operation`;
   return { kind: "Blocked", reason: "RemoteRefused", message };

@@ -164,7 +164,8 @@ function entryOf(
   const { metadata, status = { conditions: [] } } = endpoint;
   const { kind } = gpuEndpointResource;
   const subject = { kind, key: keyOf(endpoint), uid: metadata.uid, operation: "createEndpoint" };
-  return unsettledEntry(journal, subject, { ...status, unexplained }, newID);
+  const unexplainedSince = unexplained ? metadata.creationTimestamp : undefined;
+  return unsettledEntry(journal, subject, { ...status, unexplainedSince }, newID);
 }
 
 /** What is wrong with the endpoint itself is reported first. */

@@ -84,7 +84,7 @@ function observe(input: ConvergeInput, fresh: boolean): Promise<Binding> {
 
 /** An endpoint with our app name may be one that another object adopted. */
 async function claimCandidate({ claims, endpoint, account }: ConvergeInput, binding: Binding): Promise<Claimed> {
-  if (binding.kind === "Bound" || binding.candidate === undefined) return { kind: "Granted" };
+  if (binding.candidate === undefined) return { kind: "Granted" };
   return claims.claimFound(endpoint, account.baseURL, binding.candidate.id);
 }
 

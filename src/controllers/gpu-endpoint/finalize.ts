@@ -19,7 +19,7 @@ import {
   scaleToZero,
 } from "./clean-up.ts";
 import { appNameOf, desiredEndpoint, hasGeneratedAppName } from "./fields.ts";
-import { observeBinding } from "./observe.ts";
+import { namesakeOf, observeBinding } from "./observe.ts";
 import { isOurCreate, LOOKUP_MS } from "./plan.ts";
 import { emptyOutcome, type Outcome, statusOf } from "./status.ts";
 
@@ -55,13 +55,17 @@ export function createEndpointFinalizer(
     const { entry, departed = false, context } = input;
     /** As this reconcile last wrote it. */
     let { endpoint } = input;
+    const { endpointID, deletion } = endpoint.status ?? {};
+    const cleaned = new Set([endpointID, deletion?.endpointID, entry?.outcome?.endpointID].flatMap((id) => id ?? []));
     if (!endpoint.metadata.finalizers?.includes(FINALIZER)) return undefined;
 
     async function release(): Promise<Result> {
       if (!departed) await kind.setFinalizer(endpoint, false, context.signal);
       if (entry !== undefined) shared.journal.settle(entry.id);
-      sentDeletions.delete(endpoint.metadata.uid);
-      sentScalings.delete(endpoint.metadata.uid);
+      for (const id of cleaned) {
+        sentDeletions.delete(id);
+        sentScalings.delete(id);
+      }
       return undefined;
     }
 
@@ -90,7 +94,6 @@ export function createEndpointFinalizer(
 
     if (!needsFinalizer(endpoint)) return release();
     // A create replaces the endpoint of the status: that one is proven to be gone. No create follows a deletion.
-    const { endpointID, deletion } = endpoint.status ?? {};
     const known = (entry === undefined ? endpointID : entry.outcome?.endpointID) ?? deletion?.endpointID;
     const unknown = known === undefined && entry === undefined;
     if (unknown && !hasGeneratedAppName(endpoint)) return release(); // nothing would prove whose endpoint it is
@@ -110,14 +113,19 @@ export function createEndpointFinalizer(
     const mismatch = accountMismatch(status?.account?.baseURL, account, "delete the endpoint at its service");
     // No punctuation follows the command directly.
     if (mismatch !== undefined) return stalled(mismatch.reason, `${mismatch.message} `);
-    let done: CleanedUp;
+    let done: CleanedUp = { kind: "Done" };
     try {
       const bound = known ?? (await lostCreate(shared, account, claims, input));
       if (bound === "LookAgain") return { requeueAfterMs: LOOK_AGAIN_MS };
       if (bound === "None") return await release();
       if (bound === "NotShown") return await stalled("RemoteMissing", lostCreateNotShown(endpoint));
-      const work = { shared, account, endpoint, endpointID: bound, entry, recordDeletion, context };
-      done = await (policy === "Delete" ? deleteRemote(work, sentDeletions) : scaleToZero(work, sentScalings));
+      for (const id of [...otherEndpoints({ shared, account, claims, endpoint }, bound), bound]) {
+        cleaned.add(id);
+        const work = { shared, account, endpoint, endpointID: id, entry, recordDeletion, context };
+        done = await (policy === "Delete" ? deleteRemote(work, sentDeletions) : scaleToZero(work, sentScalings));
+        if (done.kind !== "Done") break;
+        if (done.note !== undefined) shared.recorder.normal(endpoint, done.note.reason, "Delete", done.note.text);
+      }
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       if (concernsKey(error)) shared.accounts.unauthorized(account.key, error.message);
@@ -128,9 +136,23 @@ export function createEndpointFinalizer(
       const { message, againMs = LOOK_AGAIN_MS } = done;
       return obstructed({ kind: "Waiting", reason: "Deleting", message, againMs });
     }
-    if (done.note !== undefined) shared.recorder.normal(endpoint, done.note.reason, "Delete", done.note.text);
     return release();
   };
+}
+
+type Clean = {
+  shared: ControllerDeps;
+  account: AccountHandle;
+  claims: Pick<Claims, "belongsToAnother">;
+  endpoint: GpuEndpoint;
+};
+
+/** An endpoint that was created for the object too, before a user requested another one while the key was that of another member. */
+function otherEndpoints({ shared, account, claims, endpoint }: Clean, bound: string): string[] {
+  const namesake = namesakeOf(account, appNameOf(endpoint, shared.clusterUID), bound);
+  const isOurs =
+    namesake !== undefined && hasGeneratedAppName(endpoint) && !claims.belongsToAnother(endpoint, namesake.id);
+  return isOurs ? [namesake.id] : [];
 }
 
 /**

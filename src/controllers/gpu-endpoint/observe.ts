@@ -76,11 +76,18 @@ async function observeBound(facts: BindingFacts, endpointID: string): Promise<Bi
   const record = await account.endpoints.read(endpointID, signal);
   if (record === undefined) {
     const provenGone = observed.gone(endpointID) && !isNew(endpoint, now);
-    return { kind: "Bound", endpointID, record: undefined, fresh: true, provenGone };
+    const candidate = namesakeOf(account, facts.appName, endpointID);
+    return { kind: "Bound", endpointID, record: undefined, candidate, fresh: true, provenGone };
   }
   const settlingOnly = facts.fresh !== true && isApplied(endpoint) && reconcileRequestOf(endpoint) === undefined;
   const whole = await completed(facts, record, settlingOnly ? "Remembered" : "Now");
   return { kind: "Bound", endpointID, record: whole, fresh: true, provenGone: false };
+}
+
+/** Another endpoint with this app name that the service shows. */
+export function namesakeOf({ endpoints }: AccountHandle, appName: string, id: string): EndpointRecord | undefined {
+  const found = endpoints.observed.byAppName(appName);
+  return found === undefined || found.id === id || endpoints.observed.missing(found.id) ? undefined : found;
 }
 
 export function isApplied(endpoint: GpuEndpoint): boolean {

@@ -22,8 +22,18 @@ export type Binding =
    * this process has known of it, and so surely not less than what has passed since it was sent.
    */
   | { kind: "CreateUnknown"; candidate: EndpointRecord | undefined; sentAt: number; unknownForMs: number }
-  /** The object owns it. `record` undefined: the service does not show it. `fresh`: from a read, not from the list. */
-  | { kind: "Bound"; endpointID: string; record: EndpointRecord | undefined; fresh: boolean; provenGone: boolean };
+  /**
+   * The object owns it. `record` undefined: the service does not show it. `candidate`: then, another endpoint with our app name.
+   * `fresh`: from a read, not from the list.
+   */
+  | {
+      kind: "Bound";
+      endpointID: string;
+      record: EndpointRecord | undefined;
+      candidate?: EndpointRecord | undefined;
+      fresh: boolean;
+      provenGone: boolean;
+    };
 
 export type Facts = {
   spec: GpuEndpointSpec;
@@ -157,6 +167,9 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
   const { spec, desired } = facts;
   if (binding.record === undefined) {
     if (!binding.provenGone) return { action: "AwaitProofOfAbsence" };
+    const { candidate } = binding;
+    // Created for this object too, before a user requested another one while the key was that of another member.
+    if (candidate !== undefined && spec.appName === undefined) return { action: "Bind", record: candidate };
     if (spec.managementPolicy === "Full" && spec.driftPolicy === "Remediate" && spec.adoption === undefined) {
       return planRecreation(facts);
     }

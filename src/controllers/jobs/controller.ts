@@ -118,7 +118,8 @@ function entryOf(
   const remote = phase === "Queued" || phase === "Running";
   const unexplained = phase === "Submitting" || (remote && submission === undefined);
   const subject = { kind, key: keyOf(job), uid: metadata.uid, operation: paidOperation(job) };
-  return unsettledEntry(journal, subject, { submission, account, unexplained }, newID);
+  const unexplainedSince = unexplained ? metadata.creationTimestamp : undefined;
+  return unsettledEntry(journal, subject, { submission, account, unexplainedSince }, newID);
 }
 
 /** The earlier of the transition's own time and the deadline; at once for a job that has just finished. */

@@ -8,6 +8,7 @@ export type KeySession = symbol;
 /** The records of one account's endpoints, from lists and from single reads. The newer one counts. */
 export type EndpointIndex = {
   get(id: string): EndpointRecord | undefined;
+  /** Of several with the app name, one that the service shows. */
   byAppName(appName: string): EndpointRecord | undefined;
   all(): EndpointRecord[];
   /** The records that the service shows with the current key: in the last complete list, or in a read since. */
@@ -50,6 +51,8 @@ const LISTS_WITHOUT = 2;
 export function createEndpointIndex(clock: Clock): EndpointIndex {
   const records = new Map<string, EndpointRecord>();
   const idsByAppName = new Map<string, string>();
+  /** All IDs of an app name that a service has accepted more than once. */
+  const namesakes = new Map<string, Set<string>>();
   /** Complete lists in a row that lacked the endpoint, with the current key. No entry: the service shows it. */
   const missed = new Map<string, number>();
   let session: KeySession = Symbol("key session");
@@ -63,8 +66,25 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
     if (previous === record) return false;
     records.set(record.id, record); // also when equal: the list returns this object until the endpoint changes
     if (previous !== undefined && isDeepStrictEqual(previous, record)) return false;
-    if (record.appName !== "") idsByAppName.set(record.appName, record.id);
+    if (record.appName !== "") name(record);
     return true;
+  }
+
+  function name({ appName, id }: EndpointRecord): void {
+    const other = idsByAppName.get(appName);
+    idsByAppName.set(appName, id);
+    if (other !== undefined && other !== id) {
+      namesakes.set(appName, (namesakes.get(appName) ?? new Set([other])).add(id));
+    }
+  }
+
+  function unname(appName: string, id: string): void {
+    const others = namesakes.get(appName) ?? new Set();
+    others.delete(id);
+    if (others.size <= 1) namesakes.delete(appName);
+    const [other] = others;
+    if (other !== undefined) idsByAppName.set(appName, other);
+    else if (idsByAppName.get(appName) === id) idsByAppName.delete(appName);
   }
 
   const appNameOf = (id: string): string => records.get(id)?.appName ?? "";
@@ -72,7 +92,7 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
   function remove(id: string): { id: string; appName: string } {
     const appName = appNameOf(id);
     records.delete(id);
-    if (idsByAppName.get(appName) === id) idsByAppName.delete(appName);
+    unname(appName, id);
     return { id, appName };
   }
 
@@ -106,7 +126,8 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
   return {
     get: (id) => records.get(id),
     byAppName(appName) {
-      const id = idsByAppName.get(appName);
+      const isShown = (id: string) => records.has(id) && !missed.has(id);
+      const id = [...(namesakes.get(appName) ?? [])].find(isShown) ?? idsByAppName.get(appName);
       return id === undefined ? undefined : records.get(id);
     },
     all: () => [...records.values()],

@@ -88,10 +88,17 @@ function problemsOf(world: World, plan: ObjectPlan): string[] {
 /** The member of the account's own key. */
 const OWN_MEMBER = "member-1";
 
-/** All its endpoints were created with the key of another member. Only that key shows them, so a user has to act. */
-function isOutOfSight({ census }: Pick<World, "census">, { serial }: ObjectPlan): boolean {
-  const endpoints = census.of(serial);
-  return endpoints.length > 0 && endpoints.every(({ memberID }) => memberID !== OWN_MEMBER);
+/**
+ * Its endpoint was created with the key of another member. Only that key shows it, so a user has to act. An object in deletion waits
+ * for that endpoint when the account's own one is stopped.
+ */
+function isOutOfSight(world: Pick<World, "census" | "cluster">, plan: ObjectPlan): boolean {
+  const endpoints = world.census.of(plan.serial);
+  const own = endpoints.filter(({ memberID }) => memberID === OWN_MEMBER);
+  if (own.length === endpoints.length) return false;
+  if (own.length === 0) return true;
+  const inDeletion = objectAt(objectOf(world, plan) ?? {}, "metadata")["deletionTimestamp"] !== undefined;
+  return inDeletion && own.every(({ parameters }) => parameters.workerConfig.maxNum === 0);
 }
 
 /** A user suspended the job while it had no request under way: it waits until `suspend` is false. */

@@ -93,13 +93,18 @@ describe("the request of an object whose status does not show the outcome", () =
     expect(j.left()).toEqual(left);
   });
 
-  it.each<[string, ShownRequest, number]>([
-    ["without a submission", { account }, 1],
-    ["after an earlier attempt", { ...shown("Accepted"), account }, 2],
-  ])("a request under way that no submission explains is lost, %s", (_name, status, attempt) => {
+  const created = "2026-02-28T23:00:00Z";
+  it.each<[string, ShownRequest, { attempt: number; time: string | undefined }]>([
+    ["without a submission", { account }, { attempt: 1, time: created }],
+    [
+      "after an earlier attempt",
+      { ...shown("Accepted"), account },
+      { attempt: 2, time: shown("Accepted").submission?.time },
+    ],
+  ])("a request under way that no submission explains is lost, %s", (_name, status, expected) => {
     const j = journalWith();
-    const entry = unsettledEntry(j, subject, { ...status, unexplained: true }, newID);
-    expect(entry).toMatchObject({ id: "new-id", uid, attempt, account, restored: true });
+    const entry = unsettledEntry(j, subject, { ...status, unexplainedSince: created }, newID);
+    expect(entry).toMatchObject({ id: "new-id", uid, ...expected, account, restored: true });
     expect(entry).not.toHaveProperty("outcome");
     expect(j.left()).toEqual([entry?.id]);
   });

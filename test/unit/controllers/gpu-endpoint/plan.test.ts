@@ -81,13 +81,16 @@ const bound =
     fresh: true,
     provenGone: false,
   });
-const missing = (provenGone: boolean) => (): Binding => ({
-  kind: "Bound",
-  endpointID: "ep-1",
-  record: undefined,
-  fresh: true,
-  provenGone,
-});
+const missing =
+  (provenGone: boolean, candidate?: Remote) =>
+  (endpoint: GpuEndpoint): Binding => ({
+    kind: "Bound",
+    endpointID: "ep-1",
+    record: undefined,
+    candidate: candidate?.(recordOf(desiredOf(endpoint))),
+    fresh: true,
+    provenGone,
+  });
 
 const chosen = { appName: "chosen" };
 const observe = { managementPolicy: "Observe" };
@@ -306,6 +309,16 @@ describe("an endpoint that the service does not show", () => {
     ["is not created outside the limits", tooMany, true, "Stall OutOfRange"],
   ])("%s", (_name, change, provenGone, expected) => {
     expect(summary(plan(change, missing(provenGone)))).toBe(expected);
+  });
+
+  it.each<[string, Change, boolean, string]>([
+    ["takes the place of one that is surely gone", {}, true, "Bind"],
+    ["waits for the proof that the other one is gone", {}, false, "AwaitProofOfAbsence"],
+    ["is another client's, perhaps, when the user chose the app name", chosen, true, "Create"],
+  ])("another endpoint with its app name %s", (_name, change, provenGone, expected) => {
+    expect(summary(plan(change, missing(provenGone, otherImage)))).toBe(expected);
+    const vanished = plan(change, missing(provenGone, otherImage), { vanished: () => 1 });
+    expect(summary(vanished)).toBe(expected === "Create" ? "Stall RemoteMissing" : expected);
   });
 
   it.each<{ name: string; creates: Facts["creates"]; expected: string }>([

@@ -97,6 +97,24 @@ describe("a sweep", () => {
     expect(w.told).toEqual(["a", "b", "b"]);
   });
 
+  it("finds the endpoint that is shown of two with the same app name", async () => {
+    const remote = [record("a"), { ...record("b"), appName: "app-a" }];
+    const w = world(remote);
+    w.sweep.start();
+    await w.clock.advance(0);
+    const [a, b] = remote;
+    const found: (string | undefined)[] = [];
+    for (const shown of [[a], [b], [], [a, b]]) {
+      remote.splice(0, 2, ...shown.flatMap((one) => one ?? []));
+      for (const _ of ["missing", "gone"]) {
+        await w.clock.advance(60_000);
+        found.push(w.sweep.byAppName("app-a")?.id);
+      }
+    }
+    expect(found.slice(0, 6)).toEqual(["a", "a", "b", "b", "b", undefined]);
+    expect(found.slice(6).every((id) => id !== undefined)).toBe(true);
+  });
+
   it("takes an endpoint that no list ever showed for gone after two lists since that was first asked", async () => {
     const w = world([record("a")]);
     w.sweep.start();
