@@ -73,7 +73,7 @@ export function createScheduler(seed: number, onTrace: (line: string) => void = 
 }
 
 /** Lets everything that waits for nothing but promises go on. */
-function settled(): Promise<void> {
+export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 

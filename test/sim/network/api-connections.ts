@@ -45,6 +45,8 @@ export function createApiConnections(
   requestTimeoutMs: number,
 ): ApiConnections {
   const watches = new Set<OpenWatch>();
+  /** Node keeps a signal of `AbortSignal.any`, and what listens to it, until the signal aborts or nothing listens. */
+  const pending = new Set<() => void>();
   let heldUntil = 0;
   const latency = () => drawLatency(weather(), random);
 
@@ -60,10 +62,16 @@ export function createApiConnections(
         if (settled) return;
         settled = true;
         cancelTimer();
+        forget();
         finish();
       };
       const abort = () => settle(() => reject(signal instanceof AbortSignal ? signal.reason : new Error("aborted")));
       if (signal instanceof AbortSignal) signal.addEventListener("abort", abort, { once: true });
+      const forget = () => {
+        pending.delete(forget);
+        if (signal instanceof AbortSignal) signal.removeEventListener("abort", abort);
+      };
+      pending.add(forget);
       const cancelTimer = time.clock.setTimeout(
         () => settle(() => reject(new Error("UND_ERR_HEADERS_TIMEOUT: Headers Timeout Error"))),
         requestTimeoutMs,
@@ -187,6 +195,7 @@ export function createApiConnections(
     },
     drop() {
       for (const watch of [...watches]) watch.unserve();
+      for (const forget of [...pending]) forget();
     },
   };
 }

@@ -40,6 +40,8 @@ export type OperatorProcess = {
   stop(): void;
   /** SIGKILL: nothing that it was about to do happens. */
   kill(): void;
+  /** Ends what a dead process waits for, when the simulation is over, so that nothing of it stays in memory. */
+  discard(): void;
 };
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -116,5 +118,6 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
       time.die();
       connections.drop();
     },
+    discard: () => stop.abort(),
   };
 }

@@ -24,6 +24,8 @@ export type Replicas = {
   /** A request is about to leave a process, or has left it. */
   sent(process: OperatorProcess | undefined, request: RequestClass, moment: "Before" | "After"): void;
   running(): OperatorProcess[];
+  /** Kills all, and frees the memory of every process that ever ran. */
+  end(): void;
   counts(): { crashes: number; starts: number; exits: Record<string, number> };
 };
 
@@ -46,12 +48,11 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
   );
   const skews = scheduler.random("clock skews");
   const exits: Record<string, number> = {};
-  let starts = 0;
+  const started: OperatorProcess[] = [];
   let crashes = 0;
 
   function start(slot: Slot): void {
-    starts += 1;
-    const identity = `operator-${starts}`;
+    const identity = `operator-${started.length + 1}`;
     const sender = { identity, leaderElect: true };
     const process = startProcess({
       ...wiring(() => slot.process, sender),
@@ -64,6 +65,7 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
         replace(slot, process);
       },
     });
+    started.push(process);
     slot.process = process;
     slot.trap = undefined;
     slot.downMs = RESTART_MS;
@@ -125,6 +127,10 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
       else kill(slot, trap.downMs);
     },
     running: () => slots.flatMap(({ process }) => (process === undefined ? [] : [process])),
-    counts: () => ({ crashes, starts, exits }),
+    end() {
+      for (const process of started) process.kill();
+      for (const process of started) process.discard();
+    },
+    counts: () => ({ crashes, starts: started.length, exits }),
   };
 }

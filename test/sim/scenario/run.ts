@@ -1,6 +1,7 @@
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import { LEDGER_NAMES, WRITE_MS } from "../../../src/controllers/showback/ledger.ts";
 import { textAt } from "../api-server/json.ts";
+import { settled } from "../engine/scheduler.ts";
 import { condition, unstable, watchTerminalPhases } from "../invariants/stability.ts";
 import { createTruthWatch } from "../invariants/truth.ts";
 import type { Violation } from "../invariants/violation.ts";
@@ -42,8 +43,10 @@ const USER_LOOKS_MS = 60_000;
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
   const world = createWorld(plan, options);
   const { scheduler, replicas, judge } = world;
-  const onRejection = (reason: unknown) =>
-    judge.violated("NoCrash", `unhandled: ${reason instanceof Error ? reason.stack : String(reason)}`);
+  let over = false;
+  const onRejection = (reason: unknown) => {
+    if (!over) judge.violated("NoCrash", `unhandled: ${reason instanceof Error ? reason.stack : String(reason)}`);
+  };
   process.on("unhandledRejection", onRejection);
   try {
     watchTerminalPhases(world);
@@ -61,8 +64,10 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     await becomeStable(world);
     await stayQuiet(world);
   } finally {
+    over = true;
+    replicas.end();
+    await settled();
     process.off("unhandledRejection", onRejection);
-    for (const one of replicas.running()) one.kill();
   }
   return {
     plan,
