@@ -1,12 +1,13 @@
 import { defineConfig } from "vitest/config";
 
-/** `npm run test:e2e`: one story in order, and nothing after what fails. */
+/** `npm run test:e2e`: one story in order, and nothing after what fails. All files use the same cluster, one after the other. */
 export default defineConfig({
   test: {
     name: "e2e",
     include: ["test/e2e/**/*.test.ts"],
     environment: "node",
-    globalSetup: ["tools/programs/setup.ts"],
+    globalSetup: ["test/e2e/setup.ts"],
+    fileParallelism: false,
     testTimeout: 300_000,
     hookTimeout: 1_800_000,
     bail: 1,

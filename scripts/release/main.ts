@@ -1,15 +1,15 @@
 /**
  * Makes every file of a release in release, without publishing any: `npm run release:dry`. The image is built when a Docker daemon
- * answers.
+ * answers. `--docker-arg` is a further argument of `docker build`, and may be given several times.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { runProgram } from "../../tools/cluster/run-program.ts";
 import { prepareTools } from "../../tools/programs/tool.ts";
 import { packFolder } from "./archive.ts";
 import { documents, packChart, renderChart, writeKustomizeBase } from "./chart.ts";
 import { packKrew, packNpm, sha256 } from "./cli.ts";
+import { buildImage, missingDocker } from "./image.ts";
 import { NAMES } from "./names.ts";
 import { releaseNotes } from "./notes.ts";
 import { writeBundle } from "./olm.ts";
@@ -18,6 +18,7 @@ const { values } = parseArgs({
   options: {
     out: { type: "string", default: "release" },
     image: { type: "boolean", default: true },
+    "docker-arg": { type: "string", multiple: true, default: [] },
   },
   allowNegative: true,
 });
@@ -45,18 +46,15 @@ const files = (await readdir(out, { withFileTypes: true })).filter((entry) => en
 const sums = await Promise.all(files.sort().map(async (name) => `${await sha256(join(out, name))}  ${name}\n`));
 await writeFile(join(out, "SHA256SUMS"), sums.join(""));
 for (const name of [...files, "SHA256SUMS", "kustomize/", "bundle/"]) say(join(out, name));
-if (values.image) await buildImage();
+if (values.image) await makeImage();
 
-async function buildImage(): Promise<void> {
-  const image = `${NAMES.image}:${version}`;
+async function makeImage(): Promise<void> {
+  const missing = await missingDocker();
+  if (missing !== undefined) return say(`image ${NAMES.image}:${version} not built: ${missing}`);
   try {
-    await runProgram("docker", ["info"], { timeoutMs: 20_000 });
-  } catch {
-    say(`image ${image} not built: no Docker daemon answers`);
-    return;
+    say(`image ${await buildImage(version, values["docker-arg"], say)}`);
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    process.exitCode = 1;
   }
-  const epoch = await runProgram("git", ["log", "-1", "--format=%ct"]);
-  const args = [`VERSION=${version}`, `SOURCE_DATE_EPOCH=${epoch}`].flatMap((one) => ["--build-arg", one]);
-  await runProgram("docker", ["build", ...args, "--tag", image, "."], { onLine: say });
-  say(`image ${image}`);
 }

@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { runProgram } from "../../tools/cluster/run-program.ts";
+import { afterAll, beforeAll, expect } from "vitest";
 import { manifest } from "../support/manifests.ts";
 import { RIGHTS, rightsText } from "../support/rights.ts";
-import { type Cluster, prepareCluster } from "./cluster.ts";
-import { isTrue, RELEASE, type Release, releaseIn } from "./release.ts";
+import { prepared, test } from "./e2e-test.ts";
+import { isTrue, until } from "./kubectl.ts";
+import { RELEASE, type Release, releaseIn } from "./release.ts";
 
 /** What it takes and costs; printed at the end. */
 const figures: string[] = [];
@@ -13,21 +13,17 @@ const TEAM = "mooring-e2e-team";
 /** The examples refer to a Secret and a ConfigMap of their namespace. */
 const VALUES = `simulator.enabled=true,rbac.secretNamespaces={${TEAM}}`;
 const EXAMPLES = fileURLToPath(new URL("../../examples", import.meta.url));
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const KINDS = ["gpuendpoints", "speechjobs", "videojobs"];
 const seconds = (since: number) => ((performance.now() - since) / 1000).toFixed(1);
 
-let cluster: Cluster;
 let release: Release;
 
 beforeAll(async () => {
-  cluster = await prepareCluster(process.env);
-  const found = releaseIn(cluster, SYSTEM);
-  const kinds = await found.kubectl("get", "crd", "-o", "name");
-  // The end of this test removes the kinds, and with them every object: somebody's own are not put at risk.
-  if (kinds.includes(".mooring.dev")) throw new Error("the cluster has Mooring's kinds already: take another cluster");
+  if (prepared === undefined) return;
+  const found = releaseIn(prepared, SYSTEM);
+  await found.refuseUsedCluster();
   release = found;
-  if (cluster.imageBytes > 0) figures.push(`image: ${(cluster.imageBytes / 1e6).toFixed(0)} MB`);
+  figures.push(`image: ${(prepared.imageBytes / 1e6).toFixed(0)} MB`);
   for (const name of [SYSTEM, TEAM]) {
     await release.kubectl("create", "namespace", name);
     await release.kubectl("label", "namespace", name, "pod-security.kubernetes.io/enforce=restricted");
@@ -35,20 +31,18 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  if (release === undefined) return;
   console.log(figures.join("\n"));
-  if (release !== undefined) {
-    await release.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout=3m");
-    await release.kubectl(
-      "delete",
-      "crd",
-      "-l",
-      "app.kubernetes.io/part-of=mooring",
-      "--ignore-not-found",
-      "--timeout=120s",
-    );
-    await release.kubectl("delete", "namespace", SYSTEM, TEAM, "--ignore-not-found", "--timeout=120s");
-  }
-  await cluster?.stop();
+  await release.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout=3m");
+  await release.kubectl(
+    "delete",
+    "crd",
+    "-l",
+    "app.kubernetes.io/part-of=mooring",
+    "--ignore-not-found",
+    "--timeout=120s",
+  );
+  await release.kubectl("delete", "namespace", SYSTEM, TEAM, "--ignore-not-found", "--timeout=120s");
 });
 
 type Usage = { podRef: { name: string }; containers: { memory: { workingSetBytes: number } }[] };
@@ -60,7 +54,7 @@ async function workingSetMiB(pod: string): Promise<number> {
     const { pods } = JSON.parse(await release.kubectl("get", "--raw", `/api/v1/nodes/${node}/proxy/stats/summary`));
     return (pods as Usage[]).find(({ podRef }) => podRef.name === pod)?.containers[0]?.memory?.workingSetBytes ?? 0;
   };
-  await release.until("the node knows the pod's memory", async () => (await bytes()) > 0);
+  await until("the node knows the pod's memory", async () => (await bytes()) > 0);
   return (await bytes()) / 2 ** 20;
 }
 
@@ -110,7 +104,7 @@ test("an upgrade with another replica changes nothing at the service", async () 
   const before = (await release.audit("createEndpoint")).length;
   await release.install("--set", `${VALUES},replicas=2,logLevel=debug`);
   await release.kubectl("-n", SYSTEM, "rollout", "status", `deployment/${RELEASE}`, "--timeout=120s");
-  await release.until("the new pods lead", async () => {
+  await until("the new pods lead", async () => {
     const pods = await release.list("pods", "-n", SYSTEM, "-l", "app.kubernetes.io/component=operator");
     const leader = await release.leader();
     return pods.length === 2 && pods.some(({ metadata }) => metadata.name === leader);
@@ -126,7 +120,7 @@ test("a rotated key is taken from the Secret without a restart", async () => {
   await release.configure({ apiKeys: ["rotated-key"] });
   const poke = { metadata: { annotations: { "mooring.dev/reconcile-requested-at": String(Date.now()) } } };
   await release.kubectl("patch", "clusteraccount", "default", "--type=merge", "-p", JSON.stringify(poke));
-  await release.until("the old key is refused", () => account("False"));
+  await until("the old key is refused", () => account("False"));
   const secret = { stringData: { apiKey: "rotated-key" } };
   await release.kubectl(
     "-n",
@@ -139,7 +133,7 @@ test("a rotated key is taken from the Secret without a restart", async () => {
     JSON.stringify(secret),
   );
   const start = performance.now();
-  await release.until("the new key is in use", () => account("True"));
+  await until("the new key is in use", () => account("True"));
   figures.push(`account Ready after the Secret changed: ${seconds(start)} s`);
 });
 
@@ -160,14 +154,14 @@ test("a leader that dies during 100 submissions submits nothing twice", async ()
   );
   const submitted = async () =>
     (await release.audit("submitSpeech")).filter(({ body }) => body?.text?.startsWith("Only once"));
-  await release.until("some are submitted", async () => (await submitted()).length >= 5);
+  await until("some are submitted", async () => (await submitted()).length >= 5);
   await release.kubectl("-n", SYSTEM, "delete", "pod", leader ?? "", "--grace-period=0", "--force", "--wait=false");
   const start = performance.now();
-  await release.until("the other replica leads", async () => ![undefined, leader].includes(await release.leader()));
+  await until("the other replica leads", async () => ![undefined, leader].includes(await release.leader()));
   figures.push(`takeover: ${seconds(start)} s`);
   const phases = async () =>
     (await release.list("speechjobs", "-n", TEAM, "-l", "e2e=paid")).map(({ status }) => status?.phase);
-  await release.until(
+  await until(
     "every job has ended or waits for a person",
     async () => (await phases()).every((phase) => phase === "Succeeded" || phase === "Halted"),
     240_000,
@@ -199,8 +193,7 @@ test("an operator that goes without an uninstall strands nothing after mooring c
   await release.kubectl("-n", SYSTEM, "delete", "pods", "-l", "app.kubernetes.io/component=operator", ...now);
   await release.kubectl("-n", TEAM, "delete", "gpuendpoint", "late", "--wait=false");
   expect(await release.list("gpuendpoints", "-n", TEAM)).toHaveLength(1);
-  const flags = ["--kubeconfig", cluster.kubeconfig, "--leader-election-namespace", SYSTEM];
-  const printed = await runProgram(process.execPath, [MAIN, "cleanup", ...flags]);
+  const printed = await release.mooring("cleanup", "--leader-election-namespace", SYSTEM);
   expect(printed).toContain(`GpuEndpoint ${TEAM}/late: finalizer taken off, its deletion goes on`);
   await release.kubectl("delete", "namespace", TEAM, "--timeout=60s");
 });

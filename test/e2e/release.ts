@@ -1,16 +1,11 @@
-import { execFile } from "node:child_process";
+import { join } from "node:path";
 import { runProgram } from "../../tools/cluster/run-program.ts";
-import { waitUntil } from "../../tools/cluster/wait-until.ts";
 import { tool } from "../../tools/programs/tool.ts";
-import { CHART } from "../support/chart.ts";
-import type { Cluster } from "./cluster.ts";
+import { kubectlOf } from "./kubectl.ts";
+import type { Prepared } from "./setup.ts";
 
 export const RELEASE = "mooring";
 
-export type Item = {
-  metadata: { name: string; finalizers?: string[] };
-  status?: { phase?: string; conditions?: { type: string; status: string }[] };
-};
 export type AuditEntry = {
   operation: string;
   status: number | string;
@@ -19,49 +14,30 @@ export type AuditEntry = {
   body?: { text?: string };
 };
 
-/** The chart's release in a cluster, as a user handles it: with kubectl and helm. */
+/** The chart's release in a cluster, as a user handles it: with kubectl, helm and the commands of the npm package. */
 export type Release = ReturnType<typeof releaseIn>;
 
-export function releaseIn({ kubeconfig, repository, tag }: Cluster, namespace: string) {
-  const kubectl = (...args: string[]) => runProgram("kubectl", ["--kubeconfig", kubeconfig, ...args]);
+export function releaseIn({ kubeconfig, release, commands, version }: Prepared, namespace: string) {
+  const tools = kubectlOf(kubeconfig);
+  const { kubectl } = tools;
   const helm = async (...args: string[]) =>
     runProgram(await tool("helm"), ["--kubeconfig", kubeconfig, "--namespace", namespace, ...args]);
-  const image = ["--set", `image.repository=${repository},image.tag=${tag},image.pullPolicy=IfNotPresent`];
+  const chart = join(release, `mooring-${version}.tgz`);
   const service = `/api/v1/namespaces/${namespace}/services/${RELEASE}-simulator:http/proxy`;
 
-  /** kubectl with standard input. */
-  function kubectlWith(input: string, ...args: string[]): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const child = execFile(
-        "kubectl",
-        ["--kubeconfig", kubeconfig, ...args],
-        { maxBuffer: 64 << 20 },
-        (error, stdout) => (error === null ? resolve(stdout) : reject(error)),
-      );
-      child.stdin?.end(input);
-    });
-  }
-
   return {
+    ...tools,
     namespace,
-    kubectl,
-    kubectlWith,
     helm,
+    /** The packed chart with its own image, and no other image settings. */
     install: (...settings: string[]) =>
-      helm("upgrade", "--install", RELEASE, CHART, "--wait", "--timeout=5m", ...image, ...settings),
-    list: async (kind: string, ...where: string[]): Promise<Item[]> =>
-      JSON.parse(await kubectl("get", kind, ...where, "-o", "json")).items,
+      helm("upgrade", "--install", RELEASE, chart, "--wait", "--timeout=5m", ...settings),
+    mooring: (...args: string[]) =>
+      runProgram(join(commands, "bin/mooring"), args, { env: { ...process.env, KUBECONFIG: kubeconfig } }),
     /** The pod whose operator holds the lease; undefined while nobody does. */
     async leader(): Promise<string | undefined> {
-      const holder = await kubectl(
-        "-n",
-        namespace,
-        "get",
-        "lease",
-        "mooring-operator",
-        "-o",
-        "jsonpath={.spec.holderIdentity}",
-      );
+      const path = "jsonpath={.spec.holderIdentity}";
+      const holder = await kubectl("-n", namespace, "get", "lease", "mooring-operator", "-o", path);
       return holder === "" ? undefined : holder.split("_")[0];
     },
     /** What the simulator was asked. */
@@ -77,11 +53,5 @@ export function releaseIn({ kubeconfig, repository, tag }: Cluster, namespace: s
       const pod = `deployment/${RELEASE}-simulator`;
       return kubectl("-n", namespace, "exec", pod, "--", "node", "--input-type=module", "-e", script);
     },
-    until: (what: string, condition: () => Promise<boolean>, timeoutMs = 120_000) =>
-      waitUntil(what, condition, { timeoutMs, intervalMs: 250 }),
   };
-}
-
-export function isTrue({ status }: Item, type: string): boolean {
-  return status?.conditions?.some((condition) => condition.type === type && condition.status === "True") === true;
 }

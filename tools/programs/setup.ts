@@ -6,7 +6,6 @@ const NEEDED: Readonly<Record<string, readonly Tool[]>> = {
   unit: ["glua", "kstatus"],
   integration: ALL_TOOLS,
   page: ["versitygw"],
-  e2e: ["helm"],
 };
 
 /** Vitest's global setup: the tools are there before the first test, whose time they are no part of. */
