@@ -74,6 +74,8 @@ export type WorldOptions = {
   apiKey?: string;
   /** Of the simulator's identifiers: worlds that must not share them have different ones. */
   seed?: number;
+  /** Of a control plane of the test's own; default: that of all tests. */
+  kubeconfig?: string;
 };
 
 /** `within`: a program with arguments that replaces itself by the operator, such as a shell that enters a cgroup first. */
@@ -102,7 +104,8 @@ export type World = {
 };
 
 export async function createWorld(prefix: string, options: WorldOptions = {}): Promise<World> {
-  const kube = createKubeClient(await loadCredentials({ kubeconfig: inject("kubeconfig") }));
+  const cluster = options.kubeconfig ?? inject("kubeconfig");
+  const kube = createKubeClient(await loadCredentials({ kubeconfig: cluster }));
   const namespace = `${prefix}-${randomBytes(4).toString("hex")}`;
   await kube.create(namespaceResource, {}, { metadata: { name: namespace }, spec: {} });
   const simulator = await createSimulator({
@@ -120,7 +123,7 @@ export async function createWorld(prefix: string, options: WorldOptions = {}): P
     namespace,
     kube,
     simulator,
-    async startOperator({ kubeconfig = inject("kubeconfig"), args = [], within = [] } = {}) {
+    async startOperator({ kubeconfig = cluster, args = [], within = [] } = {}) {
       const operator = await spawnOperator(namespace, kubeconfig, args, within);
       operators.add(operator);
       return operator;

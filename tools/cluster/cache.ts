@@ -9,17 +9,24 @@ import { type Guarded, startGuarded } from "./guarded.ts";
 /** The program that is the whole control plane, with its Go modules. */
 export const moduleFolder = fileURLToPath(new URL("./controlplane", import.meta.url));
 
+/** The Go modules of the newest and of the oldest Kubernetes that Mooring supports. */
+export const MOD_FILES = ["go.mod", "oldest.mod"] as const;
+export type ModFile = (typeof MOD_FILES)[number];
+
 /**
  * The Go modules that the control plane is built from: of the newest Kubernetes that Mooring supports, or of the oldest with
  * `MOORING_KUBERNETES=oldest`. @throws Error on another value
  */
-export function modFileOf(env: Readonly<Record<string, string | undefined>>): "go.mod" | "oldest.mod" {
+export function modFileOf(env: Readonly<Record<string, string | undefined>>): ModFile {
   const version = env["MOORING_KUBERNETES"] || "newest";
   if (version !== "newest" && version !== "oldest") {
     throw new Error(`MOORING_KUBERNETES=${version}: use newest or oldest`);
   }
   return version === "oldest" ? "oldest.mod" : "go.mod";
 }
+
+/** Files that decide what is built from these modules. */
+export const filesOf = (mod: ModFile): string[] => [mod, mod.replace(/mod$/, "sum"), "main.go"];
 
 /** The modules that this process uses. */
 export const modFile = modFileOf(process.env);
@@ -38,7 +45,7 @@ export function envtestKey(version: string): string {
 /** Names what a Go module builds here: it changes with the module's files and with the machine's kind. */
 export async function buildKey(
   folder: string = moduleFolder,
-  files: readonly string[] = [modFile, modFile.replace(/mod$/, "sum"), "main.go"],
+  files: readonly string[] = filesOf(modFile),
 ): Promise<string> {
   const hash = createHash("sha256").update(`${process.platform} ${process.arch}`);
   for (const name of files) {

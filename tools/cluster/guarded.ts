@@ -18,6 +18,8 @@ export type Guarded = {
   tolerate(name: string, onEnd: (error: Error) => void): void;
   /** Runs a program to its end. Rejects, with its last lines, unless it ends with exit code 0, and when `signal` aborts. */
   run(name: string, file: string, args: readonly string[], options?: RunOptions): Promise<void>;
+  /** Kills the program `name`, which is no failure. Returns when it has ended: another may then start under its name. */
+  end(name: string): Promise<void>;
   /** What the program `name` printed so far, on either stream; empty before it starts. */
   output(name: string): Promise<string>;
   /** Registers a command that runs once when all ends, even if this process is killed. */
@@ -119,6 +121,13 @@ export async function startGuarded(): Promise<Guarded> {
     tolerate: (name, onEnd) => {
       const program = programs.get(name);
       if (program !== undefined) program.onEnd = onEnd;
+    },
+    end: async (name) => {
+      const [program, group] = [programs.get(name), groups.get(name)];
+      if (program === undefined || group === undefined) throw new Error(`${name} does not run`);
+      program.onEnd = () => undefined;
+      process.kill(-group, "SIGKILL");
+      await program.ended.promise.catch(() => undefined);
     },
     run: async (name, file, args, { signal, ...options } = {}) => {
       signal?.throwIfAborted();

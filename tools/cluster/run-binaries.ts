@@ -20,6 +20,15 @@ const attempts = 3;
 /** A control plane that answers. `stop` ends it and removes its folder. */
 export type Running = { kubeconfig: string; dir: string; stop(): Promise<void> };
 
+/** A control plane of programs that this process started. */
+export type RunningBinaries = Running & {
+  /**
+   * Replaces kube-apiserver and kube-controller-manager by those of `binaries`, such as another version of Kubernetes. etcd, the address
+   * and the credentials stay. Returns when the new API server is ready.
+   */
+  replaceServers(binaries: Binaries): Promise<void>;
+};
+
 /**
  * Starts the programs in a folder of their own and waits until the API server is ready, the namespace `default` exists and, with a
  * controller manager, its service account. Starts over with other ports when one was taken meanwhile.
@@ -28,12 +37,21 @@ export async function runBinaries(
   binaries: Binaries,
   log: (line: string) => void,
   signal?: AbortSignal,
-): Promise<Running> {
+): Promise<RunningBinaries> {
   for (let attempt = 1; ; attempt += 1) {
     const guarded = await startGuarded();
     try {
-      await start(binaries, guarded, signal);
-      return { kubeconfig: files(guarded.dir).kubeconfig, dir: guarded.dir, stop: guarded.stop };
+      const servers = await start(binaries, guarded, signal);
+      return {
+        kubeconfig: files(guarded.dir).kubeconfig,
+        dir: guarded.dir,
+        stop: guarded.stop,
+        replaceServers: async (others) => {
+          if (binaries.controllerManager !== undefined) await guarded.end("kube-controller-manager");
+          await guarded.end("kube-apiserver");
+          await servers.start(others);
+        },
+      };
     } catch (error) {
       const logs = await readLogs(guarded.dir);
       await guarded.stop();
@@ -48,37 +66,47 @@ export async function runBinaries(
   }
 }
 
-async function start(binaries: Binaries, guarded: Guarded, signal?: AbortSignal): Promise<void> {
+type Servers = { start(binaries: Binaries): Promise<void> };
+
+/** Starts etcd and then the other programs, which the result can start again. */
+async function start(binaries: Binaries, guarded: Guarded, signal?: AbortSignal): Promise<Servers> {
   const [etcdPort = 0, apiserverPort = 0] = await freePorts(2);
   const layout: Layout = { dir: guarded.dir, etcdPort, apiserverPort };
-  const { certificate, tokens, serviceAccountKey, kubeconfig } = files(guarded.dir);
+  const { tokens, serviceAccountKey } = files(guarded.dir);
   const token = randomBytes(16).toString("hex");
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   await writeFile(serviceAccountKey, privateKey.export({ type: "sec1", format: "pem" }), { mode: 0o600 });
   await writeFile(tokens, `${token},admin,admin,system:masters\n`, { mode: 0o600 });
 
+  const servers: Servers = { start: (others) => startServers(others, { guarded, layout, token, signal }) };
+  await guarded.start("etcd", binaries.etcd, etcdArguments(layout));
+  await servers.start(binaries);
+  return servers;
+}
+
+type Place = { guarded: Guarded; layout: Layout; token: string; signal: AbortSignal | undefined };
+
+async function startServers(binaries: Binaries, { guarded, layout, token, signal }: Place): Promise<void> {
+  const { certificate, kubeconfig } = files(guarded.dir);
   const either = signal === undefined ? guarded.failed : AbortSignal.any([guarded.failed, signal]);
   const wait = (what: string, condition: () => Promise<boolean>) =>
     waitUntil(what, condition, { timeoutMs: readyTimeoutMs, signal: either });
   const serviceAccounts = binaries.controllerManager !== undefined;
 
-  await guarded.start("etcd", binaries.etcd, etcdArguments(layout));
   await guarded.start("kube-apiserver", binaries.apiserver, apiserverArguments(layout, { serviceAccounts }));
-  let access: ApiServerAccess | undefined;
+  const access: ApiServerAccess = { port: layout.apiserverPort, ca: "", token };
   await wait("kube-apiserver's certificate exists", async () => {
-    const ca = await readFile(certificate, "utf8").catch(() => "");
-    access = { port: apiserverPort, ca, token };
-    return ca.endsWith("-----END CERTIFICATE-----\n");
+    access.ca = await readFile(certificate, "utf8").catch(() => "");
+    return access.ca.endsWith("-----END CERTIFICATE-----\n");
   });
-  const found = access ?? { port: apiserverPort, ca: "", token };
-  await writeFile(kubeconfig, stringify(kubeconfigOf(found)), { mode: 0o600 });
+  await writeFile(kubeconfig, stringify(kubeconfigOf(access)), { mode: 0o600 });
   // A controller manager that is started earlier backs off for longer than it gains.
-  await wait("kube-apiserver is ready", async () => (await probe(found, "/readyz")) === 200);
+  await wait("kube-apiserver is ready", async () => (await probe(access, "/readyz")) === 200);
   if (binaries.controllerManager !== undefined) {
     await guarded.start("kube-controller-manager", binaries.controllerManager, controllerManagerArguments(layout));
   }
   const first = serviceAccounts ? "/api/v1/namespaces/default/serviceaccounts/default" : "/api/v1/namespaces/default";
-  await wait(`${first} exists`, async () => (await probe(found, first)) === 200);
+  await wait(`${first} exists`, async () => (await probe(access, first)) === 200);
 }
 
 function kubeconfigOf({ port, ca, token }: ApiServerAccess): object {

@@ -77,3 +77,16 @@ test("the end of a tolerated program is reported and is no failure", async () =>
   expect(ended).toEqual(["shell ended with exit code 3"]);
   expect(failed.aborted).toBe(false);
 });
+
+test("a program that is ended is no failure, and another can start under its name", async () => {
+  const { dir, start, end, output, failed } = await guard();
+  await start("server", "/bin/sh", ["-c", "echo first && exec sleep 600"]);
+  await waitUntil("the first runs", async () => (await output("server")).includes("first"), soon);
+  const first = (await readPids(dir)).get("server") ?? 0;
+  await end("server");
+  expect(isAlive(first)).toBe(false);
+  await expect(end("server")).rejects.toThrow("server does not run");
+  await start("server", "/bin/sh", ["-c", "echo second && exec sleep 600"]);
+  await waitUntil("the second runs", async () => (await output("server")).includes("second"), soon);
+  expect(failed.aborted).toBe(false);
+});

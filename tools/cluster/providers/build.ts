@@ -1,7 +1,7 @@
 import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { findProgram, pathFolders, programNames } from "../binaries.ts";
-import { buildKey, fillFolder, modFile, moduleFolder } from "../cache.ts";
+import { type Binaries, binariesIn, findProgram, pathFolders, programNames } from "../binaries.ts";
+import { buildKey, filesOf, fillFolder, type ModFile, modFile, moduleFolder } from "../cache.ts";
 import type { Guarded } from "../guarded.ts";
 import { kubernetesVersion } from "../kubernetes-version.ts";
 import { withProgress } from "../progress.ts";
@@ -16,11 +16,7 @@ export const build: Provider = {
       return nothing("there is no go on PATH (https://go.dev/dl)");
     }
     try {
-      const folder = join(context.cache, await buildKey());
-      return {
-        kind: "binaries",
-        binaries: await fillFolder(folder, (empty, guarded) => compile(go, empty, guarded, context)),
-      };
+      return { kind: "binaries", binaries: await buildKubernetes(modFile, go, context) };
     } catch (error) {
       context.signal?.throwIfAborted();
       return nothing(error instanceof Error ? error.message : String(error));
@@ -28,10 +24,30 @@ export const build: Provider = {
   },
 };
 
-async function compile(go: string, folder: string, guarded: Guarded, { log, signal }: ProviderContext): Promise<void> {
-  const version = kubernetesVersion(await readFile(join(moduleFolder, modFile), "utf8"));
+async function buildKubernetes(mod: ModFile, go: string, context: ProviderContext): Promise<Binaries> {
+  const folder = join(context.cache, await buildKey(moduleFolder, filesOf(mod)));
+  return fillFolder(folder, (empty, guarded) => compile({ mod, go, context }, empty, guarded));
+}
+
+/**
+ * The programs of this version of Kubernetes: those of an earlier build, else built now, which takes minutes.
+ * @throws Error when there is no Go, or the build fails
+ */
+export async function kubernetesBinaries(mod: ModFile, context: ProviderContext): Promise<Binaries> {
+  const earlier = await binariesIn(join(context.cache, await buildKey(moduleFolder, filesOf(mod))));
+  if (earlier !== undefined) return earlier;
+  const go = await findProgram("go", pathFolders(context.env.PATH));
+  if (go === undefined) throw new Error("there is no go on PATH to build Kubernetes with (https://go.dev/dl)");
+  return buildKubernetes(mod, go, context);
+}
+
+type Compilation = { mod: ModFile; go: string; context: ProviderContext };
+
+async function compile({ mod, go, context }: Compilation, folder: string, guarded: Guarded): Promise<void> {
+  const { log, signal } = context;
+  const version = kubernetesVersion(await readFile(join(moduleFolder, mod), "utf8"));
   log(`building Kubernetes ${version} from its Go modules: some minutes, once (kept in the user's cache folder)`);
-  const env = { CGO_ENABLED: "0", GOFLAGS: `-mod=readonly -modfile=${modFile}`, GOWORK: "off", GOTMPDIR: guarded.dir };
+  const env = { CGO_ENABLED: "0", GOFLAGS: `-mod=readonly -modfile=${mod}`, GOWORK: "off", GOTMPDIR: guarded.dir };
   const run = (name: string, ...args: string[]) => guarded.run(name, go, args, { cwd: moduleFolder, env, signal });
 
   const listed = async () => countLines(await guarded.output("go-list"));
