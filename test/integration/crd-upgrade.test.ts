@@ -73,7 +73,8 @@ beforeAll(async () => {
   await kubectl("wait", "--for=condition=Established", "--timeout=60s", ...names);
   await apply(objects.map(({ status: _, ...object }) => object));
   const withStatus = objects.filter(({ status }) => status !== undefined);
-  await apply(withStatus, "--subresource=status");
+  // kubectl of Kubernetes 1.30 applies no subresource.
+  await withList(withStatus, "replace", "--subresource=status");
   for (const [name, { metadata }] of await readAll()) uids.set(name, metadata.uid);
   await apply(crds);
   const wrong = { ...objects[0], metadata: { name: "wrong" }, spec: {} };
