@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -129,13 +129,20 @@ describe("in somebody else's cluster", () => {
       });
     await shows(/stays up until Ctrl-C/);
     const [, namespace = ""] = /kubectl get mooring -n (\S+)/.exec(demo.output()) ?? [];
+    const [, say = ""] =
+      /^ {2}npm exec -- node (dist\/mooring\.mjs say .* -o welcome\.mp3.*)$/m.exec(demo.output()) ?? [];
+    const mp3 = join(demo.folder, "welcome.mp3");
+    const command = `exec "$0" ${say.replace("welcome.mp3", mp3)} --kubeconfig "$1"`;
+    await runProgram("sh", ["-c", command, process.execPath, inject("kubeconfig")]);
+    expect((await stat(mp3)).size).toBeGreaterThan(1000);
+    await rm(mp3);
     await kubectl("-n", namespace, "apply", "-f", "examples/store/volume.yaml");
     await kubectl("-n", namespace, "wait", "--for=condition=Ready", "artifactstore/results", "--timeout=60s");
 
     process.kill((await demo.pids()).get("operator") ?? 0, "SIGTERM");
     await shows(/^operator ended by itself\. Everything else stays up\. To start the operator again/m);
-    const [, command = ""] = /another terminal:\n {2}(\S+ .* operator .*)$/m.exec(demo.output()) ?? [];
-    const again = spawn("sh", ["-c", `exec ${command}`], { stdio: "ignore" });
+    const [, startAgain = ""] = /another terminal:\n {2}(\S+ .* operator .*)$/m.exec(demo.output()) ?? [];
+    const again = spawn("sh", ["-c", `exec ${startAgain}`], { stdio: "ignore" });
     onTestFinished(() => void again.kill("SIGKILL"));
     const store =
       "apiVersion: mooring.dev/v1alpha1\nkind: ArtifactStore\nmetadata: {name: second}\nspec: {volume: {path: b}}";

@@ -23,6 +23,7 @@ export function lookAroundLines({ controlPlane, namespace, simulator, metrics, l
     `  export KUBECONFIG=${kubeconfig}`,
     ...(onPath ? [] : [`  alias kubectl=${kubectl}`]),
     `  kubectl get mooring${inNamespace}`,
+    `  npm exec -- node dist/mooring.mjs say "Welcome aboard." --voice announcer -o welcome.mp3${inNamespace}`,
     `  kubectl describe gpuep minimal${inNamespace}`,
     `  kubectl patch gpuep minimal${inNamespace} --type=merge -p '{"spec":{"workers":{"max":5}}}'`,
     `  kubectl delete gpuep scratch${inNamespace}`,

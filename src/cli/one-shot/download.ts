@@ -5,6 +5,7 @@ import type { JobResult } from "../../api/v1alpha1/job.ts";
 import { openSource } from "../../artifacts/source.ts";
 import type { Clock } from "../../clock.ts";
 import { anyAddress } from "../../net/address-guard.ts";
+import { clusterAddressHint } from "./cluster-address.ts";
 
 /** Longest silence of the server of a result. */
 const IDLE_MS = 60_000;
@@ -30,7 +31,11 @@ export async function download(result: JobResult, { file, clock, signal, onBytes
     throw new Error(`the URL of the result expired at ${expiresAt}${copy}`);
   }
   const limits = { maxBytes: MAX_BYTES, idleMs: IDLE_MS };
-  const source = await openSource(url, { lookup: anyAddress, limits, signal, clock });
+  const source = await openSource(url, { lookup: anyAddress, limits, signal, clock }).catch((error: unknown) => {
+    const hint = clusterAddressHint(url, file);
+    if (hint === undefined || !(error instanceof Error)) throw error;
+    throw new Error(`${error.message}: ${hint}`, { cause: error });
+  });
   const part = `${file}.part`;
   let bytes = 0;
   async function* counted() {
