@@ -2,7 +2,7 @@
 export const NAVIGATION: readonly { title: string; pages: readonly string[] }[] = [
   {
     title: "Start",
-    pages: ["README", "quickstart", "install", "install-gitops", "import", "comparison"],
+    pages: ["README", "quickstart", "first-steps", "install", "install-gitops", "import", "comparison"],
   },
   {
     title: "Kinds",
