@@ -3,10 +3,10 @@ import type { Account, ClusterAccount } from "../../api/v1alpha1/account.ts";
 import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Clock } from "../../clock.ts";
+import { oncePerScrape } from "../../runtime/metrics.ts";
 import { type AccountKey, accountKey } from "../account/registry.ts";
 
-const endpointStates = ["Ready", "NotReady", "Progressing", "Stopped", "Stalled", "Deleting"] as const;
-type EndpointState = (typeof endpointStates)[number];
+type EndpointState = "Ready" | "NotReady" | "Progressing" | "Stopped" | "Stalled" | "Deleting";
 
 export type EndpointMetrics = {
   /** A status was written after that of `endpoint`; `now` in ms since the epoch. */
@@ -24,14 +24,14 @@ export function createEndpointMetrics(
   clock: Pick<Clock, "now">,
 ): EndpointMetrics {
   const registers = [registry];
+  const read = oncePerScrape(() => readEndpoints(objects.endpoints()));
   new Gauge({
     name: "mooring_endpoints",
     help: "GpuEndpoints by state; each counts in one state",
     labelNames: ["state"],
     registers,
     collect() {
-      for (const state of endpointStates) this.set({ state }, 0);
-      for (const endpoint of objects.endpoints()) this.inc({ state: stateOf(endpoint) });
+      for (const [state, count] of Object.entries(read().states)) this.set({ state }, count);
     },
   });
   new Gauge({
@@ -39,8 +39,7 @@ export function createEndpointMetrics(
     help: "GpuEndpoints whose remote endpoint differs from the spec",
     registers,
     collect() {
-      const drifted = [...objects.endpoints()].filter(({ status }) => syncedOf(status)?.status === "False");
-      this.set(drifted.length);
+      this.set(read().drifting.length);
     },
   });
   new Gauge({
@@ -55,7 +54,7 @@ export function createEndpointMetrics(
       }
     },
   });
-  registerDrift(registry, objects.endpoints, clock);
+  registerDrift(registry, () => read().drifting, clock);
   const toReady = new Histogram({
     name: "mooring_endpoint_ready_seconds",
     help: "Time from the creation of a GpuEndpoint to its first Ready",
@@ -86,18 +85,32 @@ export function createEndpointMetrics(
   };
 }
 
+type Drifting = { labels: { account: string; namespace: string }; since: number };
+
+/** What a scrape shows of the endpoints: one pass over all of them. */
+function readEndpoints(endpoints: Iterable<GpuEndpoint>): {
+  states: Record<EndpointState, number>;
+  drifting: Drifting[];
+} {
+  const states = { Ready: 0, NotReady: 0, Progressing: 0, Stopped: 0, Stalled: 0, Deleting: 0 };
+  const drifting: Drifting[] = [];
+  for (const endpoint of endpoints) {
+    states[stateOf(endpoint)]++;
+    const { metadata, status } = endpoint;
+    const synced = syncedOf(status);
+    if (synced?.status !== "False") continue;
+    const { namespace } = metadata;
+    const bound = status?.account;
+    const account = bound === undefined ? "" : accountKey(bound.kind, bound.name, namespace);
+    drifting.push({ labels: { account, namespace }, since: Date.parse(synced.lastTransitionTime) });
+  }
+  return { states, drifting };
+}
+
 /** The endpoints that drift now. */
-function registerDrift(registry: Registry, endpoints: () => Iterable<GpuEndpoint>, clock: Pick<Clock, "now">): void {
+function registerDrift(registry: Registry, drifting: () => readonly Drifting[], clock: Pick<Clock, "now">): void {
   const registers = [registry];
   const labelNames = ["account", "namespace"];
-  const drifting = () =>
-    [...endpoints()].flatMap(({ metadata: { namespace }, status }) => {
-      const synced = syncedOf(status);
-      if (synced?.status !== "False") return [];
-      const bound = status?.account;
-      const account = bound === undefined ? "" : accountKey(bound.kind, bound.name, namespace);
-      return [{ labels: { account, namespace }, since: Date.parse(synced.lastTransitionTime) }];
-    });
   new Gauge({
     name: "mooring_namespace_endpoints_drifted",
     help: "GpuEndpoints whose remote endpoint differs from the spec, by account and namespace; absent when there is none",
@@ -115,7 +128,7 @@ function registerDrift(registry: Registry, endpoints: () => Iterable<GpuEndpoint
     registers,
     collect() {
       this.reset();
-      const newestFirst = drifting().sort((a, b) => b.since - a.since);
+      const newestFirst = drifting().toSorted((a, b) => b.since - a.since);
       for (const { labels, since } of newestFirst) this.set(labels, Math.max(0, clock.now() - since) / 1000);
     },
   });

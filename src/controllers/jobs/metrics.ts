@@ -2,6 +2,7 @@ import { Gauge, Histogram, type Registry } from "prom-client";
 import { isTrue } from "../../api/v1alpha1/conditions.ts";
 import { type JobPhase, jobPhases } from "../../api/v1alpha1/job.ts";
 import type { Clock } from "../../clock.ts";
+import { oncePerScrape } from "../../runtime/metrics.ts";
 import { type AccountKey, accountKey } from "../account/registry.ts";
 import type { Job, JobMetrics } from "./types.ts";
 
@@ -19,13 +20,12 @@ export type JobMetricsOptions = {
 const SECONDS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400];
 
 /** Metrics over all jobs, without a series per job. */
-export function createJobMetrics(
-  registry: Registry,
-  { jobs, accountOf, clock, traceIDOf }: JobMetricsOptions,
-): JobMetrics {
+export function createJobMetrics(registry: Registry, options: JobMetricsOptions): JobMetrics {
+  const { traceIDOf } = options;
   const registers = [registry];
-  registerCounts(registry, jobs);
-  registerWaiting(registry, { jobs, accountOf, clock });
+  const read = oncePerScrape(() => readJobs(options));
+  registerCounts(registry, () => read().phases);
+  registerWaiting(registry, () => read().waiting);
   const enableExemplars = traceIDOf !== undefined;
   const wait = new Histogram({
     name: "mooring_job_wait_seconds",
@@ -71,38 +71,45 @@ export function createJobMetrics(
   };
 }
 
-function registerCounts(registry: Registry, jobs: JobMetricsOptions["jobs"]): void {
+type Waiting = { labels: { account: string; namespace: string }; seconds: number };
+type Reading = { phases: { kind: string; counts: ReadonlyMap<JobPhase, number> }[]; waiting: Waiting[] };
+
+/** What a scrape shows of the jobs: one pass over all of them. */
+function readJobs({ jobs, accountOf, clock }: JobMetricsOptions): Reading {
+  const now = clock.now();
+  const waiting: Waiting[] = [];
+  const phases = Object.entries(jobs).map(([kind, list]) => {
+    const counts = new Map<JobPhase, number>();
+    for (const job of list()) {
+      const phase = job.status?.phase ?? "Pending";
+      counts.set(phase, (counts.get(phase) ?? 0) + 1);
+      if (!isWaiting(job)) continue;
+      const { namespace, creationTimestamp } = job.metadata;
+      const labels = { account: accountOf(job) ?? "", namespace };
+      waiting.push({ labels, seconds: secondsBetween(creationTimestamp, now) });
+    }
+    return { kind, counts };
+  });
+  return { phases, waiting };
+}
+
+function registerCounts(registry: Registry, phases: () => Reading["phases"]): void {
   new Gauge({
     name: "mooring_jobs",
     help: "Jobs by kind and phase; each job counts in one phase. Halted jobs wait for a user",
     labelNames: ["kind", "phase"],
     registers: [registry],
     collect() {
-      for (const [kind, list] of Object.entries(jobs)) {
-        const counts = new Map<JobPhase, number>();
-        for (const { status } of list()) {
-          const phase = status?.phase ?? "Pending";
-          counts.set(phase, (counts.get(phase) ?? 0) + 1);
-        }
+      for (const { kind, counts } of phases()) {
         for (const phase of jobPhases) this.set({ kind, phase }, counts.get(phase) ?? 0);
       }
     },
   });
 }
 
-function registerWaiting(
-  registry: Registry,
-  { jobs, accountOf, clock }: Pick<JobMetricsOptions, "jobs" | "accountOf" | "clock">,
-): void {
+function registerWaiting(registry: Registry, waiting: () => readonly Waiting[]): void {
   const registers = [registry];
   const labelNames = ["account", "namespace"];
-  const waiting = () =>
-    Object.values(jobs)
-      .flatMap((list) => [...list()].filter(isWaiting))
-      .map((job) => ({
-        labels: { account: accountOf(job) ?? "", namespace: job.metadata.namespace },
-        seconds: secondsBetween(job.metadata.creationTimestamp, clock.now()),
-      }));
   new Gauge({
     name: "mooring_namespace_jobs_waiting",
     help: "Jobs that no request was sent for yet, by account and namespace, without those that are suspended or need a user; absent when there is none",
@@ -120,7 +127,7 @@ function registerWaiting(
     registers,
     collect() {
       this.reset();
-      const jobs = waiting().sort((a, b) => a.seconds - b.seconds);
+      const jobs = waiting().toSorted((a, b) => a.seconds - b.seconds);
       for (const { labels, seconds } of jobs) this.set(labels, seconds);
     },
   });
