@@ -9,7 +9,8 @@ import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
 import { type AccountKey, type AccountRegistry, createAccountRegistry } from "../controllers/account/registry.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
 import type { ControllerDeps } from "../controllers/controller-deps.ts";
-import { findOrphans, knownEndpoints } from "../controllers/gpu-endpoint/claims.ts";
+import { findOrphans } from "../controllers/gpu-endpoint/claims.ts";
+import { endpointsKnownTo } from "../controllers/gpu-endpoint/known-endpoints.ts";
 import { createEndpointMetrics, type EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
 import { createJobMetrics } from "../controllers/jobs/metrics.ts";
@@ -206,7 +207,7 @@ function createDeps(
 }
 
 function createAccountWiring(
-  { kube, clock, clusterUID, metrics, openService, ...settings }: AssembleOptions,
+  { kube, clock, metrics, openService, ...settings }: AssembleOptions,
   informers: Informers,
   { accounts, admission }: ControllerDeps,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
@@ -220,7 +221,7 @@ function createAccountWiring(
   return {
     namespaceLabels: createNamespaceLabels(kube, clock),
     dependants: createDependants(jobsAndEndpoints(informers), () => accounts),
-    orphansAmong: (records) => findOrphans(records, knownEndpoints(endpoints.store.list(), clusterUID)),
+    orphansAmong: (records) => findOrphans(records, endpointsKnownTo(endpoints.store)),
     onEndpoint: (_account, id, appName) => {
       const found = [...endpoints.store.byIndex("endpointID", id), ...endpoints.store.byIndex("appName", appName)];
       for (const endpoint of found) enqueue(gpuEndpointResource, keyOf(endpoint));

@@ -75,8 +75,12 @@ export function createStore<T extends KubeObject>(
     list: () => objects.values(),
     size: () => objects.size,
     byIndex(index, value) {
-      const keys = indexes.get(index)?.get(value) ?? new Set<string>();
-      return [...keys].flatMap((key) => objects.get(key) ?? []);
+      const found: T[] = [];
+      for (const key of indexes.get(index)?.get(value) ?? []) {
+        const object = objects.get(key);
+        if (object !== undefined) found.push(object);
+      }
+      return found;
     },
     upsert(object, initial = false) {
       trim(object);

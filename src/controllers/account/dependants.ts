@@ -24,8 +24,8 @@ export type Dependants = {
   /** Jobs whose task or request has ended so lately that its charge may not show yet. `now`: ms since the epoch. */
   ended(key: AccountKey, now: number): EndedWork[];
   /**
-   * What still needs the account: endpoints, until they are gone, and jobs that have not finished. `KIND NAMESPACE/NAME`,
-   * sorted, at most `limit`, and how many there are in all.
+   * What still needs the account: endpoints, until they are gone, and jobs that have not finished. The first `limit` (default 3) by
+   * `KIND NAMESPACE/NAME`, and how many there are in all.
    */
   users(key: AccountKey, limit?: number): { names: string[]; total: number };
 };
@@ -74,14 +74,26 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
           .flatMap((job) => endedWorkOf(job, now) ?? []),
       ),
     users(key, limit = 3) {
-      const jobs = kinds.jobs.flatMap(({ resource, store }) =>
-        store
-          .byIndex("account", key)
-          .filter((job) => job.status?.phase !== "Succeeded" && job.status?.phase !== "Failed" && belongs(job, key))
-          .map((job) => `${resource.kind} ${keyOf(job)}`),
-      );
-      const names = [...endpointsOf(key).map((endpoint) => `GpuEndpoint ${keyOf(endpoint)}`), ...jobs].sort();
-      return { names: names.slice(0, limit), total: names.length };
+      let names: string[] = [];
+      let total = 0;
+      const add = ({ kind }: Resource, user: GpuEndpoint | Job): void => {
+        total++;
+        const name = `${kind} ${keyOf(user)}`;
+        const last = names.at(-1);
+        // Thousands of users: only the names that are shown are sorted.
+        if (names.length < limit || (last !== undefined && name < last)) {
+          names = [...names, name].sort().slice(0, limit);
+        }
+      };
+
+      for (const endpoint of endpointsOf(key)) add(kinds.endpoints.resource, endpoint);
+      for (const { resource, store } of kinds.jobs) {
+        for (const job of store.byIndex("account", key)) {
+          if (job.status?.phase !== "Succeeded" && job.status?.phase !== "Failed" && belongs(job, key))
+            add(resource, job);
+        }
+      }
+      return { names, total };
     },
   };
 }

@@ -206,7 +206,7 @@ function denial({ kind, value }: Target): string {
 }
 
 /** The remote endpoints that the GpuEndpoints of a cluster own or may own. */
-export type KnownEndpoints = { appNames: ReadonlySet<string>; endpointIDs: ReadonlySet<string> };
+export type KnownEndpoints = Record<"appNames" | "endpointIDs", Pick<ReadonlySet<string>, "has">>;
 
 /** `NAME-HASH`, the form of `appNameOf`: at most 52 characters of a name, then 10 hex digits. */
 const GENERATED = /^([a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?)-([0-9a-f]{10})$/;
@@ -252,7 +252,7 @@ export function looksGenerated({ appName, name }: Pick<EndpointRecord, "appName"
  */
 export function findOrphans(records: Iterable<EndpointRecord>, known: KnownEndpoints): EndpointRecord[] {
   const orphans = [...records].filter(
-    (record) => looksGenerated(record) && !known.appNames.has(record.appName) && !known.endpointIDs.has(record.id),
+    (record) => !known.endpointIDs.has(record.id) && looksGenerated(record) && !known.appNames.has(record.appName),
   );
   return orphans.sort((a, b) => Number(canRunWorkers(b)) - Number(canRunWorkers(a)));
 }

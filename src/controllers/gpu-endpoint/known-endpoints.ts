@@ -1,0 +1,24 @@
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { Store } from "../../runtime/store.ts";
+import type { claimIndexers, KnownEndpoints } from "./claims.ts";
+
+type Index = keyof ReturnType<typeof claimIndexers>;
+
+/**
+ * As `knownEndpoints`, for the objects of a store that has the indexes `claimIndexers`. A bound endpoint costs one lookup. The app
+ * names of all statuses are read once, when an endpoint is in no index.
+ */
+export function endpointsKnownTo(store: Pick<Store<GpuEndpoint>, "byIndex" | "list">): KnownEndpoints {
+  const isIndexed = (index: Index, value: string) => store.byIndex(index, value).length > 0;
+  let shown: ReadonlySet<string | undefined> | undefined;
+
+  function shownAppNames(): ReadonlySet<string | undefined> {
+    shown ??= new Set([...store.list()].map(({ status }) => status?.appName));
+    return shown;
+  }
+
+  return {
+    endpointIDs: { has: (id) => isIndexed("endpointID", id) },
+    appNames: { has: (appName) => isIndexed("appName", appName) || shownAppNames().has(appName) },
+  };
+}

@@ -1,0 +1,40 @@
+import { expect, it } from "vitest";
+import type { GpuEndpoint } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
+import { gpuEndpointResource, speechJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import { PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
+import { byAccount, createDependants } from "../../../../src/controllers/account/dependants.ts";
+import type { Job } from "../../../../src/controllers/jobs/types.ts";
+import { createStore } from "../../../../src/runtime/store.ts";
+import { endpointOf } from "../../../support/endpoints.ts";
+import { speechJobOf } from "../../../support/jobs.ts";
+
+const ACCOUNT = "ClusterAccount/default";
+
+it("the users of an account are counted, and the first of them by kind and name are shown", () => {
+  const endpoints = createStore<GpuEndpoint>({ account: byAccount });
+  const jobs = createStore<Job>({ account: byAccount });
+  const names = ["e", "b", "d", "a", "c"];
+  for (const name of names) endpoints.upsert(endpointOf({}, { name, namespace: "team", uid: name }));
+  for (const phase of ["Pending", "Succeeded", "Failed", "Running"] as const) {
+    const job = speechJobOf("hd", {}, { ...PENDING_STATUS, phase });
+    const name = phase.toLowerCase();
+    jobs.upsert({ ...job, metadata: { ...job.metadata, name, namespace: "team", uid: name } });
+  }
+  const dependants = createDependants(
+    {
+      endpoints: { resource: gpuEndpointResource, store: endpoints },
+      jobs: [{ resource: speechJobResource, store: jobs }],
+    },
+    () => ({ keyOf: () => ACCOUNT }),
+  );
+  expect(dependants.users(ACCOUNT)).toEqual({
+    names: ["a", "b", "c"].map((name) => `GpuEndpoint team/${name}`),
+    total: 7,
+  });
+  expect(dependants.users(ACCOUNT, 10).names).toEqual([
+    ...names.toSorted().map((name) => `GpuEndpoint team/${name}`),
+    "SpeechJob team/pending",
+    "SpeechJob team/running",
+  ]);
+  expect(dependants.users("ClusterAccount/other")).toEqual({ names: [], total: 0 });
+});
