@@ -42,12 +42,17 @@ export function assembleOperator(options: AssembleOptions): Operator {
   const { claims } = context.account;
   watchEachOther({ informers, accounts, claims, stores: context.stores, ...access, enqueue, clusterUID });
   for (const kind of kinds) controllers.set(kind.row.resource.plural, addController(options, context, kind));
+  const groups = [true, false].map((first) =>
+    kinds.flatMap(({ row }) =>
+      (row.startsFirst ?? false) === first ? (controllers.get(row.resource.plural) ?? []) : [],
+    ),
+  );
 
   const manager = createManager({
     elector: options.elector,
     journal,
     informers: Object.values(informers),
-    controllers: [...controllers.values()],
+    controllers: groups,
     runnables: runnablesOf(context),
     onTakeover: (left) =>
       settleLeft(

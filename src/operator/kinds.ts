@@ -81,6 +81,8 @@ export type KindRow<T extends KubeObject> = {
   traces?: TraceSource<T>;
   /** Reconciles at once; default `--max-concurrent-reconciles`. */
   workers?: number;
+  /** Objects of other kinds wait for it: its controller starts before theirs. Default false. */
+  startsFirst?: boolean;
   reconciler(context: OperatorContext, kind: Kind<T>): Reconcile;
 };
 
@@ -138,6 +140,7 @@ export const KIND_ROWS = {
     changedBy: "admin",
     indexers: () => ({}),
     workers: FEW_WORKERS,
+    startsFirst: true,
     reconciler: ({ deps, account, addresses }, kind) =>
       createAccountReconciler(deps, kind, {
         ...account,
@@ -150,6 +153,7 @@ export const KIND_ROWS = {
     verbs: ["patch"],
     indexers: () => ({}),
     workers: FEW_WORKERS,
+    startsFirst: true,
     reconciler: ({ deps, account, addresses }, kind) =>
       createAccountReconciler(deps, kind, {
         ...account,
@@ -163,6 +167,7 @@ export const KIND_ROWS = {
     changedBy: "admin",
     indexers: () => ({}),
     workers: FEW_WORKERS,
+    startsFirst: true,
     reconciler: ({ deps, stores, artifactRoot, addresses, allowAmbientCredentials, copies, enqueue }, kind) =>
       createArtifactStoreReconciler(deps, kind, stores, {
         artifactRoot,

@@ -38,6 +38,8 @@ export type Controller = {
   enqueue(key: string, options?: AddOptions): void;
   /** Works until `stop`. */
   start(): void;
+  /** Resolves when no object is reconciled or waits for its turn. Objects that are reconciled later do not count. */
+  idle(): Promise<void>;
   /** Takes no new key, lets running reconciles end, and aborts them when `deadline` aborts. */
   stop(deadline: AbortSignal): Promise<void>;
 };
@@ -134,6 +136,7 @@ export function createController(options: ControllerOptions): Controller {
     start() {
       workers = Array.from({ length: options.maxConcurrentReconciles }, work);
     },
+    idle: queue.idle,
     async stop(deadline) {
       queue.shutDown();
       const abort = () => {

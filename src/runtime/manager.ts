@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Clock, withDeadline } from "../clock.ts";
+import { type Clock, delay, withDeadline } from "../clock.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
 import type { LeaderElector } from "./leader.ts";
@@ -28,7 +28,11 @@ export type ManagerOptions<Entry> = {
   elector: LeaderElector | undefined;
   journal: TakeoverJournal<Entry>;
   informers: readonly StartedInformer[];
-  controllers: readonly Controller[];
+  /**
+   * In groups. A group starts when the group before has reconciled the objects of the first lists, at the latest after 1 s: an object
+   * that waits for another one is then reconciled once, not again for each step of the other one.
+   */
+  controllers: readonly (readonly Controller[])[];
   runnables: readonly Runnable[];
   /** Called after the caches hold a consistent list and before any controller works. */
   onTakeover: (left: Entry[]) => void;
@@ -51,6 +55,8 @@ const RECORD_MS = 5_000;
 /** Stop deadline of a process that has lost the lease: another one leads, so a response can only be recorded at once. */
 const LOST_LEASE_MS = 20_000;
 const JOURNAL_CLOSE_MS = 2_000;
+/** An object that takes longer, such as an account whose service does not answer, keeps no other object from being reconciled. */
+const GROUP_START_MS = 1_000;
 
 /**
  * Ordered start, reverse stop. The takeover order is the safety argument and nothing may move in it: lease; read the
@@ -59,6 +65,7 @@ const JOURNAL_CLOSE_MS = 2_000;
  */
 export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
   const { elector, journal, clock, log } = options;
+  const controllers = options.controllers.flat();
   let leading = false;
 
   async function start(stop: AbortSignal, watches: AbortSignal): Promise<void> {
@@ -71,8 +78,20 @@ export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
     stop.throwIfAborted();
     options.onTakeover(left);
     for (const runnable of options.runnables) await runnable.start();
-    for (const controller of options.controllers) controller.start();
-    log.info({ controllers: options.controllers.map((controller) => controller.name) }, "controllers started");
+    await startControllers(stop);
+    log.info({ controllers: controllers.map((controller) => controller.name) }, "controllers started");
+  }
+
+  async function startControllers(stop: AbortSignal): Promise<void> {
+    for (const [index, group] of options.controllers.entries()) {
+      for (const controller of group) controller.start();
+      if (index === options.controllers.length - 1) return;
+      const ended = new AbortController();
+      const limit = delay(clock, GROUP_START_MS, AbortSignal.any([stop, ended.signal]));
+      await Promise.race([Promise.all(group.map((controller) => controller.idle())), limit]);
+      ended.abort();
+      stop.throwIfAborted();
+    }
   }
 
   async function finish(watches: AbortController): Promise<void> {
@@ -82,7 +101,7 @@ export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
       await withDeadline(clock, drainMs, (drained) =>
         Promise.all(options.runnables.map((runnable) => runnable.drain?.(drained))),
       );
-      await Promise.all(options.controllers.map((controller) => controller.stop(deadline)));
+      await Promise.all(controllers.map((controller) => controller.stop(deadline)));
     });
     for (const runnable of [...options.runnables].reverse()) await runnable.stop();
     watches.abort(new Error("the operator is stopping"));

@@ -26,6 +26,8 @@ export type WorkQueue = {
   /** Keys ready to run. */
   depth(): number;
   retries(): number;
+  /** Resolves when no key is ready to run and none runs. Keys that wait for their time do not count. */
+  idle(): Promise<void>;
   shutDown(): void;
 };
 
@@ -60,6 +62,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     hand();
   });
   const takers: ((key: string | undefined) => void)[] = [];
+  const idlers: (() => void)[] = [];
   let closed = false;
 
   function add(key: string, { afterMs = 0, priority = "high" }: AddOptions = {}): void {
@@ -116,6 +119,12 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     }
   }
 
+  const isIdle = () => closed || (running.size === 0 && ready.size() === 0);
+
+  function tellIdle(): void {
+    if (isIdle()) for (const idler of idlers.splice(0)) idler();
+  }
+
   return {
     add,
     addRateLimited(key, priority = "high") {
@@ -135,16 +144,22 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       running.delete(key);
       const next = again.get(key);
       again.delete(key);
-      if (next === undefined || closed) return;
-      place(key, next.due, next.priority);
-      hand();
+      if (next !== undefined && !closed) {
+        place(key, next.due, next.priority);
+        hand();
+      }
+      tellIdle();
     },
     depth: ready.size,
     retries: () => failures.size,
+    idle() {
+      return isIdle() ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve));
+    },
     shutDown() {
       closed = true;
       waiting.stop();
       for (const taker of takers.splice(0)) taker(undefined);
+      tellIdle();
     },
   };
 }

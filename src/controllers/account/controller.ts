@@ -64,7 +64,8 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 
   /** The account, unless another installation uses it. */
   async function claim(key: AccountKey, object: T, signal: AbortSignal): Promise<T | undefined> {
-    const claimed = await wiring.claims.claim<T>(key, { kind, object }, signal);
+    const isNeeded = () => wiring.dependants.users(key).total > 0;
+    const claimed = await wiring.claims.claim<T>(key, { kind, object, isNeeded }, signal);
     if (claimed.kind !== "Foreign") return claimed.object;
     const { message } = claimed;
     if (message !== undefined) {

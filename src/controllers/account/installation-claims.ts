@@ -53,8 +53,15 @@ export type Claimed<T> =
  * - `onLost` is called when another installation has taken an account that this process held. The process must end.
  */
 export type InstallationClaims = {
-  /** @throws KubeError 409 when the account changed meanwhile */
-  claim<T extends AnyAccount>(key: AccountKey, request: ClaimRequest<T>, signal: AbortSignal): Promise<Claimed<T>>;
+  /**
+   * @param request.isNeeded whether an object that this installation watches needs the account
+   * @throws KubeError 409 when the account changed meanwhile
+   */
+  claim<T extends AnyAccount>(
+    key: AccountKey,
+    request: ClaimRequest<T> & { isNeeded: () => boolean },
+    signal: AbortSignal,
+  ): Promise<Claimed<T>>;
   /**
    * Whether this process holds the account, which an object needs. If nobody holds it, the account is reconciled and claimed.
    * Every installation sees each ClusterAccount, so one is claimed only for such an object. An Account is always claimed.
@@ -147,7 +154,9 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
   }
 
   return {
-    async claim(key, { kind, object }, signal) {
+    async claim(key, { kind, object, isNeeded }, signal) {
+      // At a start, before any object that needs it is reconciled.
+      if (!required.has(key) && isClusterAccount(object) && isNeeded()) required.add(key);
       const wanted = !isClusterAccount(object) || required.has(key);
       const { claim } = object.status ?? {};
       const other = foreign.observe(key, claim);

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { createKubeClient } from "../../../src/kube/client.ts";
 import { assembleOperator } from "../../../src/operator/assemble.ts";
 import { createLeaderElector } from "../../../src/runtime/leader.ts";
-import { createMetrics } from "../../../src/runtime/metrics.ts";
+import { createMetrics, type Metrics } from "../../../src/runtime/metrics.ts";
 import { createJournal } from "../../../src/submission/journal.ts";
 import { anonymous } from "../../../tools/cluster/credentials.ts";
 import { createProcessTime, type ProcessTime } from "../engine/process-clock.ts";
@@ -25,6 +25,8 @@ export type ProcessOptions = {
   leaderElect: boolean;
   api: (process: ProcessTime) => ApiNetwork;
   service: (process: ProcessTime) => ServiceNetwork;
+  /** Default: metrics that nobody reads. */
+  metrics?: Metrics;
   /** It ended by itself: it lost the lease or the journal, or it was told to stop. */
   onExit: (reason: string) => void;
 };
@@ -74,7 +76,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     random,
     newID: createUuids(scheduler.random(`ids ${identity}`)),
     log,
-    metrics: createMetrics({ process: false }),
+    metrics: options.metrics ?? createMetrics({ process: false }),
     journal,
     elector,
     identity,

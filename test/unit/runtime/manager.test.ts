@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
 import type { Resource } from "../../../src/kube/resource.ts";
+import type { Controller } from "../../../src/runtime/controller.ts";
 import { createManager, type Manager, type ManagerOptions } from "../../../src/runtime/manager.ts";
 import type { JournalEntry } from "../../../src/submission/journal.ts";
-import { settle, until } from "../../support/fake-clock.ts";
+import { createFakeClock, settle, until } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/scripted-api-server.ts";
 
 const resource = (plural: string): Resource => ({ group: "g", version: "v1", plural, kind: plural, namespaced: true });
@@ -51,6 +52,13 @@ function world(change: Partial<ManagerOptions<JournalEntry>> = {}, options: { fa
       },
     };
   };
+  const controller = (name: string): Controller => ({
+    name,
+    enqueue: () => {},
+    start: () => void log.push(name),
+    idle: async () => {},
+    stop: () => step(`stop ${name}`),
+  });
   const manager = createManager<JournalEntry>({
     elector: {
       acquire: () => step("acquire"),
@@ -67,7 +75,7 @@ function world(change: Partial<ManagerOptions<JournalEntry>> = {}, options: { fa
       close: () => step("close"),
     },
     informers: [informer("things"), informer("others")],
-    controllers: [{ name: "c", enqueue: () => {}, start: () => void log.push("work"), stop: () => step("stop work") }],
+    controllers: [[controller("work")]],
     runnables: [1, 2].map((n) => ({
       name: `r${n}`,
       start: () => void log.push(`run ${n}`),
@@ -80,6 +88,28 @@ function world(change: Partial<ManagerOptions<JournalEntry>> = {}, options: { fa
     ...change,
   });
   return { manager, log, lost, lists, stop, run: () => manager.run(stop.signal) };
+}
+
+/** Controllers in two groups; the first is busy until `accounts` resolves. They write into the log of `world`. */
+function groups({ log }: World) {
+  const accounts = Promise.withResolvers<void>();
+  const controller = (name: string, idle: () => Promise<void>): Controller => ({
+    name,
+    enqueue: () => {},
+    start: () => void log.push(name),
+    idle,
+    stop: async () => {},
+  });
+  return {
+    accounts,
+    controllers: [[controller("accounts", () => accounts.promise)], [controller("endpoints", async () => {})]],
+  };
+}
+
+async function finishLists({ lists }: World): Promise<void> {
+  await until(() => lists.size === 2);
+  for (const finish of lists.values()) finish();
+  await settle();
 }
 
 const takeover = ["acquire", "acquire done", "open", "open done", "list things", "list others"];
@@ -99,6 +129,43 @@ describe("taking over", () => {
     await until(() => w.log.includes("work"));
     expect(w.log.slice(6)).toEqual(["judge i", "run 1", "run 2", "work"]);
     w.stop.abort();
+  });
+
+  it("starts the second group of controllers when the first has reconciled its objects", async () => {
+    const w = world();
+    const { accounts, controllers } = groups(w);
+    const grouped = world({ controllers, clock: createFakeClock() });
+    void grouped.run();
+    await finishLists(grouped);
+    expect(w.log).toEqual(["accounts"]);
+    accounts.resolve();
+    await until(() => w.log.length === 2);
+    expect(w.log).toEqual(["accounts", "endpoints"]);
+    grouped.stop.abort();
+  });
+
+  it("starts the second group of controllers after 1 s, whatever the first does", async () => {
+    const w = world();
+    const clock = createFakeClock();
+    const grouped = world({ controllers: groups(w).controllers, clock });
+    void grouped.run();
+    await finishLists(grouped);
+    await clock.advance(999);
+    expect(w.log).toEqual(["accounts"]);
+    await clock.advance(1);
+    await until(() => w.log.length === 2);
+    grouped.stop.abort();
+  });
+
+  it("does not start the second group of controllers when it is told to stop", async () => {
+    const w = world();
+    const grouped = world({ controllers: groups(w).controllers, clock: createFakeClock() });
+    const running = grouped.run();
+    await finishLists(grouped);
+    grouped.stop.abort();
+    await running;
+    expect(w.log).not.toContain("endpoints");
+    expect(grouped.log).toContain("release done");
   });
 
   it("does not need a lease where this process is the only one", async () => {
@@ -160,12 +227,15 @@ describe("stopping", () => {
       stopDeadlineMs: 100,
       runnables: [{ name: "r", start: () => {}, drain: (signal) => until("drain", signal), stop: () => {} }],
       controllers: [
-        {
-          name: "c",
-          enqueue: () => {},
-          start: () => void w.log.push("work"),
-          stop: async (signal) => void aborts.push(`recording: ${signal.aborted}`),
-        },
+        [
+          {
+            name: "c",
+            enqueue: () => {},
+            start: () => void w.log.push("work"),
+            idle: async () => {},
+            stop: async (signal) => void aborts.push(`recording: ${signal.aborted}`),
+          },
+        ],
       ],
     });
     expect(await ended(w, () => w.stop.abort())).toBe("ended");

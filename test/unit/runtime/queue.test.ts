@@ -205,6 +205,38 @@ describe("shutting down", () => {
   });
 });
 
+describe("an idle queue", () => {
+  it("has no key that is ready or runs; a key that waits for its time does not count", async () => {
+    const { queue, clock } = make();
+    await queue.idle();
+    queue.add("team/later", { afterMs: 1_000 });
+    await queue.idle();
+    let idle = false;
+    queue.add("team/a");
+    void queue.idle().then(() => {
+      idle = true;
+    });
+    await queue.next();
+    queue.add("team/a"); // runs once more
+    queue.done("team/a");
+    await clock.advance(0);
+    expect(idle).toBe(false);
+    await queue.next();
+    queue.done("team/a");
+    await clock.advance(0);
+    expect(idle).toBe(true);
+  });
+
+  it("is one that is shut down", async () => {
+    const { queue } = make();
+    queue.add("team/a");
+    const idle = queue.idle();
+    queue.shutDown();
+    await idle;
+    await queue.idle();
+  });
+});
+
 describe("metrics of the queue", () => {
   it("are adds, retries and how long a key stood ready", async () => {
     const told: string[] = [];

@@ -97,10 +97,10 @@ async function world<T extends AnyAccount>(object: T, stores: (status: AccountSt
       stored = { ...stored, metadata: { ...stored.metadata, uid } } as AnyAccount;
       store.upsert(write(status) as T);
     },
-    async claim() {
+    async claim(needed = false) {
       const object = store.get(name);
       if (object === undefined) throw new Error("no account");
-      return (await claims.claim(key, { kind, object }, signal)).kind;
+      return (await claims.claim(key, { kind, object, isNeeded: () => needed }, signal)).kind;
     },
   };
 }
@@ -125,6 +125,12 @@ describe("an account that no installation uses", () => {
     Object.assign(other.metadata, { resourceVersion: "99" }); // the API server has a newer version by now
     await expect(race).rejects.toMatchObject({ status: 409 });
     expect(() => w.claims.assertHeld(KEY)).toThrow();
+  });
+
+  it("is claimed as a ClusterAccount at a start, before an object that needs it is reconciled", async () => {
+    const w = await world(clusterAccountOf());
+    expect(await w.claim(true)).toBe("Ours");
+    expect([w.claims.requires(w.key), w.checks]).toEqual([true, []]);
   });
 
   it("is claimed as a ClusterAccount only when an object needs it", async () => {
