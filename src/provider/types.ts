@@ -77,6 +77,11 @@ export type EndpointObserver = {
   gone(id: string): boolean;
   /** Resolves when one list is complete since the start. Rejects with the list's error or the signal's reason. */
   first(signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the first list since the start has ended, complete or not, at the latest after 10 s; at once while no list is read.
+   * Rejects with the signal's reason.
+   */
+  firstEnded(signal: AbortSignal): Promise<void>;
   /** Resolves when a list that began after this call is complete. All callers share one list. Rejects as `first` does. */
   next(signal: AbortSignal): Promise<void>;
   /** The endpoints that the service shows with the current key: in its last complete list, or in a read since. */

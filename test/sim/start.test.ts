@@ -25,6 +25,7 @@ describe.each(["Account", "ClusterAccount"] as const)(
       expect(again.reconciles).toBeGreaterThanOrEqual(endpoints);
       expect(again.reconciles).toBeLessThan(1.5 * endpoints);
       expect(again.apiRequests).toBeLessThan(40);
+      expect(again.service["getEndpoint"] ?? 0).toBe(0);
       scene.kill();
     });
   },

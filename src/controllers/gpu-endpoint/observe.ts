@@ -68,6 +68,8 @@ async function observeUnbound(facts: BindingFacts): Promise<Binding> {
 async function observeBound(facts: BindingFacts, endpointID: string): Promise<Binding> {
   const { endpoint, account, now, signal } = facts;
   const { observed } = account.endpoints;
+  // After a start, one list shows what thousands of single reads would.
+  if (facts.fresh !== true && !hasChange(endpoint)) await observed.firstEnded(signal);
   const swept = observed.missing(endpointID) ? undefined : observed.get(endpointID);
   if (swept !== undefined && facts.fresh !== true && !needsFreshRead(endpoint, swept, now)) {
     const record = await completed(facts, swept, "Remembered");
@@ -79,7 +81,7 @@ async function observeBound(facts: BindingFacts, endpointID: string): Promise<Bi
     const candidate = namesakeOf(account, facts.appName, endpointID);
     return { kind: "Bound", endpointID, record: undefined, candidate, fresh: true, provenGone };
   }
-  const settlingOnly = facts.fresh !== true && isApplied(endpoint) && reconcileRequestOf(endpoint) === undefined;
+  const settlingOnly = facts.fresh !== true && !hasChange(endpoint);
   const whole = await completed(facts, record, settlingOnly ? "Remembered" : "Now");
   return { kind: "Bound", endpointID, record: whole, fresh: true, provenGone: false };
 }
@@ -118,8 +120,13 @@ function isNew(endpoint: GpuEndpoint, now: number): boolean {
   return submission?.state === "Accepted" && now - Date.parse(submission.time) < LOOKUP_MS;
 }
 
+/** Whether the user has changed the spec, or requests a reconcile, and the status does not show it. */
+function hasChange(endpoint: GpuEndpoint): boolean {
+  return !isApplied(endpoint) || reconcileRequestOf(endpoint) !== undefined;
+}
+
 function needsFreshRead(endpoint: GpuEndpoint, swept: EndpointRecord, now: number): boolean {
-  if (!isApplied(endpoint) || reconcileRequestOf(endpoint) !== undefined) return true;
+  if (hasChange(endpoint)) return true;
   const differed = getCondition(endpoint.status?.conditions, "Synced")?.status === "False";
   return isSettling(endpoint.status?.lastAppliedTime, now) && (differed || !isSettled(swept));
 }

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Clock } from "../../clock.ts";
+import { type Clock, delay } from "../../clock.ts";
 import { createPollLoop } from "../../poll-loop.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
@@ -45,6 +45,8 @@ export type EndpointSweepOptions = {
   onError: (error: unknown) => void;
 };
 
+/** A first list that takes longer keeps no reconcile waiting: a reconcile that waits occupies a worker. */
+const FIRST_LIST_MS = 10_000;
 const RETRY_MS = 10_000;
 /** A service that answers with what is no list is asked less and less often: each answer costs memory and time. */
 const MAX_RETRY_MS = 10 * 60_000;
@@ -68,6 +70,9 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   const index = createEndpointIndex(clock);
   let waiters = new Set<Waiter>();
   let completed = 0;
+  let started = false;
+  /** Aborts when the first list since the start has ended, complete or not. */
+  const firstAttempt = new AbortController();
   let sweepAt = Number.NEGATIVE_INFINITY;
   let retryAt = Number.NEGATIVE_INFINITY;
   /** The last list could not be read, `times` in a row. */
@@ -118,9 +123,11 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
         for (const { resolve } of group) resolve();
         sweepAt = clock.monotonic() + options.intervalMs;
         unreadable = undefined;
+        firstAttempt.abort();
       } catch (error) {
         for (const { reject } of group) reject(signal.aborted ? signal.reason : error);
         if (signal.aborted) return;
+        firstAttempt.abort();
         log.warn({ reason: String(error) }, "endpoints could not be listed");
         options.onError(error);
         unreadable = unreadableAfter(unreadable, error);
@@ -166,8 +173,16 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     forget: index.forget,
     notFound: index.notFound,
     first: async (signal) => (completed > 0 ? undefined : next(signal)),
+    async firstEnded(signal) {
+      if (!started || firstAttempt.signal.aborted || !options.wanted()) return;
+      await delay(clock, FIRST_LIST_MS, AbortSignal.any([signal, firstAttempt.signal, loop.signal]));
+      signal.throwIfAborted();
+    },
     next,
-    start: loop.start,
+    start() {
+      started = true;
+      loop.start();
+    },
     async stop() {
       const stopped = loop.stop();
       for (const { reject } of waiters) reject(loop.signal.reason);

@@ -552,3 +552,54 @@ it("tells of each complete list, and not of one that fails", async () => {
   expect(lists).toEqual([2, 2]);
   expect(w.errors).not.toEqual([]);
 });
+
+describe("the end of the first list", () => {
+  const told = (ended: Promise<void>) => {
+    const state = { ended: false };
+    void ended.then(() => {
+      state.ended = true;
+    });
+    return state;
+  };
+  /** A list without a response. */
+  const endless = (_input: unknown, { signal }: { signal?: AbortSignal | undefined } = {}) =>
+    new Promise<never>((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason), { once: true }));
+
+  it("is awaited: what the list shows is known then", async () => {
+    const { sweep, clock } = world([record("a")]);
+    sweep.start();
+    const state = told(sweep.firstEnded(forever));
+    expect([state.ended, sweep.get("a")]).toEqual([false, undefined]);
+    await clock.advance(0);
+    expect([state.ended, sweep.get("a")?.id]).toEqual([true, "a"]);
+  });
+
+  it("is awaited for at most 10 s", async () => {
+    const { sweep, clock } = world([], { client: { listEndpoints: endless, listEndpointsEarlier: endless } });
+    sweep.start();
+    const state = told(sweep.firstEnded(forever));
+    await clock.advance(9_999);
+    expect(state.ended).toBe(false);
+    await clock.advance(1);
+    expect(state.ended).toBe(true);
+  });
+
+  it("is a failure too, and no later call waits", async () => {
+    const broken = async () => {
+      throw new Error("no list");
+    };
+    const { sweep, clock } = world([], { client: { listEndpoints: broken, listEndpointsEarlier: broken } });
+    sweep.start();
+    const state = told(sweep.firstEnded(forever));
+    await clock.advance(0);
+    expect(state.ended).toBe(true);
+    await sweep.firstEnded(forever);
+  });
+
+  it("is not awaited where no list is read", async () => {
+    await world([]).sweep.firstEnded(forever);
+    const unwanted = world([], { wanted: () => false });
+    unwanted.sweep.start();
+    await unwanted.sweep.firstEnded(forever);
+  });
+});
