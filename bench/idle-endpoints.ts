@@ -10,6 +10,7 @@ import { loadCredentials } from "../src/kube/credentials.ts";
 import type { KubeObject } from "../src/kube/types.ts";
 import { startStack } from "../tools/demo/stack.ts";
 import { endpoint } from "./manifests.ts";
+import { metric } from "./metric.ts";
 
 const { values } = parseArgs({
   options: { endpoints: { type: "string", default: "5000" }, minutes: { type: "string", default: "3" } },
@@ -34,14 +35,6 @@ async function simulator(method: string, path: string, body?: unknown): Promise<
   });
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
   return answer.json();
-}
-
-/** The sum of a metric's series whose labels contain `labels`. */
-function metric(text: string, name: string, labels = ""): number {
-  return text
-    .split("\n")
-    .filter((line) => line.startsWith(name) && !/^[a-z_]/.test(line.slice(name.length)) && line.includes(labels))
-    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
 }
 
 async function observe() {

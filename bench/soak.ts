@@ -12,6 +12,7 @@ import { loadCredentials } from "../src/kube/credentials.ts";
 import type { KubeObject } from "../src/kube/types.ts";
 import { startStack } from "../tools/demo/stack.ts";
 import { endpoint, videoJob } from "./manifests.ts";
+import { metric } from "./metric.ts";
 import { type Sample, slopesOf } from "./slopes.ts";
 
 const { values } = parseArgs({
@@ -41,14 +42,6 @@ const pause = (ms: number) => sleep(ms, undefined, { signal: stop.signal });
 const stack = await startStack({ say, signal: stop.signal });
 const client = createKubeClient(await loadCredentials({ kubeconfig: stack.controlPlane.kubeconfig }));
 const { namespace } = stack;
-
-/** The sum of a metric's series whose labels contain `labels`. */
-function metric(text: string, name: string, labels = ""): number {
-  return text
-    .split("\n")
-    .filter((line) => line.startsWith(name) && !/^[a-z_]/.test(line.slice(name.length)) && line.includes(labels))
-    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
-}
 
 const listSize = z.object({
   items: z.array(z.unknown()),

@@ -74,6 +74,6 @@ export const NAVIGATION: readonly { title: string; pages: readonly string[] }[] 
   },
   {
     title: "Develop",
-    pages: ["architecture", "engine", "correctness", "simulator", "dependencies"],
+    pages: ["architecture", "engine", "correctness", "performance", "simulator", "dependencies"],
   },
 ];

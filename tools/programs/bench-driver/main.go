@@ -240,7 +240,7 @@ loop:
 		ds = append(ds, d.Seconds())
 	}
 	sort.Float64s(ds)
-	out := map[string]any{"label": *label, "n": *n, "done": len(fin), "create_s": ct.Seconds(), "first_s": firstDone.Seconds(), "drain_s": el.Seconds(), "per_s_after_first": float64(len(fin)-1) / (el - firstDone).Seconds(), "cpu_s": cpu, "cpu_ms_per_object": cpu * 1000 / float64(*n), "peak_rss_mib": float64(peak) / 1048576, "watch_events": writes}
+	out := map[string]any{"label": *label, "started_ms": start.UnixMilli(), "n": *n, "done": len(fin), "create_s": ct.Seconds(), "first_s": firstDone.Seconds(), "drain_s": el.Seconds(), "per_s_after_first": float64(len(fin)-1) / (el - firstDone).Seconds(), "cpu_s": cpu, "cpu_ms_per_object": cpu * 1000 / float64(*n), "peak_rss_mib": float64(peak) / 1048576, "watch_events": writes}
 	if *idle > 0 {
 		time.Sleep(3 * time.Second)
 		a := groupUsage(cmd.Process.Pid)

@@ -1,0 +1,120 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { z } from "zod";
+
+/** What a measurement ran on. Names no host and no path. */
+const machine = z.object({
+  cores: z.number(),
+  cpu: z.string(),
+  memoryGiB: z.number(),
+  kernel: z.string(),
+  node: z.string(),
+  go: z.string(),
+  kubernetes: z.string(),
+  /** Processes that were ready to run, on average of the minute before the measurement. */
+  load: z.number(),
+  /** RFC 3339, UTC. */
+  date: z.string(),
+});
+export type Machine = z.output<typeof machine>;
+
+const drainRound = z.object({
+  drainSeconds: z.number(),
+  firstSeconds: z.number(),
+  firstCallSeconds: z.number(),
+  cpuMsPerObject: z.number(),
+  peakMiB: z.number(),
+  apiServerMsPerObject: z.number(),
+  duplicates: z.number(),
+});
+/** One engine, one round: N new objects until all are Ready. */
+export type DrainRound = z.output<typeof drainRound>;
+
+export const ENGINES = ["controller-runtime", "Mooring"] as const;
+export type Engine = (typeof ENGINES)[number];
+
+const drain = z.object({
+  machine,
+  objects: z.number(),
+  finalizer: z.boolean(),
+  access: z.enum(["ServiceAccount", "Kubeconfig"]),
+  rounds: z.record(z.enum(ENGINES), z.array(drainRound)),
+});
+export type Drain = z.output<typeof drain>;
+
+const scaleStart = z.object({
+  seconds: z.number(),
+  firstCallSeconds: z.number(),
+  cpuSeconds: z.number(),
+  peakMiB: z.number(),
+  lagP99Ms: z.number(),
+  reconciles: z.number(),
+  apiRequests: z.number(),
+  remoteCalls: z.number(),
+  /** Most that was seen. */
+  journalCharacters: z.number(),
+  journalIntents: z.number(),
+});
+/** From the start of the operator until every endpoint is Ready and no object waits for a reconcile. */
+export type ScaleStart = z.output<typeof scaleStart>;
+
+const scaleRest = z.object({
+  cpuMsPerMinute: z.number(),
+  apiRequestsPerMinute: z.number(),
+  remoteCallsPerMinute: z.number(),
+  reconcilesPerMinute: z.number(),
+  lagP99Ms: z.number(),
+  residentMiB: z.number(),
+  /** After a garbage collection. */
+  heapMiB: z.number(),
+  journalCharacters: z.number(),
+});
+export type ScaleRest = z.output<typeof scaleRest>;
+
+const scalePoint = z.object({
+  machine,
+  endpoints: z.number(),
+  jobs: z.number(),
+  createSeconds: z.number(),
+  /** Nothing exists at the service. */
+  drain: scaleStart,
+  /** Every endpoint exists and is bound. */
+  restart: scaleStart,
+  rest: scaleRest,
+  /** Create requests that the service received. */
+  creates: z.number(),
+});
+export type ScalePoint = z.output<typeof scalePoint>;
+
+const figures = z.object({ drains: z.array(drain), scale: z.array(scalePoint) });
+/** All figures of the report. A new measurement replaces the one of the same size. */
+export type Figures = z.output<typeof figures>;
+
+/** @returns no figures when the file does not exist */
+export async function readFigures(path: string | URL): Promise<Figures> {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  return text === undefined ? { drains: [], scale: [] } : figures.parse(JSON.parse(text));
+}
+
+export async function writeFigures(path: string | URL, all: Figures): Promise<void> {
+  await writeFile(path, `${JSON.stringify(all, (_, value) => rounded(value), 2)}\n`);
+}
+
+export function withDrain({ drains, scale }: Figures, added: Drain): Figures {
+  const others = drains.filter(({ objects, finalizer }) => objects !== added.objects || finalizer !== added.finalizer);
+  const sorted = [...others, added].sort((a, b) => a.objects - b.objects || Number(a.finalizer) - Number(b.finalizer));
+  return { drains: sorted, scale };
+}
+
+export function withScalePoint({ drains, scale }: Figures, added: ScalePoint): Figures {
+  const others = scale.filter(({ endpoints }) => endpoints !== added.endpoints);
+  return { drains, scale: [...others, added].sort((a, b) => a.endpoints - b.endpoints) };
+}
+
+/** Four significant digits below 1,000, else an integer. */
+function rounded(value: unknown): unknown {
+  if (typeof value !== "number" || Number.isInteger(value)) return value;
+  return Math.abs(value) >= 1_000 ? Math.round(value) : Number(value.toPrecision(4));
+}

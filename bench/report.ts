@@ -1,0 +1,181 @@
+import { readFile, writeFile } from "node:fs/promises";
+import type { Drain, DrainRound, Figures, Machine, ScalePoint, ScaleStart } from "./figures.ts";
+import { MEASURES, PAGE_SIZE, plotsOf, ratiosOf, type Spread, spreadOf, titleOf } from "./plots.ts";
+
+const PAGE = new URL("../docs/performance.md", import.meta.url);
+const IMAGES = new URL("../docs/images/", import.meta.url);
+const BEGIN = "<!-- figures: made by `npm run bench` -->\n";
+const END = "<!-- /figures -->";
+const FIRST_CALL_GOAL_SECONDS = 1;
+
+const number = (value: number) =>
+  Number.isNaN(value)
+    ? ""
+    : Math.abs(value) >= 100
+      ? Math.round(value).toLocaleString("en-US")
+      : String(Number(value.toPrecision(3)));
+const spreadText = ({ median, low, high }: Spread) => `${number(median)} (${number(low)} to ${number(high)})`;
+const row = (...cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+const heading = (...cells: readonly string[]) => [row(...cells), `|${cells.map(() => "---").join("|")}|`];
+const MACHINE_COLUMNS: readonly { title: string; of: (machine: Machine) => string }[] = [
+  { title: "date", of: ({ date }) => date },
+  { title: "cores", of: ({ cores, cpu }) => `${cores} (${cpu})` },
+  { title: "memory", of: ({ memoryGiB }) => `${memoryGiB} GiB` },
+  { title: "Linux", of: ({ kernel }) => kernel },
+  { title: "Node", of: ({ node }) => node },
+  { title: "Go", of: ({ go }) => go },
+  { title: "Kubernetes", of: ({ kubernetes }) => kubernetes },
+  { title: "load", of: ({ load }) => number(load) },
+];
+
+function machinesText({ drains, scale }: Figures): string[] {
+  const measurements = [
+    ...drains.map((drain) => ({ title: titleOf(drain), machine: drain.machine })),
+    ...scale.map(({ endpoints, machine }) => ({ title: `scale, ${endpoints.toLocaleString("en-US")}`, machine })),
+  ];
+  const busy = measurements.filter(({ machine: { load, cores } }) => load > cores).length;
+  return [
+    "## Machines",
+    "",
+    ...(busy === 0
+      ? []
+      : [
+          `**${busy} of ${measurements.length} measurements ran on a busy machine: use their counts, not their times.**`,
+          "",
+        ]),
+    "Load: how many processes were ready to run, on average of the minute before the measurement. With more than the machine has cores, all",
+    "times are too long.",
+    "",
+    ...heading("measurement", ...MACHINE_COLUMNS.map(({ title }) => title)),
+    ...measurements.map(({ title, machine }) => row(title, ...MACHINE_COLUMNS.map(({ of }) => of(machine)))),
+    "",
+  ];
+}
+
+function drainText(drain: Drain): string[] {
+  const { access, rounds } = drain;
+  const [theirs, ours] = [rounds["controller-runtime"], rounds.Mooring];
+  const ratioRows = MEASURES.map(({ title, of, goal }) => {
+    const ratio = ratiosOf(drain, of);
+    const most = goal(drain);
+    const met = most === undefined ? "" : `at most ${most}: ${ratio.median <= most ? "met" : "not met"}`;
+    return row(title, spreadText(spreadOf(theirs.map(of))), spreadText(spreadOf(ours.map(of))), spreadText(ratio), met);
+  });
+  const first = (of: readonly DrainRound[]) => spreadOf(of.map((one) => one.firstCallSeconds));
+  const inTime = first(ours).median <= FIRST_CALL_GOAL_SECONDS;
+  const duplicates = (of: readonly DrainRound[]) => of.reduce((sum, one) => sum + one.duplicates, 0);
+  return [
+    `### ${titleOf(drain)}`,
+    "",
+    `Median (lowest to highest) of ${ours.length} rounds in alternation. A ratio compares a round with the peer's round right before it.${access === "Kubeconfig" ? " Mooring read a kubeconfig, which costs it memory that it does not need in a pod." : ""}`,
+    "",
+    ...heading("", "controller-runtime", "Mooring", "ratio", "goal"),
+    ...ratioRows,
+    row(
+      "start to first remote call, s",
+      spreadText(first(theirs)),
+      spreadText(first(ours)),
+      "",
+      `at most ${FIRST_CALL_GOAL_SECONDS} s: ${inTime ? "met" : "not met"}`,
+    ),
+    row(
+      "duplicate creates",
+      String(duplicates(theirs)),
+      String(duplicates(ours)),
+      "",
+      `0: ${duplicates(ours) === 0 ? "met" : "not met"}`,
+    ),
+    "",
+  ];
+}
+
+/** What each object adds to the heap, from the next smaller size to this one, KiB. */
+function addedKiB(point: ScalePoint, smaller: ScalePoint | undefined): number {
+  if (smaller === undefined) return Number.NaN;
+  const objects = ({ endpoints, jobs }: ScalePoint) => endpoints + jobs;
+  return ((point.rest.heapMiB - smaller.rest.heapMiB) * 1024) / (objects(point) - objects(smaller));
+}
+
+/** A column for each size. */
+const SCALE_ROWS: readonly { title: string; of: (point: ScalePoint, smaller: ScalePoint | undefined) => number }[] = [
+  { title: "finished jobs", of: ({ jobs }) => jobs },
+  { title: "first start: until all are Ready, s", of: ({ drain }) => drain.seconds },
+  { title: "first start: CPU, ms per object", of: ({ drain, endpoints }) => (drain.cpuSeconds * 1_000) / endpoints },
+  { title: "first start: peak memory, MiB", of: ({ drain }) => drain.peakMiB },
+  { title: "first start: reconciles per object", of: (point) => reconcilesPerObject(point, point.drain) },
+  { title: "first start: API requests per endpoint", of: ({ drain, endpoints }) => drain.apiRequests / endpoints },
+  { title: "first start: largest journal, characters", of: ({ drain }) => drain.journalCharacters },
+  { title: "first start: event loop delay p99, ms", of: ({ drain }) => drain.lagP99Ms },
+  { title: "create requests", of: ({ creates }) => creates },
+  { title: "restart: until steady, s", of: ({ restart }) => restart.seconds },
+  { title: "restart: start to first remote call, s", of: ({ restart }) => restart.firstCallSeconds },
+  { title: "restart: CPU, s", of: ({ restart }) => restart.cpuSeconds },
+  { title: "restart: peak memory, MiB", of: ({ restart }) => restart.peakMiB },
+  { title: "restart: reconciles per object", of: (point) => reconcilesPerObject(point, point.restart) },
+  { title: "restart: remote calls", of: ({ restart }) => restart.remoteCalls },
+  { title: "restart: event loop delay p99, ms", of: ({ restart }) => restart.lagP99Ms },
+  { title: "rest: resident memory, MiB", of: ({ rest }) => rest.residentMiB },
+  { title: "rest: heap after a collection, MiB", of: ({ rest }) => rest.heapMiB },
+  { title: "rest: heap for each further object, KiB", of: addedKiB },
+  { title: "rest: CPU, ms per minute", of: ({ rest }) => rest.cpuMsPerMinute },
+  {
+    title: "rest: CPU per object, µs per minute",
+    of: (point) => (point.rest.cpuMsPerMinute * 1_000) / (point.endpoints + point.jobs),
+  },
+  { title: "rest: event loop delay p99, ms", of: ({ rest }) => rest.lagP99Ms },
+  { title: "rest: reconciles per minute", of: ({ rest }) => rest.reconcilesPerMinute },
+  { title: "rest: API requests per minute", of: ({ rest }) => rest.apiRequestsPerMinute },
+  { title: "rest: remote calls per minute", of: ({ rest }) => rest.remoteCallsPerMinute },
+  {
+    title: `rest: goal, endpoints / page size of ${PAGE_SIZE}`,
+    of: ({ endpoints }) => Math.ceil(endpoints / PAGE_SIZE),
+  },
+];
+
+function reconcilesPerObject({ endpoints, jobs }: ScalePoint, { reconciles }: ScaleStart): number {
+  return reconciles / (endpoints + jobs);
+}
+
+function scaleText(points: readonly ScalePoint[]): string[] {
+  return [
+    ...heading("endpoints", ...points.map(({ endpoints }) => endpoints.toLocaleString("en-US"))),
+    ...SCALE_ROWS.map(({ title, of }) =>
+      row(title, ...points.map((point, index) => number(of(point, points[index - 1])))),
+    ),
+    "",
+  ];
+}
+
+/** The part of the page between its markers. */
+export function figuresText(figures: Figures): string {
+  const { drains, scale } = figures;
+  const plots = plotsOf(figures).map(({ file, alt }) => ({
+    isRatio: file.includes("ratios"),
+    text: `![${alt}](images/${file})`,
+  }));
+  const imagesOf = (ratio: boolean) => plots.flatMap(({ isRatio, text }) => (isRatio === ratio ? [text, ""] : []));
+  return [
+    "",
+    ...(drains.length === 0
+      ? []
+      : ["## Compared with controller-runtime", "", ...imagesOf(true), ...drains.flatMap(drainText)]),
+    ...(scale.length === 0 ? [] : ["## Scale", "", ...imagesOf(false), ...scaleText(scale)]),
+    ...machinesText(figures),
+  ].join("\n");
+}
+
+/** Writes the figures into the page, and the plots beside it. */
+export async function writeReport(figures: Figures): Promise<void> {
+  const page = await readFile(PAGE, "utf8");
+  await writeFile(PAGE, withFigures(page, figures));
+  for (const { file, svg } of plotsOf(figures)) await writeFile(new URL(file, IMAGES), svg);
+}
+
+/** @throws Error when the page has no markers */
+export function withFigures(page: string, figures: Figures): string {
+  const [before, rest] = page.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined)
+    throw new Error(`docs/performance.md has no ${BEGIN.trim()} ... ${END}`);
+  return `${before}${BEGIN}${figuresText(figures)}${END}${after}`;
+}

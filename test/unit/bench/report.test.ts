@@ -1,0 +1,81 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { type Drain, readFigures, withDrain, withScalePoint } from "../../../bench/figures.ts";
+import { plotsOf, ratiosOf, spreadOf } from "../../../bench/plots.ts";
+import { figuresText, withFigures } from "../../../bench/report.ts";
+
+const page = await readFile(new URL("../../../docs/performance.md", import.meta.url), "utf8");
+const figures = await readFigures(new URL("../../../bench/figures.json", import.meta.url));
+
+const round = (drainSeconds: number) => ({
+  drainSeconds,
+  firstSeconds: 1,
+  firstCallSeconds: 0.5,
+  cpuMsPerObject: drainSeconds / 5,
+  peakMiB: 100,
+  apiServerMsPerObject: 10,
+  duplicates: 0,
+});
+const machine = {
+  cores: 2,
+  cpu: "CPU",
+  memoryGiB: 8,
+  kernel: "6.1",
+  node: "24.9.0",
+  go: "1.26",
+  kubernetes: "v1.36.0",
+  load: 0.5,
+  date: "2026-03-01T00:00:00Z",
+};
+const drain: Drain = {
+  machine,
+  objects: 2_000,
+  finalizer: false,
+  access: "ServiceAccount",
+  rounds: { "controller-runtime": [10, 20, 10].map(round), Mooring: [9, 22, 10].map(round) },
+};
+
+describe("the page of the figures", () => {
+  it("has the figures and plots of bench/figures.json: run npm run bench -- --report", async () => {
+    expect(withFigures(page, figures)).toBe(page);
+    for (const { file, svg } of plotsOf(figures)) {
+      expect(await readFile(new URL(`../../../docs/images/${file}`, import.meta.url), "utf8")).toBe(svg);
+    }
+  });
+
+  it("names no host and no path", () => {
+    expect(figuresText(figures)).not.toMatch(/\/(?:root|home|tmp|work)\//);
+  });
+});
+
+describe("a comparison", () => {
+  it("relates each round to the peer's round before it", () => {
+    const { median, low, high } = ratiosOf(drain, (one) => one.drainSeconds);
+    expect([median, low, high]).toEqual([1, 0.9, 1.1]);
+  });
+
+  it("shows medians, spreads, and whether a goal is met", () => {
+    const lines = figuresText({ drains: [drain], scale: [] }).split("\n");
+    const found = (title: string) => lines.find((line) => line.startsWith(`| ${title}`));
+    expect(found("time until all are Ready")).toBe(
+      "| time until all are Ready, s | 10 (10 to 20) | 10 (9 to 22) | 1 (0.9 to 1.1) | at most 1: met |",
+    );
+    expect(found("start to first remote call")).toContain("at most 1 s: met");
+    expect(found("peak memory")).toContain("at most 1.6: met");
+  });
+});
+
+it("a new measurement replaces the one of the same size, and sizes are in order", () => {
+  const larger = { ...drain, objects: 10_000 };
+  const again = { ...drain, machine: { ...machine, load: 9 } };
+  const all = [larger, drain, again].reduce(withDrain, { drains: [], scale: [] });
+  expect(all.drains).toEqual([again, larger]);
+  const [point] = figures.scale;
+  if (point === undefined) throw new Error("bench/figures.json has no scale measurement");
+  const small = { ...point, endpoints: 1 };
+  expect(withScalePoint(withScalePoint({ drains: [], scale: [] }, point), small).scale).toEqual([small, point]);
+});
+
+it("the median of an even number of values is the upper one", () => {
+  expect(spreadOf([4, 1, 3, 2])).toEqual({ median: 3, low: 1, high: 4 });
+});
