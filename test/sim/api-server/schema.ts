@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
+import { ownValue } from "../../../src/own-value.ts";
 import { isJson, type Json, type JsonValue } from "./json.ts";
 
 /** A structural schema (apiextensions.k8s.io/v1 JSONSchemaProps), as far as our CRDs use it. */
@@ -20,7 +21,12 @@ type Schema = {
   minItems?: number | undefined;
   maximum?: number | undefined;
   minimum?: number | undefined;
+  exclusiveMinimum?: boolean | undefined;
   maxProperties?: number | undefined;
+  format?: string | undefined;
+  "x-kubernetes-preserve-unknown-fields"?: boolean | undefined;
+  "x-kubernetes-list-type"?: string | undefined;
+  "x-kubernetes-list-map-keys"?: string[] | undefined;
 };
 
 const schema: z.ZodType<Schema> = z.lazy(() =>
@@ -39,7 +45,12 @@ const schema: z.ZodType<Schema> = z.lazy(() =>
     minItems: z.number().optional(),
     maximum: z.number().optional(),
     minimum: z.number().optional(),
+    exclusiveMinimum: z.boolean().optional(),
     maxProperties: z.number().optional(),
+    format: z.string().optional(),
+    "x-kubernetes-preserve-unknown-fields": z.boolean().optional(),
+    "x-kubernetes-list-type": z.string().optional(),
+    "x-kubernetes-list-map-keys": z.array(z.string()).optional(),
   }),
 );
 
@@ -95,12 +106,17 @@ export function plainKind(kind: Pick<KindRules, "group" | "version" | "plural" |
   return { ...kind, custom: false, normalized: (object) => object, problems: () => [] };
 }
 
-function normalizedObject(object: Json, { properties = {}, additionalProperties }: Schema): Json {
+function normalizedObject(object: Json, rules: Schema): Json {
+  const { properties = {}, additionalProperties } = rules;
+  const keepsUnknown = additionalProperties === true || rules["x-kubernetes-preserve-unknown-fields"] === true;
   const result: Json = {};
   for (const [key, value] of Object.entries(object)) {
-    const inner = properties[key] ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
-    if (inner !== undefined) result[key] = normalized(value, inner);
-    else if (additionalProperties === true) result[key] = value;
+    const inner =
+      ownValue(properties, key) ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
+    // A null is dropped only where a default takes its place.
+    if (value === null && inner?.default !== undefined) continue;
+    if (inner !== undefined) setOwn(result, key, normalized(value, inner));
+    else if (keepsUnknown) setOwn(result, key, value);
   }
   for (const [key, inner] of Object.entries(properties)) {
     if (result[key] === undefined && inner.default !== undefined) result[key] = normalized(inner.default, inner);
@@ -123,11 +139,16 @@ function problemsOf(value: JsonValue, rules: Schema, path: string): string[] {
   };
   if (rules.enum !== undefined && !rules.enum.includes(value)) found.push(`${path}: unsupported value`);
   if (typeof value === "number") bound("value", value, [rules.minimum, rules.maximum]);
+  if (rules.exclusiveMinimum === true && value === rules.minimum) {
+    found.push(`${path}: value must be above ${rules.minimum}`);
+  }
   if (typeof value === "string") {
     bound("length", [...value].length, [rules.minLength, rules.maxLength]);
     if (rules.pattern !== undefined && !compiled(rules.pattern).test(value)) found.push(`${path}: pattern`);
   }
+  if (rules.format === "date-time" && !isDateTime(value)) found.push(`${path}: must be a date-time`);
   if (Array.isArray(value)) {
+    found.push(...repetitionsIn(value, rules, path));
     bound("items", value.length, [rules.minItems, rules.maxItems]);
     const { items } = rules;
     if (items !== undefined)
@@ -153,10 +174,40 @@ function objectProblems(value: Json, rules: Schema, path: string): string[] {
   for (const [key, child] of Object.entries(value)) {
     const { additionalProperties } = rules;
     const inner =
-      rules.properties?.[key] ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
+      ownValue(rules.properties, key) ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
     if (inner !== undefined) found.push(...problemsOf(child, inner, `${path}.${key}`));
   }
   return found;
+}
+
+/** RFC 3339, as the API server accepts it. */
+const DATE_TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+
+function isDateTime(value: JsonValue): boolean {
+  if (typeof value !== "string" || !DATE_TIME.test(value) || Number.isNaN(Date.parse(value))) return false;
+  // JavaScript reads February 30 as March 2.
+  const day = value.slice(0, 10);
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+}
+
+/** Items of a list whose keys, or whose values, must be unique. */
+function repetitionsIn(list: readonly JsonValue[], rules: Schema, path: string): string[] {
+  const keys = rules["x-kubernetes-list-map-keys"];
+  if (keys === undefined && rules["x-kubernetes-list-type"] !== "set") return [];
+  const seen = new Set<string>();
+  return list.flatMap((item, i) => {
+    const id = JSON.stringify(
+      keys === undefined ? item : keys.map((key) => (isJson(item) ? (item[key] ?? null) : null)),
+    );
+    const isRepeated = seen.has(id);
+    seen.add(id);
+    return isRepeated ? [`${path}[${i}]: Duplicate value`] : [];
+  });
+}
+
+/** Also for names such as `__proto__`, which assignment does not store. */
+function setOwn(object: Json, key: string, value: JsonValue): void {
+  Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
 function hasType(value: JsonValue, type: string | undefined): boolean {

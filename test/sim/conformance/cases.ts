@@ -1,4 +1,10 @@
-import { gpuEndpointResource, videoJobResource } from "../../../src/api/v1alpha1/kinds.ts";
+import {
+  accountResource,
+  billReportResource,
+  gpuEndpointResource,
+  speechJobResource,
+  videoJobResource,
+} from "../../../src/api/v1alpha1/kinds.ts";
 import type { KubeClient, Query } from "../../../src/kube/client.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import type { Resource } from "../../../src/kube/resource.ts";
@@ -193,6 +199,42 @@ export const CASES: readonly ConformanceCase[] = [
         await outcome(objects.create(manifest("endpoint", { image: null }, "b"))),
         await outcome(objects.create(manifest("endpoint", { policy: { type: "other" } }, "b"))),
         await outcome(objects.patch("a", { status: { endpointID: "x".repeat(10_000) } }, "status")),
+      ];
+    },
+  },
+  {
+    name: "formats, repeated items, unknown fields and nulls of a spec",
+    run: async (world) => {
+      const endpoints = inNamespace(world, gpuEndpointResource);
+      const reports = inNamespace(world, billReportResource);
+      const speeches = inNamespace(world, speechJobResource);
+      const accounts = inNamespace(world, accountResource);
+      const variable = { name: "A", value: "1" };
+      const account = { baseURL: "http://127.0.0.1:9", apiKeySecretRef: { name: "key", key: "apiKey" } };
+      const ofRate = (requestsPerSecond: number) => ({ ...account, rateLimit: { requestsPerSecond } });
+      const speech = {
+        model: "speech-2.6-hd",
+        text: "Ahoy.",
+        pronunciationDict: { tone: [{ word: "sea", more: [1] }] },
+      };
+      const of = ({ kind }: Resource, name: string, spec: object) => ({
+        apiVersion: "mooring.dev/v1alpha1",
+        kind,
+        metadata: { name },
+        spec,
+      });
+      const specOf = async (request: Promise<AnyObject>) => {
+        const shown = await outcome(request);
+        return typeof shown === "string" ? shown : shown.spec;
+      };
+      return [
+        await outcome(endpoints.create(manifest("endpoint", { env: [variable, variable] }, "a"))),
+        await outcome(endpoints.create(manifest("endpoint", { ignoreDrift: ["env", "env"] }, "a"))),
+        await outcome(reports.create(of(billReportResource, "a", { startTime: "2026-02-30T00:00:00Z" }))),
+        await outcome(reports.create(of(billReportResource, "a", { startTime: "today" }))),
+        await outcome(accounts.create(of(accountResource, "a", ofRate(0)))),
+        await specOf(accounts.create(of(accountResource, "b", { ...account, requestTimeout: null, extra: 1 }))),
+        await specOf(speeches.create(of(speechJobResource, "a", speech))),
       ];
     },
   },
