@@ -1,5 +1,6 @@
 import type { EndpointEnv } from "../api/v1alpha1/gpu-endpoint.ts";
 import type { Reason } from "../api/v1alpha1/reasons.ts";
+import { specProblem } from "../api/v1alpha1/spec-problem.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -29,7 +30,13 @@ export class MissingReferenceError extends Error {
   }
 }
 
-/** What an environment refers to, each object once or more. */
+/** @throws MissingReferenceError for a spec that no API server with the current CRDs takes */
+export function assertValidSpec(resource: Resource, spec: object): void {
+  const problem = specProblem(resource, spec);
+  if (problem !== undefined) throw new MissingReferenceError("InvalidSpec", problem);
+}
+
+/** What the environment of a valid spec refers to, each object once or more. */
 export function referencesOf(namespace: string, env: readonly EndpointEnv[]): Reference[] {
   return env.flatMap(({ valueFrom }) => {
     const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};

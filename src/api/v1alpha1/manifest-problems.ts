@@ -64,7 +64,8 @@ function metadataProblems(metadata: unknown, namespaced: boolean): ManifestProbl
   return problems;
 }
 
-function schemaProblems(schema: z.ZodType, spec: unknown): ManifestProblem[] {
+/** What a schema with its rules refuses of a spec. Fields that it does not know are no problem. */
+export function schemaProblems(schema: z.ZodType, spec: unknown): ManifestProblem[] {
   const parsed = schema.safeParse(withoutNulls(spec));
   if (parsed.success) return [];
   return parsed.error.issues

@@ -3,7 +3,7 @@ import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconciler.ts";
-import { createValueReader, MissingReferenceError } from "../references.ts";
+import { assertValidSpec, createValueReader, MissingReferenceError } from "../references.ts";
 import { announceStall } from "../report.ts";
 import { announceKey, createOrphanEvents, warnOfBudget, warnOfList } from "./events.ts";
 import { type AccountWiring, createAccountMemory, type Memory, type ReadKey } from "./memory.ts";
@@ -130,6 +130,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   async function probe(key: AccountKey, object: T, requested: boolean, signal: AbortSignal) {
     let memory = memories.get(key);
     try {
+      assertValidSpec(kind.resource, object.spec);
       const read = await readKey(object, signal);
       if (memory?.departed === false) announceKey(shared.recorder, object, memory.facts.apiKey, read.apiKey);
       const remembered = await memories.remember(key, object, read);

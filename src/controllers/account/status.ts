@@ -14,7 +14,7 @@ const CONTESTED_MS = 10 * 60_000;
 
 export type AccountOutcome =
   | { kind: "Probed"; probe: Probe }
-  /** The key could not be read; nothing was asked of the service. */
+  /** The spec is not valid, or the key could not be read; nothing was asked of the service. */
   | { kind: "NoKey"; reason: Reason; message: string };
 
 /** `total` and `orphaned` are undefined until the account's endpoints were listed once. */

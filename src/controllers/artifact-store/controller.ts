@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ArtifactStore } from "../../api/v1alpha1/artifact-store.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
+import { specProblem } from "../../api/v1alpha1/spec-problem.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import type { HandleOptions, StoreLimits } from "../../artifacts/handle.ts";
 import { openStore, type StoreOptions } from "../../artifacts/open-store.ts";
@@ -9,7 +10,7 @@ import { keyOf } from "../../kube/types.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE } from "../reconciler.ts";
-import { createValueReader, MissingReferenceError, secretResource } from "../references.ts";
+import { assertValidSpec, createValueReader, MissingReferenceError, secretResource } from "../references.ts";
 import type { StoreKey, StoreRegistry } from "./registry.ts";
 import { limitsOf, locationOf, type StoreWiring, settingsOf } from "./settings.ts";
 import { artifactStoreStatus, probeVerdict, READY_MESSAGE, type StoreVerdict } from "./status.ts";
@@ -77,6 +78,7 @@ export function createArtifactStoreReconciler(
     let memory = memories.get(key);
     let verdict: StoreVerdict;
     try {
+      assertValidSpec(kind.resource, store.spec);
       const settings = await settingsOf(store, createValueReader(shared.kube, signal), wiring);
       memory = await remember(store, key, settings);
       const { probed } = memory;
@@ -131,7 +133,8 @@ export function createArtifactStoreReconciler(
     async reconcile(store, requested, { signal }) {
       const key = keyOf(store);
       const { namespace } = store.metadata;
-      const secret = store.spec.s3?.credentialsSecretRef;
+      const isValid = specProblem(kind.resource, store.spec) === undefined;
+      const secret = isValid ? store.spec.s3?.credentialsSecretRef : undefined;
       const referred = secret === undefined ? [] : [{ resource: secretResource, namespace, name: secret.name }];
       references.track(referenceKey(kind, key), referred);
 

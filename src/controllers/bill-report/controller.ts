@@ -2,6 +2,7 @@ import type { BillFormat, BillReport, BillReportStatus } from "../../api/v1alpha
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { parseDuration } from "../../api/v1alpha1/duration.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
+import { specProblem } from "../../api/v1alpha1/spec-problem.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import type { Range } from "../../provider/money/ranges.ts";
@@ -69,6 +70,8 @@ export function createBillReportReconciler(
 
   /** Undefined: nothing changes. The report is final, or is reconciled again when the account was checked. */
   async function observe(report: BillReport, current: boolean, signal: AbortSignal): Promise<Step | undefined> {
+    const problem = specProblem(kind.resource, report.spec);
+    if (problem !== undefined) return stalled("InvalidSpec", problem);
     const final = current && report.status?.final === true;
     const resolved = await shared.accounts.resolve(report.spec.accountRef, report.metadata.namespace);
     if (resolved.kind === "Checking") return undefined;

@@ -1,6 +1,7 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
+import { specProblem } from "../../api/v1alpha1/spec-problem.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
@@ -65,7 +66,8 @@ export function createGpuEndpointReconciler(
       retained.observe(endpoint);
       const submission = submissionOf(endpoint);
       const key = referenceKey(`${namespace}/${name}`);
-      shared.references.track(key, referencesOf(namespace, endpoint.spec.env ?? []));
+      const isValid = specProblem(kind.resource, endpoint.spec) === undefined;
+      shared.references.track(key, isValid ? referencesOf(namespace, endpoint.spec.env ?? []) : []);
       shared.exports.track(key, exportReferences(endpoint));
 
       // A create whose outcome is unknown is looked up with the account that it was sent to.

@@ -1,6 +1,7 @@
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
+import { specProblem } from "../../api/v1alpha1/spec-problem.ts";
 import { findObject } from "../../kube/client.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "../../kube/errors.ts";
 import { apiVersionOf, type Resource } from "../../kube/resource.ts";
@@ -62,8 +63,9 @@ type ExportInput = {
   signal: AbortSignal;
 };
 
-/** The objects that `exportTo` names: followed, so that changes by other clients are noticed. */
+/** The objects that `exportTo` of a valid spec names: followed, so that changes by other clients are noticed. */
 export function exportReferences({ spec, metadata: { namespace } }: GpuEndpoint): Reference[] {
+  if (specProblem(gpuEndpointResource, spec) !== undefined) return [];
   return TARGETS.flatMap(({ field, resource }) => {
     const name = spec.exportTo?.[field]?.name;
     return name === undefined ? [] : [{ resource, namespace, name }];
@@ -75,14 +77,16 @@ export function exportReferences({ spec, metadata: { namespace } }: GpuEndpoint)
  *
  * Guarantees: an object that is not owned by this endpoint is never touched; of one that is, only our keys are written,
  * and only when a value differs; the status shows its name before it is created, so that it is found again when
- * `exportTo` is removed. The garbage collector removes it with the endpoint.
+ * `exportTo` is removed. The garbage collector removes it with the endpoint. Nothing changes while the spec is invalid.
  * @param status as it is about to be written
  */
 export async function syncExports(input: ExportInput, status: GpuEndpointStatus): Promise<ExportOutcome> {
+  const { spec, status: { exported = {} } = {} } = input.endpoint;
+  if (specProblem(gpuEndpointResource, spec) !== undefined) return { exported };
   try {
     return await syncAll(input, status);
   } catch (error) {
-    return { exported: input.endpoint.status?.exported ?? {}, error };
+    return { exported, error };
   }
 }
 

@@ -87,7 +87,7 @@ export const ENDPOINT_SCENES: readonly Scene[] = [
     reason: "InvalidSpec",
     kind: "GpuEndpoint",
     name: "long-value",
-    when: "A value cannot be sent. The API server checks the fields of the spec; this is about values that it does not see, such as those of a Secret.",
+    when: "A value cannot be sent. The API server checks the fields of the spec; this is about values that it does not see, such as those of a Secret, and about stored objects that a newer rule refuses.",
     async arrange({ world }) {
       await world.apply(secret("long-token", { token: "x".repeat(5_000) }));
       await world.apply(manifest("endpoint", tokenFrom("long-token"), "long-value"));
