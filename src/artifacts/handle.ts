@@ -50,6 +50,7 @@ export function createHandle(backend: Backend, options: HandleOptions): Artifact
   const { clock, slots, memory, group } = options;
   const usage = createUsage(backend, options);
   return {
+    checkKey: (key) => backend.checkKey(key),
     measure: usage.measure,
     full: usage.full,
     async copy(sourceURL, key, options) {

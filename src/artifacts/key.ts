@@ -19,10 +19,13 @@ export function artifactKey({ prefix, namespace, kind, name, uid, index, type }:
   return joinKey(prefix, `${namespace}/${kind}/${name}/${uid}/${index}.${extension(type)}`);
 }
 
+/** Characters. */
+export const LONGEST_EXTENSION = 16;
+
 /** A remote's type may be anything; only what is a plain file extension becomes one. */
 function extension(type: string): string {
   const plain = type.toLowerCase().replace(/^\./, "");
-  return /^[a-z0-9]{1,16}$/.test(plain) ? plain : "bin";
+  return /^[a-z0-9]+$/.test(plain) && plain.length <= LONGEST_EXTENSION ? plain : "bin";
 }
 
 /** Both parts with one '/' between; empty segments are dropped. */

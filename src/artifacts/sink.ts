@@ -23,6 +23,8 @@ export type Sink = {
 
 /** What a kind of store does by itself; `createHandle` makes an `ArtifactStoreHandle` of it. */
 export type Backend = {
+  /** @throws ArtifactError InvalidKey for a key that the store cannot have */
+  checkKey(key: string): void;
   /** Memory that a sink holds at most. */
   readonly bufferBytes: number;
   /** Looks for what an interrupted copy to this key left. */

@@ -54,6 +54,8 @@ export type ArtifactWriter = {
  * lies under the key is replaced as a whole.
  */
 export type ArtifactStoreHandle = {
+  /** Checks whether something can be stored under a key, without I/O. @throws ArtifactError InvalidKey */
+  checkKey(key: string): void;
   /**
    * Copies what an http(s) URL gives. A connection that breaks is taken up where it broke, within the call and in a later
    * call, where the source can prove (ETag or Last-Modified) that it is the same; otherwise it starts again.

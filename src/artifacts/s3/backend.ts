@@ -18,6 +18,7 @@ export function createS3Backend(options: S3Options): Backend {
   }
 
   return {
+    checkKey: (key) => void full(key),
     bufferBytes: 2 * PART_BYTES,
     leftover(short, signal) {
       const key = full(short);

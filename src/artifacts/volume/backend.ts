@@ -25,6 +25,7 @@ export function createVolumeBackend({ root, path: base }: VolumeOptions): Backen
   }
 
   return {
+    checkKey: (key) => void checkKey(key),
     bufferBytes: 0,
     leftover: (key) =>
       guarded(key, async () => {

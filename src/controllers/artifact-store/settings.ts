@@ -6,6 +6,7 @@ import { DEFAULT_LIMITS, type StoreLimits } from "../../artifacts/handle.ts";
 import { joinKey } from "../../artifacts/key.ts";
 import type { StoreOptions } from "../../artifacts/open-store.ts";
 import type { S3Credentials, S3Options } from "../../artifacts/s3/bucket.ts";
+import { plainText } from "../../text/sanitizer.ts";
 import { MissingReferenceError, type ValueReader } from "../references.ts";
 
 export type StoreWiring = {
@@ -65,8 +66,14 @@ export async function readCredentials(reader: ValueReader, namespace: string, na
   return { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) };
 }
 
+/** Characters of `status.location`. */
+const LONGEST_LOCATION = 4096;
+
 /** Where artifacts go, for `kubectl get`. */
 export function locationOf({ s3, volume }: ArtifactStoreSpec, artifactRoot: string | undefined): string {
-  if (s3 !== undefined) return `s3://${joinKey(s3.bucket, s3.prefix ?? "")}`;
-  return pathToFileURL(join(artifactRoot ?? "/", volume?.path ?? "")).href;
+  const location =
+    s3 === undefined
+      ? pathToFileURL(join(artifactRoot ?? "/", volume?.path ?? "")).href
+      : `s3://${joinKey(s3.bucket, s3.prefix ?? "")}`;
+  return plainText(location, LONGEST_LOCATION);
 }

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { JobResult } from "../../api/v1alpha1/job.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
-import { artifactKey } from "../../artifacts/key.ts";
+import { artifactKey, LONGEST_EXTENSION } from "../../artifacts/key.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
 import { ServiceError } from "../../provider/errors.ts";
@@ -148,6 +148,11 @@ export function keyOfResult(job: Job, index: number, type: string | undefined): 
   const { namespace, name, uid } = job.metadata;
   const kind = job.kind ?? "Job";
   return artifactKey({ prefix: job.spec.output?.prefix, namespace, kind, name, uid, index, type: type ?? "" });
+}
+
+/** At least as long as the key of every result: the service decides how many there are, and of which type. */
+export function longestKeyOf(job: Job): string {
+  return keyOfResult(job, 999, "x".repeat(LONGEST_EXTENSION));
 }
 
 /** The results that a task has now. `Gone`: it has none any more, and will not have any. */

@@ -2,8 +2,6 @@ import type { JournalEntry } from "../../submission/journal.ts";
 import { type AccountHandle, accountKey, boundTo, type Resolved } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { hashOf } from "../hash.ts";
-import { createValueReader, MissingReferenceError } from "../references.ts";
-import { verdictOf } from "../verdict.ts";
 import { observeHaltedJob } from "./halt.ts";
 import {
   type JobContext,
@@ -18,9 +16,10 @@ import {
   type RequestIntent,
   SHOW_SENDING_AFTER_MS,
 } from "./observations.ts";
+import { prepare } from "./prepare.ts";
 import { acceptedFrom } from "./submit.ts";
 import { mismatchOf, observeTracking } from "./tasks.ts";
-import { type Answer, type Block, InvalidJobError, type Job, type JobDeps, type PaidRequest, workOf } from "./types.ts";
+import { type Answer, type Block, type Job, type JobDeps, workOf } from "./types.ts";
 
 /** Re-check interval for a job whose store is full. */
 const FULL_STORE_MS = 30_000;
@@ -70,7 +69,7 @@ async function observeWaiting<T extends Job>(
 
   const until = deps.running.backoffUntil(job.metadata.uid);
   if (until !== undefined && until > now) return { observation: { kind: "BackingOff", until } };
-  const prepared = await prepare(context, account);
+  const prepared = await prepare(context, account, store);
   if (prepared.kind !== "Prepared") return { observation: prepared };
   const { request } = prepared;
   const waiting = requestSlot(context, account);
@@ -108,22 +107,6 @@ function heldBack(context: JobContext): ObservationIn<"Waiting"> | undefined {
   const { nextAttemptTime } = job.status ?? {};
   const until = nextAttemptTime === undefined ? 0 : Date.parse(nextAttemptTime);
   return until > now ? { kind: "TooSoon", until } : undefined;
-}
-
-async function prepare<T extends Job>(
-  { deps, job, signal }: ObserveContext<T>,
-  account: AccountHandle,
-): Promise<{ kind: "Prepared"; request: PaidRequest } | Observation<"InvalidSpec" | "Blocked">> {
-  try {
-    const reader = createValueReader(deps.shared.kube, signal);
-    return { kind: "Prepared", request: await deps.adapter.prepare(job, account, reader) };
-  } catch (error) {
-    if (error instanceof InvalidJobError) return { kind: "InvalidSpec", reason: "InvalidSpec", message: error.message };
-    const verdict = error instanceof MissingReferenceError ? verdictOf(error) : undefined;
-    if (verdict?.kind !== "Stalled") throw error;
-    const { reason, message, againMs } = verdict;
-    return { kind: "Blocked", reason, message, stalled: true, ...(againMs === undefined ? {} : { againMs }) };
-  }
 }
 
 function observeSending<T extends Job>(

@@ -36,6 +36,7 @@ function memoryBackend(ends: string[], bufferBytes = 0, onWrite: (bytes: number)
     };
   };
   return {
+    checkKey: () => {},
     bufferBytes,
     open,
     leftover: async () => undefined,
