@@ -89,6 +89,8 @@ export function createGpuEndpointReconciler(
   async function step(endpoint: GpuEndpoint, resolved: Usable | Held, facts: Facts): Promise<Stepped> {
     if (resolved.kind === "Held") return { endpoint, ...held(resolved) };
     const { account, ref } = resolved;
+    const problem = specProblem(kind.resource, endpoint.spec);
+    if (problem !== undefined) return { endpoint, outcome: emptyOutcome(invalid(problem)), written: {} };
     const mismatch = baseURLMismatch(endpoint, facts.entry, account);
     if (mismatch !== undefined) return { endpoint, outcome: emptyOutcome(mismatch), written: {} };
     const claimed = await claims.claim(endpoint, account.baseURL);
@@ -173,6 +175,10 @@ function entryOf(
 /** What is wrong with the endpoint itself is reported first. */
 function withStall(verdict: Verdict, stalled: { reason: Reason; message: string } | undefined): Verdict {
   return stalled === undefined || verdict.kind === "Stalled" ? verdict : { kind: "Stalled", ...stalled };
+}
+
+function invalid(message: string): Verdict {
+  return { kind: "Stalled", reason: "InvalidSpec", message };
 }
 
 function held({ reason, message, againMs }: Held): Converged {

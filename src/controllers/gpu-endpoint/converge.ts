@@ -1,9 +1,8 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import { rfc3339 } from "../../clock.ts";
 import { ServiceError } from "../../provider/errors.ts";
-import { assertValidSpec, createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
+import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
 import {
   acceptedBy,
@@ -71,7 +70,6 @@ function writtenBefore({ shared, endpoint, account, ref, entry, requested }: Con
 }
 
 async function resolveDesired({ shared, endpoint, context }: ConvergeInput): Promise<DesiredEndpoint> {
-  assertValidSpec(gpuEndpointResource, endpoint.spec);
   const reader = createValueReader(shared.kube, context.signal);
   const env = await resolveEnv(reader, endpoint.metadata.namespace, endpoint.spec.env ?? []);
   return desiredEndpoint(endpoint, shared.clusterUID, env);
