@@ -1,5 +1,3 @@
-import type { World } from "../support/world.ts";
-
 /** A spec that the API server accepts, from which one field at a time changes. NAME stands for the name of the object. */
 export type Base = { kind: string; name: string; spec: Record<string, unknown> };
 
@@ -33,7 +31,7 @@ const SPEECH = {
 };
 
 /** Several for a kind whose fields exclude each other. `baseURL` is that of the simulator. */
-export function basesOf({ namespace, simulator }: World): Base[] {
+export function basesOf({ namespace, simulator }: { namespace: string; simulator: { url: string } }): Base[] {
   const account = {
     baseURL: simulator.url,
     apiKeySecretRef: { name: "key", key: "apiKey" },

@@ -23,6 +23,8 @@ export type ProcessOptions = {
   skewMs: number;
   log: Logger;
   leaderElect: boolean;
+  /** Folder for the volumes of ArtifactStores. Default: there is none. */
+  artifactRoot?: string;
   api: (process: ProcessTime) => ApiNetwork;
   service: (process: ProcessTime) => ServiceNetwork;
   /** Default: metrics that nobody reads. */
@@ -89,6 +91,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     allowPrivateNetworks: true,
     allowAmbientCredentials: false,
     deniedNetworks: [],
+    artifactRoot: options.artifactRoot,
     openService: () => new ServiceDispatcher(options.service(time), time),
   });
 

@@ -1,0 +1,88 @@
+import type { Json } from "../../sim/api-server/json.ts";
+import { ENDPOINT } from "./companions.ts";
+import type { Specs } from "./driver.ts";
+
+const ACCOUNT: Json = { baseURL: "http://127.0.0.1:9", apiKeySecretRef: { name: "key", key: "apiKey" } };
+const VIDEO: Json = { videoToVideo: { input: { prompt: "Waves" } } };
+const SPEECH: Json = { model: "speech-2.6-hd", text: "Ahoy.", voiceSetting: { voiceID: "announcer" } };
+
+/** Specs that once led to a defect, or that are the reason for a rule. */
+const FINDINGS: readonly { finding: string; kind: string; specs: Json[] }[] = [
+  {
+    finding: "an amount that is none ended the operator",
+    kind: "Account",
+    specs: [{ ...ACCOUNT, budget: { memberID: "member-1", action: "HoldNew", reservePerTask: "a" } }],
+  },
+  {
+    finding: "an interval that is none: the account stayed Pending",
+    kind: "Account",
+    specs: [{ ...ACCOUNT, requestTimeout: "soon" }],
+  },
+  {
+    finding: "an account that becomes invalid, and valid again",
+    kind: "Account",
+    specs: [ACCOUNT, { ...ACCOUNT, billing: { interval: "-1s" } }, ACCOUNT],
+  },
+  {
+    finding: "an interval that is none: the report stayed Pending",
+    kind: "BillReport",
+    specs: [{ lastDays: 3, refreshInterval: "a" }],
+  },
+  {
+    finding: "a quantity that is none: the store stayed Pending",
+    kind: "ArtifactStore",
+    specs: [{ volume: { path: "results" }, maxBytesPerJob: "a" }],
+  },
+  {
+    finding: "control characters of a prefix in status.location",
+    kind: "ArtifactStore",
+    specs: [{ s3: { bucket: "results", prefix: "\u0007\u001b[31m" } }],
+  },
+  {
+    finding: "a location beyond the length of status.location",
+    kind: "ArtifactStore",
+    specs: [{ volume: { path: "\u202e".repeat(512) } }],
+  },
+  {
+    finding: "a task is paid for whose results no store can take: a folder with too long a name",
+    kind: "VideoJob",
+    specs: [{ ...VIDEO, output: { storeRef: { name: "volume" }, prefix: "x".repeat(512) } }],
+  },
+  {
+    finding: "a task is paid for whose results no store can take: too many bytes",
+    kind: "SpeechJob",
+    specs: [{ ...SPEECH, output: { storeRef: { name: "volume" }, prefix: "😀/".repeat(256) } }],
+  },
+  {
+    finding: "a job with two requests sent one of them",
+    kind: "VideoJob",
+    specs: [{ ...VIDEO, imageToVideo: { prompt: "Waves", imageURL: "https://images.example.com/sea.png" } }],
+  },
+  {
+    finding: "an endpoint with more workers at least than at most",
+    kind: "GpuEndpoint",
+    specs: [
+      ENDPOINT,
+      {
+        ...ENDPOINT,
+        workers: { min: 3, max: 2, idleTimeoutSeconds: 60, maxConcurrency: 4, gpus: 1, requestTimeoutSeconds: 120 },
+      },
+    ],
+  },
+  {
+    finding: "formatting characters of an app name in status.appName",
+    kind: "GpuEndpoint",
+    specs: [{ ...ENDPOINT, appName: "\u202ea" }],
+  },
+  {
+    finding: "an export whose object has no name was retried with errors in the log",
+    kind: "GpuEndpoint",
+    specs: [ENDPOINT, { ...ENDPOINT, exportTo: { configMap: { name: "" } } }],
+  },
+];
+
+export const CORPUS: readonly (Specs & { finding: string })[] = FINDINGS.map(({ finding, kind, specs }) => ({
+  finding,
+  kind,
+  specs: () => specs,
+}));
