@@ -2,9 +2,19 @@ import { ApiFailure, failure, statusBody } from "./failures.ts";
 import { isJson, type Json, type JsonValue, textAt } from "./json.ts";
 import { createObjects, type ObjectsOptions, type Target, versionText } from "./objects.ts";
 import { customKinds, type KindRules, plainKind } from "./schema.ts";
-import type { StoredEvent } from "./storage.ts";
+import type { Snapshot, StoredEvent } from "./storage.ts";
 
-export type ApiCall = { method: string; path: string; query: URLSearchParams; body: JsonValue | undefined };
+export type ApiCall = {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  body: JsonValue | undefined;
+  /** Lists and watches are served from an earlier state. */
+  lag?: Lag | undefined;
+};
+
+/** An API server that lags behind the storage, until a time of the simulation. */
+export type Lag = { state: Snapshot; until: number };
 
 export type ApiResult = { status: number; body: Json } | { watch: ServedWatch };
 
@@ -12,6 +22,8 @@ export type ApiResult = { status: number; body: Json } | { watch: ServedWatch };
 export type ServedWatch = {
   first: Json[];
   follow(listener: (line: Json) => void): () => void;
+  /** The server lags: until this time nothing follows, and then what `missed` returns, and what changes from then on. */
+  lag?: { until: number; missed(): Json[] };
   /** The line that tells how far the watch has come; undefined when the client did not ask for such. */
   bookmark(): Json | undefined;
   timeoutMs: number;
@@ -44,14 +56,14 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const pages = new Map<string, { version: number; items: Json[] }>();
   let tokens = 0;
 
-  function list({ kind, namespace }: Collection, query: URLSearchParams): Json {
+  function list({ kind, namespace, lag }: Collection, query: URLSearchParams): Json {
     const token = query.get("continue");
     const page = token === null ? undefined : pages.get(token);
     if (token !== null && (page === undefined || page.version < storage.collection(objects.idOf(kind)).compactedTo)) {
       throw failure.expired("The provided continue parameter is too old to display a consistent list result");
     }
     if (token !== null) pages.delete(token);
-    const { items, version } = page ?? { items: inNamespace({ kind, namespace }), version: storage.version() };
+    const { items, version } = page ?? { items: inNamespace({ kind, namespace, lag }), version: versionOf(lag) };
     const limit = Number(query.get("limit") ?? 0) || items.length;
     const metadata: Json = { resourceVersion: String(version) };
     if (items.length > limit) {
@@ -62,14 +74,17 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     return { apiVersion: versionText(kind), kind: `${kind.kind}List`, metadata, items: shown };
   }
 
-  function inNamespace({ kind, namespace }: Collection): Json[] {
-    const { objects: all } = storage.collection(objects.idOf(kind));
+  const versionOf = (lag: Lag | undefined) => lag?.state.version ?? storage.version();
+
+  function inNamespace({ kind, namespace, lag }: Collection): Json[] {
+    const id = objects.idOf(kind);
+    const all = lag?.state.objectsOf(id) ?? storage.collection(id).objects;
     const found = [...all].filter(([key]) => namespace === undefined || key.startsWith(`${namespace}/`));
     return found.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
   }
 
   function watch(collection: Collection, query: URLSearchParams): ServedWatch {
-    const { kind, namespace } = collection;
+    const { kind, namespace, lag } = collection;
     const id = objects.idOf(kind);
     const bookmarks = query.get("allowWatchBookmarks") === "true";
     const bookmarkAt = (version: number, annotations: Json = {}): Json => ({
@@ -89,23 +104,34 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       });
     const timeoutMs = Number(query.get("timeoutSeconds") ?? 1_800) * 1_000;
     const rest = { follow, bookmark: () => (bookmarks ? bookmarkAt(storage.version()) : undefined), timeoutMs };
+    const changesSince = (from: number): Json[] | undefined => {
+      const { history, compactedTo } = storage.collection(id);
+      if (from < compactedTo) return undefined;
+      return history.filter((event) => event.version > from && concerns(event)).map(lineOf);
+    };
+    const gone = (from: number): Json => {
+      const { compactedTo } = storage.collection(id);
+      const expired = failure.expired(`too old resource version: ${from} (${compactedTo})`);
+      return { type: "ERROR", object: statusBody(expired) };
+    };
+    const lagging = (from: number) =>
+      lag === undefined ? {} : { lag: { until: lag.until, missed: () => changesSince(from) ?? [gone(from)] } };
 
     if (query.get("sendInitialEvents") === "true") {
       if (!streamingLists) throw failure.invalid("ListOptions", ["sendInitialEvents: Forbidden"]);
       const listed = inNamespace(collection).map((object): Json => ({ type: "ADDED", object }));
-      const end = bookmarkAt(storage.version(), { "k8s.io/initial-events-end": "true" });
-      return { ...rest, first: [...listed, end] };
+      const version = versionOf(lag);
+      const end = bookmarkAt(version, { "k8s.io/initial-events-end": "true" });
+      return { ...rest, ...lagging(version), first: [...listed, end] };
     }
     const from = Number(query.get("resourceVersion") ?? 0);
-    const { history, compactedTo } = storage.collection(id);
     if (from === 0) {
-      return { ...rest, first: inNamespace(collection).map((object): Json => ({ type: "ADDED", object })) };
+      const listed = inNamespace(collection).map((object): Json => ({ type: "ADDED", object }));
+      return { ...rest, ...lagging(versionOf(lag)), first: listed };
     }
-    if (from < compactedTo) {
-      const gone = failure.expired(`too old resource version: ${from} (${compactedTo})`);
-      return { ...rest, first: [{ type: "ERROR", object: statusBody(gone) }], follow: () => () => {} };
-    }
-    return { ...rest, first: history.filter((event) => event.version > from && concerns(event)).map(lineOf) };
+    if (lag !== undefined) return { ...rest, ...lagging(from), first: [] };
+    const first = changesSince(from);
+    return first === undefined ? { ...rest, first: [gone(from)], follow: () => () => {} } : { ...rest, first };
   }
 
   function answer({ method, query, body }: ApiCall, asked: Asked): ApiResult {
@@ -140,7 +166,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       try {
         const asked = find(request.path, kinds);
         if (asked === undefined) throw failure.notFound(request.path);
-        return answer(request, asked);
+        return answer(request, { ...asked, lag: request.lag });
       } catch (error) {
         if (!(error instanceof ApiFailure)) throw error;
         return { status: error.status, body: statusBody(error) };
@@ -149,7 +175,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   };
 }
 
-type Collection = { kind: KindRules; namespace: string | undefined };
+type Collection = { kind: KindRules; namespace: string | undefined; lag?: Lag | undefined };
 type Asked = Collection & { name: string | undefined; subresource: string | undefined };
 
 /** `/api/VERSION` or `/apis/GROUP/VERSION`, then `[/namespaces/NS]/PLURAL[/NAME[/SUB]]`. */

@@ -11,6 +11,9 @@ export type Collection = {
   compactedTo: number;
 };
 
+/** An earlier state of a storage. */
+export type Snapshot = { version: number; objectsOf(id: string): ReadonlyMap<string, Json> };
+
 /** etcd: objects with versions from one counter, and their history until it is compacted. */
 export type Storage = {
   version(): number;
@@ -19,6 +22,8 @@ export type Storage = {
   /** Stores an object under the next version. An equal object is not written, unless `always`. Returns what is stored. */
   put(id: string, key: string, object: Json, always?: boolean): Json;
   remove(id: string, key: string, object: Json): Json;
+  /** The objects as they are now, for reads at a later time. */
+  snapshot(): Snapshot;
   /** Forgets the history up to now. */
   compact(): void;
   /** Called for each event, at once. */
@@ -61,6 +66,10 @@ export function createStorage(firstVersion = 1): Storage {
     remove(id, key, object) {
       collection(id).objects.delete(key);
       return record(id, "DELETED", object);
+    },
+    snapshot() {
+      const kept = new Map([...collections].map(([id, { objects }]) => [id, new Map(objects)]));
+      return { version, objectsOf: (id) => kept.get(id) ?? new Map() };
     },
     compact() {
       for (const one of collections.values()) {

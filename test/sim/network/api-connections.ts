@@ -1,7 +1,7 @@
 import type { ApiAnswer, ApiRequest, Connections } from "../../../src/kube/connections.ts";
 import type { Random } from "../../../src/simulator/random.ts";
 import { type JsonValue, parseJson } from "../api-server/json.ts";
-import type { ApiServer, ServedWatch } from "../api-server/server.ts";
+import type { ApiServer, Lag, ServedWatch } from "../api-server/server.ts";
 import { type ByteStream, createByteStream } from "../engine/byte-stream.ts";
 import type { ProcessTime } from "../engine/process-clock.ts";
 import { hashText, type Scheduler } from "../engine/scheduler.ts";
@@ -17,6 +17,8 @@ export type ApiNetwork = {
   onSend: (request: SentRequest, moment: "Before" | "After") => void;
   /** A request took effect. */
   onEffect: (request: SentRequest, status: number) => void;
+  /** The API server that this process lists and watches at lags behind now. Default: it does not. */
+  lag?: () => Lag | undefined;
 };
 
 export type SentRequest = { method: string; path: string; body: JsonValue | undefined };
@@ -40,7 +42,7 @@ const LATEST_MS = 45_000;
 type OpenWatch = { stream: ByteStream; silent: boolean; lastAt: number; unserve: () => void; close: () => void };
 
 export function createApiConnections(
-  { scheduler, server, weather, random, counts, onSend, onEffect }: ApiNetwork,
+  { scheduler, server, weather, random, counts, onSend, onEffect, lag = () => undefined }: ApiNetwork,
   time: ProcessTime,
   requestTimeoutMs: number,
 ): ApiConnections {
@@ -109,7 +111,7 @@ export function createApiConnections(
   }
 
   function arrive(request: ApiRequest, { url, sent, fault, reply }: Sending): void {
-    const result = server.call({ ...sent, query: url.searchParams });
+    const result = server.call({ ...sent, query: url.searchParams, lag: lag() });
     if ("watch" in result) {
       if (reply.isSettled() || !time.alive() || fault === "responseSwallowed") return;
       if (fault === undefined || fault === "late") openWatch(request, result.watch, reply);
@@ -143,16 +145,25 @@ export function createApiConnections(
         }),
       );
     };
-    const unfollow = served.follow(push);
+    let unfollow = () => {};
+    let isBehind = served.lag !== undefined;
+    const follow = () => {
+      isBehind = false;
+      for (const line of served.lag?.missed() ?? []) push(line);
+      unfollow = served.follow(push);
+    };
+    const cancelLag = served.lag === undefined ? () => {} : scheduler.after(served.lag.until - scheduler.now(), follow);
+    if (!isBehind) follow();
     const cancelBookmarks = repeat(scheduler, BOOKMARK_MS, () => {
-      const line = served.bookmark();
+      const line = isBehind ? undefined : served.bookmark();
       if (line !== undefined) push(line);
     });
     const end = () => scheduler.after(Math.max(0, watch.lastAt - scheduler.now()), () => time.deliver(() => close()));
     const cancelEnd = scheduler.after(served.timeoutMs, end);
     function unserve(): void {
       watches.delete(watch);
-      for (const cancel of [unfollow, cancelBookmarks, cancelEnd, cancelIdle]) cancel();
+      unfollow();
+      for (const cancel of [cancelLag, cancelBookmarks, cancelEnd, cancelIdle]) cancel();
     }
     function close(error?: Error): void {
       if (!watches.has(watch)) return;

@@ -51,6 +51,9 @@ export function inject(world: World, fault: Fault): void {
       storage.compact();
       for (const one of connections()) one.cutWatches(true);
       break;
+    case "staleState":
+      becomeStale(world, fault);
+      break;
     case "ignoreUpdates":
       world.service.configure({ updateIgnores: ["*"] });
       world.scheduler.after(fault.forMs, () => world.service.configure({ updateIgnores: [] }));
@@ -73,5 +76,19 @@ function changeWeather(
   weather[of] = changed;
   scheduler.after(forMs, () => {
     if (weather[of] === changed) weather[of] = CALM;
+  });
+}
+
+/** The latest lag wins. A process that started before it goes on with an API server that does not lag. */
+function becomeStale(
+  world: World,
+  { process, behindMs, downMs, forMs }: Extract<Fault, { fault: "staleState" }>,
+): void {
+  const { replicas, scheduler, storage } = world;
+  const state = storage.snapshot();
+  scheduler.after(behindMs, () => {
+    const since = scheduler.now();
+    world.staleness.current = { since, lag: { state, until: since + downMs + forMs } };
+    replicas.crash(process, downMs);
   });
 }

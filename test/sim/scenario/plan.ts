@@ -1,6 +1,7 @@
 import { createRandom, type Random } from "../../../src/simulator/random.ts";
 import { hashText } from "../engine/scheduler.ts";
 import { REQUEST_FAULTS, type RequestFault } from "../network/weather.ts";
+import { planStaleStates, type StaleState } from "./stale-states.ts";
 
 /** An object that a user creates. `serial` is part of what is sent to the service, so that each request names its object. */
 export type ObjectPlan = {
@@ -67,6 +68,7 @@ export type Fault =
   | { fault: "delayWatches"; forMs: number }
   | { fault: "compact" }
   | { fault: "restartApi" }
+  | StaleState
   /** The service accepts updates of endpoints without effect. */
   | { fault: "ignoreUpdates"; forMs: number }
   /** The Secret holds the key of another member, which does not see the endpoints. */
@@ -94,6 +96,9 @@ export type Plan = {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const NAMESPACES = ["team-a", "team-b"];
+
+/** Of the shortest mean time between other faults. */
+const STALE_STATE_GAPS = 20;
 
 /** How much happens in which time. */
 type Pace = {
@@ -129,8 +134,11 @@ export function planOf(seed: number, hours?: number): Plan {
     budgetTasks: jobs > 2 && chance(random, 0.25) ? jobs - 1 : undefined,
     objects,
     actions: planActions(random, objects, pace),
-    // The earlier generation shows no members, so that nothing tells a foreign key from a deletion.
-    faults: planFaults(random, objects, pace).filter(({ fault }) => fault !== "foreignKey" || generation === "Current"),
+    faults: [
+      // The earlier generation shows no members, so that nothing tells a foreign key from a deletion.
+      ...planFaults(random, objects, pace).filter(({ fault }) => fault !== "foreignKey" || generation === "Current"),
+      ...planStaleStates(`${seed} ${hours}`, objects, { chaosMs, gapMs: STALE_STATE_GAPS * pace.faultGapMs[0] }),
+    ],
     chaosMs,
   };
 }

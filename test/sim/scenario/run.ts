@@ -57,6 +57,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     await runUntil(world, plan.chaosMs);
     world.weather.api = CALM;
     world.weather.service = CALM;
+    world.staleness.current = undefined;
     replicas.calm();
     await runUntil(world, scheduler.now() + RECOVERY_MS);
     await becomeStable(world);

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { createCore } from "../../../src/simulator/core.ts";
 import { createService, type Service } from "../../../src/simulator/service.ts";
-import { createApiServer } from "../api-server/server.ts";
+import { createApiServer, type Lag } from "../api-server/server.ts";
 import { createStorage, type Storage } from "../api-server/storage.ts";
 import { EPOCH_MS } from "../engine/process-clock.ts";
 import { createScheduler, type Scheduler } from "../engine/scheduler.ts";
@@ -30,6 +30,8 @@ export type World = {
   census: EndpointCensus;
   weather: { api: Weather; service: Weather };
   counts: FaultCounts;
+  /** Where processes list and watch that start at `since` or later. */
+  staleness: { current: { since: number; lag: Lag } | undefined };
 };
 
 export type RunOptions = {
@@ -77,6 +79,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
   const traffic = createTraffic(storage, scheduler.now, judge);
   const weather = { api: CALM, service: CALM };
   const counts: FaultCounts = new Map();
+  const staleness: World["staleness"] = { current: undefined };
 
   const log = pino(
     { level: options.logLevel ?? "silent", base: null, timestamp: false },
@@ -88,6 +91,12 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     },
   );
   const network = { scheduler, counts };
+  const lagOf = (startedAt: number) => () => {
+    const { current } = staleness;
+    return current !== undefined && startedAt >= current.since && scheduler.now() < current.lag.until
+      ? current.lag
+      : undefined;
+  };
   const wiring = (
     of: () => OperatorProcess | undefined,
     { identity, leaderElect }: { identity: string; leaderElect: boolean },
@@ -97,6 +106,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     api: () => ({
       ...network,
       server,
+      lag: lagOf(scheduler.now()),
       weather: () => weather.api,
       random: scheduler.random(`api ${identity}`),
       onSend(request, moment) {
@@ -124,5 +134,5 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     }),
   });
   const replicas = createReplicas({ count: plan.replicas, scheduler, wiring });
-  return { plan, scheduler, storage, cluster, service, replicas, judge, payments, census, weather, counts };
+  return { plan, scheduler, storage, cluster, service, replicas, judge, payments, census, weather, counts, staleness };
 }
