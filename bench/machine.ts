@@ -15,7 +15,7 @@ export async function describeMachine(kubectl: (...args: string[]) => Promise<st
     cores: cpus().length,
     cpu: cpu?.model.trim() ?? "unknown",
     memoryGiB: Math.round(totalmem() / 2 ** 30),
-    kernel: release(),
+    kernel: release().split("-", 1)[0] ?? "",
     node: process.versions.node,
     go: go.trim().replace(/^go/, ""),
     kubernetes: serverVersion.gitVersion,

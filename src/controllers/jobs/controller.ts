@@ -55,6 +55,7 @@ export function createJobReconciler<T extends Job>(
   }
 
   async function advance(job: T, state: JobState, context: ReconcileContext): Promise<Result> {
+    const observedAt = shared.clock.now();
     const observed = await observe(deps, job, state, context.signal);
     if (observed === undefined) return undefined;
     const transition = decide(state, observed.observation, { job, now: shared.clock.now() });
@@ -67,7 +68,7 @@ export function createJobReconciler<T extends Job>(
     await live.removeParts(after, context);
     // Our own status write triggers no reconcile, so its consequences start here.
     if (transition.outcome !== undefined) await follow(after, stateOf(after.status, undefined, false));
-    return nextReconcile(after, transition, shared.clock.now());
+    return nextReconcile(after, transition, { observedAt, now: shared.clock.now() });
   }
 
   /** Polls the task of a job that has one, and of no other. Without a request or a task the job has no slot of one. */
@@ -122,13 +123,18 @@ function entryOf(
   return unsettledEntry(journal, subject, { submission, account, unexplainedSince }, newID);
 }
 
-/** The earlier of the transition's own time and the deadline; at once for a job that has just finished. */
-function nextReconcile(job: Job, { againMs, outcome }: Transition, now: number): Result {
+/**
+ * The earlier of the transition's own time and the deadline, which may have passed since the job was observed; at once for a job that
+ * has just finished.
+ */
+function nextReconcile(job: Job, { againMs, outcome }: Transition, times: { observedAt: number; now: number }): Result {
   if (outcome?.phase === "Succeeded" || outcome?.phase === "Failed") return { requeueAfterMs: 0 };
   const deadline = deadlineOf(job);
   const waits = againMs === undefined ? [] : [againMs];
-  // A deadline that has passed is the step's concern, if it matters at all.
-  if (deadline !== undefined && deadline > now && job.status?.phase !== "Halted") waits.push(deadline - now);
+  // A deadline that had passed before is the step's concern, if it matters at all.
+  if (deadline !== undefined && deadline > times.observedAt && job.status?.phase !== "Halted") {
+    waits.push(Math.max(0, deadline - times.now));
+  }
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
 }
 

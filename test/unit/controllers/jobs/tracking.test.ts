@@ -59,8 +59,12 @@ function tasksOf() {
 async function setUp(spec: Change, status: VideoJobStatus = submitted) {
   const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
   let version = 7;
+  /** How long a write of the status takes, ms. */
+  let writeMs = 0;
+  const clock = createFakeClock();
   const api = await scriptedApi(({ path, body }) => {
     if (path.includes("/events")) return { status: 201, body: {} };
+    clock.setWallClock(writeMs);
     const job = kind.store.get("team/sea");
     if (job === undefined) throw new Error("no job");
     const patch = (body as { status: VideoJobStatus }).status;
@@ -68,7 +72,6 @@ async function setUp(spec: Change, status: VideoJobStatus = submitted) {
     const metadata = { ...job.metadata, resourceVersion: String(version) };
     return { body: { ...job, metadata, status: { ...job.status, ...patch } } };
   });
-  const clock = createFakeClock();
   const [bound, other] = [tasksOf(), tasksOf()];
   const accounts = createAccountRegistry(
     () => true,
@@ -101,6 +104,9 @@ async function setUp(spec: Change, status: VideoJobStatus = submitted) {
     other,
     /** Whether another job gets the account's only slot. */
     nextIsAdmitted,
+    writesTake: (ms: number) => {
+      writeMs = ms;
+    },
     events: () => api.requests.flatMap(({ path, body }) => (path.includes("/events") ? [body as EventBody] : [])),
     reconcile: () => run(request, { signal: new AbortController().signal, log: silentLog }),
     status: () => kind.store.get("team/sea")?.status,
@@ -155,6 +161,22 @@ describe("given a deadline that passed while the operator was down", () => {
     };
     const w = await setUp({ activeDeadlineSeconds: 60, output: { storeRef: { name: "missing" } } }, storing);
     expect(await w.reconcile()).toEqual({ requeueAfterMs: 300_000 });
+  });
+});
+
+describe("given a deadline that passes while the status is written", () => {
+  it("the job is reconciled at once, and fails after the next poll", async () => {
+    const twoHours = 7_200;
+    const w = await setUp({ activeDeadlineSeconds: twoHours + 1 });
+    w.bound.show(processing(START));
+    w.writesTake(2_000);
+    expect(await w.reconcile()).toEqual({ requeueAfterMs: 0 });
+    expect(w.status()?.phase).toBe("Running");
+    w.writesTake(0);
+    expect(await w.reconcile()).toEqual({ requeueAfterMs: 2_000 });
+    w.bound.show(processing(START + 2_000));
+    await w.reconcile();
+    expect(getCondition(w.status()?.conditions ?? [], "Failed")?.reason).toBe("DeadlineExceeded");
   });
 });
 
