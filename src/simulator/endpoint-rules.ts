@@ -37,7 +37,7 @@ export function checkLimits(parameters: Parameters, config: Assumptions): void {
 }
 
 function checkStorage(id: string, clusterID: string, config: Assumptions): void {
-  const cluster = config.storages[id];
+  const cluster = Object.hasOwn(config.storages, id) ? config.storages[id] : undefined;
   if (cluster === undefined && config.refuseUnknownStorage)
     throw refuse.invalid(`network storage ${id} does not exist`);
   if (cluster !== undefined && cluster !== clusterID) {

@@ -226,11 +226,17 @@ function prepare(operation: Operation, request: CallRequest<z.ZodType | undefine
 
 /** Checks the call against the rules of the interface. Returns the body as it is sent. */
 function checkRules(operation: Operation, request: CallRequest<z.ZodType | undefined>): unknown {
+  const dots = Object.entries(request.path ?? {}).find(([, value]) => value === "." || value === "..");
+  if (dots !== undefined) throw breach(operation, `${dots[0]} must not be "." or "..", which name another path`);
   if (request.rules === undefined) return request.body;
   const checked = request.rules.safeParse(request.body ?? request.query ?? request.path);
   if (checked.success) return request.body === undefined ? undefined : checked.data;
-  const reason = checked.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim()).join("; ");
-  throw new ServiceError({
+  const issues = checked.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim());
+  throw breach(operation, issues.join("; "));
+}
+
+function breach(operation: Operation, reason: string): ServiceError {
+  return new ServiceError({
     operation,
     kind: "InvalidRequest",
     delivery: "NotSent",

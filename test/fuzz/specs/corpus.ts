@@ -75,6 +75,22 @@ const FINDINGS: readonly { finding: string; kind: string; specs: Json[] }[] = [
     specs: [{ ...ENDPOINT, appName: "\u202ea" }],
   },
   {
+    finding: "the endpoint to adopt is named by a dot: its path was that of the list",
+    kind: "GpuEndpoint",
+    specs: [{ ...ENDPOINT, adoption: { endpointID: "." } }],
+  },
+  {
+    finding: "a storage with a name that every object of JavaScript has: the simulator knew it",
+    kind: "GpuEndpoint",
+    specs: [
+      {
+        ...ENDPOINT,
+        volumes: [{ type: "network", id: "constructor", mountPath: "/data" }],
+        clusterID: "cluster-1",
+      },
+    ],
+  },
+  {
     finding: "an export whose object has no name was retried with errors in the log",
     kind: "GpuEndpoint",
     specs: [ENDPOINT, { ...ENDPOINT, exportTo: { configMap: { name: "" } } }],
