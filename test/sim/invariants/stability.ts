@@ -23,18 +23,27 @@ export function unstable(world: World): string[] {
 
 /** Every request has its outcome in the status of its object, so the journal is empty. */
 function journalProblems(world: World): string[] {
-  const journal = world.cluster.get(
-    { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true },
-    { namespace: OPERATOR_NAMESPACE, name: JOURNAL_NAME },
-  );
-  const intents = textAt(journal?.["data"], "intents");
-  if (intents === undefined) return ["there is no journal"];
-  const entries = parseJson(intents);
-  if (!Array.isArray(entries)) return [`the journal holds ${intents}`];
+  const entries = journalEntries(world);
+  if (entries === undefined) return ["there is no journal"];
   return entries
     .filter((entry) => !waitsForKey(world, entry))
     .map((entry) => `the journal holds ${JSON.stringify(entry)}`);
 }
+
+/** The requests without an outcome; undefined: there is no journal. */
+export function journalEntries({ cluster }: Pick<World, "cluster">): JsonValue[] | undefined {
+  const journal = cluster.get(
+    { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true },
+    { namespace: OPERATOR_NAMESPACE, name: JOURNAL_NAME },
+  );
+  const intents = textAt(journal?.["data"], "intents");
+  if (intents === undefined) return undefined;
+  const entries = parseJson(intents);
+  if (!Array.isArray(entries)) throw new Error(`the journal holds ${intents}`);
+  return entries;
+}
+
+export const isCreate = (entry: JsonValue) => textAt(entry, "operation") === "createEndpoint";
 
 /**
  * The outcome of this create is unknown, and the account's key cannot tell: the endpoint may be among those of the other
@@ -42,7 +51,7 @@ function journalProblems(world: World): string[] {
  * taken effect. The object says so.
  */
 function waitsForKey(world: World, entry: JsonValue): boolean {
-  if (textAt(entry, "operation") !== "createEndpoint") return false;
+  if (!isCreate(entry)) return false;
   const plan = world.plan.objects.find((one) => uidOf(objectOf(world, one)) === textAt(entry, "uid"));
   const object = plan === undefined ? undefined : objectOf(world, plan);
   return (
