@@ -56,17 +56,19 @@ export function createEndpointFinalizer(
     /** As this reconcile last wrote it. */
     let { endpoint } = input;
     const { endpointID, deletion } = endpoint.status ?? {};
-    const cleaned = new Set([endpointID, deletion?.endpointID, entry?.outcome?.endpointID].flatMap((id) => id ?? []));
     if (!endpoint.metadata.finalizers?.includes(FINALIZER)) return undefined;
 
     async function release(): Promise<Result> {
       if (!departed) await kind.setFinalizer(endpoint, false, context.signal);
       if (entry !== undefined) shared.journal.settle(entry.id);
-      for (const id of cleaned) {
-        sentDeletions.delete(id);
-        sentScalings.delete(id);
-      }
+      for (const id of [endpointID, deletion?.endpointID, entry?.outcome?.endpointID]) forget(id);
       return undefined;
+    }
+
+    function forget(id: string | undefined): void {
+      if (id === undefined) return;
+      sentDeletions.delete(id);
+      sentScalings.delete(id);
     }
 
     async function recordDeletion(deletion: Deletion): Promise<void> {
@@ -120,10 +122,10 @@ export function createEndpointFinalizer(
       if (bound === "None") return await release();
       if (bound === "NotShown") return await stalled("RemoteMissing", lostCreateNotShown(endpoint));
       for (const id of [...otherEndpoints({ shared, account, claims, endpoint }, bound), bound]) {
-        cleaned.add(id);
         const work = { shared, account, endpoint, endpointID: id, entry, recordDeletion, context };
         done = await (policy === "Delete" ? deleteRemote(work, sentDeletions) : scaleToZero(work, sentScalings));
         if (done.kind !== "Done") break;
+        if (id !== bound) forget(id); // done, and told once, although the bound one may keep the object waiting
         if (done.note !== undefined) shared.recorder.normal(endpoint, done.note.reason, "Delete", done.note.text);
       }
     } catch (error) {
@@ -140,7 +142,7 @@ export function createEndpointFinalizer(
   };
 }
 
-type Clean = {
+type NamesakeSearch = {
   shared: ControllerDeps;
   account: AccountHandle;
   claims: Pick<Claims, "belongsToAnother">;
@@ -148,7 +150,7 @@ type Clean = {
 };
 
 /** An endpoint that was created for the object too, before a user requested another one while the key was that of another member. */
-function otherEndpoints({ shared, account, claims, endpoint }: Clean, bound: string): string[] {
+function otherEndpoints({ shared, account, claims, endpoint }: NamesakeSearch, bound: string): string[] {
   const namesake = namesakeOf(account, appNameOf(endpoint, shared.clusterUID), bound);
   const isOurs =
     namesake !== undefined && hasGeneratedAppName(endpoint) && !claims.belongsToAnother(endpoint, namesake.id);
