@@ -6,7 +6,10 @@ import type { Machine } from "./figures.ts";
 
 const versions = z.object({ serverVersion: z.object({ gitVersion: z.string() }) });
 
-/** This machine as it is now. @param kubectl runs kubectl for the control plane of the measurement */
+/**
+ * Describes the machine that the measurement runs on, with its load.
+ * @param kubectl runs kubectl with the kubeconfig of the measurement
+ */
 export async function describeMachine(kubectl: (...args: string[]) => Promise<string>): Promise<Machine> {
   const [cpu] = cpus();
   const { serverVersion } = versions.parse(JSON.parse(await kubectl("version", "--output=json")));

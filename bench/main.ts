@@ -41,7 +41,7 @@ try {
   process.exitCode = 130;
 }
 
-/** Keeps the figures of each size as soon as they are known. */
+/** Writes the figures of a size to the file right after its measurement, so that an interruption loses no other size. */
 async function measure(): Promise<void> {
   if (sizes.length + scale.length > 0) await prepareTools(BENCH_TOOLS, common.say);
   for (const objects of sizes) {

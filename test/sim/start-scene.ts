@@ -1,11 +1,12 @@
 import { setImmediate as settled } from "node:timers/promises";
 import { pino } from "pino";
+import { endpoint } from "../../bench/manifests.ts";
 import { accountResource, clusterAccountResource, gpuEndpointResource } from "../../src/api/v1alpha1/kinds.ts";
 import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { createCore } from "../../src/simulator/core.ts";
 import { createService } from "../../src/simulator/service.ts";
-import { type Json, textAt } from "./api-server/json.ts";
+import { textAt } from "./api-server/json.ts";
 import { createApiServer } from "./api-server/server.ts";
 import { createStorage } from "./api-server/storage.ts";
 import { EPOCH_MS } from "./engine/process-clock.ts";
@@ -165,21 +166,5 @@ export function createStartScene(options: {
     readyEndpoints: () =>
       cluster.list(gpuEndpointResource).filter((object) => textAt(condition(object, "Ready"), "status") === "True")
         .length,
-  };
-}
-
-function endpoint(name: string): Json {
-  return {
-    apiVersion: "mooring.dev/v1alpha1",
-    kind: "GpuEndpoint",
-    metadata: { name },
-    spec: {
-      products: [{ id: "gpu-4090-24g" }],
-      image: "registry.example.com/models/echo:1.0",
-      port: 8000,
-      workers: { min: 1, max: 2, idleTimeoutSeconds: 60, maxConcurrency: 4, gpus: 1, requestTimeoutSeconds: 120 },
-      policy: { type: "queue", value: 30 },
-      healthCheck: { path: "/health" },
-    },
   };
 }
