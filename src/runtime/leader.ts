@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { type Clock, delay, withDeadline } from "../clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
-import { isAlreadyExists, isConflict } from "../kube/errors.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 
@@ -61,15 +61,27 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   let renewing: Promise<void> | undefined;
 
   async function tryOnce(signal: AbortSignal): Promise<boolean> {
-    const asked = clock.monotonic();
+    if (lease?.spec.holderIdentity === identity) {
+      try {
+        // The holder writes the version that it wrote last, without a read.
+        return await take(lease, signal);
+      } catch (error) {
+        if (!isConflict(error) && !isNotFound(error)) throw error;
+      }
+    }
     lease = await findObject<Lease>(client, leaseResource, place, { signal });
     if (lease?.metadata.resourceVersion !== seen.version) {
       seen = { version: lease?.metadata.resourceVersion, at: clock.monotonic() };
     }
     const holder = lease?.spec.holderIdentity ?? "";
     if (holder !== "" && holder !== identity && clock.monotonic() < seen.at + LEASE_MS) return false;
-    const spec = heldBy(identity, lease?.spec, clock.now());
-    lease = await write({ ...lease, metadata: lease?.metadata ?? place, spec }, signal);
+    return await take(lease, signal);
+  }
+
+  async function take(previous: Lease | undefined, signal: AbortSignal): Promise<true> {
+    const asked = clock.monotonic();
+    const spec = heldBy(identity, previous?.spec, clock.now());
+    lease = await write({ ...previous, metadata: previous?.metadata ?? place, spec }, signal);
     renewedAt = asked; // counted from before the request: never longer than what the server granted
     return true;
   }

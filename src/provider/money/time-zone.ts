@@ -11,29 +11,12 @@ export type TimeZone = {
   startOf(day: CalendarDay): number;
 };
 
+/** A format takes a hundred times longer to make than to use, and every list of endpoints needs one. Names are few. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
 /** @param name an IANA name (`Asia/Shanghai`), `UTC`, or an offset (`+08:00`) @throws Error for any other name */
 export function timeZone(name: string): TimeZone {
-  let format: Intl.DateTimeFormat;
-  try {
-    format = new Intl.DateTimeFormat("en-US", {
-      timeZone: name,
-      calendar: "iso8601",
-      hourCycle: "h23",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-      second: "numeric",
-    });
-  } catch (cause) {
-    throw new Error(
-      `"${name}" is not a time zone: use UTC, a name such as Asia/Shanghai, or an offset such as +08:00`,
-      {
-        cause,
-      },
-    );
-  }
+  const format = formatOf(name);
 
   /** What the place's clock shows, as if it were UTC, ms. */
   function shown(timeMs: number): number {
@@ -56,6 +39,31 @@ export function timeZone(name: string): TimeZone {
       return (exact.length > 0 ? Math.min(...exact) : Math.max(...candidates)) / 1000;
     },
   };
+}
+
+function formatOf(name: string): Intl.DateTimeFormat {
+  const known = formats.get(name);
+  if (known !== undefined) return known;
+  try {
+    const format = new Intl.DateTimeFormat("en-US", {
+      timeZone: name,
+      calendar: "iso8601",
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    });
+    formats.set(name, format);
+    return format;
+  } catch (cause) {
+    throw new Error(
+      `"${name}" is not a time zone: use UTC, a name such as Asia/Shanghai, or an offset such as +08:00`,
+      { cause },
+    );
+  }
 }
 
 /** Days since the Monday of the day's week, 0 to 6. */

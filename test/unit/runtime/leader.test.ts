@@ -142,6 +142,30 @@ describe("the holder", () => {
     expect([w.leader.surelyHeld(), w.leader.lost.aborted]).toEqual([true, false]);
   });
 
+  it("renews with one request", async () => {
+    const w = await leading();
+    const [requests, writes] = [w.api.requests.length, w.store.writes.length];
+    await until(() => w.store.writes.length >= writes + 5, { clock: w.clock, stepMs: 250 });
+    expect(w.api.requests.slice(requests).map(({ method }) => method)).toEqual(["PUT", "PUT", "PUT", "PUT", "PUT"]);
+  });
+
+  it("reads the lease again when its version has changed, and keeps it", async () => {
+    const w = await leading();
+    const [object, writes] = [w.store.objects.get(PATH) as Stored, w.store.writes.length];
+    w.store.put(PATH, { ...object, spec: { ...spec(w), leaseTransitions: 7 } });
+    await until(() => w.store.writes.length > writes, { clock: w.clock, stepMs: 250 });
+    expect(spec(w)).toMatchObject({ holderIdentity: "one", leaseTransitions: 7 });
+    expect(w.leader.lost.aborted).toBe(false);
+  });
+
+  it("makes a lease again that was deleted", async () => {
+    const w = await leading();
+    w.store.objects.delete(PATH);
+    await until(() => w.store.objects.has(PATH), { clock: w.clock, stepMs: 250 });
+    expect(spec(w)).toMatchObject({ holderIdentity: "one" });
+    expect(w.leader.lost.aborted).toBe(false);
+  });
+
   it("counts as holding it surely for 10 s after the last renewal, by its own clock", async () => {
     const w = await leading();
     w.api.answer(() => failure(500, "InternalError"));
