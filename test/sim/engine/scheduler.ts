@@ -12,6 +12,8 @@ export type Scheduler = {
   after(ms: number, run: () => void): () => void;
   /** Runs the next event. False: there is none up to `until`; time is `until` then. */
   step(until: number): Promise<boolean>;
+  /** Runs events until there is none up to `until`, or until `isOver` is true after an event. */
+  run(until: number, isOver: () => boolean): Promise<void>;
   /** Events that ran. */
   steps(): number;
   /** An independent sequence of random numbers for one purpose, so that one purpose does not disturb another. */
@@ -27,6 +29,8 @@ export type Scheduler = {
 type Event = { at: number; tie: number; run: (() => void) | undefined };
 
 const KEPT_LINES = 400;
+/** Steps for each turn of Node's event loop: a turn costs a system call. */
+const STEPS_PER_TURN = 64;
 
 export function createScheduler(seed: number, onTrace: (line: string) => void = () => {}): Scheduler {
   const ties = createRandom(hashText(`${seed} ties`));
@@ -35,6 +39,19 @@ export function createScheduler(seed: number, onTrace: (line: string) => void = 
   let now = 0;
   let steps = 0;
   let digest = 0;
+
+  function runNext(until: number): boolean {
+    for (let event = events.peek(); event !== undefined && event.at <= until; event = events.peek()) {
+      events.pop();
+      if (event.run === undefined) continue;
+      now = Math.max(now, event.at);
+      steps++;
+      event.run();
+      return true;
+    }
+    now = Math.max(now, until);
+    return false;
+  }
 
   return {
     now: () => now,
@@ -46,17 +63,31 @@ export function createScheduler(seed: number, onTrace: (line: string) => void = 
       };
     },
     async step(until) {
-      for (let event = events.peek(); event !== undefined && event.at <= until; event = events.peek()) {
-        events.pop();
-        if (event.run === undefined) continue;
-        now = Math.max(now, event.at);
-        steps++;
-        event.run();
-        await settled();
-        return true;
-      }
-      now = Math.max(now, until);
-      return false;
+      if (!runNext(until)) return false;
+      await settled();
+      return true;
+    },
+    run(until, isOver) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      let isDone = false;
+      // Node runs everything that waits for nothing but promises between two callbacks of a turn.
+      const next = () => {
+        if (isDone) return;
+        try {
+          isDone = isOver() || !runNext(until);
+        } catch (error) {
+          isDone = true;
+          reject(error);
+        }
+        if (isDone) resolve();
+      };
+      const turn = () => {
+        if (isDone) return;
+        for (let i = 0; i < STEPS_PER_TURN; i++) setImmediate(next);
+        setImmediate(turn);
+      };
+      turn();
+      return promise;
     },
     steps: () => steps,
     random: (purpose) => createRandom(hashText(`${seed} ${purpose}`)),

@@ -83,8 +83,8 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   };
 }
 
-async function runUntil({ scheduler, judge }: World, until: number): Promise<void> {
-  while (judge.first() === undefined && (await scheduler.step(until)));
+function runUntil({ scheduler, judge }: World, until: number): Promise<void> {
+  return scheduler.run(until, () => judge.first() !== undefined);
 }
 
 /** Steps until everything is stable. */
