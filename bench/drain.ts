@@ -8,7 +8,7 @@ import { type BenchCluster, type BenchOptions, NAMESPACE, startBenchCluster } fr
 import { type Drain, type DrainRound, ENGINES, type Engine } from "./figures.ts";
 import { describeMachine } from "./machine.ts";
 import { endpoint } from "./manifests.ts";
-import { OPERATOR_FLAGS, operatorCommand } from "./pod.ts";
+import { OPERATOR_FLAGS, type OperatorCommand, operatorCommand } from "./pod.ts";
 
 export type DrainOptions = BenchOptions & { objects: number; rounds: number; finalizer: boolean };
 
@@ -34,7 +34,7 @@ export async function measureDrain(options: DrainOptions): Promise<Drain> {
   try {
     const machine = await describeMachine(cluster.kubectl);
     const template = await writeTemplate(cluster, finalizer);
-    const { access, command } = await operatorCommand(cluster);
+    const { access, command } = await mooringCommand(cluster);
     const { baseURL } = cluster.remote;
     const peer = await tool("bench-peer");
     const { kubeconfig } = cluster.controlPlane;
@@ -46,7 +46,7 @@ export async function measureDrain(options: DrainOptions): Promise<Drain> {
     ];
     const commands: Record<Engine, readonly string[]> = {
       "controller-runtime": [peer, ...peerFlags],
-      Mooring: [...command, ...OPERATOR_FLAGS, "--metrics-bind-address=127.0.0.1:0"],
+      Mooring: command,
     };
     const measured: Record<Engine, DrainRound[]> = { "controller-runtime": [], Mooring: [] };
     for (let round = 1; round <= rounds; round++) {
@@ -63,8 +63,17 @@ export async function measureDrain(options: DrainOptions): Promise<Drain> {
   }
 }
 
+/** The operator as it is measured. `nodeFlags`: in addition to those of the image. */
+export async function mooringCommand(
+  cluster: BenchCluster,
+  nodeFlags: readonly string[] = [],
+): Promise<OperatorCommand> {
+  const { access, command } = await operatorCommand(cluster, nodeFlags);
+  return { access, command: [...command, ...OPERATOR_FLAGS, "--metrics-bind-address=127.0.0.1:0"] };
+}
+
 /** Writes the manifest of the objects, in which the driver replaces NAME. Returns its path. */
-async function writeTemplate({ guarded }: BenchCluster, finalizer: boolean): Promise<string> {
+export async function writeTemplate({ guarded }: BenchCluster, finalizer: boolean): Promise<string> {
   const { spec, ...one } = endpoint("NAME");
   const manifest = {
     ...one,
@@ -80,7 +89,10 @@ async function writeTemplate({ guarded }: BenchCluster, finalizer: boolean): Pro
 type Run = { template: string; command: readonly string[]; objects: number; signal: AbortSignal };
 
 /** Removes the objects of the run before, then creates new ones and starts the engine. */
-async function measureRound(cluster: BenchCluster, { template, command, objects, signal }: Run): Promise<DrainRound> {
+export async function measureRound(
+  cluster: BenchCluster,
+  { template, command, objects, signal }: Run,
+): Promise<DrainRound> {
   const { guarded, remote, controlPlane } = cluster;
   const driver = await tool("bench-driver");
   const common = [`-kubeconfig=${controlPlane.kubeconfig}`, `-ns=${NAMESPACE}`, `-template=${template}`];

@@ -41,6 +41,15 @@ const drain = z.object({
 });
 export type Drain = z.output<typeof drain>;
 
+const profile = z.object({
+  machine,
+  objects: z.number(),
+  finalizer: z.boolean(),
+  areas: z.array(z.object({ area: z.string(), cpuMsPerObject: z.number() })),
+});
+/** Where the CPU time of one drain goes. The profiler itself costs some. */
+export type Profile = z.output<typeof profile>;
+
 const scaleStart = z.object({
   seconds: z.number(),
   firstCallSeconds: z.number(),
@@ -85,9 +94,15 @@ const scalePoint = z.object({
 });
 export type ScalePoint = z.output<typeof scalePoint>;
 
-const figures = z.object({ drains: z.array(drain), scale: z.array(scalePoint) });
+const figures = z.object({
+  drains: z.array(drain),
+  profiles: z.array(profile).default([]),
+  scale: z.array(scalePoint),
+});
 /** All figures of the report. A new measurement replaces the one of the same size. */
 export type Figures = z.output<typeof figures>;
+
+export const NO_FIGURES: Figures = { drains: [], profiles: [], scale: [] };
 
 /** @returns no figures when the file does not exist */
 export async function readFigures(path: string | URL): Promise<Figures> {
@@ -95,22 +110,31 @@ export async function readFigures(path: string | URL): Promise<Figures> {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   });
-  return text === undefined ? { drains: [], scale: [] } : figures.parse(JSON.parse(text));
+  return text === undefined ? NO_FIGURES : figures.parse(JSON.parse(text));
 }
 
 export async function writeFigures(path: string | URL, all: Figures): Promise<void> {
   await writeFile(path, `${JSON.stringify(all, (_, value) => rounded(value), 2)}\n`);
 }
 
-export function withDrain({ drains, scale }: Figures, added: Drain): Figures {
-  const others = drains.filter(({ objects, finalizer }) => objects !== added.objects || finalizer !== added.finalizer);
-  const sorted = [...others, added].sort((a, b) => a.objects - b.objects || Number(a.finalizer) - Number(b.finalizer));
-  return { drains: sorted, scale };
+export function withDrain(all: Figures, added: Drain): Figures {
+  return { ...all, drains: withMeasurement(all.drains, added) };
 }
 
-export function withScalePoint({ drains, scale }: Figures, added: ScalePoint): Figures {
-  const others = scale.filter(({ endpoints }) => endpoints !== added.endpoints);
-  return { drains, scale: [...others, added].sort((a, b) => a.endpoints - b.endpoints) };
+export function withProfile(all: Figures, added: Profile): Figures {
+  return { ...all, profiles: withMeasurement(all.profiles, added) };
+}
+
+type Sized = Pick<Drain, "objects" | "finalizer">;
+
+function withMeasurement<T extends Sized>(present: readonly T[], added: T): T[] {
+  const others = present.filter((one) => one.objects !== added.objects || one.finalizer !== added.finalizer);
+  return [...others, added].sort((a, b) => a.objects - b.objects || Number(a.finalizer) - Number(b.finalizer));
+}
+
+export function withScalePoint(all: Figures, added: ScalePoint): Figures {
+  const others = all.scale.filter(({ endpoints }) => endpoints !== added.endpoints);
+  return { ...all, scale: [...others, added].sort((a, b) => a.endpoints - b.endpoints) };
 }
 
 /** Four significant digits below 1,000, else an integer. */

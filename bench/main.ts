@@ -1,12 +1,14 @@
 /**
  * Measures Mooring, adds the figures to bench/figures.json, and writes docs/performance.md with its plots from all figures there.
- * Run: npm run bench -- [--objects 2000,10000] [--rounds 3] [--finalizer] [--scale 1000,3000] [--calm 75] [--rest 120]
+ * Run: npm run bench -- [--objects 2000,10000] [--rounds 3] [--finalizer] [--profile] [--scale 1000,3000] [--calm 75] [--rest 120]
  * Without --objects and --scale: 2,000 objects in three rounds. With --report alone: no measurement.
+ * With --profile: one round of Mooring with V8's profiler, instead of the comparison.
  */
 import { parseArgs } from "node:util";
 import { BENCH_TOOLS, prepareTools } from "../tools/programs/tool.ts";
 import { measureDrain } from "./drain.ts";
-import { readFigures, withDrain, withScalePoint, writeFigures } from "./figures.ts";
+import { readFigures, withDrain, withProfile, withScalePoint, writeFigures } from "./figures.ts";
+import { measureProfile } from "./profile.ts";
 import { writeReport } from "./report.ts";
 import { measureScale } from "./scale.ts";
 
@@ -19,6 +21,7 @@ const { values } = parseArgs({
     objects: { type: "string" },
     rounds: { type: "string", default: "3" },
     finalizer: { type: "boolean", default: false },
+    profile: { type: "boolean", default: false },
     scale: { type: "string" },
     calm: { type: "string", default: "75" },
     rest: { type: "string", default: "120" },
@@ -45,6 +48,11 @@ try {
 async function measure(): Promise<void> {
   if (sizes.length + scale.length > 0) await prepareTools(BENCH_TOOLS, common.say);
   for (const objects of sizes) {
+    if (values.profile) {
+      const profile = await measureProfile({ ...common, objects, finalizer });
+      await writeFigures(FIGURES, withProfile(await readFigures(FIGURES), profile));
+      continue;
+    }
     const drain = await measureDrain({ ...common, objects, rounds: Number(rounds), finalizer });
     await writeFigures(FIGURES, withDrain(await readFigures(FIGURES), drain));
   }

@@ -31,7 +31,7 @@ export function ratiosOf({ rounds }: Drain, of: Measure["of"]): Spread {
   );
 }
 
-export const titleOf = ({ objects, finalizer }: Drain) =>
+export const titleOf = ({ objects, finalizer }: Pick<Drain, "objects" | "finalizer">) =>
   `${objects.toLocaleString("en-US")} endpoints ${finalizer ? "with" : "without"} a finalizer`;
 
 export type Plot = { file: string; alt: string; svg: string };

@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import type { Drain, DrainRound, Figures, Machine, ScalePoint, ScaleStart } from "./figures.ts";
+import type { Drain, DrainRound, Figures, Machine, Profile, ScalePoint, ScaleStart } from "./figures.ts";
 import { MEASURES, PAGE_SIZE, plotsOf, ratiosOf, type Spread, spreadOf, titleOf } from "./plots.ts";
 
 const PAGE = new URL("../docs/performance.md", import.meta.url);
@@ -28,9 +28,10 @@ const MACHINE_COLUMNS: readonly { title: string; of: (machine: Machine) => strin
   { title: "load", of: ({ load }) => number(load) },
 ];
 
-function machinesText({ drains, scale }: Figures): string[] {
+function machinesText({ drains, profiles, scale }: Figures): string[] {
   const measurements = [
     ...drains.map((drain) => ({ title: titleOf(drain), machine: drain.machine })),
+    ...profiles.map((profile) => ({ title: `profile, ${titleOf(profile)}`, machine: profile.machine })),
     ...scale.map(({ endpoints, machine }) => ({ title: `scale, ${endpoints.toLocaleString("en-US")}`, machine })),
   ];
   const busy = measurements.filter(({ machine: { load, cores } }) => load > cores).length;
@@ -146,9 +147,27 @@ function scaleText(points: readonly ScalePoint[]): string[] {
   ];
 }
 
+function profileText({ areas, ...profile }: Profile): string[] {
+  const total = areas.reduce((sum, { cpuMsPerObject }) => sum + cpuMsPerObject, 0);
+  const share = (value: number) => `${((value / total) * 100).toFixed(1)} %`;
+  return [
+    `### Where the CPU time goes: ${titleOf(profile)}`,
+    "",
+    "One drain from the start of the process with V8's sampling profiler, which costs time itself. A builtin, such as `JSON.parse`, counts for",
+    "its caller. Threads of V8 beside the main thread (compiler, garbage collector) are not in the samples.",
+    "",
+    ...heading("area", "CPU, ms per object", "share"),
+    ...[...areas]
+      .sort((a, b) => b.cpuMsPerObject - a.cpuMsPerObject)
+      .map(({ area, cpuMsPerObject }) => row(area, number(cpuMsPerObject), share(cpuMsPerObject))),
+    row("all", number(total), ""),
+    "",
+  ];
+}
+
 /** The part of the page between its markers. */
 export function figuresText(figures: Figures): string {
-  const { drains, scale } = figures;
+  const { drains, profiles, scale } = figures;
   const plots = plotsOf(figures).map(({ file, alt }) => ({
     isRatio: file.includes("ratios"),
     text: `![${alt}](images/${file})`,
@@ -159,6 +178,7 @@ export function figuresText(figures: Figures): string {
     ...(drains.length === 0
       ? []
       : ["## Compared with controller-runtime", "", ...imagesOf(true), ...drains.flatMap(drainText)]),
+    ...profiles.flatMap(profileText),
     ...(scale.length === 0 ? [] : ["## Scale", "", ...imagesOf(false), ...scaleText(scale)]),
     ...machinesText(figures),
   ].join("\n");

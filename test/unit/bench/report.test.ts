@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { type Drain, readFigures, withDrain, withScalePoint } from "../../../bench/figures.ts";
+import { type Drain, NO_FIGURES, readFigures, withDrain, withScalePoint } from "../../../bench/figures.ts";
 import { plotsOf, ratiosOf, spreadOf } from "../../../bench/plots.ts";
 import { figuresText, withFigures } from "../../../bench/report.ts";
 
@@ -55,7 +55,7 @@ describe("a comparison", () => {
   });
 
   it("shows medians, spreads, and whether a goal is met", () => {
-    const lines = figuresText({ drains: [drain], scale: [] }).split("\n");
+    const lines = figuresText({ ...NO_FIGURES, drains: [drain] }).split("\n");
     const found = (title: string) => lines.find((line) => line.startsWith(`| ${title}`));
     expect(found("time until all are Ready")).toBe(
       "| time until all are Ready, s | 10 (10 to 20) | 10 (9 to 22) | 1 (0.9 to 1.1) | at most 1: met |",
@@ -65,15 +65,26 @@ describe("a comparison", () => {
   });
 });
 
+it("a profile shows the areas of the CPU time, the largest first, with their shares", () => {
+  const areas = [
+    { area: "undici: HTTP client", cpuMsPerObject: 0.5 },
+    { area: "garbage collection", cpuMsPerObject: 1.5 },
+  ];
+  const text = figuresText({ ...NO_FIGURES, profiles: [{ machine, objects: 2_000, finalizer: false, areas }] });
+  expect(text).toContain(
+    "| garbage collection | 1.5 | 75.0 % |\n| undici: HTTP client | 0.5 | 25.0 % |\n| all | 2 |  |",
+  );
+});
+
 it("a new measurement replaces the one of the same size, and sizes are in order", () => {
   const larger = { ...drain, objects: 10_000 };
   const again = { ...drain, machine: { ...machine, load: 9 } };
-  const all = [larger, drain, again].reduce(withDrain, { drains: [], scale: [] });
+  const all = [larger, drain, again].reduce(withDrain, NO_FIGURES);
   expect(all.drains).toEqual([again, larger]);
   const [point] = figures.scale;
   if (point === undefined) throw new Error("bench/figures.json has no scale measurement");
   const small = { ...point, endpoints: 1 };
-  expect(withScalePoint(withScalePoint({ drains: [], scale: [] }, point), small).scale).toEqual([small, point]);
+  expect(withScalePoint(withScalePoint(NO_FIGURES, point), small).scale).toEqual([small, point]);
 });
 
 it("the median of an even number of values is the upper one", () => {

@@ -1,0 +1,126 @@
+import { readdir, readFile } from "node:fs/promises";
+import { SourceMap } from "node:module";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { startBenchCluster } from "./cluster.ts";
+import { type DrainOptions, measureRound, mooringCommand, writeTemplate } from "./drain.ts";
+import type { Profile } from "./figures.ts";
+import { describeMachine } from "./machine.ts";
+
+/** Of V8: `samples` are IDs of nodes, `timeDeltas` the microseconds before each sample. */
+const cpuProfile = z.object({
+  nodes: z.array(
+    z.object({
+      id: z.number(),
+      callFrame: z.object({
+        functionName: z.string(),
+        url: z.string(),
+        lineNumber: z.number(),
+        columnNumber: z.number(),
+      }),
+      children: z.array(z.number()).optional(),
+    }),
+  ),
+  samples: z.array(z.number()),
+  timeDeltas: z.array(z.number()),
+});
+type CpuProfile = z.output<typeof cpuProfile>;
+type Frame = CpuProfile["nodes"][number]["callFrame"];
+
+/** What a frame belongs to, by its name or its source; the first that matches counts. */
+const AREAS: readonly { area: string; is: (source: string) => boolean }[] = [
+  { area: "garbage collection", is: (source) => source === "(garbage collector)" },
+  { area: "V8 and operating system, not in a function", is: (source) => source === "(program)" },
+  { area: "undici: HTTP client", is: (source) => source.includes("node_modules/undici/") },
+  { area: "zod: validation of what comes in", is: (source) => source.includes("node_modules/zod/") },
+  {
+    area: "pino: log lines",
+    is: (source) => /node_modules\/(pino|sonic-boom|thread-stream|quick-format)/.test(source),
+  },
+  { area: "prom-client: metrics", is: (source) => source.includes("node_modules/prom-client/") },
+  { area: "other libraries", is: (source) => source.includes("node_modules/") },
+  { area: "Node: load of modules", is: (source) => /node:internal\/(modules|bootstrap|process\/e|vm)/.test(source) },
+  { area: "Node: sockets, TLS, streams", is: (source) => /node:(_?tls|_?net|_?http|.*stream|.*crypto)/.test(source) },
+  {
+    area: "Node: abort signals, events, timers, promises",
+    is: (source) => source.startsWith("node:") || source === "native",
+  },
+  { area: "our code: API server", is: (source) => source.includes("src/kube/") },
+  { area: "our code: queue, informers, metrics", is: (source) => source.includes("src/runtime/") },
+  { area: "our code: remote service", is: (source) => source.includes("src/provider/") },
+  { area: "our code: journal", is: (source) => source.includes("src/submission/") },
+  { area: "our code: reconcilers", is: (source) => source.includes("src/controllers/") },
+  { area: "our code: other", is: () => true },
+];
+
+/** One drain of Mooring with V8's sampling profiler: where its CPU time goes. */
+export async function measureProfile(options: Omit<DrainOptions, "rounds">): Promise<Profile> {
+  const { objects, finalizer, say, signal } = options;
+  const cluster = await startBenchCluster(options);
+  try {
+    const folder = join(cluster.guarded.dir, "profiles");
+    const machine = await describeMachine(cluster.kubectl);
+    const template = await writeTemplate(cluster, finalizer);
+    const { command } = await mooringCommand(cluster, ["--cpu-prof", `--cpu-prof-dir=${folder}`]);
+    const round = await measureRound(cluster, { template, command, objects, signal });
+    say(`${objects} objects with a profiler: ${JSON.stringify(round)}`);
+    const [file = ""] = await readdir(folder);
+    const profile = cpuProfile.parse(JSON.parse(await readFile(join(folder, file), "utf8")));
+    const seconds = await secondsByArea(profile);
+    const areas = AREAS.flatMap(({ area }) => {
+      const spent = seconds.get(area) ?? 0;
+      return spent > 0 ? [{ area, cpuMsPerObject: (spent * 1_000) / objects }] : [];
+    });
+    return { machine, objects, finalizer, areas };
+  } finally {
+    await cluster.stop();
+  }
+}
+
+/** The time of the samples outside of idle, by the area of the innermost frame that has a source. */
+export async function secondsByArea({ nodes, samples, timeDeltas }: CpuProfile): Promise<Map<string, number>> {
+  const byID = new Map(nodes.map((node) => [node.id, node]));
+  const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)));
+  const sources = createSources();
+  const areas = new Map<number, string | undefined>();
+  for (const { id, callFrame } of nodes) {
+    if (callFrame.functionName === "(idle)") continue;
+    let at: number | undefined = id;
+    let source = await sources(callFrame);
+    // A builtin such as JSON.parse belongs to its caller.
+    while (source === undefined && at !== undefined) {
+      at = parents.get(at);
+      const frame = at === undefined ? undefined : byID.get(at)?.callFrame;
+      source = frame === undefined ? "native" : await sources(frame);
+    }
+    areas.set(id, AREAS.find(({ is }) => is(source ?? "native"))?.area);
+  }
+  const result = new Map<string, number>();
+  for (const [index, id] of samples.entries()) {
+    const area = areas.get(id);
+    if (area !== undefined) result.set(area, (result.get(area) ?? 0) + (timeDeltas[index] ?? 0) / 1e6);
+  }
+  return result;
+}
+
+/** The file in which a frame was written; undefined for a builtin. */
+function createSources(): (frame: Frame) => Promise<string | undefined> {
+  const maps = new Map<string, Promise<SourceMap>>();
+  return async ({ functionName, url, lineNumber, columnNumber }) => {
+    if (functionName.startsWith("(") && functionName !== "(anonymous)") {
+      return functionName === "(root)" ? "native" : functionName;
+    }
+    if (url === "" || url.startsWith("wasm:")) return undefined;
+    if (!url.startsWith("file:")) return url;
+    const path = fileURLToPath(url);
+    const map = maps.get(path) ?? readMap(path);
+    maps.set(path, map);
+    const entry = (await map).findEntry(lineNumber, columnNumber);
+    return "originalSource" in entry ? entry.originalSource : basename(path);
+  };
+}
+
+async function readMap(path: string): Promise<SourceMap> {
+  return new SourceMap(JSON.parse(await readFile(`${path}.map`, "utf8")));
+}
