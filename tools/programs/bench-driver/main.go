@@ -250,6 +250,12 @@ loop:
 		out["idle_rss_mib"] = float64(b.rss) / 1048576
 	}
 	close(stop)
+	// The measurement is over: a process that is profiled writes its profile when it ends in order.
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+	select {
+	case <-exited:
+	case <-time.After(60 * time.Second):
+	}
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	j, _ := json.Marshal(out)
 	fmt.Println(string(j))
