@@ -9,15 +9,30 @@ import { runProgram } from "../../tools/cluster/run-program.ts";
 import { tool } from "../../tools/programs/tool.ts";
 import { prepared, test } from "./e2e-test.ts";
 import { type Kubectl, kubectlOf } from "./kubectl.ts";
+import { olmOf, validateBundle } from "./olm.ts";
+import type { Prepared } from "./setup.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../examples", import.meta.url));
 const KEY = "e2e-key";
 const SIMULATOR = "mooring-simulator";
 
-/** The ways to install a release without Helm. */
-const FORMS = [
-  { form: "install.yaml", files: () => ["-f", join(prepared?.release ?? "", "install.yaml")] },
-  { form: "the kustomize base", files: () => ["-k", prepared?.kustomize ?? ""] },
+/** A way to install a release without Helm. */
+type Installer = { install(): Promise<void>; remove(): Promise<void>; stop(): Promise<void> };
+
+/** kubectl with files of the release that hold everything. */
+function byKubectl({ kubectl }: Kubectl, ...files: string[]): Installer {
+  return {
+    install: async () => void (await kubectl("apply", "--server-side", ...files)),
+    remove: async () => void (await kubectl("delete", "--ignore-not-found", "--timeout=180s", ...files)),
+    stop: async () => undefined,
+  };
+}
+
+type Form = { form: string; installerOf(tools: Kubectl, release: Prepared): Installer };
+const FORMS: readonly Form[] = [
+  { form: "install.yaml", installerOf: (tools, { release }) => byKubectl(tools, "-f", join(release, "install.yaml")) },
+  { form: "the kustomize base", installerOf: (tools, { kustomize }) => byKubectl(tools, "-k", kustomize) },
+  { form: "the bundle, by OLM", installerOf: (tools, release) => olmOf(tools, release, NAMESPACE) },
 ];
 
 const account = {
@@ -37,8 +52,13 @@ const secret = {
   stringData: { apiKey: KEY },
 };
 
-describe.each(FORMS)("a release that is installed with $form", ({ files }) => {
+test("the bundle passes the checks of `operator-sdk bundle validate`, also those for OperatorHub", async () => {
+  if (prepared !== undefined) await validateBundle(prepared);
+});
+
+describe.each(FORMS)("a release that is installed with $form", ({ installerOf }) => {
   let tools: Kubectl | undefined;
+  let installer: Installer | undefined;
   const kubectl = (...args: string[]) => tools?.kubectl(...args) ?? expect.fail("there is no cluster");
   const apply = (text: string) => tools?.kubectlWith(text, "apply", "-f", "-") ?? expect.fail("there is no cluster");
 
@@ -47,14 +67,19 @@ describe.each(FORMS)("a release that is installed with $form", ({ files }) => {
     const found = kubectlOf(prepared.kubeconfig);
     await found.refuseUsedCluster();
     tools = found;
+    installer = installerOf(found, prepared);
   });
 
   afterAll(async () => {
-    await tools?.kubectl("delete", "--ignore-not-found", "--timeout=180s", ...files());
+    try {
+      await installer?.remove();
+    } finally {
+      await installer?.stop();
+    }
   });
 
   test("runs the image of the release and accepts an account", async () => {
-    await kubectl("apply", "--server-side", ...files());
+    await installer?.install();
     await kubectl("-n", NAMESPACE, "rollout", "status", "deployment/mooring", "--timeout=180s");
     const image = "jsonpath={.items[*].spec.containers[*].image}";
     expect(await kubectl("-n", NAMESPACE, "get", "pods", "-o", image)).toBe(prepared?.image);
@@ -103,7 +128,7 @@ describe.each(FORMS)("a release that is installed with $form", ({ files }) => {
     const kinds = "gpuendpoints,speechjobs,videojobs,billreports,artifactstores,accounts";
     await kubectl("delete", kinds, "--all", "--all-namespaces", "--timeout=60s");
     await kubectl("delete", "clusteraccounts", "--all", "--timeout=60s");
-    await kubectl("delete", "--timeout=180s", ...files());
+    await installer?.remove();
     expect(await kubectl("get", "crd", "-o", "name")).not.toContain("mooring.dev");
     expect(await kubectl("get", "namespaces", "-o", "name")).not.toContain(NAMESPACE);
   });

@@ -19,6 +19,8 @@ export type Prepared = {
   plugin: string;
   /** Where the archive of the kustomize base is unpacked. */
   kustomize: string;
+  /** Where the archive of the OLM bundle is unpacked. */
+  bundle: string;
   version: string;
   image: string;
   imageBytes: number;
@@ -52,7 +54,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     project.provide("e2e", missing);
     return async () => undefined;
   }
-  await prepareTools(["helm"], log);
+  await prepareTools(["helm", "olm", "operator-verify"], log);
   const folder = await mkdtemp(join(tmpdir(), "mooring-e2e-"));
   const removeFolder = () => rm(folder, { recursive: true, force: true });
   try {
@@ -87,9 +89,13 @@ async function makeRelease(folder: string, env: Env): Promise<Omit<Prepared, "ku
   await runProgram("npm", ["install", "--global", "--offline", "--prefix", commands, npmPackage]);
   const unpacked = join(folder, "unpacked");
   await mkdir(unpacked);
-  for (const archive of ["kustomize.tar.gz", `kubectl-mooring_${version}.tar.gz`]) {
+  for (const archive of ["kustomize.tar.gz", "bundle.tar.gz", `kubectl-mooring_${version}.tar.gz`]) {
     await runProgram("tar", ["--extract", "--file", join(release, archive), "--directory", unpacked]);
   }
-  const [plugin, kustomize] = [join(unpacked, "krew"), join(unpacked, "kustomize")];
-  return { release, commands, plugin, kustomize, version, image, imageBytes };
+  const folders = {
+    plugin: join(unpacked, "krew"),
+    kustomize: join(unpacked, "kustomize"),
+    bundle: join(unpacked, "bundle"),
+  };
+  return { release, commands, ...folders, version, image, imageBytes };
 }

@@ -24,6 +24,12 @@ const RECIPES = {
   helm: { package: "helm.sh/helm/v4/cmd/helm", files: MODULE, pinned: false },
   "helm-oldest": { package: "helm.sh/helm/v3/cmd/helm", files: MODULE, pinned: true },
   kstatus: { package: "mooring/tools/kstatus", files: [...MODULE, "main.go"], pinned: true },
+  olm: {
+    package: "github.com/operator-framework/operator-lifecycle-manager/cmd/olm",
+    files: MODULE,
+    pinned: true,
+  },
+  "operator-verify": { package: "github.com/operator-framework/api/cmd/operator-verify", files: MODULE, pinned: true },
   "otel-collector": { package: "mooring/tools/otel-collector", files: [...MODULE, "main.go"], pinned: true },
   prometheus: { package: "github.com/prometheus/prometheus/cmd/prometheus", files: MODULE, pinned: false },
   promtool: { package: "github.com/prometheus/prometheus/cmd/promtool", files: MODULE, pinned: false },
@@ -31,7 +37,7 @@ const RECIPES = {
 } as const satisfies Record<string, Recipe>;
 
 export type Tool = keyof typeof RECIPES;
-/** What the tests use. */
+/** What `npm test` uses. The end-to-end test also uses `olm` and `operator-verify`. */
 export const ALL_TOOLS: readonly Tool[] = [
   "glua",
   "helm",
