@@ -20,6 +20,13 @@ export const secretResource: Resource = {
 
 type Data = KubeObject & { data?: Record<string, string> };
 
+const REFERENCE_REASONS = ["SecretNotFound", "SecretKeyMissing", "ConfigMapNotFound", "ReadForbidden"] as const;
+
+/** Whether an object that is Stalled for this reason continues when something that it refers to changes. */
+export function waitsForReference(reason: string | undefined): boolean {
+  return REFERENCE_REASONS.some((one) => one === reason);
+}
+
 /** A reference of a spec that does not lead to a value; a person must act. */
 export class MissingReferenceError extends Error {
   override readonly name = "MissingReferenceError";

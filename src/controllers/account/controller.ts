@@ -9,10 +9,9 @@ import { announceKey, createOrphanEvents, warnOfBudget, warnOfList } from "./eve
 import { type AccountWiring, createAccountMemory, type Memory, type ReadKey } from "./memory.ts";
 import { probeAccount } from "./probe.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
+import { SECRET_POLL_MS, secretPollMs } from "./secret-poll.ts";
 import { type AccountCounts, type AccountOutcome, accountStatus } from "./status.ts";
 
-/** A changed Secret is seen within this time: Secrets are read by `get` only, never watched. */
-const SECRET_POLL_MS = 15_000;
 /** A 403 has the account probed, at most once in this time. */
 const DOUBT_MS = 30_000;
 
@@ -117,7 +116,9 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     warnOfList(shared.recorder, object, status);
     announceStall(shared.recorder, object, getCondition(status.conditions, "Stalled"), "Probe");
     await kind.patchStatus(object, status, signal);
-    return { requeueAfterMs: Math.min(SECRET_POLL_MS, probeDueMs(memory?.facts.probe)) };
+    const isReady = accounts.get(key)?.state.kind === "Ready";
+    const pollMs = secretPollMs(isReady, kind.store.size());
+    return { requeueAfterMs: Math.min(pollMs, probeDueMs(memory?.facts.probe)) };
   }
 
   /** When the account is probed again. */
