@@ -43,9 +43,9 @@ export function assertValidSpec(resource: Resource, spec: object): void {
   if (problem !== undefined) throw new MissingReferenceError("InvalidSpec", problem);
 }
 
-/** What the environment of a valid spec refers to, each object once or more. */
-export function referencesOf(namespace: string, env: readonly EndpointEnv[]): Reference[] {
-  return env.flatMap(({ valueFrom }) => {
+/** What values of a valid spec refer to, such as its environment, each object once or more. */
+export function referencesOf(namespace: string, values: readonly Pick<EndpointEnv, "valueFrom">[]): Reference[] {
+  return values.flatMap(({ valueFrom }) => {
     const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};
     if (secretKeyRef !== undefined) return [{ resource: secretResource, namespace, name: secretKeyRef.name }];
     if (configMapKeyRef !== undefined) return [{ resource: configMapResource, namespace, name: configMapKeyRef.name }];
