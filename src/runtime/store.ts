@@ -4,6 +4,7 @@ import type { KubeClient, Query } from "../kube/client.ts";
 import type { Resource } from "../kube/resource.ts";
 import { isLaterVersion, type KubeObject, keyOf } from "../kube/types.ts";
 import { type RestoredError, runReflector } from "./reflector.ts";
+import type { Slices } from "./slices.ts";
 
 export type Change<T> =
   | { type: "Added"; object: T; initial: boolean }
@@ -149,6 +150,8 @@ export type InformerOptions<T extends KubeObject> = {
   clock: Clock;
   random: () => number;
   log: Logger;
+  /** Between the objects that are read. Default: none. */
+  slices?: Slices | undefined;
   /** A list went back in time (reflector.ts): what the store holds is wrong from then on. */
   onRestored?: ((error: RestoredError) => void) | undefined;
 };
