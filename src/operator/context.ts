@@ -20,6 +20,7 @@ import { endpointOwner } from "../controllers/showback/endpoint-owner.ts";
 import { createCostEstimates } from "../controllers/showback/estimates.ts";
 import { createUsageLedger, type UsageLedger } from "../controllers/showback/ledger.ts";
 import { registerShowbackMetrics } from "../controllers/showback/metrics.ts";
+import { createNewEstimates } from "../controllers/showback/new-estimates.ts";
 import { isCostOutdated } from "../controllers/showback/object-cost.ts";
 import { createUsageRecorder } from "../controllers/showback/recorder.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -215,10 +216,11 @@ function createDeps(
 function createAccountWiring(
   { kube, clock, metrics, openService, ...settings }: AssembleOptions,
   informers: Informers,
-  { accounts, admission }: ControllerDeps,
+  { accounts, admission, estimates }: ControllerDeps,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
 ): Omit<AccountWiring, "accountKind" | "lookup" | "claims"> {
   const { endpoints } = informers;
+  const newEstimates = createNewEstimates(estimates);
   const { onCall } = createServiceMetrics(
     metrics.registry,
     () => accounts,
@@ -240,6 +242,7 @@ function createAccountWiring(
     onCall,
     onMoney: (account) => {
       checkAccount(account);
+      if (!newEstimates.take(account)) return;
       for (const endpoint of endpoints.store.byIndex("account", account)) {
         if (isCostOutdated(endpoint.status, clock.now())) enqueue(gpuEndpointResource, keyOf(endpoint));
       }
