@@ -42,7 +42,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       const claimed = await claim(key, deleted, signal);
       if (claimed === undefined) return { requeueAfterMs: SECRET_POLL_MS };
       const object = await guard(key, claimed, signal);
-      if (wiring.dependants.users(key).total === 0) return undefined;
+      if (!wiring.dependants.hasUsers(key)) return undefined;
       return observe(key, object, reconcileRequestOf(object), signal);
     },
     async reconcile(present, requested, { signal }) {
@@ -63,7 +63,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 
   /** The account, unless another installation uses it. */
   async function claim(key: AccountKey, object: T, signal: AbortSignal): Promise<T | undefined> {
-    const isNeeded = () => wiring.dependants.users(key).total > 0;
+    const isNeeded = () => wiring.dependants.hasUsers(key);
     const claimed = await wiring.claims.claim<T>(key, { kind, object, isNeeded }, signal);
     if (claimed.kind !== "Foreign") return claimed.object;
     const { message } = claimed;
@@ -76,7 +76,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 
   /** The finalizer keeps an account while objects need it. */
   function guard(key: AccountKey, object: T, signal: AbortSignal): Promise<T> {
-    return kind.setFinalizer(object, wiring.dependants.users(key).total > 0, signal);
+    return kind.setFinalizer(object, wiring.dependants.hasUsers(key), signal);
   }
 
   /** Before its first probe since the start, nothing is known of a paused account: its objects would wait without a reason. */

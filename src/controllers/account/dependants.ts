@@ -28,6 +28,8 @@ export type Dependants = {
    * `KIND NAMESPACE/NAME`, and how many there are in all.
    */
   users(key: AccountKey, limit?: number): { names: string[]; total: number };
+  /** Whether anything still needs the account: ends with the first user. */
+  hasUsers(key: AccountKey): boolean;
 };
 
 type Dependant = NamespacedObject<{ accountRef?: Parameters<typeof possibleAccounts>[0] }>;
@@ -45,6 +47,8 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
       ? accounts().keyOf(object.spec.accountRef, namespace) === key
       : accountKey(bound.kind === "Account" ? "Account" : "ClusterAccount", bound.name, namespace) === key;
   }
+  const needsAccount = (job: Job, key: AccountKey) =>
+    job.status?.phase !== "Succeeded" && job.status?.phase !== "Failed" && belongs(job, key);
   const endpointsOf = (key: AccountKey) =>
     kinds.endpoints.store.byIndex("account", key).filter((endpoint) => belongs(endpoint, key));
 
@@ -89,11 +93,13 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
       for (const endpoint of endpointsOf(key)) add(kinds.endpoints.resource, endpoint);
       for (const { resource, store } of kinds.jobs) {
         for (const job of store.byIndex("account", key)) {
-          if (job.status?.phase !== "Succeeded" && job.status?.phase !== "Failed" && belongs(job, key))
-            add(resource, job);
+          if (needsAccount(job, key)) add(resource, job);
         }
       }
       return { names, total };
     },
+    hasUsers: (key) =>
+      kinds.endpoints.store.byIndex("account", key).some((endpoint) => belongs(endpoint, key)) ||
+      kinds.jobs.some(({ store }) => store.byIndex("account", key).some((job) => needsAccount(job, key))),
   };
 }

@@ -30,7 +30,7 @@ export type AccountWiring = {
   /** Opens the connections to the service. Default: sockets. */
   open?: ConnectionSettings["open"];
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
-  dependants: Pick<Dependants, "boundEndpoints" | "endpoints" | "users">;
+  dependants: Pick<Dependants, "boundEndpoints" | "endpoints" | "users" | "hasUsers">;
   /** Of the endpoints that the account shows, those that no object stands for although an operator made them. */
   orphansAmong: (records: readonly EndpointRecord[]) => EndpointRecord[];
   onEndpoint: (key: AccountKey, id: string, appName: string) => void;

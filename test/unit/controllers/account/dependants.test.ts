@@ -37,4 +37,20 @@ it("the users of an account are counted, and the first of them by kind and name 
     "SpeechJob team/running",
   ]);
   expect(dependants.users("ClusterAccount/other")).toEqual({ names: [], total: 0 });
+  expect([ACCOUNT, "ClusterAccount/other"].map(dependants.hasUsers)).toEqual([true, false]);
+});
+
+it("finished jobs do not use an account, and an unfinished one does", () => {
+  const jobs = createStore<Job>({ account: byAccount });
+  const endpoints = { resource: gpuEndpointResource, store: createStore<GpuEndpoint>({ account: byAccount }) };
+  const kinds = { endpoints, jobs: [{ resource: speechJobResource, store: jobs }] };
+  const dependants = createDependants(kinds, () => ({ keyOf: () => ACCOUNT }));
+  const put = (name: string, phase: "Succeeded" | "Pending") => {
+    const job = speechJobOf("hd", {}, { ...PENDING_STATUS, phase });
+    jobs.upsert({ ...job, metadata: { ...job.metadata, name, uid: name } });
+  };
+  put("done", "Succeeded");
+  expect(dependants.hasUsers(ACCOUNT)).toBe(false);
+  put("waiting", "Pending");
+  expect(dependants.hasUsers(ACCOUNT)).toBe(true);
 });

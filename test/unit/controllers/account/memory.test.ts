@@ -34,6 +34,7 @@ function start() {
       boundEndpoints: () => [],
       endpoints: () => ({ total: 0, managed: 0, withVolumes: false }),
       users: () => ({ total: 0, names: [] }),
+      hasUsers: () => false,
     },
     orphansAmong: () => [],
     onEndpoint: () => {},
