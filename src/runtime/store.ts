@@ -22,6 +22,8 @@ export type Store<T extends KubeObject> = {
   list(): Iterable<T>;
   size(): number;
   byIndex(index: string, value: string): T[];
+  /** Whether one of them matches: ends with the first that does. */
+  someInIndex(index: string, value: string, matches: (object: T) => boolean): boolean;
   /** One object of a watch event. Returns the change, or undefined when the store had it already. */
   upsert(object: T, initial?: boolean): Change<T> | undefined;
   remove(object: T): Change<T> | undefined;
@@ -82,6 +84,13 @@ export function createStore<T extends KubeObject>(
         if (object !== undefined) found.push(object);
       }
       return found;
+    },
+    someInIndex(index, value, matches) {
+      for (const key of indexes.get(index)?.get(value) ?? []) {
+        const object = objects.get(key);
+        if (object !== undefined && matches(object)) return true;
+      }
+      return false;
     },
     upsert(object, initial = false) {
       trim(object);

@@ -96,7 +96,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     if (orphans !== undefined) orphanEvents.report(key, object, orphans, memory?.handle.sanitizer());
     const counts: AccountCounts = {
       total: listed?.length,
-      managed: wiring.dependants.endpoints(key).managed,
+      managed: wiring.dependants.managedEndpoints(key),
       orphaned: orphans?.length,
       inFlight: memory?.handle.tasks.inFlight() ?? 0,
       abandoned: shared.abandoned.shown(key),

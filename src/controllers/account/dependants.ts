@@ -15,8 +15,12 @@ type Kinds = {
 
 /** The objects of an account, by the index `byAccount`. */
 export type Dependants = {
-  /** Endpoints that this account follows, and how many of them are bound. */
-  endpoints(key: AccountKey): { total: number; managed: number; withVolumes: boolean };
+  /** How many of the endpoints that this account follows are bound. */
+  managedEndpoints(key: AccountKey): number;
+  /** Whether this account follows an endpoint. Asked for each endpoint after a start, and each second. */
+  hasEndpoints(key: AccountKey): boolean;
+  /** Whether one of them has volumes. Asked each second. */
+  hasVolumes(key: AccountKey): boolean;
   /** Identifiers of the remote endpoints that they are bound to. */
   boundEndpoints(key: AccountKey): string[];
   /** Jobs whose request is on its way or whose task runs, as their statuses say; without those that gave their slot back. */
@@ -38,6 +42,10 @@ type Dependant = NamespacedObject<{ accountRef?: Parameters<typeof possibleAccou
 export const byAccount: Indexer<Dependant> = (object) =>
   possibleAccounts(object.spec.accountRef, object.metadata.namespace);
 
+/** Index `volumes` of the store of endpoints: as `byAccount`, for those with volumes. */
+export const byAccountWithVolumes: Indexer<GpuEndpoint> = (endpoint) =>
+  (endpoint.spec.volumes?.length ?? 0) > 0 ? byAccount(endpoint) : [];
+
 export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegistry, "keyOf">): Dependants {
   /** What an object is bound to, or else means now. */
   function belongs(object: GpuEndpoint | Job, key: AccountKey): boolean {
@@ -53,14 +61,9 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
     kinds.endpoints.store.byIndex("account", key).filter((endpoint) => belongs(endpoint, key));
 
   return {
-    endpoints(key) {
-      const found = endpointsOf(key);
-      return {
-        total: found.length,
-        managed: found.filter((endpoint) => endpoint.status?.endpointID !== undefined).length,
-        withVolumes: found.some(({ spec }) => (spec.volumes?.length ?? 0) > 0),
-      };
-    },
+    managedEndpoints: (key) => endpointsOf(key).filter(({ status }) => status?.endpointID !== undefined).length,
+    hasEndpoints: (key) => kinds.endpoints.store.someInIndex("account", key, (endpoint) => belongs(endpoint, key)),
+    hasVolumes: (key) => kinds.endpoints.store.someInIndex("volumes", key, (endpoint) => belongs(endpoint, key)),
     boundEndpoints: (key) => endpointsOf(key).flatMap(({ status }) => status?.endpointID ?? []),
     inFlight: (key) =>
       kinds.jobs.flatMap(({ store }) =>
@@ -99,7 +102,7 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
       return { names, total };
     },
     hasUsers: (key) =>
-      kinds.endpoints.store.byIndex("account", key).some((endpoint) => belongs(endpoint, key)) ||
-      kinds.jobs.some(({ store }) => store.byIndex("account", key).some((job) => needsAccount(job, key))),
+      kinds.endpoints.store.someInIndex("account", key, (endpoint) => belongs(endpoint, key)) ||
+      kinds.jobs.some(({ store }) => store.someInIndex("account", key, (job) => needsAccount(job, key))),
   };
 }

@@ -32,7 +32,9 @@ function start() {
     namespaceLabels: async () => ({}),
     dependants: {
       boundEndpoints: () => [],
-      endpoints: () => ({ total: 0, managed: 0, withVolumes: false }),
+      managedEndpoints: () => 0,
+      hasEndpoints: () => false,
+      hasVolumes: () => false,
       users: () => ({ total: 0, names: [] }),
       hasUsers: () => false,
     },
