@@ -5,6 +5,7 @@ import { registerShowbackMetrics } from "../../src/controllers/showback/metrics.
 import { registerLimitMetrics } from "../../src/operator/limit-metrics.ts";
 import { registerObjectMetrics } from "../../src/operator/object-metrics.ts";
 import { createServiceMetrics } from "../../src/operator/provider-metrics.ts";
+import { registerReferenceMetrics } from "../../src/operator/reference-metrics.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { createSpanCounter } from "../../src/tracing/metrics.ts";
 import { code, markdownTable, pageHead } from "./table.ts";
@@ -27,6 +28,7 @@ export function operatorMetrics(): DocumentedMetric[] {
   registerObjectMetrics(registry, {}, systemClock);
   registerLimitMetrics(registry, () => []);
   registerShowbackMetrics(registry, () => undefined);
+  registerReferenceMetrics(registry, {});
   createSpanCounter(registry);
   return registry
     .getMetricsAsArray()

@@ -21,12 +21,16 @@ import { serveMetrics, serveProbes } from "../runtime/http.ts";
 import { createLeaderElector } from "../runtime/leader.ts";
 import { createMetrics } from "../runtime/metrics.ts";
 import { createTokenReviewGate } from "../runtime/metrics-auth.ts";
+import { createSlices } from "../runtime/slices.ts";
 import { createJournal } from "../submission/journal.ts";
 import { examplesHelp } from "./exit-codes.ts";
 import { openTraces } from "./traces.ts";
 
 export const JOURNAL_NAME = "mooring-journal";
 export const LEASE_NAME = "mooring-operator";
+
+/** How long reconciles and lists may keep timers, probes and responses waiting. A single step may take longer. */
+const SLICE_MS = 10;
 
 const HELP: Record<keyof OperatorConfig, string> = {
   kubeconfig: "path of the kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
@@ -174,6 +178,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       clusterUID,
       installation: namespace,
       traces,
+      slices: createSlices({ maxMs: SLICE_MS }),
       end,
     });
     const probes = await serveProbes(config.healthProbeBindAddress, {

@@ -20,6 +20,13 @@ export const secretResource: Resource = {
 
 type Data = KubeObject & { data?: Record<string, string> };
 
+const REFERENCE_REASONS = ["SecretNotFound", "SecretKeyMissing", "ConfigMapNotFound", "ReadForbidden"] as const;
+
+/** Whether an object that is Stalled for this reason continues when something that it refers to changes. */
+export function waitsForReference(reason: string | undefined): boolean {
+  return REFERENCE_REASONS.some((one) => one === reason);
+}
+
 /** A reference of a spec that does not lead to a value; a person must act. */
 export class MissingReferenceError extends Error {
   override readonly name = "MissingReferenceError";
@@ -36,9 +43,9 @@ export function assertValidSpec(resource: Resource, spec: object): void {
   if (problem !== undefined) throw new MissingReferenceError("InvalidSpec", problem);
 }
 
-/** What the environment of a valid spec refers to, each object once or more. */
-export function referencesOf(namespace: string, env: readonly EndpointEnv[]): Reference[] {
-  return env.flatMap(({ valueFrom }) => {
+/** What values of a valid spec refer to, such as its environment, each object once or more. */
+export function referencesOf(namespace: string, values: readonly Pick<EndpointEnv, "valueFrom">[]): Reference[] {
+  return values.flatMap(({ valueFrom }) => {
     const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};
     if (secretKeyRef !== undefined) return [{ resource: secretResource, namespace, name: secretKeyRef.name }];
     if (configMapKeyRef !== undefined) return [{ resource: configMapResource, namespace, name: configMapKeyRef.name }];

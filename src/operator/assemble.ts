@@ -21,7 +21,7 @@ export type Operator = { manager: Manager; recorder: EventRecorder; claims: Inst
 
 /** Builds the operator from the table of kinds: informers, secondary watches, controllers. Starts nothing. */
 export function assembleOperator(options: AssembleOptions): Operator {
-  const { kube, clock, random, log, journal, clusterUID } = options;
+  const { kube, clock, random, log, journal, clusterUID, slices } = options;
   const namespaces = options.watchNamespaces;
   const informers = createInformers({
     client: kube,
@@ -30,6 +30,7 @@ export function assembleOperator(options: AssembleOptions): Operator {
     random,
     log,
     clusterUID,
+    slices,
     onRestored: options.end,
   });
   const kinds = kindsOf(informers, clusterUID);
@@ -83,7 +84,7 @@ function kindOf(
 
 /** The controller of a kind, fed by its informer. */
 function addController(options: AssembleOptions, context: OperatorContext, { row, informer }: AnyKind): Controller {
-  const { clock, random, log, metrics } = options;
+  const { clock, random, log, metrics, slices } = options;
   const controller = createController({
     name: row.resource.kind.toLowerCase(),
     reconcile: row.reconciler(context, kindOf(options, context, { row, informer })),
@@ -93,6 +94,7 @@ function addController(options: AssembleOptions, context: OperatorContext, { row
     random,
     log,
     metrics,
+    slices,
   });
   informer.onChange((change) => {
     const initial = change.type === "Added" && change.initial;

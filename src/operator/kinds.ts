@@ -14,7 +14,7 @@ import {
 import type { SpeechJob } from "../api/v1alpha1/speech-job.ts";
 import type { VideoJob } from "../api/v1alpha1/video-job.ts";
 import { createAccountReconciler } from "../controllers/account/controller.ts";
-import { byAccount } from "../controllers/account/dependants.ts";
+import { byAccount, byAccountWithVolumes } from "../controllers/account/dependants.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createArtifactStoreReconciler, type StoreHandleOptions } from "../controllers/artifact-store/controller.ts";
 import { type StoreRegistry, storeKey } from "../controllers/artifact-store/registry.ts";
@@ -181,7 +181,7 @@ export const KIND_ROWS = {
     resource: gpuEndpointResource,
     verbs: ["patch"],
     changedBy: "edit",
-    indexers: (clusterUID) => ({ account: byAccount, ...claimIndexers(clusterUID) }),
+    indexers: (clusterUID) => ({ account: byAccount, volumes: byAccountWithVolumes, ...claimIndexers(clusterUID) }),
     account: "Needs",
     submits: true,
     traces: endpointTraces,

@@ -4,6 +4,7 @@ import type { KubeClient } from "../kube/client.ts";
 import type { ConnectionSettings } from "../provider/session.ts";
 import type { LeaderElector } from "../runtime/leader.ts";
 import type { Metrics } from "../runtime/metrics.ts";
+import type { Slices } from "../runtime/slices.ts";
 import type { Journal } from "../submission/journal.ts";
 import type { SpanSink } from "../tracing/span.ts";
 
@@ -37,6 +38,8 @@ export type AssembleOptions = {
   deniedNetworks: readonly string[];
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot?: string | undefined;
+  /** Between steps that wait for nothing. Default: none, as in a simulation, whose time stands still. */
+  slices?: Slices | undefined;
   /** Where traces go. Default: none are made. */
   traces?: SpanSink | undefined;
   /** Opens the connections to the remote service. Default: sockets. */

@@ -5,6 +5,7 @@ import { isConflict } from "../kube/errors.ts";
 import { splitKey } from "../kube/types.ts";
 import type { Metrics } from "./metrics.ts";
 import { type AddOptions, createWorkQueue } from "./queue.ts";
+import type { Slices } from "./slices.ts";
 
 export type Request = { key: string; namespace: string | undefined; name: string };
 
@@ -31,6 +32,8 @@ export type ControllerOptions = {
   random: () => number;
   log: Logger;
   metrics: Metrics;
+  /** Between reconciles that wait for nothing. Default: none. */
+  slices?: Slices | undefined;
 };
 
 export type Controller = {
@@ -51,7 +54,7 @@ const BACKOFF = { baseMs: 500, capMs: 5 * 60_000, jitter: 0.4 };
  * lock is a retry, not an error; anything thrown is counted and logged once, and never ends a worker.
  */
 export function createController(options: ControllerOptions): Controller {
-  const { name, clock, metrics } = options;
+  const { name, clock, metrics, slices } = options;
   const labels = { controller: name };
   const log = options.log.child(labels);
   const queue = createWorkQueue({
@@ -80,6 +83,7 @@ export function createController(options: ControllerOptions): Controller {
         metrics.activeWorkers.dec(labels);
         queue.done(key);
       }
+      await slices?.end();
     }
   }
 

@@ -5,6 +5,7 @@ import { errorFromEvent, isGone, KubeError } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import { isLaterVersion, type KubeObject, keyOf, type WatchEvent } from "../kube/types.ts";
 import { backoffDelay } from "./backoff.ts";
+import type { Slices } from "./slices.ts";
 
 export type ReflectorSink<T> = {
   /** One object of a list page. */
@@ -25,6 +26,8 @@ export type ReflectorOptions<T extends KubeObject> = {
   random: () => number;
   log: Logger;
   onRelist?: () => void;
+  /** Between the objects of a list and the events of a watch. Default: none. */
+  slices?: Slices | undefined;
   /**
    * A list is older than what this reflector has seen: the data of the API server was restored from a backup. The reflector has
    * ended, because what it and others remember cannot be corrected. Only a new process can.
@@ -210,6 +213,7 @@ async function listAll<T extends KubeObject>(
       for (const object of page.items) {
         keys.add(keyOf(object));
         options.sink.listed(object);
+        await options.slices?.end();
       }
       next = page.metadata.continue || undefined;
       resourceVersion = page.metadata.resourceVersion;
@@ -249,6 +253,7 @@ async function watchOnce<T extends KubeObject>(
     for await (const line of stream) {
       const event = JSON.parse(line) as WatchEvent<T>;
       if (event.type === "ERROR") throw errorFromEvent(`watch ${options.resource.plural}`, event.object);
+      await options.slices?.end();
       watched.events++;
       if (keys !== undefined && watched.resourceVersion === undefined) {
         if (!takeInitial(options.sink, event, keys)) continue;

@@ -4,6 +4,7 @@ import type { KubeClient, Query } from "../kube/client.ts";
 import type { Resource } from "../kube/resource.ts";
 import { isLaterVersion, type KubeObject, keyOf } from "../kube/types.ts";
 import { type RestoredError, runReflector } from "./reflector.ts";
+import type { Slices } from "./slices.ts";
 
 export type Change<T> =
   | { type: "Added"; object: T; initial: boolean }
@@ -21,6 +22,8 @@ export type Store<T extends KubeObject> = {
   list(): Iterable<T>;
   size(): number;
   byIndex(index: string, value: string): T[];
+  /** Whether one of them matches: ends with the first that does. */
+  someInIndex(index: string, value: string, matches: (object: T) => boolean): boolean;
   /** One object of a watch event. Returns the change, or undefined when the store had it already. */
   upsert(object: T, initial?: boolean): Change<T> | undefined;
   remove(object: T): Change<T> | undefined;
@@ -81,6 +84,13 @@ export function createStore<T extends KubeObject>(
         if (object !== undefined) found.push(object);
       }
       return found;
+    },
+    someInIndex(index, value, matches) {
+      for (const key of indexes.get(index)?.get(value) ?? []) {
+        const object = objects.get(key);
+        if (object !== undefined && matches(object)) return true;
+      }
+      return false;
     },
     upsert(object, initial = false) {
       trim(object);
@@ -149,6 +159,8 @@ export type InformerOptions<T extends KubeObject> = {
   clock: Clock;
   random: () => number;
   log: Logger;
+  /** Between the objects that are read. Default: none. */
+  slices?: Slices | undefined;
   /** A list went back in time (reflector.ts): what the store holds is wrong from then on. */
   onRestored?: ((error: RestoredError) => void) | undefined;
 };

@@ -5,6 +5,7 @@ import { createAccountRegistry } from "../../src/controllers/account/registry.ts
 import type { ControllerDeps } from "../../src/controllers/controller-deps.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { Resource } from "../../src/kube/resource.ts";
+import { createReadBudget } from "../../src/runtime/read-budget.ts";
 import { createEventRecorder } from "../../src/runtime/recorder.ts";
 import { createReferencePoller } from "../../src/runtime/reference-poller.ts";
 import { createSpendingAdmission } from "../../src/submission/admission.ts";
@@ -24,6 +25,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     ),
     admission = createSpendingAdmission({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
   } = change;
+  const polled = { ...parts, budget: createReadBudget(clock, 10), intervalMs: 20_000, onChange: () => {} };
   const abandoned = createAbandonedTasks({ accounts, admission, clock });
   return {
     kube: client,
@@ -34,8 +36,8 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     journal: createJournal({ ...parts, namespace: "mooring", name: "mooring-journal", identity: "one", random }),
     recorder: createEventRecorder({ ...parts, controller: "c", instance: "i", resourceOf: () => events }),
     accounts,
-    references: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
-    exports: createReferencePoller({ ...parts, intervalMs: 20_000, onChange: () => {} }),
+    references: createReferencePoller(polled),
+    exports: createReferencePoller(polled),
     clusterUID: "cluster",
     admission,
     abandoned,

@@ -9,10 +9,9 @@ import { announceKey, createOrphanEvents, warnOfBudget, warnOfList } from "./eve
 import { type AccountWiring, createAccountMemory, type Memory, type ReadKey } from "./memory.ts";
 import { probeAccount } from "./probe.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
+import { SECRET_POLL_MS, secretPollMs } from "./secret-poll.ts";
 import { type AccountCounts, type AccountOutcome, accountStatus } from "./status.ts";
 
-/** A changed Secret is seen within this time: Secrets are read by `get` only, never watched. */
-const SECRET_POLL_MS = 15_000;
 /** A 403 has the account probed, at most once in this time. */
 const DOUBT_MS = 30_000;
 
@@ -43,7 +42,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       const claimed = await claim(key, deleted, signal);
       if (claimed === undefined) return { requeueAfterMs: SECRET_POLL_MS };
       const object = await guard(key, claimed, signal);
-      if (wiring.dependants.users(key).total === 0) return undefined;
+      if (!wiring.dependants.hasUsers(key)) return undefined;
       return observe(key, object, reconcileRequestOf(object), signal);
     },
     async reconcile(present, requested, { signal }) {
@@ -64,7 +63,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 
   /** The account, unless another installation uses it. */
   async function claim(key: AccountKey, object: T, signal: AbortSignal): Promise<T | undefined> {
-    const isNeeded = () => wiring.dependants.users(key).total > 0;
+    const isNeeded = () => wiring.dependants.hasUsers(key);
     const claimed = await wiring.claims.claim<T>(key, { kind, object, isNeeded }, signal);
     if (claimed.kind !== "Foreign") return claimed.object;
     const { message } = claimed;
@@ -77,7 +76,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 
   /** The finalizer keeps an account while objects need it. */
   function guard(key: AccountKey, object: T, signal: AbortSignal): Promise<T> {
-    return kind.setFinalizer(object, wiring.dependants.users(key).total > 0, signal);
+    return kind.setFinalizer(object, wiring.dependants.hasUsers(key), signal);
   }
 
   /** Before its first probe since the start, nothing is known of a paused account: its objects would wait without a reason. */
@@ -97,7 +96,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     if (orphans !== undefined) orphanEvents.report(key, object, orphans, memory?.handle.sanitizer());
     const counts: AccountCounts = {
       total: listed?.length,
-      managed: wiring.dependants.endpoints(key).managed,
+      managed: wiring.dependants.managedEndpoints(key),
       orphaned: orphans?.length,
       inFlight: memory?.handle.tasks.inFlight() ?? 0,
       abandoned: shared.abandoned.shown(key),
@@ -117,7 +116,9 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     warnOfList(shared.recorder, object, status);
     announceStall(shared.recorder, object, getCondition(status.conditions, "Stalled"), "Probe");
     await kind.patchStatus(object, status, signal);
-    return { requeueAfterMs: Math.min(SECRET_POLL_MS, probeDueMs(memory?.facts.probe)) };
+    const isReady = accounts.get(key)?.state.kind === "Ready";
+    const pollMs = secretPollMs(isReady, kind.store.size());
+    return { requeueAfterMs: Math.min(pollMs, probeDueMs(memory?.facts.probe)) };
   }
 
   /** When the account is probed again. */

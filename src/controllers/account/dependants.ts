@@ -15,8 +15,12 @@ type Kinds = {
 
 /** The objects of an account, by the index `byAccount`. */
 export type Dependants = {
-  /** Endpoints that this account follows, and how many of them are bound. */
-  endpoints(key: AccountKey): { total: number; managed: number; withVolumes: boolean };
+  /** How many of the endpoints that this account follows are bound. */
+  managedEndpoints(key: AccountKey): number;
+  /** Whether this account follows an endpoint. Asked for each endpoint after a start, and each second. */
+  hasEndpoints(key: AccountKey): boolean;
+  /** Whether one of them has volumes. Asked each second. */
+  hasVolumes(key: AccountKey): boolean;
   /** Identifiers of the remote endpoints that they are bound to. */
   boundEndpoints(key: AccountKey): string[];
   /** Jobs whose request is on its way or whose task runs, as their statuses say; without those that gave their slot back. */
@@ -28,6 +32,8 @@ export type Dependants = {
    * `KIND NAMESPACE/NAME`, and how many there are in all.
    */
   users(key: AccountKey, limit?: number): { names: string[]; total: number };
+  /** Whether anything still needs the account: ends with the first user. */
+  hasUsers(key: AccountKey): boolean;
 };
 
 type Dependant = NamespacedObject<{ accountRef?: Parameters<typeof possibleAccounts>[0] }>;
@@ -35,6 +41,10 @@ type Dependant = NamespacedObject<{ accountRef?: Parameters<typeof possibleAccou
 /** Index of the store of every kind that has an `accountRef`. */
 export const byAccount: Indexer<Dependant> = (object) =>
   possibleAccounts(object.spec.accountRef, object.metadata.namespace);
+
+/** Index `volumes` of the store of endpoints: as `byAccount`, for those with volumes. */
+export const byAccountWithVolumes: Indexer<GpuEndpoint> = (endpoint) =>
+  (endpoint.spec.volumes?.length ?? 0) > 0 ? byAccount(endpoint) : [];
 
 export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegistry, "keyOf">): Dependants {
   /** What an object is bound to, or else means now. */
@@ -45,18 +55,15 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
       ? accounts().keyOf(object.spec.accountRef, namespace) === key
       : accountKey(bound.kind === "Account" ? "Account" : "ClusterAccount", bound.name, namespace) === key;
   }
+  const needsAccount = (job: Job, key: AccountKey) =>
+    job.status?.phase !== "Succeeded" && job.status?.phase !== "Failed" && belongs(job, key);
   const endpointsOf = (key: AccountKey) =>
     kinds.endpoints.store.byIndex("account", key).filter((endpoint) => belongs(endpoint, key));
 
   return {
-    endpoints(key) {
-      const found = endpointsOf(key);
-      return {
-        total: found.length,
-        managed: found.filter((endpoint) => endpoint.status?.endpointID !== undefined).length,
-        withVolumes: found.some(({ spec }) => (spec.volumes?.length ?? 0) > 0),
-      };
-    },
+    managedEndpoints: (key) => endpointsOf(key).filter(({ status }) => status?.endpointID !== undefined).length,
+    hasEndpoints: (key) => kinds.endpoints.store.someInIndex("account", key, (endpoint) => belongs(endpoint, key)),
+    hasVolumes: (key) => kinds.endpoints.store.someInIndex("volumes", key, (endpoint) => belongs(endpoint, key)),
     boundEndpoints: (key) => endpointsOf(key).flatMap(({ status }) => status?.endpointID ?? []),
     inFlight: (key) =>
       kinds.jobs.flatMap(({ store }) =>
@@ -89,11 +96,13 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
       for (const endpoint of endpointsOf(key)) add(kinds.endpoints.resource, endpoint);
       for (const { resource, store } of kinds.jobs) {
         for (const job of store.byIndex("account", key)) {
-          if (job.status?.phase !== "Succeeded" && job.status?.phase !== "Failed" && belongs(job, key))
-            add(resource, job);
+          if (needsAccount(job, key)) add(resource, job);
         }
       }
       return { names, total };
     },
+    hasUsers: (key) =>
+      kinds.endpoints.store.someInIndex("account", key, (endpoint) => belongs(endpoint, key)) ||
+      kinds.jobs.some(({ store }) => store.someInIndex("account", key, (job) => needsAccount(job, key))),
   };
 }

@@ -30,7 +30,7 @@ export type AccountWiring = {
   /** Opens the connections to the service. Default: sockets. */
   open?: ConnectionSettings["open"];
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
-  dependants: Pick<Dependants, "boundEndpoints" | "endpoints" | "users">;
+  dependants: Omit<Dependants, "inFlight" | "ended">;
   /** Of the endpoints that the account shows, those that no object stands for although an operator made them. */
   orphansAmong: (records: readonly EndpointRecord[]) => EndpointRecord[];
   onEndpoint: (key: AccountKey, id: string, appName: string) => void;
@@ -107,7 +107,7 @@ export function createAccountMemory(
 
   async function depart(key: AccountKey): Promise<Result> {
     const memory = memories.get(key);
-    if (memory === undefined || wiring.dependants.endpoints(key).total === 0) {
+    if (memory === undefined || !wiring.dependants.hasEndpoints(key)) {
       await forget(key);
       return undefined;
     }
@@ -204,8 +204,8 @@ function usageOf(
     // An account that showed endpoints once is observed further: orphans remain when the last object is deleted.
     endpointsWanted: () =>
       isReady() &&
-      (wiring.dependants.endpoints(key).total > 0 || (store.get(keyOf(object))?.status?.endpoints?.total ?? 0) > 0),
-    detailsWanted: () => isReady() && wiring.dependants.endpoints(key).withVolumes,
+      (wiring.dependants.hasEndpoints(key) || (store.get(keyOf(object))?.status?.endpoints?.total ?? 0) > 0),
+    detailsWanted: () => isReady() && wiring.dependants.hasVolumes(key),
     moneyWanted: isReady,
     moneyUrgency: () => shared.admission.urgency(key),
     boundEndpoints: () => wiring.dependants.boundEndpoints(key),

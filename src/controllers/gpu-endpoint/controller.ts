@@ -1,3 +1,4 @@
+import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
@@ -10,7 +11,7 @@ import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
-import { referencesOf } from "../references.ts";
+import { referencesOf, waitsForReference } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import { visibleEstimate, withEndpointCost } from "../showback/object-cost.ts";
 import type { Verdict } from "../verdict.ts";
@@ -67,7 +68,8 @@ export function createGpuEndpointReconciler(
       const submission = submissionOf(endpoint);
       const key = referenceKey(`${namespace}/${name}`);
       const isValid = specProblem(kind.resource, endpoint.spec) === undefined;
-      shared.references.track(key, isValid ? referencesOf(namespace, endpoint.spec.env ?? []) : []);
+      const references = isValid ? referencesOf(namespace, endpoint.spec.env ?? []) : [];
+      shared.references.track(key, references, { waits: waitsForReference(stalledReason(endpoint)) });
       shared.exports.track(key, exportReferences(endpoint));
 
       // A create whose outcome is unknown is looked up with the account that it was sent to.
@@ -75,7 +77,11 @@ export function createGpuEndpointReconciler(
       const resolved = await shared.accounts.resolve(account, namespace);
       if (resolved.kind === "Checking") return undefined;
       const facts = { ...submission, requested, context };
-      return report({ shared, kind, metrics }, await step(endpoint, resolved, facts), facts);
+      const stepped = await step(endpoint, resolved, facts);
+      const { verdict } = stepped.outcome;
+      const reason = verdict.kind === "Stalled" ? verdict.reason : undefined;
+      shared.references.track(key, references, { waits: waitsForReference(reason) });
+      return report({ shared, kind, metrics }, stepped, facts);
     },
   });
 
@@ -156,6 +162,8 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
   if (exports.error !== undefined) throw exports.error;
   return requeues.length === 0 ? undefined : { requeueAfterMs: Math.min(...requeues) };
 }
+
+const stalledReason = ({ status }: GpuEndpoint) => getCondition(status?.conditions, "Stalled")?.reason;
 
 const referenceKey = (key: string) => `${gpuEndpointResource.plural}:${key}`;
 

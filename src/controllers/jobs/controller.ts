@@ -26,16 +26,20 @@ export function createJobReconciler<T extends Job>(
   const tasks = createTaskFollower(shared);
   const deps: JobDeps<T> = { ...wiring, shared, adapter, tasks, wake: (job) => enqueue(keyOf(job)) };
   const live = createLiveJobs(deps);
+  const referenceKey = (key: string) => `${kind.resource.plural}:${key}`;
   const run = createReconciler<T>({ kind, finalize: live.finalize, pause, reconcile });
 
   return async (request, context) => {
-    live.forgetFormer(request.key, kind.store.get(request.key));
+    const present = kind.store.get(request.key);
+    live.forgetFormer(request.key, present);
+    if (present === undefined) shared.references.forget(referenceKey(request.key));
     return run(request, context);
   };
 
   /** Nothing is sent and nothing is polled. */
   async function pause(job: T): Promise<undefined> {
     tasks.forget(job);
+    shared.references.forget(referenceKey(keyOf(job)));
     shared.admission.withdraw(job.metadata.uid);
   }
 
@@ -59,6 +63,7 @@ export function createJobReconciler<T extends Job>(
     const observed = await observe(deps, job, state, context.signal);
     if (observed === undefined) return undefined;
     const transition = decide(state, observed.observation, { job, now: shared.clock.now() });
+    shared.references.track(referenceKey(keyOf(job)), transition.waitsFor ?? [], { waits: true });
     // The status shows the intent of a request before it is sent. Only the leader may write one.
     if (transition.send !== undefined) shared.assertLeading();
     const after = await report(job, transition, context);

@@ -1,6 +1,7 @@
 import type { JobResult } from "../../api/v1alpha1/job.ts";
 import type { BoundAccount, Submission } from "../../api/v1alpha1/meta.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
+import type { Reference } from "../../runtime/reference-poller.ts";
 import { nextAttempt } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
@@ -57,6 +58,8 @@ export type Observations = {
   PastDeadline: End;
   /** The account or the store is not ready. */
   Blocked: Block;
+  /** Something that the job refers to is missing or may not be read. A change of `references` wakes the job. */
+  MissingReference: Cause & { references: readonly Reference[] };
   /** SpendingAdmission makes the job wait and wakes it when it has a slot. `brief`: too short to be shown. */
   NotAdmitted: Block & { brief: boolean };
   /** The pause after a failed task, or after an unknown submission under Resubmit. The status shows it. */
@@ -124,6 +127,7 @@ export type ObservationsIn = {
     | "Suspended"
     | "PastDeadline"
     | "Blocked"
+    | "MissingReference"
     | "NotAdmitted"
     | "TooSoon"
     | "BackingOff"

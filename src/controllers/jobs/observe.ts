@@ -16,7 +16,7 @@ import {
   type RequestIntent,
   SHOW_SENDING_AFTER_MS,
 } from "./observations.ts";
-import { prepare } from "./prepare.ts";
+import { checkJob, isInLine, prepare } from "./prepare.ts";
 import { acceptedFrom } from "./submit.ts";
 import { mismatchOf, observeTracking } from "./tasks.ts";
 import { type Answer, type Block, type Job, type JobDeps, workOf } from "./types.ts";
@@ -69,7 +69,11 @@ async function observeWaiting<T extends Job>(
 
   const until = deps.running.backoffUntil(job.metadata.uid);
   if (until !== undefined && until > now) return { observation: { kind: "BackingOff", until } };
-  const prepared = await prepare(context, account, store);
+  const invalid = checkJob(context, store);
+  if (invalid !== undefined) return { observation: invalid };
+  const queued = isInLine(job) ? requestSlot(context, account) : undefined;
+  if (queued !== undefined) return { observation: queued };
+  const prepared = await prepare(context, account);
   if (prepared.kind !== "Prepared") return { observation: prepared };
   const { request } = prepared;
   const waiting = requestSlot(context, account);

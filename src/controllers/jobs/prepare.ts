@@ -1,34 +1,66 @@
+import { getCondition } from "../../api/v1alpha1/conditions.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { specProblem } from "../../api/v1alpha1/spec-problem.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
+import type { Wait } from "../../submission/account-line.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { createValueReader, MissingReferenceError } from "../references.ts";
-import { verdictOf } from "../verdict.ts";
 import { longestKeyOf } from "./copies.ts";
 import type { Observation, ObserveContext } from "./observations.ts";
 import { InvalidJobError, type Job, type PaidRequest } from "./types.ts";
 
 type StoreInUse = Extract<ResolvedStore, { kind: "Usable" }> | undefined;
+type Invalid = Observation<"InvalidSpec">;
 
-/** The paid request of a job, checked against its spec, its store and what it refers to. */
-export async function prepare<T extends Job>(
-  { deps, job, signal }: ObserveContext<T>,
-  account: AccountHandle,
-  store: StoreInUse,
-): Promise<{ kind: "Prepared"; request: PaidRequest } | Observation<"InvalidSpec" | "Blocked">> {
+/** Checks what takes no request: the spec, and whether a result can be stored. Undefined: nothing is wrong. */
+export function checkJob<T extends Job>({ deps, job }: ObserveContext<T>, store: StoreInUse): Invalid | undefined {
   try {
     const problem = specProblem(deps.adapter.kind.resource, job.spec);
     if (problem !== undefined) throw new InvalidJobError(problem);
     checkResultKey(job, store);
+    return undefined;
+  } catch (error) {
+    return invalid(error);
+  }
+}
+
+/** The paid request of a job that `checkJob` accepts. Reads what the job refers to. */
+export async function prepare<T extends Job>(
+  { deps, job, signal }: ObserveContext<T>,
+  account: AccountHandle,
+): Promise<{ kind: "Prepared"; request: PaidRequest } | Invalid | Observation<"MissingReference">> {
+  try {
     const reader = createValueReader(deps.shared.kube, signal);
     return { kind: "Prepared", request: await deps.adapter.prepare(job, account, reader) };
   } catch (error) {
-    if (error instanceof InvalidJobError) return { kind: "InvalidSpec", reason: "InvalidSpec", message: error.message };
-    const verdict = error instanceof MissingReferenceError ? verdictOf(error) : undefined;
-    if (verdict?.kind !== "Stalled") throw error;
-    const { reason, message, againMs } = verdict;
-    return { kind: "Blocked", reason, message, stalled: true, ...(againMs === undefined ? {} : { againMs }) };
+    if (!(error instanceof MissingReferenceError)) return invalid(error);
+    const { reason, message } = error;
+    return { kind: "MissingReference", reason, message, references: deps.adapter.references(job) };
   }
+}
+
+const LINE_REASONS: readonly Reason[] = [
+  "ConcurrencyLimited",
+  "RateLimited",
+  "BudgetExceeded",
+  "BudgetUnknown",
+] satisfies Wait["reason"][];
+
+/**
+ * Whether the status shows that the job waits for a slot: it was prepared with this spec. It is prepared again when it has the slot, so
+ * that thousands of waiting jobs read nothing.
+ */
+export function isInLine({ metadata, status }: Job): boolean {
+  const ready = getCondition(status?.conditions, "Ready");
+  if (status?.phase !== "Pending" || ready?.observedGeneration !== metadata.generation) return false;
+  return LINE_REASONS.some((reason) => reason === ready?.reason);
+}
+
+/** @throws any other error */
+function invalid(error: unknown): Invalid {
+  if (!(error instanceof InvalidJobError)) throw error;
+  return { kind: "InvalidSpec", reason: "InvalidSpec", message: error.message };
 }
 
 /** A result that cannot be stored is not paid for. @throws InvalidJobError */

@@ -1,5 +1,6 @@
 import { rfc3339 } from "../../clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
+import type { Reference } from "../../runtime/reference-poller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import {
   type JobContext,
@@ -24,6 +25,8 @@ export type Step = {
   copy?: boolean;
   /** The job needs a poll of its task after this time, ms since the epoch. The task is polled at once. */
   pollAfter?: number;
+  /** The job cannot continue before one of these changes. Default: nothing. */
+  waitsFor?: readonly Reference[];
   /** When to reconcile again, ms from now. Undefined: when something changes. */
   againMs?: number;
 };
@@ -53,6 +56,10 @@ export function showSuspended(): Step {
 
 export function showBlock({ reason, message, stalled, againMs }: Observation<"Blocked">): Step {
   return { outcome: { phase: "Pending", reason, message, stalled }, ...(againMs === undefined ? {} : { againMs }) };
+}
+
+export function showMissingReference({ reason, message, references }: Observation<"MissingReference">): Step {
+  return { outcome: { phase: "Pending", reason, message, stalled: true }, waitsFor: references };
 }
 
 export function showAdmission({ reason, message, stalled, brief }: Observation<"NotAdmitted">): Step {

@@ -69,6 +69,7 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
     Suspended: { ...suspended, next: "Waiting" },
     PastDeadline: { ...fails, releasesSlot: "Charged" },
     Blocked: { step: steps.showBlock, next: "Waiting" },
+    MissingReference: { step: steps.showMissingReference, next: "Waiting" },
     NotAdmitted: { step: steps.showAdmission, next: "Waiting", asksForSlot: true },
     TooSoon: { step: steps.showPause, next: "Waiting" },
     BackingOff: { step: steps.unchanged, next: "Waiting" },

@@ -8,6 +8,7 @@ import type { Clock } from "../../clock.ts";
 import type { SendOptions } from "../../provider/call-options.ts";
 import type { Operation } from "../../provider/operations.ts";
 import type { AccountSession } from "../../provider/types.ts";
+import type { Reference } from "../../runtime/reference-poller.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
@@ -109,6 +110,8 @@ export type JobAdapter<T extends Job> = {
   kind: Kind<T>;
   /** @throws InvalidJobError | MissingReferenceError */
   prepare(job: T, account: AccountHandle, reader: ValueReader): Promise<PaidRequest>;
+  /** What `prepare` reads, each object once or more. */
+  references(job: T): Reference[];
   /** Values of Secrets and ConfigMaps that the request contains: the service can quote them. @throws MissingReferenceError */
   secrets(job: T, reader: ValueReader): Promise<string[]>;
   /** File type of the bytes that the response contains. They go to `spec.output`. Undefined: the response contains none. */

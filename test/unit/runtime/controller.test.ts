@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { KubeError } from "../../../src/kube/errors.ts";
 import { type Controller, createController, type Reconcile } from "../../../src/runtime/controller.ts";
 import { createMetrics, type Metrics } from "../../../src/runtime/metrics.ts";
+import { createSlices } from "../../../src/runtime/slices.ts";
 import { createFakeClock, type FakeClock, settle, until } from "../../support/fake-clock.ts";
 import { capturedLog } from "../../support/scripted-api-server.ts";
 
@@ -51,6 +52,35 @@ const boom = () => {
 async function counted(metrics: Metrics, name: string): Promise<Record<string, number>> {
   const metric = await metrics.registry.getSingleMetric(name)?.get();
   return Object.fromEntries((metric?.values ?? []).map(({ labels, value }) => [labels["result"] ?? "all", value]));
+}
+
+it("2,000 reconciles that wait for nothing let timers run between them", async () => {
+  const slices = createSlices({ maxMs: 1 });
+  const controller = createController({
+    name: "thing",
+    maxConcurrentReconciles: 10,
+    deadlineMs: 60_000,
+    clock: createFakeClock(),
+    random: () => 0.5,
+    log: capturedLog().log,
+    metrics: createMetrics(),
+    slices,
+    reconcile: async () => busyFor(0.1),
+  });
+  onTestFinished(() => controller.stop(AbortSignal.abort()));
+  for (let index = 0; index < 2_000; index++) controller.enqueue(`team/${index}`);
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  onTestFinished(() => clearInterval(timer));
+  controller.start();
+  await controller.idle();
+  expect(turns).toBeGreaterThan(10);
+});
+
+/** Keeps the process busy for `ms`. */
+function busyFor(ms: number): undefined {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
 }
 
 describe("a reconcile", () => {

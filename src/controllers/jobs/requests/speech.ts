@@ -4,7 +4,7 @@ import { characters, pauseMarkerProblem } from "../../../api/v1alpha1/speech-tex
 import type { LongSpeechRequest, SpeechRequest } from "../../../provider/speech/body.ts";
 import type { AccountHandle } from "../../account/registry.ts";
 import type { Kind } from "../../controller-deps.ts";
-import type { ValueReader } from "../../references.ts";
+import { referencesOf, type ValueReader } from "../../references.ts";
 import { InvalidJobError, type JobAdapter, type PaidRequest, type Sending } from "../types.ts";
 import { stream, synthesize } from "./audio.ts";
 
@@ -12,6 +12,7 @@ export function speechJobAdapter(kind: Kind<SpeechJob>): JobAdapter<SpeechJob> {
   return {
     kind,
     prepare: speechRequest,
+    references: ({ spec, metadata }) => referencesOf(metadata.namespace, [{ valueFrom: spec.textFrom }]),
     secrets: async (job, reader) => secretsOf(job, await textOf(job, reader)),
     typeOfBytes: ({ spec }) => (spec.stream || spec.outputFormat === "hex" ? audioTypeOf(spec) : undefined),
     extraStatus: () => ({}),

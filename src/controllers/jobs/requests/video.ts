@@ -6,6 +6,7 @@ export function videoJobAdapter(kind: Kind<VideoJob>): JobAdapter<VideoJob> {
   return {
     kind,
     prepare: videoRequest,
+    references: () => [],
     secrets: async () => [],
     typeOfBytes: () => undefined,
     extraStatus: (job) => ({ model: videoModelOf(job) }),

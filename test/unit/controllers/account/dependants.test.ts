@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { GpuEndpoint } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource, speechJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
-import { byAccount, createDependants } from "../../../../src/controllers/account/dependants.ts";
+import { byAccount, byAccountWithVolumes, createDependants } from "../../../../src/controllers/account/dependants.ts";
 import type { Job } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
@@ -37,4 +37,40 @@ it("the users of an account are counted, and the first of them by kind and name 
     "SpeechJob team/running",
   ]);
   expect(dependants.users("ClusterAccount/other")).toEqual({ names: [], total: 0 });
+  expect([ACCOUNT, "ClusterAccount/other"].map(dependants.hasUsers)).toEqual([true, false]);
+});
+
+it("finished jobs do not use an account, and an unfinished one does", () => {
+  const jobs = createStore<Job>({ account: byAccount });
+  const endpoints = { resource: gpuEndpointResource, store: createStore<GpuEndpoint>({ account: byAccount }) };
+  const kinds = { endpoints, jobs: [{ resource: speechJobResource, store: jobs }] };
+  const dependants = createDependants(kinds, () => ({ keyOf: () => ACCOUNT }));
+  const put = (name: string, phase: "Succeeded" | "Pending") => {
+    const job = speechJobOf("hd", {}, { ...PENDING_STATUS, phase });
+    jobs.upsert({ ...job, metadata: { ...job.metadata, name, uid: name } });
+  };
+  put("done", "Succeeded");
+  expect(dependants.hasUsers(ACCOUNT)).toBe(false);
+  put("waiting", "Pending");
+  expect(dependants.hasUsers(ACCOUNT)).toBe(true);
+});
+
+it("an account has endpoints, and volumes, as long as one of its endpoints is there and has some", () => {
+  const store = createStore<GpuEndpoint>({ account: byAccount, volumes: byAccountWithVolumes });
+  const kinds = { endpoints: { resource: gpuEndpointResource, store }, jobs: [] };
+  const dependants = createDependants(kinds, () => ({ keyOf: () => ACCOUNT }));
+  const seen = () => [dependants.hasEndpoints(ACCOUNT), dependants.hasVolumes(ACCOUNT)];
+  expect(seen()).toEqual([false, false]);
+  const endpoint = endpointOf({}, { name: "plain", uid: "plain", namespace: "team" });
+  store.upsert(endpoint);
+  expect(seen()).toEqual([true, false]);
+  const volumes = [{ type: "network", mountPath: "/data", id: "volume-1" } as const];
+  const other = endpointOf({}, { name: "stored", uid: "stored", namespace: "team" });
+  const stored = { ...other, spec: { ...other.spec, volumes: [...volumes] } };
+  store.upsert(stored);
+  expect(seen()).toEqual([true, true]);
+  expect(dependants.hasEndpoints("Account/other/default")).toBe(false);
+  store.remove(stored);
+  store.remove(endpoint);
+  expect(seen()).toEqual([false, false]);
 });

@@ -32,8 +32,11 @@ function start() {
     namespaceLabels: async () => ({}),
     dependants: {
       boundEndpoints: () => [],
-      endpoints: () => ({ total: 0, managed: 0, withVolumes: false }),
+      managedEndpoints: () => 0,
+      hasEndpoints: () => false,
+      hasVolumes: () => false,
       users: () => ({ total: 0, names: [] }),
+      hasUsers: () => false,
     },
     orphansAmong: () => [],
     onEndpoint: () => {},

@@ -45,6 +45,8 @@ export type ReconciledEndpoint = {
   annotate(annotations: Record<string, string>): void;
   /** The object is gone when the next status is written, whatever its finalizers are. */
   departBeforeStatus(): void;
+  /** Whether the last reconcile told the reference poller that the endpoint waits for what it refers to. */
+  waitsForReference(): boolean;
   /** Requests whose outcome no status shows yet. */
   unsettled(): JournalEntry[];
   /** Another process takes over: what it remembers begins with the status and the journal. */
@@ -112,12 +114,19 @@ export async function reconciledEndpoint(
     flush: async () => {},
   };
   const metrics = { moved: () => {} };
+  let waits = false;
   let journal: Journal | undefined;
   const start = async () => {
     const shared = sharedOf(api.client, gpuEndpointResource, { accounts, recorder, clusterUID: CLUSTER_UID });
     await shared.journal.open(signal);
     journal = shared.journal;
-    return createGpuEndpointReconciler({ ...shared, clock }, createKind(api.client, kind), metrics);
+    const references: ControllerDeps["references"] = {
+      ...shared.references,
+      track(_key, _references, options) {
+        waits = options?.waits ?? false;
+      },
+    };
+    return createGpuEndpointReconciler({ ...shared, references, clock }, createKind(api.client, kind), metrics);
   };
   let run = await start();
 
@@ -165,6 +174,7 @@ export async function reconciledEndpoint(
     departBeforeStatus() {
       departs = true;
     },
+    waitsForReference: () => waits,
     unsettled: () => journal?.entries() ?? [],
     async restart() {
       run = await start();

@@ -39,6 +39,10 @@ describe("Synced after a change of the spec that was never applied", () => {
       "Synced=Unknown/SecretNotFound",
     ]);
     expect(message(world, "Synced")).toMatch(/^Generation 2 is not applied: Secret team\/none /);
+    expect(world.waitsForReference()).toBe(true);
+    world.edit({ env: [] });
+    await world.reconcile();
+    expect(world.waitsForReference()).toBe(false);
   });
 
   it("is False, with the drift, when the service refuses the update", async () => {

@@ -83,6 +83,7 @@ const examples: { [K in keyof Observations]: Observation<K> } = {
   Suspended: { kind: "Suspended" },
   PastDeadline: { kind: "PastDeadline", ...end },
   Blocked: { kind: "Blocked", ...block },
+  MissingReference: { kind: "MissingReference", reason: "SecretNotFound", message: "m", references: [] },
   NotAdmitted: { kind: "NotAdmitted", ...block, brief: false },
   TooSoon: { kind: "TooSoon", until: START + 5_000 },
   BackingOff: { kind: "BackingOff", until: START + 5_000 },
