@@ -75,7 +75,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
     name: "lost-shard",
     file: "src/submission/sharded-journal.ts",
     find: "[shardFor(uid), head].some((shard) => shard.identity().id === id)",
-    replace: "shards.some((shard) => shard.identity().id === id)",
+    replace: "id !== undefined",
     tests: "test/unit/submission/journal",
   },
   {
