@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { gpuEndpointResource, speechJobResource } from "../src/api/v1alpha1/kinds.ts";
-import { createKubeClient, findObject, type KubeClient } from "../src/kube/client.ts";
+import { createKubeClient, type KubeClient } from "../src/kube/client.ts";
 import { loadCredentials } from "../src/kube/credentials.ts";
 import type { KubeObject } from "../src/kube/types.ts";
 import { configMapResource } from "../src/submission/journal.ts";
@@ -22,7 +22,8 @@ export type ScaleOptions = BenchOptions & {
 
 const CREATES_AT_ONCE = 64;
 const JOB_TEXT = "Mooring speaks. ".repeat(64);
-const JOURNAL = { namespace: NAMESPACE, name: "mooring-journal" };
+/** The ConfigMaps of the journal. */
+const JOURNAL = { labelSelector: "app.kubernetes.io/component=journal" };
 /** Far beyond what a slow machine takes for each object, and the least for a few of them. */
 const MS_PER_OBJECT = 120;
 const LEAST_MS = 5 * 60_000;
@@ -141,10 +142,12 @@ async function untilFirstCall({ remote, guarded }: BenchCluster, before: number,
   while (callsIn(await remote.stats()) === before) await sleep(20, undefined, { signal: ended });
 }
 
-/** Characters of the journal's intents; 0 while there is none. */
+/** Characters of the journal's intents in all ConfigMaps; 0 while there is none. */
 async function journalSize(client: KubeClient): Promise<number> {
-  const journal = await findObject<KubeObject & { data?: { intents?: string } }>(client, configMapResource, JOURNAL);
-  return journal?.data?.intents?.length ?? 0;
+  type JournalMap = KubeObject & { data?: { intents?: string } };
+  const place = { namespace: NAMESPACE };
+  const { items } = await client.list<JournalMap>(configMapResource, place, { query: JOURNAL });
+  return items.reduce((sum, { data }) => sum + (data?.intents?.length ?? 0), 0);
 }
 
 async function measureRest({ cluster, client, options }: Measured, operator: MeasuredOperator): Promise<ScaleRest> {

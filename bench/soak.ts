@@ -54,10 +54,10 @@ async function sizeOf(path: string): Promise<number> {
   return items.length + metadata.remainingItemCount;
 }
 
-const journal = z.object({ data: z.object({ intents: z.string() }) });
+const journal = z.object({ items: z.array(z.object({ data: z.object({ intents: z.string() }) })) });
 
 async function observe(): Promise<Sample> {
-  const path = `/api/v1/namespaces/${namespace}/configmaps/mooring-journal`;
+  const path = `/api/v1/namespaces/${namespace}/configmaps?labelSelector=app.kubernetes.io/component=journal`;
   const [text, stored, events, jobs] = await Promise.all([
     fetch(stack.metrics).then((answer) => answer.text()),
     stack.kubectl("get", "--raw", path),
@@ -74,7 +74,7 @@ async function observe(): Promise<Sample> {
       sockets: metric(text, "nodejs_active_resources", 'type="TCPSocketWrap"'),
       timers: metric(text, "nodejs_active_resources", 'type="Timeout"'),
       "open files": metric(text, "process_open_fds"),
-      "journal bytes": journal.parse(JSON.parse(stored)).data.intents.length,
+      "journal bytes": journal.parse(JSON.parse(stored)).items.reduce((sum, { data }) => sum + data.intents.length, 0),
       "journal intents": metric(text, "mooring_journal_intents"),
       events,
       jobs,

@@ -3,14 +3,16 @@ import { hostname } from "node:os";
 import type { Command } from "commander";
 import { parseDuration } from "../api/v1alpha1/duration.ts";
 import { deadlineSignal, systemClock } from "../clock.ts";
-import { createKubeClient, type KubeClient } from "../kube/client.ts";
+import { createKubeClient, findObject, type KubeClient } from "../kube/client.ts";
 import { loadCredentials } from "../kube/credentials.ts";
 import { isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { createLogger } from "../log.ts";
 import { createLeaderElector, leaseResource } from "../runtime/leader.ts";
-import { configMapResource, type JournalEntry } from "../submission/journal.ts";
+import { configMapResource } from "../submission/journal.ts";
+import { type JournalData, parseEntries } from "../submission/journal-data.ts";
+import { journalNames } from "../submission/journal-shards.ts";
 import { examplesHelp } from "./exit-codes.ts";
 import { JOURNAL_NAME, LEASE_NAME } from "./operator.ts";
 import { releaseObjects } from "./release-objects.ts";
@@ -132,25 +134,25 @@ async function stopDeployment(kube: KubeClient, namespace: string, name: string)
   }
 }
 
-type JournalMap = KubeObject & { data?: { intents?: string } };
+type JournalMap = KubeObject & { data?: JournalData };
 
-/** The journal goes unless it is the only trace of something that may have been paid. */
+/** The journal goes unless one of its ConfigMaps is the only trace of something that may have been paid. */
 async function settleJournal(kube: KubeClient, namespace: string, dryRun: boolean): Promise<void> {
-  let journal: JournalMap;
-  try {
-    journal = await kube.get<JournalMap>(configMapResource, { namespace, name: JOURNAL_NAME });
-  } catch (error) {
-    if (isNotFound(error)) return;
-    throw error;
-  }
-  const intents = JSON.parse(journal.data?.intents ?? "[]") as JournalEntry[];
+  const names = journalNames(JOURNAL_NAME);
+  const found = await Promise.all(
+    names.map((name) => findObject<JournalMap>(kube, configMapResource, { namespace, name })),
+  );
+  const present = found.flatMap((journal) => journal ?? []);
+  const intents = present.flatMap(({ data = {} }) => parseEntries(data));
   for (const { kind, key, operation, time } of intents) {
     console.log(`${kind} ${key}: ${operation} of ${time} has no known outcome; it may have been sent and charged`);
   }
-  if (intents.length > 0) {
-    console.log(`ConfigMap ${namespace}/${JOURNAL_NAME} stays: an operator that comes back needs it`);
-  } else if (!dryRun) {
-    await removeIfThere(kube, configMapResource, namespace, JOURNAL_NAME);
+  for (const { metadata } of present) {
+    if (intents.length > 0) {
+      console.log(`ConfigMap ${namespace}/${metadata.name} stays: an operator that comes back needs it`);
+    } else if (!dryRun) {
+      await removeIfThere(kube, configMapResource, namespace, metadata.name);
+    }
   }
 }
 

@@ -22,7 +22,7 @@ import { createLeaderElector } from "../runtime/leader.ts";
 import { createMetrics } from "../runtime/metrics.ts";
 import { createTokenReviewGate } from "../runtime/metrics-auth.ts";
 import { createSlices } from "../runtime/slices.ts";
-import { createJournal } from "../submission/journal.ts";
+import { createJournal } from "../submission/sharded-journal.ts";
 import { examplesHelp } from "./exit-codes.ts";
 import { openTraces } from "./traces.ts";
 

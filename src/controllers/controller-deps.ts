@@ -47,8 +47,11 @@ export type ControllerDeps = {
   clusterUID: string;
   /** Throws unless this installation surely holds the account. Called right before a paid request is sent. */
   assertClaimed: (account: AccountKey) => void;
-  /** Since when the journal has every request for the account, ms since the epoch; `-Infinity` when it has all of them. */
-  journalCompleteSince: (account: AccountKey) => number;
+  /**
+   * Since when the journal has every request for the account and the object with this UID, ms since the epoch; `-Infinity` when it
+   * has all of them.
+   */
+  journalCompleteSince: (account: AccountKey, uid: string) => number;
   /** Throws unless this process surely leads. Called right before whatever must not be sent twice. */
   assertLeading: () => void;
 };
@@ -101,7 +104,7 @@ export function createKind<T extends KubeObject>(
 /** Throws unless the API server has stored the ID of the journal: a CRD of an earlier version drops the field. */
 export function assertJournalStored(
   { resource }: Pick<Kind<KubeObject>, "resource">,
-  field: "status.submission.journal" | "status.journal",
+  field: "status.submission.journal" | "status.journal" | "status.journal.shards",
   stored: string | undefined,
   journal: string,
 ): void {

@@ -208,7 +208,7 @@ function createDeps(
     exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
     clusterUID,
     assertClaimed: (key) => claims.assertHeld(key),
-    journalCompleteSince: (key) => claims.journalCompleteSince(key),
+    journalCompleteSince: (key, uid) => claims.journalCompleteSince(key, uid),
     assertLeading: () => assertSurelyHeld(elector),
   };
 }

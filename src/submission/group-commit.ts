@@ -2,7 +2,7 @@ import { type Clock, delay } from "../clock.ts";
 
 /**
  * Groups changes into writes: there is one write at a time. Commits that arrive within 15 ms share a write, and commits that
- * arrive during a write share the next one.
+ * arrive during a write, or during the pause after it, share the next one.
  */
 export type GroupCommit = {
   /**
@@ -12,7 +12,7 @@ export type GroupCommit = {
   commit(signal: AbortSignal): Promise<void>;
   /** Requests a write for a change that nobody waits for: with the next commit, or after 2 s. */
   writeLater(): void;
-  /** Waits for the current write and writes once more. When the signal aborts, the write is aborted. */
+  /** Ends the pause, waits for the current write, and writes what is pending. When the signal aborts, the write is aborted. */
   close(signal: AbortSignal): Promise<void>;
 };
 
@@ -22,6 +22,8 @@ export type GroupCommitOptions = {
   write: (signal: AbortSignal) => Promise<void>;
   /** Whether a write can succeed, now or later. */
   writable: () => boolean;
+  /** Shortest time between the end of a write and the start of the next one, ms. Asked after each write. Default: 0. */
+  pauseMs?: () => number;
 };
 
 /** Commits that arrive within this time share a write. */
@@ -29,15 +31,21 @@ const GATHER_MS = 15;
 /** A change without a commit waits this long for the write of one; then it gets a write of its own. */
 const SWEEP_MS = 2_000;
 
-export function createGroupCommit({ clock, write, writable }: GroupCommitOptions): GroupCommit {
+export function createGroupCommit({ clock, write, writable, pauseMs = () => 0 }: GroupCommitOptions): GroupCommit {
   let dirty = false;
+  /** There is a change that no confirmed write has. */
+  let pending = false;
+  /** Monotonic ms. */
+  let pausedUntil = Number.NEGATIVE_INFINITY;
   let writing: Promise<void> | undefined;
   let waiters: { resolve: () => void; reject: (error: unknown) => void }[] = [];
   let cancelSweep: (() => void) | undefined;
+  const closing = new AbortController();
   const ending = new AbortController();
 
   function schedule(): void {
     dirty = true;
+    pending = true;
     cancelSweep?.();
     cancelSweep = undefined;
     writing ??= run().finally(() => {
@@ -47,14 +55,17 @@ export function createGroupCommit({ clock, write, writable }: GroupCommitOptions
 
   async function run(): Promise<void> {
     while (dirty) {
-      await delay(clock, GATHER_MS, ending.signal);
+      await delay(clock, Math.max(GATHER_MS, pausedUntil - clock.monotonic()), closing.signal);
       dirty = false;
+      pending = false;
       const group = waiters;
       waiters = [];
       try {
         await write(ending.signal);
+        pausedUntil = clock.monotonic() + pauseMs();
         for (const waiter of group) waiter.resolve();
       } catch (error) {
+        pending = true;
         for (const waiter of group) waiter.reject(error);
         if (writable() && !ending.signal.aborted) continue;
         for (const waiter of waiters.splice(0)) waiter.reject(error); // no later write follows
@@ -77,6 +88,7 @@ export function createGroupCommit({ clock, write, writable }: GroupCommitOptions
       }
     },
     writeLater() {
+      pending = true;
       cancelSweep ??= clock.setTimeout(() => {
         cancelSweep = undefined;
         if (writable()) schedule();
@@ -84,11 +96,12 @@ export function createGroupCommit({ clock, write, writable }: GroupCommitOptions
     },
     async close(signal) {
       cancelSweep?.();
+      closing.abort(new Error("the journal is closing"));
       const giveUp = () => ending.abort(signal.reason);
       signal.addEventListener("abort", giveUp, { once: true });
       await writing; // it repeats until the signal aborts
       signal.removeEventListener("abort", giveUp);
-      if (writable()) await write(signal);
+      if (pending && writable()) await write(signal);
       ending.abort(new Error("the journal is closed"));
     },
   };

@@ -25,22 +25,22 @@ export type Subject = Pick<Intent, "kind" | "key" | "uid" | "operation">;
 /**
  * The journal entry of an object's request whose outcome the status does not show yet.
  *
- * The status shows each intent, with the ID of the journal, before the request is sent. If the journal has no entry for it:
- * - In the journal with this ID, the request was surely not sent, or had no effect.
- * - In any other journal the entry is lost: the journal was deleted or restored, or another installation sent the request. The
- *   outcome is unknown. The entry is restored to the journal.
+ * The status shows each intent, with the ID of the object's shard of the journal, before the request is sent. If the journal has
+ * no entry for it:
+ * - If the journal covers this ID, the request was surely not sent, or had no effect.
+ * - Otherwise the entry is lost: the shard was deleted or restored, or another installation sent the request. The outcome is
+ *   unknown. The entry is restored to the journal.
  */
 export function unsettledEntry(
-  journal: Pick<Journal, "find" | "id" | "settle" | "restore">,
+  journal: Pick<Journal, "find" | "covers" | "settle" | "restore">,
   subject: Subject,
   shown: ShownRequest,
   newID: () => string,
 ): JournalEntry | undefined {
-  const { submission } = shown;
-  const entry = journal.find(subject.uid);
-  if (entry !== undefined && (entry.id !== submission?.id || submission.state === "Intended")) return entry;
-  // The status has the outcome: the operator ended before it settled the entry.
-  if (entry !== undefined) journal.settle(entry.id);
+  for (let entry = journal.find(subject.uid); entry !== undefined; entry = journal.find(subject.uid)) {
+    if (!isReported(entry, shown)) return entry;
+    journal.settle(entry.id); // the operator ended before it settled the entry
+  }
 
   const lost = lostEntry(journal, subject, shown, newID);
   if (lost === undefined) return undefined;
@@ -48,15 +48,24 @@ export function unsettledEntry(
   return journal.find(subject.uid);
 }
 
+/**
+ * Whether the status has the outcome of an entry. An earlier version that could not see the entry has gone on from the status: a
+ * later submission replaces it.
+ */
+function isReported({ id, bypassed }: JournalEntry, { submission }: ShownRequest): boolean {
+  if (submission === undefined) return false;
+  return submission.id === id ? submission.state !== "Intended" : bypassed === true;
+}
+
 /** The request that the status shows and that this journal cannot know. */
 function lostEntry(
-  journal: Pick<Journal, "id">,
+  journal: Pick<Journal, "covers">,
   subject: Subject,
   { submission, account, unexplainedSince }: ShownRequest,
   newID: () => string,
 ): JournalEntry | undefined {
   if (submission?.state === "Intended") {
-    if (submission.journal === journal.id()) return undefined;
+    if (journal.covers(subject.uid, submission.journal)) return undefined;
     const { id, specHash, attempt, time } = submission;
     return { ...subject, id, specHash, attempt, time, account };
   }
@@ -73,7 +82,7 @@ export function nextAttempt(submission: ShownRequest["submission"]): number {
 }
 
 /** Journal entries whose object is deleted have no status to be written to: the log is their only report. */
-export type SettleDeps = { journal: Pick<Journal, "entries" | "settle">; log: Pick<Logger, "warn"> };
+export type SettleDeps = { journal: Pick<Journal, "entriesOf" | "settle">; log: Pick<Logger, "warn"> };
 
 export const GONE_MESSAGE = "the object of this submission is gone; it may have been sent and charged";
 
@@ -87,8 +96,8 @@ export function settleGone(
   object: Pick<JournalEntry, "kind" | "key">,
   present?: string,
 ): void {
-  for (const entry of journal.entries()) {
-    if (entry.kind !== object.kind || entry.key !== object.key || entry.uid === present) continue;
+  for (const entry of journal.entriesOf(object)) {
+    if (entry.uid === present) continue;
     log.warn({ ...entry }, GONE_MESSAGE);
     journal.settle(entry.id);
   }
@@ -96,7 +105,7 @@ export function settleGone(
 
 /** Settles, at a takeover, the entries that the previous leader left for objects that no longer exist. */
 export function settleLeft(
-  { journal, log }: SettleDeps,
+  { journal, log }: Pick<SettleDeps, "log"> & { journal: Pick<Journal, "settle"> },
   left: readonly JournalEntry[],
   objects: Iterable<KubeObject>,
 ): void {

@@ -1,6 +1,7 @@
 import { describe, expect, inject, it } from "vitest";
 import { startProxy, type Trap } from "../../tools/chaos/proxy.ts";
 import { targetOf } from "../../tools/cluster/credentials.ts";
+import { journalEntriesOf } from "../support/journal-maps.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   closeWorldsAfterAll,
@@ -85,8 +86,7 @@ describe("kill -9 at each await between intent and record: never a second endpoi
     const effective = (await world.audit("createEndpoint")).filter(({ id }) => id !== undefined);
     expect(effective).toHaveLength(1);
     await eventually("the journal is settled", async () => {
-      const { data } = (await world.get("ConfigMap", "mooring-journal")) as unknown as { data: { intents: string } };
-      return data.intents === "[]";
+      return (await journalEntriesOf(world)).length === 0;
     });
     await close();
   });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createRandom } from "../../src/simulator/random.ts";
+import { journalEntriesOf } from "../support/journal-maps.ts";
 import { manifest } from "../support/manifests.ts";
 import { closeWorldsAfterAll, disposableWorld, eventually, type World } from "../support/world.ts";
 
@@ -18,10 +19,7 @@ const LIST_DELAY_MS = 5_000;
 
 /** How many intents are in the journal whose outcome no status shows. */
 async function intents(world: World): Promise<number> {
-  const { data } = (await world.get("ConfigMap", "mooring-journal").catch(() => ({}))) as {
-    data?: { intents: string };
-  };
-  return JSON.parse(data?.intents ?? "[]").length;
+  return (await journalEntriesOf(world)).length;
 }
 
 it(`${ENDPOINTS} endpoints while the operator is killed ${KILLS} times: as many at the remote, all bound`, {

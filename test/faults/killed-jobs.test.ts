@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { createRandom } from "../../src/simulator/random.ts";
+import { journalEntriesOf } from "../support/journal-maps.ts";
 import { manifest, type Variant } from "../support/manifests.ts";
 import {
   type AnyObject,
@@ -55,10 +56,7 @@ async function jobsOf(world: World): Promise<Map<string, AnyObject>> {
 }
 
 async function intents(world: World): Promise<number> {
-  const { data } = (await world.get("ConfigMap", "mooring-journal").catch(() => ({}))) as {
-    data?: { intents: string };
-  };
-  return JSON.parse(data?.intents ?? "[]").length;
+  return (await journalEntriesOf(world)).length;
 }
 
 it(`${JOBS} jobs while the operator is killed ${KILLS} times: paid once an attempt, none lost and reported well`, {

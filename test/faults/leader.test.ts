@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { leaseResource } from "../../src/runtime/leader.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
+import { JOURNAL_MAPS } from "../support/journal-maps.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   closeWorldsAfterAll,
@@ -37,22 +38,21 @@ async function leaseOf(world: World): Promise<LeaseSpec> {
   return (await world.kube.get<KubeObject<LeaseSpec>>(leaseResource, place)).spec;
 }
 
-type JournalVersion = { epoch: number; holder: string };
+type JournalVersion = { name: string; epoch: number; holder: string };
 
-/** Every version of the journal, from a watch of the test's own. */
+/** Every version of every shard of the journal, from a watch of the test's own. */
 async function followJournal(world: World): Promise<JournalVersion[]> {
   const versions: JournalVersion[] = [];
-  const lines = world.kube.watch(
-    configMapResource,
-    { namespace: world.namespace },
-    { inactivityMs: 600_000, query: { fieldSelector: "metadata.name=mooring-journal" } },
-  );
+  const lines = world.kube.watch(configMapResource, { namespace: world.namespace }, { inactivityMs: 600_000 });
   void (async () => {
     try {
       for await (const line of lines) {
-        const { object } = JSON.parse(line) as { object: { data?: Record<string, string> } };
-        if (object.data?.holder !== undefined) {
-          versions.push({ epoch: Number(object.data.epoch), holder: object.data.holder });
+        const { object } = JSON.parse(line) as {
+          object: { metadata: { name: string }; data?: Record<string, string> };
+        };
+        const { name } = object.metadata;
+        if (JOURNAL_MAPS.includes(name) && object.data?.holder !== undefined) {
+          versions.push({ name, epoch: Number(object.data.epoch), holder: object.data.holder });
         }
       }
     } catch {
@@ -62,8 +62,17 @@ async function followJournal(world: World): Promise<JournalVersion[]> {
   return versions;
 }
 
-/** One holder per epoch, and no epoch after a later one: nobody wrote who did not lead. */
-function expectFenced(history: readonly JournalVersion[], epochs: number): void {
+/** In each shard, one holder per epoch, and no epoch after a later one: nobody wrote who did not lead. */
+function expectFenced(versions: readonly JournalVersion[], epochs: number): void {
+  for (const name of JOURNAL_MAPS) {
+    expectShardFenced(
+      versions.filter((one) => one.name === name),
+      epochs,
+    );
+  }
+}
+
+function expectShardFenced(history: readonly JournalVersion[], epochs: number): void {
   const order = history.map(({ epoch }) => epoch);
   expect(order).toEqual([...order].sort((a, b) => a - b));
   expect(new Set(order).size).toBe(epochs);

@@ -1,4 +1,9 @@
 import { expect, it } from "vitest";
+import { speechJobResource } from "../../src/api/v1alpha1/kinds.ts";
+import type { KubeObject } from "../../src/kube/types.ts";
+import { configMapResource } from "../../src/submission/journal.ts";
+import { shardOf } from "../../src/submission/journal-shards.ts";
+import { JOURNAL_MAPS, journalEntriesOf } from "../support/journal-maps.ts";
 import { type Change, manifest } from "../support/manifests.ts";
 import {
   type AnyObject,
@@ -18,12 +23,18 @@ const names = Array.from({ length: COUNT }, (_, index) => `lost-${index}`);
 /** A response takes this long after its effect: longer than the operator lives. */
 const LATENCY_MS = 60_000;
 
-/** A world whose operator is killed while each of the objects has a request in flight. The journal is deleted then. */
+/**
+ * A world whose operator is killed while each of the objects has a request in flight. The ConfigMaps of the journal are deleted
+ * then. @param change.lost default: all
+ */
 async function loseJournal(
   world: World,
   operation: string,
   inFlight: () => Promise<number>,
-  specOf: (name: string) => Change = () => ({}),
+  {
+    specOf = () => ({}),
+    lost = () => JOURNAL_MAPS,
+  }: { specOf?: (name: string) => Change; lost?: (uids: readonly string[]) => readonly string[] } = {},
 ): Promise<void> {
   const operator = await world.startOperator();
   await waitForCondition(world, "Account", "default", "Ready");
@@ -38,7 +49,8 @@ async function loseJournal(
   for (const name of names) await world.apply(manifest(variant, specOf(name), name));
   await eventually("every request took effect", async () => (await inFlight()) === COUNT);
   await operator.kill();
-  await world.remove("ConfigMap", "mooring-journal");
+  const objects = await world.list(operation === "createEndpoint" ? "GpuEndpoint" : "SpeechJob");
+  for (const name of lost(objects.map(({ metadata }) => metadata.uid ?? ""))) await world.remove("ConfigMap", name);
   await world.control("DELETE", "/__faults");
 }
 
@@ -60,6 +72,63 @@ it.concurrent(`${COUNT} jobs in flight, the operator is killed and the journal i
   expect(job.status).toMatchObject({ attempts: 1, account: { kind: "Account", name: "default" } });
 });
 
+it.concurrent("one ConfigMap of the journal is lost: the message of its jobs names it, and the others say what is so", async () => {
+  const world = await disposableWorld("lostshard");
+  const inFlight = async () => (await world.state()).tasks.length;
+  let lost = 0;
+  await loseJournal(world, "submitSpeech", inFlight, {
+    lost([uid = ""]) {
+      lost = shardOf(uid);
+      return [JOURNAL_MAPS[lost] ?? ""];
+    },
+  });
+  await world.startOperator();
+  const jobs = await eventually("every job is halted", async () => {
+    const all = await world.list("SpeechJob");
+    return all.every(({ status }) => status?.phase === "Halted") && all;
+  });
+  expect(await world.audit("submitSpeech")).toHaveLength(COUNT);
+  for (const job of jobs) {
+    const cause =
+      shardOf(job.metadata.uid ?? "") === lost
+        ? `ConfigMap ${world.namespace}/${JOURNAL_MAPS[lost]} was deleted or restored`
+        : "the operator ended before it received the response";
+    expect(condition(job, "Stalled")?.message).toContain(cause);
+  }
+});
+
+it.concurrent("the journal of an earlier version, one ConfigMap, has its intents after an upgrade", async () => {
+  const world = await disposableWorld("onemap");
+  await loseJournal(world, "submitSpeech", async () => (await world.state()).tasks.length, { lost: () => [] });
+  await mergeJournal(world);
+  await world.startOperator();
+  const jobs = await eventually("every job is halted", async () => {
+    const all = await world.list("SpeechJob");
+    return all.every(({ status }) => status?.phase === "Halted") && all;
+  });
+  expect(await world.audit("submitSpeech")).toHaveLength(COUNT);
+  for (const job of jobs) {
+    expect(condition(job, "Stalled")?.message).toContain("the operator ended before it received the response");
+  }
+  await eventually("the journal is settled", async () => (await journalEntriesOf(world)).length === 0);
+});
+
+/** Leaves the journal and the statuses as an earlier version does: one ConfigMap, and its UID in each intent. */
+async function mergeJournal(world: World): Promise<void> {
+  const { namespace } = world;
+  const place = { namespace, name: "mooring-journal" };
+  const head = await world.kube.get<KubeObject & { data?: Record<string, string> }>(configMapResource, place);
+  const intents = JSON.stringify(await journalEntriesOf(world));
+  const { annotations: _mark, ...metadata } = head.metadata;
+  const data = { epoch: head.data?.["epoch"] ?? "", holder: head.data?.["holder"] ?? "", intents };
+  await world.kube.update<typeof head>(configMapResource, place, { ...head, metadata, data });
+  for (const name of JOURNAL_MAPS.slice(1)) await world.remove("ConfigMap", name);
+  for (const name of names) {
+    const status = { submission: { journal: head.metadata.uid } };
+    await world.kube.mergePatch(speechJobResource, { namespace, name, subresource: "status" }, { status });
+  }
+}
+
 const marks: { mark: string; specOf: (name: string) => Change }[] = [
   { mark: "finalizer", specOf: () => ({}) },
   { mark: "none", specOf: () => ({ deletionPolicy: "Retain" }) },
@@ -73,7 +142,7 @@ it.concurrent.each(marks)(
     const world = await disposableWorld(`lost${mark}`, {
       simulator: { listDelayMs: 300_000, duplicateAppName: "Accept" },
     });
-    await loseJournal(world, "createEndpoint", async () => (await world.state()).endpoints.length, specOf);
+    await loseJournal(world, "createEndpoint", async () => (await world.state()).endpoints.length, { specOf });
     await world.startOperator();
     for (const name of names) await waitForCondition(world, "GpuEndpoint", name, "Ready");
     const { endpoints } = await world.state();

@@ -1,6 +1,7 @@
 import { expect, inject, it } from "vitest";
 import { leaseResource } from "../../src/runtime/leader.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
+import { JOURNAL_MAPS } from "../support/journal-maps.ts";
 import { manifest } from "../support/manifests.ts";
 import { type Ended, run } from "../support/run.ts";
 import {
@@ -72,7 +73,7 @@ it.concurrent("an operator that is gone strands nothing: cleanup takes the final
   expect((await world.audit()).filter(({ method }) => method !== "GET")).toEqual([]);
   for (const [resource, name] of [
     [leaseResource, "mooring-operator"],
-    [configMapResource, "mooring-journal"],
+    ...JOURNAL_MAPS.map((name) => [configMapResource, name] as const),
   ] as const) {
     await expect(world.kube.get(resource, { namespace: world.namespace, name })).rejects.toMatchObject({ status: 404 });
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { JOURNAL_MAPS, journalEntriesOf } from "../support/journal-maps.ts";
 import { manifest } from "../support/manifests.ts";
 import { FOREIGN_KEY, memberWorld, useKey } from "../support/member-world.ts";
 import {
@@ -90,7 +91,7 @@ describe.concurrent("a deletion ends when the service shows that it took effect"
     await world.apply(manifest("endpoint", {}, "unknown"));
     await eventually("the create took effect", async () => (await remotes(world)).length === 1);
     await operator.kill();
-    await world.remove("ConfigMap", "mooring-journal");
+    for (const name of JOURNAL_MAPS) await world.remove("ConfigMap", name);
     await world.remove("GpuEndpoint", "unknown");
     await world.startOperator();
     await eventually("it is gone", () => isGone(world, "unknown"));
@@ -143,8 +144,7 @@ describe.concurrent("a deletion ends when the service shows that it took effect"
       t.expect(await isGone(world, "departed")).toBe(true);
       await eventually("it is scaled to zero", async () => (await scales(world))[0] === "0/0", 60_000);
       await eventually("the journal is empty", async () => {
-        const { data } = (await world.get("ConfigMap", "mooring-journal")) as unknown as { data: { intents: string } };
-        return data.intents === "[]";
+        return (await journalEntriesOf(world)).length === 0;
       });
       await eventually("an event says so", async () =>
         (await eventsOf(world, "GpuEndpoint", "departed")).some((event) => event.startsWith("Normal ScaledToZero")),

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { readJournal } from "../support/journal-maps.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   API_KEY,
@@ -175,7 +176,7 @@ describe("manifests become remote endpoints, speech and video", () => {
     ]);
     const shown = [
       JSON.stringify(await world.list("GpuEndpoint")),
-      JSON.stringify(await journal(world)),
+      JSON.stringify(await readJournal(world)),
       operator.log(),
     ];
     for (const text of shown) expect(text).not.toMatch(/s3cr3t|foreign/);
@@ -246,11 +247,9 @@ describe("manifests become remote endpoints, speech and video", () => {
       JSON.stringify(await world.list("Account")),
       JSON.stringify(await world.list("GpuEndpoint")),
       JSON.stringify(await world.list("SpeechJob")),
-      JSON.stringify(await journal(world)),
+      JSON.stringify(await readJournal(world)),
       operator.log(),
     ];
     for (const text of shown) expect(text).not.toContain(API_KEY);
   });
 });
-
-const journal = (world: World) => world.get("ConfigMap", "mooring-journal");

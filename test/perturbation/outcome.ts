@@ -1,7 +1,8 @@
 import { readdir, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { z } from "zod";
+import type { JournalEntry } from "../../src/submission/journal.ts";
 import { PAID } from "../faults/paid-calls.ts";
+import { entriesIn, JOURNAL_MAPS } from "../support/journal-maps.ts";
 import type { AnyObject, World } from "../support/world.ts";
 
 const KINDS = ["Account", "ArtifactStore", "BillReport", "GpuEndpoint", "SpeechJob", "VideoJob"];
@@ -71,14 +72,9 @@ function shownOf({ kind, metadata, spec, status }: AnyObject): object {
   return { finalizers, deleted: deletionTimestamp !== undefined, spec, status };
 }
 
-const journalEntries = z.array(z.object({ uid: z.string(), outcome: z.unknown().optional() }));
-
 /** The entries of the journal that is among the ConfigMaps. */
-export function entriesOf(configMaps: readonly AnyObject[]): z.output<typeof journalEntries> {
-  const journal = configMaps.find(({ metadata }) => metadata.name === "mooring-journal");
-  const data: unknown = journal === undefined ? undefined : Reflect.get(journal, "data");
-  const intents: unknown = typeof data === "object" && data !== null ? Reflect.get(data, "intents") : undefined;
-  return journalEntries.parse(JSON.parse(typeof intents === "string" ? intents : "[]"));
+export function entriesOf(configMaps: readonly AnyObject[]): JournalEntry[] {
+  return entriesIn(configMaps.filter(({ metadata }) => JOURNAL_MAPS.includes(metadata.name)));
 }
 
 async function filesIn(root: string): Promise<string[]> {

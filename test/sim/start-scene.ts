@@ -48,7 +48,7 @@ export function createStartScene(options: {
   endpoints: number;
   accountKind: "Account" | "ClusterAccount";
 }): StartScene {
-  const scheduler = createScheduler(1);
+  const scheduler = createScheduler(2);
   const now = () => EPOCH_MS + scheduler.now();
   const server = createApiServer({
     storage: createStorage(),

@@ -1,14 +1,16 @@
-import {
-  createJournal,
-  type FencedError,
-  type Intent,
-  type Journal,
-  type JournalEntry,
-} from "../../src/submission/journal.ts";
+import type { FencedError, Intent, Journal, JournalEntry } from "../../src/submission/journal.ts";
+import { parseEntries } from "../../src/submission/journal-data.ts";
+import { journalNames, shardOf } from "../../src/submission/journal-shards.ts";
+import { createJournal } from "../../src/submission/sharded-journal.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import { createObjectStore, type ObjectStore } from "./object-store.ts";
 import { type ScriptedApi, scriptedApi, silentLog } from "./scripted-api-server.ts";
 
+/** The paths of the shards, by number. */
+export const SHARD_PATHS = journalNames("mooring-journal").map(
+  (name) => `/api/v1/namespaces/mooring/configmaps/${name}`,
+);
+/** The head. */
 export const JOURNAL_PATH = "/api/v1/namespaces/mooring/configmaps/mooring-journal";
 
 export type JournalWorld = { api: ScriptedApi; store: ObjectStore; clock: FakeClock; fenced: FencedError[] };
@@ -32,11 +34,20 @@ export function journalOf({ api, clock, fenced }: JournalWorld, identity = "one"
   });
 }
 
-export const intent = (id: string): Intent => ({
+/** A UID whose requests are in this shard. */
+export function uidIn(shard: number, prefix: string): string {
+  for (let suffix = 0; ; suffix++) {
+    const uid = `${prefix}-${suffix}`;
+    if (shardOf(uid) === shard) return uid;
+  }
+}
+
+/** @param shard default: the head */
+export const intent = (id: string, shard = 0): Intent => ({
   id,
   kind: "SpeechJob",
   key: `team/${id}`,
-  uid: `uid-${id}`,
+  uid: uidIn(shard, `uid-${id}`),
   operation: "submitSpeech",
   attempt: 1,
   specHash: "0123456789abcdef",
@@ -46,4 +57,4 @@ export const intent = (id: string): Intent => ({
 
 /** The entries that the API server has. */
 export const storedEntries = (store: ObjectStore): JournalEntry[] =>
-  JSON.parse(store.objects.get(JOURNAL_PATH)?.data?.["intents"] ?? "[]");
+  SHARD_PATHS.flatMap((path) => parseEntries(store.objects.get(path)?.data ?? {}));

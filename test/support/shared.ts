@@ -9,8 +9,8 @@ import { createReadBudget } from "../../src/runtime/read-budget.ts";
 import { createEventRecorder } from "../../src/runtime/recorder.ts";
 import { createReferencePoller } from "../../src/runtime/reference-poller.ts";
 import { createSpendingAdmission } from "../../src/submission/admission.ts";
-import { createJournal } from "../../src/submission/journal.ts";
 import { NO_ALLOWANCE } from "../../src/submission/reservations.ts";
+import { createJournal } from "../../src/submission/sharded-journal.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
 /** What every controller shares, over a client of a scripted API server; no account is known unless `change` brings some. */

@@ -68,6 +68,14 @@ compares all of them with a list and runs an operator with exactly these permiss
 {{- end }}
 {{- end -}}
 
+{{- /* The ConfigMaps of the submission journal (src/submission/journal-shards.ts). */ -}}
+{{- define "mooring.journalNames" }}
+  - mooring-journal
+{{- range untilStep 1 16 1 }}
+  - mooring-journal-{{ . }}
+{{- end }}
+{{- end -}}
+
 {{- /* In the release's namespace: the lease, the submission journal and the usage of 13 months. A name cannot limit `create`. */ -}}
 {{- define "mooring.rules.leader" -}}
 - apiGroups: [coordination.k8s.io]
@@ -82,7 +90,8 @@ compares all of them with a list and runs an operator with exactly these permiss
   verbs: [create]
 - apiGroups: [""]
   resources: [configmaps]
-  resourceNames: [mooring-journal]
+  resourceNames:
+{{ include "mooring.journalNames" . }}
   verbs: [get, update]
 - apiGroups: [""]
   resources: [configmaps]
@@ -227,7 +236,8 @@ identity: changing them is for admins.
   verbs: [get, update, delete]
 - apiGroups: [""]
   resources: [configmaps]
-  resourceNames: [mooring-journal]
+  resourceNames:
+{{ include "mooring.journalNames" . }}
   verbs: [get, delete]
 {{- end -}}
 

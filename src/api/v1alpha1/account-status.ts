@@ -23,6 +23,11 @@ const abandonedTaskSchema = z.object({
   submitTime: time("When it was submitted."),
 });
 
+const completeSince = (what: string) =>
+  time(
+    `${what} has every request for this account since this time. An earlier one may have been in one that is lost. Default: it has all requests.`,
+  ).optional();
+
 export const accountStatusSchema = z
   .object({
     ...commonStatus,
@@ -40,9 +45,15 @@ export const accountStatusSchema = z
       .optional(),
     journal: z
       .object({
-        id: text(64, "UID of the submission journal, a ConfigMap."),
-        completeSince: time(
-          "The journal has every request for this account since this time. An earlier one may have been in a journal that is lost. Default: the journal has all requests.",
+        id: text(64, "The submission journal: UID of its first ConfigMap, and the number of its ConfigMaps."),
+        completeSince: completeSince("The journal"),
+        shardedSince: time(
+          "Until this time, the first ConfigMap had the requests of all objects, because an earlier version wrote them.",
+        ).optional(),
+        shards: listOf(
+          z.object({ id: text(64, "UID of the ConfigMap."), completeSince: completeSince("The ConfigMap") }),
+          64,
+          "The ConfigMaps of the journal, in their order. Each has the requests of some objects.",
         ).optional(),
       })
       .describe("The submission journal that has the requests for this account.")

@@ -131,7 +131,7 @@ export const submissionSchema = z
       ),
     journal: text(
       64,
-      "UID of the submission journal that holds the request while it is Intended. If the journal is another one, the outcome is Unknown.",
+      "UID of the journal's ConfigMap that holds the request while it is Intended. If the ConfigMap is another one, the outcome is Unknown.",
     ).optional(),
     time: time("When the submission reached this state."),
   })

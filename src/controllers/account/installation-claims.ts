@@ -6,7 +6,9 @@ import type { KubeClient } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import type { Journal } from "../../submission/journal.ts";
+import { shardOf } from "../../submission/journal-shards.ts";
 import { assertJournalStored, type Kind } from "../controller-deps.ts";
+import { accountJournal, idsOf } from "./account-journal.ts";
 import {
   type AnyAccount,
   type Claim,
@@ -22,8 +24,8 @@ type Held = {
   uid: string;
   /** Monotonic ms: begin of the last write that the API server confirmed. */
   renewedAt: number;
-  /** The journal has every request for the account since then, ms since the epoch. */
-  journalCompleteSince: number;
+  /** By shard: the journal has every request for the account since then, ms since the epoch. */
+  journalCompleteSince: readonly number[];
   renew(): Promise<void>;
 };
 
@@ -74,10 +76,10 @@ export type InstallationClaims = {
   /** @throws Error unless this installation surely holds the account */
   assertHeld(key: AccountKey): void;
   /**
-   * Since when the journal has every request for the account, ms since the epoch: a journal that was lost may have had the
-   * earlier ones. `-Infinity`: it has all of them.
+   * Since when the journal has every request for the account and the object with this UID, ms since the epoch: a shard that was
+   * lost may have had the earlier ones. `-Infinity`: it has all of them.
    */
-  journalCompleteSince(key: AccountKey): number;
+  journalCompleteSince(key: AccountKey, uid: string): number;
   /** The account is deleted. */
   forget(key: AccountKey): void;
   /** Called when this process has claimed an account. */
@@ -96,7 +98,7 @@ export type InstallationClaimsOptions = {
   /** Namespace of the lease and the journal. */
   installation: string;
   /** Open before the first claim. */
-  journal: Pick<Journal, "id" | "createdAt">;
+  journal: Pick<Journal, "shards">;
   /** The namespaces that this installation watches; empty for all. */
   watchNamespaces: readonly string[];
   onLost: (error: Error) => void;
@@ -129,14 +131,16 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
   }
 
   async function write<T extends AnyAccount>(kind: Kind<T>, object: T, signal: AbortSignal): Promise<T> {
+    const shown = accountJournal(object, journal.shards(), clock.now());
     const status: AccountStatus = {
       ...(object.status ?? { conditions: [] }),
       claim: { installation, ...namespaces, renewTime: rfc3339(clock.now()) },
-      journal: journalOf(object, journal, clock.now()),
+      journal: shown,
       conditions: removeCondition(object.status?.conditions, "Contested"),
     };
     const stored = await kind.patchStatus(object, status, signal);
-    assertJournalStored(kind, "status.journal", stored.status?.journal?.id, journal.id());
+    assertJournalStored(kind, "status.journal", stored.status?.journal?.id, shown.id);
+    assertJournalStored(kind, "status.journal.shards", idsOf(stored.status?.journal), idsOf(shown));
     return stored;
   }
 
@@ -174,8 +178,9 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
       const taken = await write(kind, object, signal);
       foreign.forget(key);
       const stored = namespace === undefined ? name : `${namespace}/${name}`;
-      const { completeSince } = taken.status?.journal ?? {};
-      const journalCompleteSince = completeSince === undefined ? Number.NEGATIVE_INFINITY : Date.parse(completeSince);
+      const journalCompleteSince = (taken.status?.journal?.shards ?? []).map(({ completeSince }) =>
+        completeSince === undefined ? Number.NEGATIVE_INFINITY : Date.parse(completeSince),
+      );
       held.set(key, { uid, renewedAt: asked, journalCompleteSince, renew: () => renew(key, kind, stored) });
       if (claim !== undefined && claim.installation !== installation) {
         log.warn({ account: key, from: claim.installation }, "claim of another installation has expired; taken over");
@@ -196,7 +201,7 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
       if (mine !== undefined && clock.monotonic() < mine.renewedAt + HOLD_MS) return;
       throw new Error(`the claim of ${key} is not surely held by this installation: nothing is sent`);
     },
-    journalCompleteSince: (key) => held.get(key)?.journalCompleteSince ?? Number.NEGATIVE_INFINITY,
+    journalCompleteSince: (key, uid) => held.get(key)?.journalCompleteSince[shardOf(uid)] ?? Number.NEGATIVE_INFINITY,
     forget(key) {
       held.delete(key);
       required.delete(key);
@@ -241,25 +246,4 @@ function createRenewals(clock: Clock, log: InstallationClaimsOptions["log"]) {
   }
 
   return { held, start, stop, signal: ending.signal };
-}
-
-/**
- * Which journal has the account's requests, and since when. The status shows the journal before the first request is sent, so an
- * account without one has sent nothing, unless it replaces a deleted account of the same name.
- */
-function journalOf(
-  { metadata, status }: AnyAccount,
-  journal: InstallationClaimsOptions["journal"],
-  now: number,
-): NonNullable<AccountStatus["journal"]> {
-  const id = journal.id();
-  const { journal: shown, claim } = status ?? {};
-  if (shown?.id === id) return shown;
-  // An earlier version wrote a claim without a journal.
-  if (shown !== undefined || claim !== undefined) {
-    // Objects have the API server's time, which may be ahead of ours.
-    return { id, completeSince: rfc3339(Math.max(now, journal.createdAt())) };
-  }
-  const isOlder = Date.parse(metadata.creationTimestamp) <= journal.createdAt();
-  return isOlder ? { id } : { id, completeSince: rfc3339(journal.createdAt()) };
 }

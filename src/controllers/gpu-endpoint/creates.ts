@@ -34,10 +34,10 @@ export function intendCreate(
   const attempt = nextAttempt(endpoint.status?.submission);
   const specHash = requestHash(desired);
   const time = rfc3339(clock.now());
-  return { id: newID(), specHash, attempt, state: "Intended", journal: journal.id(), time };
+  return { id: newID(), specHash, attempt, state: "Intended", journal: journal.id(endpoint.metadata.uid), time };
 }
 
-/** The intent that the status shows for this journal and this account. */
+/** The intent that the status shows for this shard of the journal and this account. */
 export function shownIntent({ status }: GpuEndpoint, journal: string, account: BoundAccount): Submission | undefined {
   const { submission, account: shown } = status ?? {};
   if (submission?.state !== "Intended" || submission.journal !== journal) return undefined;
@@ -110,7 +110,7 @@ export function createUnknownCreates(clock: Clock): UnknownCreates {
 
 /**
  * Finds the objects whose first create a lost journal may have had. Such a create shows no intent in the status
- * (`isFoundByAppName`). It is looked up when the object is older than the journal.
+ * (`isFoundByAppName`). It is looked up when the object is older than its shard of the journal.
  */
 export type LostCreates = {
   /** Whether a create that this journal does not have may have been sent for the object. */
@@ -132,7 +132,8 @@ export function createLostCreates({
       const { metadata, spec, status } = endpoint;
       if (!isFoundByAppName(endpoint) || ruledOut.get(keyOf(endpoint)) === metadata.uid) return false;
       const account = accounts.keyOf(status?.account ?? spec.accountRef, metadata.namespace);
-      return account !== undefined && Date.parse(metadata.creationTimestamp) <= journalCompleteSince(account);
+      if (account === undefined) return false;
+      return Date.parse(metadata.creationTimestamp) <= journalCompleteSince(account, metadata.uid);
     },
     ruleOut: (endpoint) => void ruledOut.set(keyOf(endpoint), endpoint.metadata.uid),
     forget: (key) => void ruledOut.delete(key),

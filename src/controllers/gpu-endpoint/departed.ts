@@ -58,7 +58,7 @@ export function createDepartedObjects(
     },
     async finalize({ key }, present, context) {
       const object = { kind: kind.resource.kind, key };
-      const entries = journal.entries().filter((one) => one.kind === object.kind && one.key === key);
+      const entries = journal.entriesOf(object);
       const departed = entries.flatMap(({ uid }) => (uid === present ? [] : (creating.get(uid) ?? [])));
       let again: Result;
       for (const endpoint of departed) again = earlierOf(again, await finalizeOne(endpoint, context));

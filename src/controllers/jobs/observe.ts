@@ -1,4 +1,4 @@
-import type { JournalEntry } from "../../submission/journal.ts";
+import type { Journal, JournalEntry } from "../../submission/journal.ts";
 import { type AccountHandle, accountKey, boundTo, type Resolved } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { hashOf } from "../hash.ts";
@@ -83,7 +83,7 @@ async function observeWaiting<T extends Job>(
     id: deps.shared.newID(),
     attempt,
     specHash: hashOf(request.body),
-    journal: deps.shared.journal.id(),
+    journal: deps.shared.journal.id(job.metadata.uid),
     account: boundTo(account),
   };
   return { observation: { kind: "Clear", request, intent }, account, store };
@@ -129,7 +129,7 @@ function observeSending<T extends Job>(
   if (entry === undefined) throw new Error("a request without a journal entry and without a response");
   const { account, outcome } = entry;
   if (outcome !== undefined) return observeAccepted(acceptedFrom(outcome), { entry, account }, job.spec);
-  return observeUnknown({ entry, account }, causeOfUnknown(entry), context);
+  return observeUnknown({ entry, account }, causeOfUnknown(entry, deps.shared.journal), context);
 }
 
 /**
@@ -142,9 +142,9 @@ function isObsolete({ kind, entry }: Answer, { status }: Job): boolean {
   return kind !== "Accepted" || submission?.state === "Accepted";
 }
 
-function causeOfUnknown({ restored }: JournalEntry): string {
+function causeOfUnknown({ restored, uid }: JournalEntry, journal: Pick<Journal, "placeOf">): string {
   return restored === true
-    ? "the submission journal does not have the request: it was deleted or restored, or another installation sent the request"
+    ? `the submission journal does not have the request: ConfigMap ${journal.placeOf(uid)} was deleted or restored, or another installation sent the request`
     : "the operator ended before it received the response";
 }
 

@@ -1,4 +1,4 @@
-import { isNotFound } from "../../../src/kube/errors.ts";
+import { journalEntriesOf } from "../../support/journal-maps.ts";
 import type { AnyObject, World } from "../../support/world.ts";
 
 export type RemoteEndpoint = {
@@ -27,18 +27,15 @@ export async function readTruth(world: World): Promise<Truth> {
     world.list("SpeechJob"),
     world.list("VideoJob"),
     world.list("GpuEndpoint"),
-    world.get("ConfigMap", "mooring-journal").catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    }),
+    journalEntriesOf(world),
   ]);
   const state = await world.state();
-  const { data } = (journal ?? {}) as { data?: { intents?: string } };
   return {
     jobs: [...speech, ...video],
     endpoints,
     remoteEndpoints: new Map((state.endpoints as RemoteEndpoint[]).map((one) => [one.id, one])),
     remoteTasks: new Map((state.tasks as RemoteTask[]).map((one) => [one.id, one])),
-    intents: (JSON.parse(data?.intents ?? "[]") as { key: string }[]).map(({ key }) => key.split("/").at(-1) ?? key),
+    intents: journal.map(({ key }) => key.split("/").at(-1) ?? key),
   };
 }
 

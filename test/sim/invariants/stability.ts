@@ -1,3 +1,5 @@
+import { configMapResource } from "../../../src/submission/journal.ts";
+import { journalNames } from "../../../src/submission/journal-shards.ts";
 import { isJson, type Json, type JsonValue, objectAt, parseJson, textAt } from "../api-server/json.ts";
 import { JOURNAL_NAME, OPERATOR_NAMESPACE } from "../operator/process.ts";
 import { objectOf, serialOf } from "../scenario/actions.ts";
@@ -32,15 +34,16 @@ function journalProblems(world: World): string[] {
 
 /** The requests without an outcome; undefined: there is no journal. */
 export function journalEntries({ cluster }: Pick<World, "cluster">): JsonValue[] | undefined {
-  const journal = cluster.get(
-    { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true },
-    { namespace: OPERATOR_NAMESPACE, name: JOURNAL_NAME },
-  );
-  const intents = textAt(journal?.["data"], "intents");
-  if (intents === undefined) return undefined;
-  const entries = parseJson(intents);
-  if (!Array.isArray(entries)) throw new Error(`the journal holds ${intents}`);
-  return entries;
+  const shards = journalNames(JOURNAL_NAME)
+    .map((name) => cluster.get(configMapResource, { namespace: OPERATOR_NAMESPACE, name }))
+    .filter((shard) => shard !== undefined);
+  if (shards.length === 0) return undefined;
+  return shards.flatMap((shard) => {
+    const intents = textAt(shard["data"], "intents");
+    const entries = parseJson(intents ?? "[]");
+    if (!Array.isArray(entries)) throw new Error(`the journal holds ${intents}`);
+    return entries;
+  });
 }
 
 export const isCreate = (entry: JsonValue) => textAt(entry, "operation") === "createEndpoint";

@@ -43,7 +43,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   },
   {
     name: "journal-epoch",
-    file: "src/submission/journal.ts",
+    file: "src/submission/journal-shard.ts",
     find: "if (found === undefined || epochFound !== epoch || found.data?.holder !== identity) {",
     replace: "if (found === undefined) {",
     breaks: ["PaidOnce", "OneEndpoint", "LeaseBeforeWrite", "Stable"],
@@ -51,10 +51,31 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   },
   {
     name: "journal-takeover",
-    file: "src/submission/journal.ts",
-    find: "for (const entry of parseEntries(found?.data?.intents)) live.set(entry.id, entry);",
+    file: "src/submission/journal-shard.ts",
+    find: "for (const entry of parseEntries(found?.data ?? {})) entries.set(entry);",
     replace: "",
     breaks: ["PaidOnce", "OneEndpoint"],
+    tests: "test/unit/submission/journal",
+  },
+  {
+    name: "journal-shards-taken",
+    file: "src/submission/sharded-journal.ts",
+    find: "await Promise.all(shards.map((shard) => shard.open(signal)));",
+    replace: "await Promise.all(shards.map((shard, index) => (index > 7 ? undefined : shard.open(signal))));",
+    tests: "test/unit/submission/journal",
+  },
+  {
+    name: "journal-of-earlier-version",
+    file: "src/submission/sharded-journal.ts",
+    find: "find: (uid) => head.entries.find(uid) ?? shardFor(uid).entries.find(uid),",
+    replace: "find: (uid) => shardFor(uid).entries.find(uid),",
+    tests: "test/unit/submission/journal",
+  },
+  {
+    name: "lost-shard",
+    file: "src/submission/sharded-journal.ts",
+    find: "[shardFor(uid), head].some((shard) => shard.identity().id === id)",
+    replace: "id !== undefined",
     tests: "test/unit/submission/journal",
   },
   {
@@ -76,7 +97,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   {
     name: "lost-journal",
     file: "src/submission/intents.ts",
-    find: "if (submission.journal === journal.id()) return undefined;",
+    find: "if (journal.covers(subject.uid, submission.journal)) return undefined;",
     replace: "if (submission.journal !== undefined) return undefined;",
     tests: "test/unit/submission/intents",
   },

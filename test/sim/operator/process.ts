@@ -3,7 +3,7 @@ import { createKubeClient } from "../../../src/kube/client.ts";
 import { assembleOperator } from "../../../src/operator/assemble.ts";
 import { createLeaderElector } from "../../../src/runtime/leader.ts";
 import { createMetrics, type Metrics } from "../../../src/runtime/metrics.ts";
-import { createJournal } from "../../../src/submission/journal.ts";
+import { createJournal } from "../../../src/submission/sharded-journal.ts";
 import { anonymous } from "../../../tools/cluster/credentials.ts";
 import { createProcessTime, type ProcessTime } from "../engine/process-clock.ts";
 import type { Scheduler } from "../engine/scheduler.ts";

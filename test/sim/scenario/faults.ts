@@ -1,5 +1,8 @@
+import { configMapResource } from "../../../src/submission/journal.ts";
+import { journalNames } from "../../../src/submission/journal-shards.ts";
 import { isCreate, journalEntries } from "../invariants/stability.ts";
 import { CALM, countFault, type Weather } from "../network/weather.ts";
+import { JOURNAL_NAME, OPERATOR_NAMESPACE } from "../operator/process.ts";
 import { FOREIGN_KEY, setKeySecret } from "./manifests.ts";
 import type { Fault } from "./plan.ts";
 import type { World } from "./world.ts";
@@ -61,6 +64,9 @@ export function inject(world: World, fault: Fault): void {
     case "staleState":
       becomeStale(world, fault);
       break;
+    case "loseJournal":
+      loseJournal(world, fault);
+      break;
     case "ignoreUpdates":
       world.service.configure({ updateIgnores: ["*"] });
       world.scheduler.after(fault.forMs, () => world.service.configure({ updateIgnores: [] }));
@@ -90,6 +96,27 @@ function changeWeather(
   scheduler.after(forMs, () => {
     if (weather[of] === changed) weather[of] = CALM;
   });
+}
+
+function loseJournal(
+  { cluster, scheduler }: World,
+  { shard, restoredMs }: Extract<Fault, { fault: "loseJournal" }>,
+): void {
+  const names = journalNames(JOURNAL_NAME).filter((_name, index) => shard === "All" || shard === index);
+  for (const name of names) {
+    const place = { namespace: OPERATOR_NAMESPACE, name };
+    const data = cluster.get(configMapResource, place)?.["data"];
+    scheduler.after(restoredMs ?? 0, () => {
+      cluster.delete(configMapResource, place);
+      if (restoredMs === undefined || data === undefined) return;
+      cluster.create(configMapResource, OPERATOR_NAMESPACE, {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name },
+        data,
+      });
+    });
+  }
 }
 
 /** The latest lag wins. A process that started before it goes on with an API server that does not lag. */

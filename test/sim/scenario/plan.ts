@@ -1,6 +1,7 @@
 import { createRandom, type Random } from "../../../src/simulator/random.ts";
 import { hashText } from "../engine/scheduler.ts";
 import { REQUEST_FAULTS, type RequestFault } from "../network/weather.ts";
+import { type LostJournal, planLostJournals } from "./lost-journals.ts";
 import { planStaleStates, type StaleState } from "./stale-states.ts";
 
 /** An object that a user creates. `serial` is part of what is sent to the service, so that each request names its object. */
@@ -69,6 +70,7 @@ export type Fault =
   | { fault: "compact" }
   | { fault: "restartApi" }
   | StaleState
+  | LostJournal
   /** The service accepts updates of endpoints without effect. */
   | { fault: "ignoreUpdates"; forMs: number }
   /** The Secret holds the key of another member, which does not see the endpoints. */
@@ -123,7 +125,7 @@ export function planOf(seed: number, hours?: number): Plan {
   const objects = planObjects(random, pace);
   const generation = chance(random, 0.7) ? "Current" : "Earlier";
   const jobs = objects.filter(({ kind }) => kind !== "GpuEndpoint").length;
-  return {
+  const plan: Plan = {
     seed,
     replicas: chance(random, 0.4) ? 2 : 1,
     streamingLists: chance(random, 0.75),
@@ -141,6 +143,9 @@ export function planOf(seed: number, hours?: number): Plan {
     ],
     chaosMs,
   };
+  // Without the journal, nothing tells whether the outcome of a create is unknown: no other key may be used then.
+  if (plan.faults.some(({ fault }) => fault === "foreignKey")) return plan;
+  return { ...plan, faults: [...plan.faults, ...planLostJournals(`${seed} ${hours}`, objects, chaosMs)] };
 }
 
 function burst(random: Random): Pace {

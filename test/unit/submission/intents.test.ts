@@ -11,7 +11,7 @@ const subject = { kind, key, uid, operation };
 function journalWith(...entries: JournalEntry[]) {
   const live = new Map(entries.map((entry) => [entry.id, entry]));
   return {
-    id: () => "ours",
+    covers: (_uid: string, id: string | undefined) => id === "ours",
     find: (wanted: string) => [...live.values()].find((entry) => entry.uid === wanted),
     settle: (id: string) => void live.delete(id),
     restore: (entry: JournalEntry) => void live.set(entry.id, { ...entry, restored: true }),

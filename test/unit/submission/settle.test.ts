@@ -7,7 +7,11 @@ import { capturedLog } from "../../support/scripted-api-server.ts";
 function setUp(entries: JournalEntry[]) {
   const { log, lines } = capturedLog();
   const settled: string[] = [];
-  const journal = { entries: () => entries, settle: (id: string) => void settled.push(id) };
+  const journal = {
+    entriesOf: ({ kind, key }: Pick<JournalEntry, "kind" | "key">) =>
+      entries.filter((entry) => entry.kind === kind && entry.key === key),
+    settle: (id: string) => void settled.push(id),
+  };
   return { deps: { journal, log }, settled, logged: () => lines.filter(({ msg }) => msg === GONE_MESSAGE).length };
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
 import { type Delivery, ServiceError } from "../../../src/provider/errors.ts";
-import { createJournal, type Intent, type JournalEntry } from "../../../src/submission/journal.ts";
+import type { Intent, JournalEntry } from "../../../src/submission/journal.ts";
+import { createJournal } from "../../../src/submission/sharded-journal.ts";
 import { type SubmitOnceRequest, submitOnce } from "../../../src/submission/submit-once.ts";
 import { storedEntries } from "../../support/journal.ts";
 import { createObjectStore } from "../../support/object-store.ts";

@@ -11,7 +11,9 @@ import { accountResource, clusterAccountResource } from "../../../../src/api/v1a
 import { createInstallationClaims } from "../../../../src/controllers/account/installation-claims.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
+import { journalNames } from "../../../../src/submission/journal-shards.ts";
 import { createFakeClock, until } from "../../../support/fake-clock.ts";
+import { uidIn } from "../../../support/journal.ts";
 import { manifest, merged } from "../../../support/manifests.ts";
 import { capturedLog, failure, scriptedApi } from "../../../support/scripted-api-server.ts";
 import { storedMeta } from "../../../support/stored-meta.ts";
@@ -20,6 +22,8 @@ const KEY = "Account/team/default";
 const CLUSTER_KEY = "ClusterAccount/default";
 /** Two minutes before the time of the fake clock. */
 const JOURNAL_CREATED = Date.parse("2026-02-28T23:58:00Z");
+const [HEAD, ...OTHERS] = journalNames("journal");
+const shard = (id: string) => ({ id, createdAt: JOURNAL_CREATED });
 const signal = new AbortController().signal;
 const theirs = (renewTime = "2026-03-01T00:00:00Z") => ({ installation: "theirs", renewTime });
 
@@ -71,7 +75,7 @@ async function world<T extends AnyAccount>(object: T, stores: (status: AccountSt
     log,
     recorder: { warning: (_object, reason) => void events.push(`Warning ${reason}`) },
     installation: "ours",
-    journal: { id: () => "journal", createdAt: () => JOURNAL_CREATED },
+    journal: { shards: () => [shard(HEAD), ...OTHERS.map(shard)] },
     watchNamespaces: [],
     onLost: (error) => void lost.push(error),
     check: (one) => void checks.push(one),
@@ -281,7 +285,20 @@ describe("a claim that this process holds", () => {
 
 describe("the journal that has the account's requests", () => {
   const claim = { installation: "ours", renewTime: "2026-02-28T23:59:50Z" };
-  const cases: { name: string; created?: string; status: Partial<AccountStatus>; completeSince?: string }[] = [
+  const LOSS = "2026-03-01T00:00:00Z";
+  /** The UID of an object of each shard. */
+  const uids = journalNames("uid").map((_name, index) => uidIn(index, "uid"));
+  const allShards = (completeSince?: string) =>
+    [HEAD, ...OTHERS].map((id) => ({ id, ...(completeSince && { completeSince }) }));
+  const without = (lost: number) => allShards().map((one, index) => (index === lost ? { id: "lost" } : one));
+  const cases: {
+    name: string;
+    created?: string;
+    status: Partial<AccountStatus>;
+    completeSince?: string;
+    /** The shards that have all requests nevertheless. */
+    complete?: (index: number) => boolean;
+  }[] = [
     { name: "the account is older than the journal and was never used", created: "2026-02-01T00:00:00Z", status: {} },
     {
       name: "the account may replace a deleted one whose requests an earlier journal had",
@@ -289,34 +306,92 @@ describe("the journal that has the account's requests", () => {
       status: {},
       completeSince: "2026-02-28T23:58:00Z",
     },
-    { name: "the journal is the one that the status shows", status: { claim, journal: { id: "journal" } } },
     {
-      name: "the journal is the one that the status shows, after the loss of an earlier one",
-      status: { claim, journal: { id: "journal", completeSince: "2026-02-10T00:00:00Z" } },
+      name: "an earlier version wrote all requests to the first ConfigMap",
+      status: { claim, journal: { id: HEAD } },
+    },
+    {
+      name: "an earlier version wrote all requests to the first ConfigMap, after the loss of an earlier one",
+      status: { claim, journal: { id: HEAD, completeSince: "2026-02-10T00:00:00Z" } },
       completeSince: "2026-02-10T00:00:00Z",
     },
     {
-      name: "the journal that the status shows is lost",
+      name: "the journal of an earlier version is lost",
       status: { claim, journal: { id: "lost" } },
-      completeSince: "2026-03-01T00:00:00Z",
+      completeSince: LOSS,
     },
-    { name: "an earlier version used the account", status: { claim }, completeSince: "2026-03-01T00:00:00Z" },
+    { name: "an earlier version used the account", status: { claim }, completeSince: LOSS },
+    { name: "the status shows every shard", status: { claim, journal: { id: "journal/16", shards: allShards() } } },
+    {
+      name: "the status shows every shard, after the loss of earlier ones",
+      status: { claim, journal: { id: "journal/16", shards: allShards("2026-02-10T00:00:00Z") } },
+      completeSince: "2026-02-10T00:00:00Z",
+    },
+    {
+      name: "one shard is lost",
+      status: { claim, journal: { id: "journal/16", shards: without(5) } },
+      completeSince: LOSS,
+      complete: (index) => index !== 5,
+    },
+    {
+      name: "the first shard is lost, and no earlier version used it",
+      status: { claim, journal: { id: "lost/16", shards: without(0) } },
+      completeSince: LOSS,
+      complete: (index) => index !== 0,
+    },
+    {
+      name: "every shard is lost",
+      status: { claim, journal: { id: "lost/16", shards: allShards().map(() => ({ id: "lost" })) } },
+      completeSince: LOSS,
+    },
   ];
-  it.each(cases)("$name", async ({ created = "2026-02-01T00:00:00Z", status, completeSince }) => {
-    const account = accountOf(status);
-    const w = await world({ ...account, metadata: { ...account.metadata, creationTimestamp: created } });
-    expect(w.claims.journalCompleteSince(KEY)).toBe(Number.NEGATIVE_INFINITY);
-    await w.claim();
-    expect(w.stored().status?.journal).toEqual({ id: "journal", ...(completeSince && { completeSince }) });
-    const expected = completeSince === undefined ? Number.NEGATIVE_INFINITY : Date.parse(completeSince);
-    expect(w.claims.journalCompleteSince(KEY)).toBe(expected);
+  it.each(cases)(
+    "$name",
+    async ({ created = "2026-02-01T00:00:00Z", status, completeSince, complete = () => false }) => {
+      const account = accountOf(status);
+      const w = await world({ ...account, metadata: { ...account.metadata, creationTimestamp: created } });
+      const completeness = () => uids.map((uid) => w.claims.journalCompleteSince(KEY, uid));
+      expect(completeness()).toEqual(uids.map(() => Number.NEGATIVE_INFINITY));
+      await w.claim();
+      const since = uids.map((_uid, index) => (complete(index) ? undefined : completeSince));
+      expect(w.stored().status?.journal).toMatchObject({
+        id: "journal/16",
+        ...(completeSince && { completeSince }),
+        shards: since.map((time, index) => ({ ...allShards(time)[index] })),
+      });
+      expect(completeness()).toEqual(
+        since.map((time) => (time === undefined ? Number.NEGATIVE_INFINITY : Date.parse(time))),
+      );
+    },
+  );
+
+  it("is known of an object whose first request an earlier version wrote to a first ConfigMap that is lost later", async () => {
+    const first = await world(accountOf({ claim, journal: { id: HEAD } }));
+    await first.claim();
+    const { journal } = first.stored().status ?? {};
+    if (journal?.shards === undefined) throw new Error("no shards");
+    expect(journal.shardedSince).toBe(LOSS);
+    // The journal that both processes have is the same but for the head.
+    const shards = journal.shards.map((one, index) => (index === 0 ? { id: "lost" } : one));
+    const second = await world(accountOf({ claim, journal: { ...journal, shards } }));
+    await second.clock.advance(60_000);
+    await second.claim();
+    const completeness = uids.map((uid) => second.claims.journalCompleteSince(KEY, uid));
+    const [head, ...others] = completeness;
+    expect([head, new Set(others)]).toEqual([Date.parse("2026-03-01T00:01:00Z"), new Set([Date.parse(LOSS)])]);
   });
 
-  it("is in the status before anything is sent: with a CRD that does not store it, the account is not claimed", async () => {
-    const w = await world(accountOf(), ({ journal: _dropped, ...status }) => status);
-    await expect(w.claim()).rejects.toThrow(
-      "the CustomResourceDefinition of Account does not store status.journal, so nothing is sent",
-    );
-    expect(() => w.claims.assertHeld(KEY)).toThrow();
-  });
+  it.each([
+    ["status.journal", ({ journal: _dropped, ...status }: AccountStatus) => status],
+    ["status.journal.shards", ({ journal, ...status }: AccountStatus) => ({ ...status, journal: { id: journal?.id } })],
+  ])(
+    "is in the status before anything is sent: with a CRD that does not store %s, the account is not claimed",
+    async (field, stores) => {
+      const w = await world(accountOf(), stores);
+      await expect(w.claim()).rejects.toThrow(
+        `the CustomResourceDefinition of Account does not store ${field}, so nothing is sent`,
+      );
+      expect(() => w.claims.assertHeld(KEY)).toThrow();
+    },
+  );
 });

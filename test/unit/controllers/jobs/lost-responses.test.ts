@@ -89,7 +89,7 @@ async function setUp(spec: Change, status: VideoJobStatus | undefined, task: Tas
     stores: createStoreRegistry(() => true),
   };
   const shared = sharedOf(api.client, videoJobResource, { clock, accounts, admission });
-  const journal = { ...shared.journal, id: () => JOURNAL };
+  const journal = { ...shared.journal, id: () => JOURNAL, covers: (_uid: string, id?: string) => id === JOURNAL };
   const run = createJobReconciler(
     { ...shared, journal },
     videoJobAdapter(createKind(api.client, kind)),

@@ -9,7 +9,8 @@ import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts
 import { acceptedFrom, submit } from "../../../../src/controllers/jobs/submit.ts";
 import type { Answer } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
-import { createJournal, type JournalEntry } from "../../../../src/submission/journal.ts";
+import type { JournalEntry } from "../../../../src/submission/journal.ts";
+import { createJournal } from "../../../../src/submission/sharded-journal.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { storedEntries } from "../../../support/journal.ts";
 import { createObjectStore, type ObjectStore } from "../../../support/object-store.ts";
