@@ -56,8 +56,8 @@ export type ShardIdentity = {
 
 /**
  * The submission journal: the intents in flight, in a fixed number of ConfigMaps, the shards (journal-shards.ts). Each shard has
- * an epoch and a holder. The intents of an object are in the shard of its UID. The first shard, the head, was the whole journal
- * in earlier versions: its entries count whatever their UID.
+ * an epoch and a holder. An intent is in the first shard, the head, or in the shard of its object's UID. The head takes intents
+ * while it has few, so that the intents of many objects share a write. In earlier versions, the head was the whole journal.
  *
  * # Guarantees
  * - `commit` resolves only when the intent is in etcd under this process's epoch.
@@ -73,19 +73,25 @@ export type Journal = {
   open(signal: AbortSignal): Promise<JournalEntry[]>;
   /** Of the head. */
   epoch(): number;
-  /** The ID of the shard that has the requests of an object. @throws Error before `open` */
+  /**
+   * The ID of the shard for the next request of an object: the head's while it has few intents, else that of the shard of the
+   * UID. @throws Error before `open`
+   */
   id(uid: string): string;
   /**
    * Whether the journal has the request that the status of an object shows with this ID, if it was sent. The ID is that of the
    * object's shard, or that of the head: an earlier version wrote every intent there.
    */
   covers(uid: string, id: string | undefined): boolean;
-  /** The ConfigMap of an object's shard, `namespace/name`. */
-  placeOf(uid: string): string;
+  /** The ConfigMaps that can have the requests of an object, each as `namespace/name`. The head first. */
+  placesOf(uid: string): string[];
   /** The head first. @throws Error before `open` */
   shards(): [head: ShardIdentity, ...others: ShardIdentity[]];
-  /** @throws FencedError | the signal's reason; in both cases the intent was not and will not be sent */
-  commit(intent: Intent, signal: AbortSignal): Promise<void>;
+  /**
+   * @param shard ID of the shard, as the status of the object shows it; default: the shard of its UID
+   * @throws FencedError | the signal's reason | Error for an ID that is not of this journal; the intent was not and will not be sent
+   */
+  commit(intent: Intent, signal: AbortSignal, shard?: string): Promise<void>;
   /** Adds an intent that a status shows and that the journal lost. In memory at once, and in etcd with the next write. */
   restore(entry: JournalEntry): void;
   /** Keeps the outcome until it is settled, in memory at once and in etcd with the next write. */

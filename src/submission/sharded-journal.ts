@@ -20,6 +20,9 @@ export type JournalOptions = {
   onFenced?: (error: FencedError) => void;
 };
 
+/** The head takes new intents up to this number: what the reconciles of endpoints have in flight at a time. */
+const HEAD_INTENTS = 64;
+
 /** A journal over ConfigMaps (journal.ts has the contract). */
 export function createJournal(options: JournalOptions): Journal {
   let fenced: FencedError | undefined;
@@ -28,6 +31,7 @@ export function createJournal(options: JournalOptions): Journal {
     createJournalShard({
       ...options,
       name,
+      isHead: name === options.name,
       onWrite: () => options.onCommit?.(shards.reduce((sum, { entries }) => sum + entries.size(), 0)),
       onFenced(error) {
         if (fenced === undefined) options.onFenced?.(error);
@@ -40,6 +44,15 @@ export function createJournal(options: JournalOptions): Journal {
   const others = otherNames.map(shardAt);
   const shards = [head, ...others];
   const shardFor = (uid: string) => shards[shardOf(uid)] ?? head;
+
+  /** @throws Error when the ID is not of a shard that can have the object's intent */
+  function shardWith(id: string, uid: string): JournalShard {
+    const found = [head, shardFor(uid)].find((shard) => shard.identity().id === id);
+    if (found !== undefined) return found;
+    throw new Error(
+      `the status shows the ConfigMap ${id} for the intent, which is not one of this journal: nothing is sent`,
+    );
+  }
 
   /**
    * An earlier version has led since a process that reads all shards: it could not see the entries of the other shards. What it
@@ -59,9 +72,10 @@ export function createJournal(options: JournalOptions): Journal {
 
   return {
     epoch: head.epoch,
-    id: (uid) => shardFor(uid).identity().id,
+    id: (uid) => (head.entries.size() < HEAD_INTENTS ? head : shardFor(uid)).identity().id,
     covers: (uid, id) => [shardFor(uid), head].some((shard) => shard.identity().id === id),
-    placeOf: (uid) => `${options.namespace}/${names[shardOf(uid)] ?? headName}`,
+    placesOf: (uid) =>
+      [...new Set([headName, names[shardOf(uid)] ?? headName])].map((name) => `${options.namespace}/${name}`),
     shards: () => [head.identity(), ...others.map((shard) => shard.identity())],
     find: (uid) => head.entries.find(uid) ?? shardFor(uid).entries.find(uid),
     entriesOf: (object) => shards.flatMap(({ entries }) => entries.of(object)),
@@ -71,9 +85,10 @@ export function createJournal(options: JournalOptions): Journal {
       if (!head.isMarked()) await reviewBypassed(signal);
       return shards.flatMap(({ entries }) => entries.all());
     },
-    async commit(intent, signal) {
+    async commit(intent, signal, id) {
       if (fenced !== undefined) throw fenced;
-      await shardFor(intent.uid).commit(intent, signal);
+      const shard = id === undefined ? shardFor(intent.uid) : shardWith(id, intent.uid);
+      await shard.commit(intent, signal);
     },
     restore: (entry) => shardFor(entry.uid).put({ ...entry, restored: true }),
     record(id, outcome) {

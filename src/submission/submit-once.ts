@@ -7,8 +7,8 @@ import type { Intent, Journal, JournalEntry } from "./journal.ts";
  *
  * # Expected flow
  * 1. The caller looks for an entry of the object (intents.ts). With an entry, it does not call `submitOnce`.
- * 2. The caller writes the intent, with the ID of the journal, to the object's status. Without it, a lost journal would hide
- *    the request.
+ * 2. The caller writes the intent, with the ID of the journal's shard, to the object's status. Without it, a lost shard would
+ *    hide the request.
  * 3. `send` waits for the account's rate limit, then awaits `commit`: the intent is written to etcd.
  * 4. When a connection accepts the request, `send` calls `beforeSend` and writes the first byte.
  * 5. `submitOnce` returns. For `Accepted` the journal holds the outcome, for `Unknown` the intent without an outcome.
@@ -54,7 +54,7 @@ export async function submitOnce<T>(deps: SubmitOnceDeps, request: SubmitOnceReq
     assertSendable(); // the request can have waited for the rate limit for minutes
     commitBegan = clock.monotonic();
     entry.time = rfc3339(clock.now());
-    await journal.commit(entry, signal);
+    await journal.commit(entry, signal, request.journal);
   };
 
   const beforeSend = () => {
@@ -94,6 +94,8 @@ export type SendOptions = { signal: AbortSignal; commit: () => Promise<void>; be
 
 export type SubmitOnceRequest<T> = {
   intent: Omit<Intent, "time">;
+  /** ID of the journal's shard, as the status shows it. */
+  journal?: string | undefined;
   /** Throws when the object no longer wants the request: it is deleted, suspended or changed. */
   assertWanted(): void;
   send(options: SendOptions): Promise<T>;

@@ -47,13 +47,10 @@ export const accountStatusSchema = z
       .object({
         id: text(64, "The submission journal: UID of its first ConfigMap, and the number of its ConfigMaps."),
         completeSince: completeSince("The journal"),
-        shardedSince: time(
-          "Until this time, the first ConfigMap had the requests of all objects, because an earlier version wrote them.",
-        ).optional(),
         shards: listOf(
           z.object({ id: text(64, "UID of the ConfigMap."), completeSince: completeSince("The ConfigMap") }),
           64,
-          "The ConfigMaps of the journal, in their order. Each has the requests of some objects.",
+          "The ConfigMaps of the journal, in their order. The first has requests of any object, each other one those of some objects.",
         ).optional(),
       })
       .describe("The submission journal that has the requests for this account.")

@@ -37,14 +37,9 @@ export function accountJournal(
 
   const complete = shards.map(completeness);
   const completeSince = latestOf(complete.map((shard) => shard.completeSince));
-  const shardedSince =
-    shown !== undefined && shown.shards === undefined
-      ? rfc3339(Math.max(now, ...shards.map(({ createdAt }) => createdAt)))
-      : shown?.shardedSince;
   return {
     id: `${head.id}/${shards.length}`,
     ...(completeSince && { completeSince }),
-    ...(shardedSince && { shardedSince }),
     shards: complete,
   };
 }
@@ -57,9 +52,7 @@ function knownShard(
   // An earlier version wrote the requests of all objects to the head.
   if (shown.shards === undefined) return shown.id === head.id ? shardWith(id, shown.completeSince) : undefined;
   const before = shown.shards[index];
-  if (before?.id !== id) return undefined;
-  const isHeadLost = shown.shards[0]?.id !== head.id;
-  return isHeadLost ? shardWith(id, latestOf([before.completeSince, shown.shardedSince])) : before;
+  return before?.id === id ? before : undefined;
 }
 
 function shardWith(id: string, completeSince: string | undefined): ShownShard {

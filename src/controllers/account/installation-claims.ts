@@ -76,8 +76,8 @@ export type InstallationClaims = {
   /** @throws Error unless this installation surely holds the account */
   assertHeld(key: AccountKey): void;
   /**
-   * Since when the journal has every request for the account and the object with this UID, ms since the epoch: a shard that was
-   * lost may have had the earlier ones. `-Infinity`: it has all of them.
+   * Since when the journal has every request for the account and the object with this UID, ms since the epoch: the head or the
+   * shard of the UID, if it was lost, may have had the earlier ones. `-Infinity`: it has all of them.
    */
   journalCompleteSince(key: AccountKey, uid: string): number;
   /** The account is deleted. */
@@ -201,7 +201,10 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
       if (mine !== undefined && clock.monotonic() < mine.renewedAt + HOLD_MS) return;
       throw new Error(`the claim of ${key} is not surely held by this installation: nothing is sent`);
     },
-    journalCompleteSince: (key, uid) => held.get(key)?.journalCompleteSince[shardOf(uid)] ?? Number.NEGATIVE_INFINITY,
+    journalCompleteSince(key, uid) {
+      const completeSince = held.get(key)?.journalCompleteSince ?? [];
+      return Math.max(...[0, shardOf(uid)].map((shard) => completeSince[shard] ?? Number.NEGATIVE_INFINITY));
+    },
     forget(key) {
       held.delete(key);
       required.delete(key);

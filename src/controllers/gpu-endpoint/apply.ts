@@ -113,9 +113,8 @@ async function create(input: ApplyInput): Promise<Outcome> {
   const now = shared.clock.now();
   const before = unconfirmedCreates(input);
   written.unconfirmedCreates = before;
-  const journal = shared.journal.id(endpoint.metadata.uid);
   // With an entry, the lookup took long enough: that create never took effect.
-  const shown = entry === undefined ? shownIntent(endpoint, journal, boundTo(account)) : undefined;
+  const shown = entry === undefined ? shownIntent(endpoint, shared.journal, boundTo(account)) : undefined;
   const intent = shown ?? intendCreate(endpoint, desired, shared);
   if (isFoundByAppName(endpoint)) {
     if (entry !== undefined) shared.journal.settle(entry.id);

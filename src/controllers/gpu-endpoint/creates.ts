@@ -5,7 +5,7 @@ import { type Clock, rfc3339 } from "../../clock.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import { nextAttempt } from "../../submission/intents.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
+import type { Journal, JournalEntry } from "../../submission/journal.ts";
 import { submitOnce } from "../../submission/submit-once.ts";
 import { type AccountHandle, boundTo } from "../account/registry.ts";
 import { assertPresent, type ControllerDeps, type Kind } from "../controller-deps.ts";
@@ -37,10 +37,14 @@ export function intendCreate(
   return { id: newID(), specHash, attempt, state: "Intended", journal: journal.id(endpoint.metadata.uid), time };
 }
 
-/** The intent that the status shows for this shard of the journal and this account. */
-export function shownIntent({ status }: GpuEndpoint, journal: string, account: BoundAccount): Submission | undefined {
+/** The intent that the status shows for this journal and this account. */
+export function shownIntent(
+  { metadata, status }: GpuEndpoint,
+  journal: Pick<Journal, "covers">,
+  account: BoundAccount,
+): Submission | undefined {
   const { submission, account: shown } = status ?? {};
-  if (submission?.state !== "Intended" || submission.journal !== journal) return undefined;
+  if (submission?.state !== "Intended" || !journal.covers(metadata.uid, submission.journal)) return undefined;
   return isDeepStrictEqual(shown, account) ? submission : undefined;
 }
 
@@ -52,7 +56,7 @@ export function shownIntent({ status }: GpuEndpoint, journal: string, account: B
 export async function createEndpoint(
   input: CreateInput,
   desired: DesiredEndpoint,
-  { id, attempt }: Submission,
+  { id, attempt, journal }: Submission,
 ): Promise<Created> {
   const { shared, account, kind, endpoint, context } = input;
   const { name, namespace, uid } = endpoint.metadata;
@@ -69,6 +73,7 @@ export async function createEndpoint(
   };
   const result = await submitOnce(shared, {
     intent,
+    journal,
     assertWanted: () => {
       assertPresent(kind, endpoint);
       shared.assertClaimed(account.key);

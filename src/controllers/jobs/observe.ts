@@ -142,9 +142,9 @@ function isObsolete({ kind, entry }: Answer, { status }: Job): boolean {
   return kind !== "Accepted" || submission?.state === "Accepted";
 }
 
-function causeOfUnknown({ restored, uid }: JournalEntry, journal: Pick<Journal, "placeOf">): string {
+function causeOfUnknown({ restored, uid }: JournalEntry, journal: Pick<Journal, "placesOf">): string {
   return restored === true
-    ? `the submission journal does not have the request: ConfigMap ${journal.placeOf(uid)} was deleted or restored, or another installation sent the request`
+    ? `the submission journal does not have the request: ConfigMap ${journal.placesOf(uid).join(" or ")} was deleted or restored, or another installation sent the request`
     : "the operator ended before it received the response";
 }
 

@@ -159,6 +159,7 @@ export async function submit<T extends Job>(shared: ControllerDeps, options: Sub
       specHash,
       account: intent.account,
     },
+    journal: intent.journal,
     assertWanted: () => {
       assertPresent(kind, job);
       assertWanted(kind, job);

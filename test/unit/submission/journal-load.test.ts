@@ -33,7 +33,7 @@ it(`${IN_FLIGHT} intents in flight and ${1_000 / EVERY_MS} submissions per secon
   });
   const commit = async (index: number) => {
     pending++;
-    await journal.commit(jobIntent(index), forever);
+    await journal.commit(jobIntent(index), forever, journal.id(jobIntent(index).uid));
     pending--;
   };
   const filled = Promise.all(Array.from({ length: IN_FLIGHT }, (_, index) => commit(index)));
@@ -66,7 +66,7 @@ it("20,000 unresolved intents fit, and are found again", async () => {
   await journal.open(forever);
   let committed = 0;
   const commits = Array.from({ length: COUNT }, async (_, index) => {
-    await journal.commit(jobIntent(index), new AbortController().signal);
+    await journal.commit(jobIntent(index), new AbortController().signal, journal.id(jobIntent(index).uid));
     committed++;
   });
   await until(() => committed === COUNT, w);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FencedError, type Journal, type JournalEntry } from "../../../src/submission/journal.ts";
+import { parseEntries } from "../../../src/submission/journal-data.ts";
 import { JOURNAL_SHARDS, journalNames, shardOf } from "../../../src/submission/journal-shards.ts";
 import { until } from "../../support/fake-clock.ts";
 import {
@@ -100,8 +101,42 @@ describe("the shards", () => {
     );
     expect(data?.["intents"]?.split("\n")).toHaveLength(4);
     expect(data?.["intents"]).not.toContain("baseURL");
-    expect(new Set(SHARDS.map((shard) => journal.id(uidIn(shard, "uid")))).size).toBe(JOURNAL_SHARDS);
-    expect(journal.placeOf(uidIn(3, "uid"))).toBe("mooring/mooring-journal-3");
+    expect(journal.placesOf(uidIn(0, "uid"))).toEqual(["mooring/mooring-journal"]);
+    expect(journal.placesOf(uidIn(3, "uid"))).toEqual(["mooring/mooring-journal", "mooring/mooring-journal-3"]);
+  });
+
+  it("take an intent only when the head has many", async () => {
+    const w = await journalWorld();
+    const journal = await opened(w);
+    const [head, ...others] = journal.shards();
+    const uids = SHARDS.map((shard) => uidIn(shard, "uid"));
+    for (let index = 0; index < 64; index++) {
+      for (const uid of uids) expect(journal.id(uid)).toBe(head.id);
+      const { uid } = intent(`job-${index}`, 5);
+      expect(await outcomeOf(w, journal.commit(intent(`job-${index}`, 5), forever, journal.id(uid)))).toBe("resolved");
+    }
+    expect(uids.map((uid) => journal.id(uid))).toEqual([head, ...others].map(({ id }) => id));
+    expect(parseEntries(w.store.objects.get(JOURNAL_PATH)?.data ?? {})).toHaveLength(64);
+    journal.settle("job-7");
+    expect(uids.map((uid) => journal.id(uid))).toEqual(uids.map(() => head.id));
+  });
+
+  it("take an intent that their ID was shown for, whatever the journal would choose now", async () => {
+    const w = await journalWorld();
+    const journal = await opened(w);
+    const own = journal.shards()[5]?.id;
+    expect(await outcomeOf(w, journal.commit(intent("job", 5), forever, own))).toBe("resolved");
+    expect(intentsAt(w, 5)).toContain('"key":"team/job"');
+    expect(intentsAt(w, 0)).not.toContain('"key":"team/job"');
+  });
+
+  it("do not take an intent that another journal's ID was shown for", async () => {
+    const w = await journalWorld();
+    const journal = await opened(w);
+    const foreign = [journal.shards()[6]?.id, "another"];
+    for (const id of foreign)
+      await expect(journal.commit(intent("job", 5), forever, id)).rejects.toThrow("nothing is sent");
+    expect(journal.entries()).toEqual([]);
   });
 
   it("find an object's entries by its UID and by its key", async () => {
@@ -215,14 +250,14 @@ describe("a shard that is lost", () => {
     await outcomeOf(w, Promise.all(SHARDS.map((shard) => first.commit(intent(`job-${shard}`, shard), forever))));
     w.store.objects.delete(SHARD_PATHS[lost] ?? "");
     const uids = SHARDS.map((shard) => uidIn(shard, "uid"));
-    const before = uids.map((uid) => first.id(uid));
+    const before = first.shards().map(({ id }) => id);
     expect(await outcomeOf(w, first.commit(intent("late", lost), forever))).toBeInstanceOf(FencedError);
     expect(String(w.fenced[0])).toContain(
       `journal mooring/${journalNames("mooring-journal")[lost]}: the ConfigMap was deleted`,
     );
 
     const second = await opened(w, "two");
-    const after = uids.map((uid) => second.id(uid));
+    const after = second.shards().map(({ id }) => id);
     expect(SHARDS.filter((shard) => before[shard] !== after[shard])).toEqual([lost]);
     expect(SHARDS.filter((shard) => !second.covers(uids[shard] ?? "", before[shard]))).toEqual([lost]);
     expect(ids(second.entries())).toEqual(
@@ -244,7 +279,6 @@ describe("the journal of an earlier version", () => {
       expect(journal.covers(entry.uid, uid)).toBe(true);
       expect(journal.covers(entry.uid, "another")).toBe(false);
     }
-    expect(journal.id(entries[4]?.uid ?? "")).not.toBe(uid);
     for (const { id } of entries.slice(1)) journal.settle(id);
     journal.record("job-0", { taskID: "task-1" });
     await journal.close(forever);

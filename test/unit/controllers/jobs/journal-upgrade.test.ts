@@ -99,6 +99,6 @@ it("the message of a job names the ConfigMap that was lost", async () => {
   await w.reconcile();
   const { conditions } = w.job()?.status ?? {};
   expect(conditions?.find(({ type }) => type === "Stalled")?.message).toContain(
-    `the submission journal does not have the request: ConfigMap mooring/mooring-journal-${shardOf(UID)} was deleted or restored`,
+    `the submission journal does not have the request: ConfigMap mooring/mooring-journal or mooring/mooring-journal-${shardOf(UID)} was deleted or restored`,
   );
 });

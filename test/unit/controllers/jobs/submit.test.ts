@@ -23,11 +23,11 @@ import {
 } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
 
-const intentTo = (baseURL: string): RequestIntent => ({
+const intentTo = (baseURL: string, journal: string): RequestIntent => ({
   id: "intent-1",
   attempt: 1,
   specHash: "0123456789abcdef",
-  journal: "journal-1",
+  journal,
   account: { kind: "Account", name: "default", baseURL },
 });
 const forever = new AbortController().signal;
@@ -56,7 +56,7 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
         kind,
         job,
         account,
-        intent: intentTo(url),
+        intent: intentTo(url, journal.id(job.metadata.uid)),
         request: await videoRequest(job),
         openArtifact: undefined,
         onSent: () => {},
