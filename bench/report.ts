@@ -1,5 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
-import type { Drain, DrainRound, Figures, Machine, Profile, ScalePoint, ScaleStart } from "./figures.ts";
+import type { Drain, DrainRound, Figures, Profile, ScalePoint, ScaleStart } from "./figures.ts";
+import type { Machine } from "./machine.ts";
+import { heading, number, row } from "./markdown.ts";
 import { MEASURES, PAGE_SIZE, plotsOf, ratiosOf, type Spread, spreadOf, titleOf } from "./plots.ts";
 
 const PAGE = new URL("../docs/performance.md", import.meta.url);
@@ -8,15 +10,7 @@ const BEGIN = "<!-- figures: made by `npm run bench` -->\n";
 const END = "<!-- /figures -->";
 const FIRST_CALL_GOAL_SECONDS = 1;
 
-const number = (value: number) =>
-  Number.isNaN(value)
-    ? ""
-    : Math.abs(value) >= 100
-      ? Math.round(value).toLocaleString("en-US")
-      : String(Number(value.toPrecision(3)));
 const spreadText = ({ median, low, high }: Spread) => `${number(median)} (${number(low)} to ${number(high)})`;
-const row = (...cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-const heading = (...cells: readonly string[]) => [row(...cells), `|${cells.map(() => "---").join("|")}|`];
 const MACHINE_COLUMNS: readonly { title: string; of: (machine: Machine) => string }[] = [
   { title: "date", of: ({ date }) => date },
   { title: "cores", of: ({ cores, cpu }) => `${cores} (${cpu})` },
