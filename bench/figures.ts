@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { z } from "zod";
 import { machine } from "./machine.ts";
-import { restFigures } from "./scenario-figures.ts";
+import { type Measurement, measurement, restFigures, withMeasurement } from "./scenario-figures.ts";
 
 const drainRound = z.object({
   drainSeconds: z.number(),
@@ -71,11 +71,12 @@ const figures = z.object({
   drains: z.array(drain),
   profiles: z.array(profile).default([]),
   scale: z.array(scalePoint),
+  scenarios: z.array(measurement).default([]),
 });
 /** All figures of the report. A new measurement replaces the one of the same size. */
 export type Figures = z.output<typeof figures>;
 
-export const NO_FIGURES: Figures = { drains: [], profiles: [], scale: [] };
+export const NO_FIGURES: Figures = { drains: [], profiles: [], scale: [], scenarios: [] };
 
 /** @returns no figures when the file does not exist */
 export async function readFigures(path: string | URL): Promise<Figures> {
@@ -108,6 +109,10 @@ function withSized<T extends Sized>(present: readonly T[], added: T): T[] {
 export function withScalePoint(all: Figures, added: ScalePoint): Figures {
   const others = all.scale.filter(({ endpoints }) => endpoints !== added.endpoints);
   return { ...all, scale: [...others, added].sort((a, b) => a.endpoints - b.endpoints) };
+}
+
+export function withScenario(all: Figures, added: Measurement): Figures {
+  return { ...all, scenarios: withMeasurement(all.scenarios, added) };
 }
 
 /** Four significant digits below 1,000, else an integer. */

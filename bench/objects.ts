@@ -28,6 +28,19 @@ export function createFinishedJobs(client: KubeClient, count: number): Promise<v
   });
 }
 
+/** SpeechJobs that each are a task at the service. */
+export function createTaskJobs(client: KubeClient, count: number): Promise<void> {
+  return eachAtOnce(count, async (index) => {
+    const job = speechJob(`j-${index}`, { model: "speech-2.6-hd", text: "Mooring speaks." });
+    await client.create<KubeObject>(speechJobResource, place, job);
+  });
+}
+
+/** Changes `workers.max` of an endpoint. */
+export async function changeWorkers(client: KubeClient, name: string, max: number): Promise<void> {
+  await client.mergePatch(gpuEndpointResource, { ...place, name }, { spec: { workers: { max } } });
+}
+
 /** The status of a job that has ended. */
 function succeeded(): object {
   const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");

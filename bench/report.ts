@@ -3,6 +3,7 @@ import type { Drain, DrainRound, Figures, Profile, ScalePoint, ScaleStart } from
 import type { Machine } from "./machine.ts";
 import { heading, number, row } from "./markdown.ts";
 import { MEASURES, PAGE_SIZE, plotsOf, ratiosOf, type Spread, spreadOf, titleOf } from "./plots.ts";
+import { scenariosText, sizeText } from "./scenario-report.ts";
 
 const PAGE = new URL("../docs/performance.md", import.meta.url);
 const IMAGES = new URL("../docs/images/", import.meta.url);
@@ -22,11 +23,12 @@ const MACHINE_COLUMNS: readonly { title: string; of: (machine: Machine) => strin
   { title: "load", of: ({ load }) => number(load) },
 ];
 
-function machinesText({ drains, profiles, scale }: Figures): string[] {
+function machinesText({ drains, profiles, scale, scenarios }: Figures): string[] {
   const measurements = [
     ...drains.map((drain) => ({ title: titleOf(drain), machine: drain.machine })),
     ...profiles.map((profile) => ({ title: `profile, ${titleOf(profile)}`, machine: profile.machine })),
     ...scale.map(({ endpoints, machine }) => ({ title: `scale, ${endpoints.toLocaleString("en-US")}`, machine })),
+    ...scenarios.map((one) => ({ title: `${one.scenario}, ${sizeText(one)}`, machine: one.machine })),
   ];
   const busy = measurements.filter(({ machine: { load, cores } }) => load > cores).length;
   return [
@@ -161,7 +163,7 @@ function profileText({ areas, ...profile }: Profile): string[] {
 
 /** The part of the page between its markers. */
 export function figuresText(figures: Figures): string {
-  const { drains, profiles, scale } = figures;
+  const { drains, profiles, scale, scenarios } = figures;
   const plots = plotsOf(figures).map(({ file, alt }) => ({
     isRatio: file.includes("ratios"),
     text: `![${alt}](images/${file})`,
@@ -174,6 +176,7 @@ export function figuresText(figures: Figures): string {
       : ["## Compared with controller-runtime", "", ...imagesOf(true), ...drains.flatMap(drainText)]),
     ...profiles.flatMap(profileText),
     ...(scale.length === 0 ? [] : ["## Scale", "", ...imagesOf(false), ...scaleText(scale)]),
+    ...scenariosText(scenarios),
     ...machinesText(figures),
   ].join("\n");
 }

@@ -1,12 +1,36 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type BenchOptions, clientOf, startBenchCluster } from "./cluster.ts";
 import { costsBetween, observeOperator } from "./costs.ts";
 import { dividedBy, sumOf } from "./counts.ts";
-import { countsOf, type MeasuredOperator } from "./operator-process.ts";
-import type { RestFigures } from "./scenario-figures.ts";
-import { journalSize, type Measured } from "./start.ts";
+import { describeMachine } from "./machine.ts";
+import { createEndpoints } from "./objects.ts";
+import { countsOf, type MeasuredOperator, startOperator } from "./operator-process.ts";
+import type { Rest, RestFigures } from "./scenario-figures.ts";
+import { journalSize, type Measured, measureStart } from "./start.ts";
 
 /** How long the operator rests before the measurement, and how long the measurement takes. */
 export type RestTimes = { calmSeconds: number; restSeconds: number };
+export type RestOptions = BenchOptions & RestTimes & { endpoints: number };
+
+/** What endpoints cost while nothing happens. */
+export async function measureRest(options: RestOptions): Promise<Rest> {
+  const { endpoints, say, signal } = options;
+  const cluster = await startBenchCluster(options);
+  const client = await clientOf(cluster);
+  try {
+    const machine = await describeMachine(cluster.kubectl);
+    await createEndpoints(client, endpoints);
+    const operator = await startOperator(cluster, "operator");
+    const measured = { cluster, client, endpoints, jobs: 0, signal };
+    const { seconds } = await measureStart(measured, operator);
+    say(`${endpoints} endpoints are Ready after ${seconds.toFixed(0)} s`);
+    const rest = await observeRest(measured, operator, options);
+    return { scenario: "rest", machine, size: { endpoints }, rest };
+  } finally {
+    await client.close();
+    await cluster.stop();
+  }
+}
 
 /** From then on the process is slower: its inspector is open. */
 export async function observeRest(
