@@ -1,44 +1,67 @@
-// A report over fourteen months of bills against a simulator of its own process: `node bench/bills.ts [RECORDS]` after
-// `npm run build`. Prints time, processor time, memory and whether the sums equal a straight one.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
-import { fillBills, readMonths } from "../tools/bills/bill-months.ts";
+import { z } from "zod";
+import { fillBills } from "../tools/bills/bill-months.ts";
+import { startGuarded } from "../tools/cluster/guarded.ts";
+import { runProgram } from "../tools/cluster/run-program.ts";
+import type { BenchOptions } from "./cluster.ts";
+import { describeMachine } from "./machine.ts";
+import { API_KEY, startSimulator } from "./remotes.ts";
+import type { Bills } from "./scenario-figures.ts";
 
-const records = Number(process.argv[2] ?? 100_000);
-const bundle = fileURLToPath(new URL("../dist/mooring.mjs", import.meta.url));
-const simulator = spawn(process.execPath, [bundle, "simulator", "--port", "0"], {
-  stdio: ["ignore", "pipe", "inherit"],
+export type BillsOptions = BenchOptions & { records: number };
+
+const SUBJECT = fileURLToPath(new URL("bills-subject.ts", import.meta.url));
+
+const reading = z.object({
+  seconds: z.number(),
+  calls: z.number(),
+  records: z.number(),
+  /** An integer, which may be larger than a number can be exactly. */
+  amount: z.string(),
+  csvMiB: z.number(),
 });
-const [line] = (await once(simulator.stdout, "data")) as [Buffer];
-const url = /http:\S+/.exec(line.toString())?.[0] ?? "";
-const mib = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MiB`;
+const report = z.object({
+  readings: z.tuple([reading, reading]),
+  cpuSeconds: z.number(),
+  longestBlockMs: z.number(),
+  beforeMiB: z.number(),
+  peakMiB: z.number(),
+});
+/** What bills-subject.ts prints. */
+export type BillsSubjectReport = z.output<typeof report>;
 
-try {
-  const sum = await fillBills(url, records);
-  const atStart = process.memoryUsage().rss;
-  let peak = atStart;
-  const watch = setInterval(() => {
-    peak = Math.max(peak, process.memoryUsage().rss);
-  }, 20);
-  const [cpu, held] = [process.cpuUsage(), monitorEventLoopDelay({ resolution: 5 })];
-  held.enable();
-  const readings = await readMonths(url, "simulator-key", 2);
-  clearInterval(watch);
-  held.disable();
-  const { user, system } = process.cpuUsage(cpu);
-  for (const [index, { ms, calls, amount, fileBytes, ...reading }] of readings.entries()) {
-    console.log(
-      `${index === 0 ? "first reading" : "read again"}: ${reading.records} records, ${calls} calls, ${(ms / 1000).toFixed(2)} s, CSV ${mib(fileBytes)}, sum ${amount === sum ? "equals" : "DIFFERS FROM"} the straight one (${sum})`,
-    );
+/**
+ * A report over fourteen months of bills, in a process of its own, and the same report again.
+ * @throws Error when a sum differs from a straight one
+ */
+export async function measureBills({ records, say, signal }: BillsOptions): Promise<Bills> {
+  const guarded = await startGuarded();
+  try {
+    const machine = await describeMachine();
+    const { baseURL } = await startSimulator(guarded);
+    const sum = await fillBills(baseURL, records);
+    say(`${records} bills at the simulator`);
+    signal.throwIfAborted();
+    const args = ["--max-semi-space-size=4", SUBJECT, baseURL, API_KEY];
+    const printed = await runProgram(process.execPath, args, { signal });
+    const { readings, ...figures } = report.parse(JSON.parse(printed));
+    const [first, again] = readings;
+    for (const one of readings) {
+      if (one.amount === String(sum) && one.records === records) continue;
+      throw new Error(`${one.records} of ${records} bills with a sum of ${one.amount} instead of ${sum}`);
+    }
+    const costOf = ({ seconds, calls }: typeof first) => ({ seconds, calls });
+    const { csvMiB } = first;
+    return {
+      scenario: "bills",
+      machine,
+      size: { records },
+      first: costOf(first),
+      again: costOf(again),
+      csvMiB,
+      ...figures,
+    };
+  } finally {
+    await guarded.stop();
   }
-  console.log(
-    `processor: ${((user + system) / 1e6).toFixed(1)} s for both readings; nothing else ran for ${Math.round(held.max / 1e6)} ms at most`,
-  );
-  const after = process.resourceUsage().maxRSS * 1024;
-  console.log(`memory: ${mib(atStart)} resident before, ${mib(Math.max(peak, after))} at most`);
-  if (readings.some(({ amount, records: found }) => amount !== sum || found !== records)) process.exitCode = 1;
-} finally {
-  simulator.kill();
 }

@@ -2,52 +2,53 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
-import { z } from "zod";
+import { createKubeClient, type KubeClient } from "../src/kube/client.ts";
+import { loadCredentials } from "../src/kube/credentials.ts";
 import { type ControlPlane, startControlPlane } from "../tools/cluster/control-plane.ts";
 import { type Guarded, startGuarded } from "../tools/cluster/guarded.ts";
-import { freePorts } from "../tools/cluster/ports.ts";
 import { runProgram } from "../tools/cluster/run-program.ts";
-import { waitUntil } from "../tools/cluster/wait-until.ts";
-import { tool } from "../tools/programs/tool.ts";
+import { API_KEY, type MinimalRemote, startMinimalRemote } from "./remotes.ts";
 
 /** Namespace of the measured objects, of their account and of the operator. */
 export const NAMESPACE = "bench";
-export const BUNDLE = fileURLToPath(new URL("../dist/mooring.mjs", import.meta.url));
 const CRDS = fileURLToPath(new URL("../crds", import.meta.url));
-const START_TIMEOUT_MS = 30_000;
 
-const stats = z.record(z.string(), z.number());
-
-/** A new control plane with the kinds, a minimal remote service, and an account without a rate limit that matters. */
-export type BenchCluster = {
+/** A new control plane with the kinds, a remote service, and an account. */
+export type Cluster<R extends { baseURL: string }> = {
   controlPlane: ControlPlane;
   guarded: Guarded;
   kubectl(...args: string[]): Promise<string>;
-  remote: {
-    baseURL: string;
-    /** Calls by operation since the last reset, and what `NO_CALLS` lists. */
-    stats(): Promise<Record<string, number>>;
-    reset(): Promise<void>;
-  };
+  remote: R;
   stop(): Promise<void>;
 };
+export type BenchCluster = Cluster<MinimalRemote>;
+/** What a process of the measurement needs of a cluster. */
+export type ClusterAccess = Pick<BenchCluster, "guarded" | "controlPlane">;
 
-/** Names of the remote's stats that are not operations: numbers of objects, and the time of the first call (Unix, ms). */
-const NO_CALLS: readonly string[] = ["endpoints", "tasks", "duplicates", "first_call_ms"];
-
-/** All calls in the stats of the remote. */
-export function callsIn(stats: Record<string, number>): number {
-  return Object.entries(stats).reduce((sum, [name, count]) => sum + (NO_CALLS.includes(name) ? 0 : count), 0);
+/** A client of the measurement's own, whose requests no figure counts. */
+export async function clientOf({ controlPlane: { kubeconfig } }: ClusterAccess): Promise<KubeClient> {
+  return createKubeClient(await loadCredentials({ kubeconfig }));
 }
 
 export type BenchOptions = { say: (line: string) => void; signal: AbortSignal };
+export type ClusterOptions<R> = BenchOptions & {
+  startRemote: (guarded: Guarded) => Promise<R>;
+  /** Of the account. Default: one that no measurement reaches. */
+  rateLimit?: { requestsPerSecond: number; burst: number };
+};
 
-export async function startBenchCluster({ say, signal }: BenchOptions): Promise<BenchCluster> {
+/** With the minimal remote service. */
+export function startBenchCluster(options: BenchOptions): Promise<BenchCluster> {
+  return startCluster({ ...options, startRemote: startMinimalRemote });
+}
+
+export async function startCluster<R extends { baseURL: string }>(options: ClusterOptions<R>): Promise<Cluster<R>> {
+  const { say, signal } = options;
   const controlPlane = await startControlPlane({ log: say, signal });
   let guarded: Guarded | undefined;
   try {
     guarded = await startGuarded();
-    return await fill(controlPlane, guarded, signal);
+    return await fill(controlPlane, guarded, options);
   } catch (error) {
     await guarded?.stop();
     await controlPlane.stop();
@@ -55,16 +56,20 @@ export async function startBenchCluster({ say, signal }: BenchOptions): Promise<
   }
 }
 
-async function fill(controlPlane: ControlPlane, guarded: Guarded, signal: AbortSignal): Promise<BenchCluster> {
+async function fill<R extends { baseURL: string }>(
+  controlPlane: ControlPlane,
+  guarded: Guarded,
+  { signal, startRemote, rateLimit = { requestsPerSecond: 100_000, burst: 1_000 } }: ClusterOptions<R>,
+): Promise<Cluster<R>> {
   const remote = await startRemote(guarded);
   const kubectl = (...args: string[]) =>
     runProgram(controlPlane.kubectl, [`--kubeconfig=${controlPlane.kubeconfig}`, ...args], { signal });
   await kubectl("apply", "--server-side", `--filename=${CRDS}`);
   await kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s");
   await kubectl("create", "namespace", NAMESPACE);
-  await kubectl("create", "secret", "generic", "key", `--namespace=${NAMESPACE}`, "--from-literal=apiKey=bench");
+  await kubectl("create", "secret", "generic", "key", `--namespace=${NAMESPACE}`, `--from-literal=apiKey=${API_KEY}`);
   const account = join(guarded.dir, "account.yaml");
-  await writeFile(account, stringify(accountAt(remote.baseURL)));
+  await writeFile(account, stringify(accountAt(remote.baseURL, rateLimit)));
   await kubectl("apply", `--filename=${account}`);
   return {
     controlPlane,
@@ -78,32 +83,11 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, signal: AbortS
   };
 }
 
-async function startRemote(guarded: Guarded): Promise<BenchCluster["remote"]> {
-  const baseURL = `http://127.0.0.1:${(await freePorts(1))[0]}`;
-  await guarded.start("remote", await tool("bench-remote"), ["-addr", new URL(baseURL).host]);
-  const readStats = () => fetch(`${baseURL}/__stats`);
-  const answers = () =>
-    readStats().then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  await waitUntil("the remote service answers", answers, { timeoutMs: START_TIMEOUT_MS });
-  return {
-    baseURL,
-    stats: async () => stats.parse(await (await readStats()).json()),
-    reset: async () => void (await fetch(`${baseURL}/__reset`, { method: "POST" })),
-  };
-}
-
-function accountAt(baseURL: string): object {
+function accountAt(baseURL: string, rateLimit: object): object {
   return {
     apiVersion: "mooring.dev/v1alpha1",
     kind: "Account",
     metadata: { name: "default", namespace: NAMESPACE },
-    spec: {
-      baseURL,
-      apiKeySecretRef: { name: "key", key: "apiKey" },
-      rateLimit: { requestsPerSecond: 100_000, burst: 1_000 },
-    },
+    spec: { baseURL, apiKeySecretRef: { name: "key", key: "apiKey" }, rateLimit },
   };
 }

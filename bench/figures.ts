@@ -1,21 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { z } from "zod";
-
-/** What a measurement ran on. Names no host and no path. */
-const machine = z.object({
-  cores: z.number(),
-  cpu: z.string(),
-  memoryGiB: z.number(),
-  kernel: z.string(),
-  node: z.string(),
-  go: z.string(),
-  kubernetes: z.string(),
-  /** Processes that were ready to run, on average of the minute before the measurement. */
-  load: z.number(),
-  /** RFC 3339, UTC. */
-  date: z.string(),
-});
-export type Machine = z.output<typeof machine>;
+import { machine } from "./machine.ts";
+import { type Measurement, measurement, restFigures, withMeasurement } from "./scenario-figures.ts";
 
 const drainRound = z.object({
   drainSeconds: z.number(),
@@ -66,19 +52,6 @@ const scaleStart = z.object({
 /** From the start of the operator until every endpoint is Ready and no object waits for a reconcile. */
 export type ScaleStart = z.output<typeof scaleStart>;
 
-const scaleRest = z.object({
-  cpuMsPerMinute: z.number(),
-  apiRequestsPerMinute: z.number(),
-  remoteCallsPerMinute: z.number(),
-  reconcilesPerMinute: z.number(),
-  lagP99Ms: z.number(),
-  residentMiB: z.number(),
-  /** After a garbage collection. */
-  heapMiB: z.number(),
-  journalCharacters: z.number(),
-});
-export type ScaleRest = z.output<typeof scaleRest>;
-
 const scalePoint = z.object({
   machine,
   endpoints: z.number(),
@@ -88,7 +61,7 @@ const scalePoint = z.object({
   drain: scaleStart,
   /** Every endpoint exists and is bound. */
   restart: scaleStart,
-  rest: scaleRest,
+  rest: restFigures,
   /** Create requests that the service received. */
   creates: z.number(),
 });
@@ -98,11 +71,12 @@ const figures = z.object({
   drains: z.array(drain),
   profiles: z.array(profile).default([]),
   scale: z.array(scalePoint),
+  scenarios: z.array(measurement).default([]),
 });
 /** All figures of the report. A new measurement replaces the one of the same size. */
 export type Figures = z.output<typeof figures>;
 
-export const NO_FIGURES: Figures = { drains: [], profiles: [], scale: [] };
+export const NO_FIGURES: Figures = { drains: [], profiles: [], scale: [], scenarios: [] };
 
 /** @returns no figures when the file does not exist */
 export async function readFigures(path: string | URL): Promise<Figures> {
@@ -118,16 +92,16 @@ export async function writeFigures(path: string | URL, all: Figures): Promise<vo
 }
 
 export function withDrain(all: Figures, added: Drain): Figures {
-  return { ...all, drains: withMeasurement(all.drains, added) };
+  return { ...all, drains: withSized(all.drains, added) };
 }
 
 export function withProfile(all: Figures, added: Profile): Figures {
-  return { ...all, profiles: withMeasurement(all.profiles, added) };
+  return { ...all, profiles: withSized(all.profiles, added) };
 }
 
 type Sized = Pick<Drain, "objects" | "finalizer">;
 
-function withMeasurement<T extends Sized>(present: readonly T[], added: T): T[] {
+function withSized<T extends Sized>(present: readonly T[], added: T): T[] {
   const others = present.filter((one) => one.objects !== added.objects || one.finalizer !== added.finalizer);
   return [...others, added].sort((a, b) => a.objects - b.objects || Number(a.finalizer) - Number(b.finalizer));
 }
@@ -135,6 +109,10 @@ function withMeasurement<T extends Sized>(present: readonly T[], added: T): T[] 
 export function withScalePoint(all: Figures, added: ScalePoint): Figures {
   const others = all.scale.filter(({ endpoints }) => endpoints !== added.endpoints);
   return { ...all, scale: [...others, added].sort((a, b) => a.endpoints - b.endpoints) };
+}
+
+export function withScenario(all: Figures, added: Measurement): Figures {
+  return { ...all, scenarios: withMeasurement(all.scenarios, added) };
 }
 
 /** Four significant digits below 1,000, else an integer. */

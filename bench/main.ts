@@ -1,37 +1,36 @@
 /**
  * Measures Mooring, adds the figures to bench/figures.json, and writes docs/performance.md with its plots from all figures there.
- * Run: npm run bench -- [--objects 2000,10000] [--rounds 3] [--finalizer] [--profile] [--scale 1000,3000] [--calm 75] [--rest 120]
- * Without --objects and --scale: 2,000 objects in three rounds. With --report alone: no measurement.
- * With --profile: one round of Mooring with V8's profiler, instead of the comparison.
+ * Run: npm run bench -- [flags]; docs/performance.md lists them.
  */
-import { parseArgs } from "node:util";
 import { BENCH_TOOLS, prepareTools } from "../tools/programs/tool.ts";
 import { measureDrain } from "./drain.ts";
-import { readFigures, withDrain, withProfile, withScalePoint, writeFigures } from "./figures.ts";
+import {
+  type Figures,
+  readFigures,
+  withDrain,
+  withProfile,
+  withScalePoint,
+  withScenario,
+  writeFigures,
+} from "./figures.ts";
+import { parseFlags } from "./flags.ts";
 import { measureProfile } from "./profile.ts";
 import { writeReport } from "./report.ts";
 import { measureScale } from "./scale.ts";
+import { SCENARIOS } from "./scenarios.ts";
 
 const FIGURES = new URL("figures.json", import.meta.url);
-/** Finished jobs for each GpuEndpoint. */
+/** Finished jobs for each GpuEndpoint of the scale. */
 const JOB_SHARE = 0.1;
 
-const { values } = parseArgs({
-  options: {
-    objects: { type: "string" },
-    rounds: { type: "string", default: "3" },
-    finalizer: { type: "boolean", default: false },
-    profile: { type: "boolean", default: false },
-    scale: { type: "string" },
-    calm: { type: "string", default: "75" },
-    rest: { type: "string", default: "120" },
-    report: { type: "boolean", default: false },
-  },
-});
-const { rounds, finalizer, calm, rest } = values;
-const isDefault = values.objects === undefined && values.scale === undefined && !values.report;
-const sizes = sizesIn("objects", values.objects ?? (isDefault ? "2000" : ""));
-const scale = sizesIn("scale", values.scale ?? "");
+const {
+  objects: sizes,
+  scale,
+  scenarios,
+  finalizer,
+  profile: withProfiler,
+  numbers,
+} = parseFlags(process.argv.slice(2));
 
 const interrupted = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupted.abort());
@@ -44,29 +43,34 @@ try {
   process.exitCode = 130;
 }
 
-/** Writes the figures of a size to the file right after its measurement, so that an interruption loses no other size. */
 async function measure(): Promise<void> {
   if (sizes.length + scale.length > 0) await prepareTools(BENCH_TOOLS, common.say);
+  const { rounds = 3, calm = 75, rest = 120 } = numbers;
   for (const objects of sizes) {
-    if (values.profile) {
+    if (withProfiler) {
       const profile = await measureProfile({ ...common, objects, finalizer });
-      await writeFigures(FIGURES, withProfile(await readFigures(FIGURES), profile));
+      await add((figures) => withProfile(figures, profile));
       continue;
     }
-    const drain = await measureDrain({ ...common, objects, rounds: Number(rounds), finalizer });
-    await writeFigures(FIGURES, withDrain(await readFigures(FIGURES), drain));
+    const drain = await measureDrain({ ...common, objects, rounds, finalizer });
+    await add((figures) => withDrain(figures, drain));
   }
   for (const endpoints of scale) {
-    const waits = { calmSeconds: Number(calm), restSeconds: Number(rest) };
+    const waits = { calmSeconds: calm, restSeconds: rest };
     const point = await measureScale({ ...common, endpoints, jobShare: JOB_SHARE, ...waits });
-    await writeFigures(FIGURES, withScalePoint(await readFigures(FIGURES), point));
+    await add((figures) => withScalePoint(figures, point));
+  }
+  for (const name of scenarios) {
+    const scenario = SCENARIOS[name];
+    await prepareTools(scenario.tools, common.say);
+    const measurement = await scenario.measure(common, numbers);
+    common.say(JSON.stringify(measurement));
+    await add((figures) => withScenario(figures, measurement));
   }
   await writeReport(await readFigures(FIGURES));
 }
 
-function sizesIn(flag: string, list: string): number[] {
-  const found = list.split(",").flatMap((text) => (text.trim() === "" ? [] : [Number(text)]));
-  const wrong = found.find((size) => !Number.isInteger(size) || size < 1);
-  if (wrong !== undefined) throw new Error(`--${flag} ${list}: use integers above 0, such as 1000,3000`);
-  return found;
+/** Writes to the file right after each measurement, so that an interruption loses no other one. */
+async function add(change: (figures: Figures) => Figures): Promise<void> {
+  await writeFigures(FIGURES, change(await readFigures(FIGURES)));
 }

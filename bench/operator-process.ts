@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { freePorts } from "../tools/cluster/ports.ts";
 import { waitUntil } from "../tools/cluster/wait-until.ts";
-import type { BenchCluster } from "./cluster.ts";
+import type { ClusterAccess } from "./cluster.ts";
 import { metric } from "./metric.ts";
 import { OPERATOR_FLAGS, operatorCommand } from "./pod.ts";
 
@@ -20,21 +20,31 @@ export type MeasuredOperator = {
   heapAfterCollectionMiB(): Promise<number>;
   /** SIGTERM; returns when it has ended. */
   stop(): Promise<void>;
+  /** SIGKILL; returns when it has ended. */
+  kill(): Promise<void>;
 };
 
 const STOP_TIMEOUT_MS = 60_000;
 /** Of /proc: sysconf(_SC_CLK_TCK). */
 const TICKS_PER_SECOND = 100;
 
-/** @param name of its log, and used once */
-export async function startOperator(cluster: BenchCluster, name: string): Promise<MeasuredOperator> {
+/**
+ * @param name of its log, and used once
+ * @param flags in addition to those of every measured operator
+ */
+export async function startOperator(
+  cluster: ClusterAccess,
+  name: string,
+  flags: readonly string[] = [],
+): Promise<MeasuredOperator> {
   const { guarded } = cluster;
   const [metricsPort = 0, inspectorPort = 0] = await freePorts(2);
   const { command } = await operatorCommand(cluster, [`--inspect-port=127.0.0.1:${inspectorPort}`]);
   const [file = "", ...args] = command;
   const ended = Promise.withResolvers<void>();
   const startedAt = performance.now();
-  await guarded.start(name, file, [...args, ...OPERATOR_FLAGS, `--metrics-bind-address=127.0.0.1:${metricsPort}`]);
+  const address = `--metrics-bind-address=127.0.0.1:${metricsPort}`;
+  await guarded.start(name, file, [...args, ...OPERATOR_FLAGS, address, ...flags]);
   const pid = Number(await readFile(join(guarded.dir, `${name}.pid`), "utf8"));
   return {
     startedAt,
@@ -51,6 +61,7 @@ export async function startOperator(cluster: BenchCluster, name: string): Promis
       const late = setTimeout(() => ended.reject(new Error(`${name} did not end on SIGTERM`)), STOP_TIMEOUT_MS);
       await ended.promise.finally(() => clearTimeout(late));
     },
+    kill: () => guarded.end(name),
   };
 }
 

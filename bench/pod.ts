@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { SERVICE_ACCOUNT_FOLDER } from "../src/kube/in-cluster.ts";
 import { targetOf } from "../tools/cluster/credentials.ts";
 import { runProgram } from "../tools/cluster/run-program.ts";
-import { type BenchCluster, BUNDLE, NAMESPACE } from "./cluster.ts";
+import { BUNDLE } from "./bundle.ts";
+import { type ClusterAccess, NAMESPACE } from "./cluster.ts";
 
 /** How the operator finds the API server. A kubeconfig costs it a library that it does not load in a pod. */
 export type Access = "ServiceAccount" | "Kubeconfig";
@@ -23,7 +24,7 @@ const UNSHARE = ["unshare", ...root, "--mount"];
  * operator reads a kubeconfig.
  */
 export async function operatorCommand(
-  { guarded, controlPlane: { kubeconfig } }: Pick<BenchCluster, "guarded" | "controlPlane">,
+  { guarded, controlPlane: { kubeconfig } }: ClusterAccess,
   nodeFlags: readonly string[] = [],
 ): Promise<OperatorCommand> {
   const operator = [process.execPath, ...NODE_FLAGS, ...nodeFlags, BUNDLE, "operator"];

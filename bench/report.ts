@@ -1,6 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
-import type { Drain, DrainRound, Figures, Machine, Profile, ScalePoint, ScaleStart } from "./figures.ts";
+import type { Drain, DrainRound, Figures, Profile, ScalePoint, ScaleStart } from "./figures.ts";
+import type { Machine } from "./machine.ts";
+import { heading, number, row } from "./markdown.ts";
 import { MEASURES, PAGE_SIZE, plotsOf, ratiosOf, type Spread, spreadOf, titleOf } from "./plots.ts";
+import { scenariosText, sizeText } from "./scenario-report.ts";
 
 const PAGE = new URL("../docs/performance.md", import.meta.url);
 const IMAGES = new URL("../docs/images/", import.meta.url);
@@ -8,15 +11,7 @@ const BEGIN = "<!-- figures: made by `npm run bench` -->\n";
 const END = "<!-- /figures -->";
 const FIRST_CALL_GOAL_SECONDS = 1;
 
-const number = (value: number) =>
-  Number.isNaN(value)
-    ? ""
-    : Math.abs(value) >= 100
-      ? Math.round(value).toLocaleString("en-US")
-      : String(Number(value.toPrecision(3)));
 const spreadText = ({ median, low, high }: Spread) => `${number(median)} (${number(low)} to ${number(high)})`;
-const row = (...cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-const heading = (...cells: readonly string[]) => [row(...cells), `|${cells.map(() => "---").join("|")}|`];
 const MACHINE_COLUMNS: readonly { title: string; of: (machine: Machine) => string }[] = [
   { title: "date", of: ({ date }) => date },
   { title: "cores", of: ({ cores, cpu }) => `${cores} (${cpu})` },
@@ -28,11 +23,12 @@ const MACHINE_COLUMNS: readonly { title: string; of: (machine: Machine) => strin
   { title: "load", of: ({ load }) => number(load) },
 ];
 
-function machinesText({ drains, profiles, scale }: Figures): string[] {
+function machinesText({ drains, profiles, scale, scenarios }: Figures): string[] {
   const measurements = [
     ...drains.map((drain) => ({ title: titleOf(drain), machine: drain.machine })),
     ...profiles.map((profile) => ({ title: `profile, ${titleOf(profile)}`, machine: profile.machine })),
     ...scale.map(({ endpoints, machine }) => ({ title: `scale, ${endpoints.toLocaleString("en-US")}`, machine })),
+    ...scenarios.map((one) => ({ title: `${one.scenario}, ${sizeText(one)}`, machine: one.machine })),
   ];
   const busy = measurements.filter(({ machine: { load, cores } }) => load > cores).length;
   return [
@@ -167,7 +163,7 @@ function profileText({ areas, ...profile }: Profile): string[] {
 
 /** The part of the page between its markers. */
 export function figuresText(figures: Figures): string {
-  const { drains, profiles, scale } = figures;
+  const { drains, profiles, scale, scenarios } = figures;
   const plots = plotsOf(figures).map(({ file, alt }) => ({
     isRatio: file.includes("ratios"),
     text: `![${alt}](images/${file})`,
@@ -180,6 +176,7 @@ export function figuresText(figures: Figures): string {
       : ["## Compared with controller-runtime", "", ...imagesOf(true), ...drains.flatMap(drainText)]),
     ...profiles.flatMap(profileText),
     ...(scale.length === 0 ? [] : ["## Scale", "", ...imagesOf(false), ...scaleText(scale)]),
+    ...scenariosText(scenarios),
     ...machinesText(figures),
   ].join("\n");
 }

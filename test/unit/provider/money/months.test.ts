@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createSimulator } from "../../../../src/simulator/server.ts";
 import { fillBills, readMonths } from "../../../../tools/bills/bill-months.ts";
 
-// bench/bills.ts is the same over 100,000 bills.
+// `npm run bench -- --scenario bills` is the same over 100,000 bills.
 it("fourteen months over HTTP equal a straight sum; closed months are not queried again", async () => {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { GpuEndpoint } from "../src/api/v1alpha1/gpu-endpoint.ts";
+import { gpuEndpointResource, speechJobResource } from "../src/api/v1alpha1/kinds.ts";
+import type { SpeechJob } from "../src/api/v1alpha1/speech-job.ts";
+import type { KubeClient } from "../src/kube/client.ts";
+import type { KubeObject } from "../src/kube/types.ts";
+import { leaseResource } from "../src/runtime/leader.ts";
+import type { Guarded } from "../tools/cluster/guarded.ts";
+import { waitUntil } from "../tools/cluster/wait-until.ts";
+import { type BenchCluster, type BenchOptions, clientOf, NAMESPACE, startCluster } from "./cluster.ts";
+import { costsBetween, observeOperator } from "./costs.ts";
+import { hasWorkers } from "./endpoint-state.ts";
+import { followObjects } from "./follow.ts";
+import { describeMachine } from "./machine.ts";
+import { changeWorkers, createEndpoints, createTaskJobs, endpointName } from "./objects.ts";
+import { countsOf, type MeasuredOperator, startOperator } from "./operator-process.ts";
+import { callsIn, operationsIn, startMinimalRemote } from "./remotes.ts";
+import type { Takeover } from "./scenario-figures.ts";
+import { isSteady, limitMs, measureStart, untilFirstCall } from "./start.ts";
+
+export type TakeoverOptions = BenchOptions & { endpoints: number; jobs: number };
+
+const ELECT = ["--leader-elect"];
+const LEASE = { namespace: NAMESPACE, name: "mooring-operator" };
+const POLL_MS = 50;
+/** Of a task, on average: they take from half of this time to one and a half. */
+const TASK_SECONDS = 60;
+/** The last calls of the killed leader have arrived by then, and the standby cannot hold the lease yet. */
+const QUIET_MS = 500;
+const CHANGED_MAX = 7;
+
+/** Kills the leader of two operators while endpoints exist and jobs run, and changes an endpoint in the gap. */
+export async function measureTakeover(options: TakeoverOptions): Promise<Takeover> {
+  const { endpoints, jobs, say } = options;
+  const startRemote = (guarded: Guarded) => startMinimalRemote(guarded, [`-task=${TASK_SECONDS}s`]);
+  const cluster = await startCluster({ ...options, startRemote });
+  const client = await clientOf(cluster);
+  const ended = new AbortController();
+  try {
+    const signal = AbortSignal.any([options.signal, cluster.guarded.failed, ended.signal]);
+    const machine = await describeMachine(cluster.kubectl);
+    await createEndpoints(client, endpoints);
+    const leader = await startOperator(cluster, "leader", ELECT);
+    await measureStart({ cluster, client, endpoints, jobs: 0, signal }, leader);
+    const standby = await startOperator(cluster, "standby", ELECT);
+    const stands = async () => (await cluster.guarded.output("standby")).includes("waiting for the lease");
+    await waitUntil("the standby waits for the lease", stands, { timeoutMs: limitMs(0), signal });
+    const followed = await followObjects<SpeechJob>({ client, resource: speechJobResource, signal });
+    await createTaskJobs(client, jobs);
+    const hasTask = ({ status }: SpeechJob) => status?.taskID !== undefined;
+    await followed.until("jobs have a task", { matches: hasTask, count: jobs, limitMs: limitMs(jobs) });
+    const isSucceeded = ({ status }: SpeechJob) => status?.phase === "Succeeded";
+    const runningJobs = jobs - followed.list().filter(isSucceeded).length;
+    say(`${endpoints} endpoints are Ready, ${runningJobs} of ${jobs} jobs run`);
+
+    const scene = { cluster, client, standby, endpoints, jobs, signal };
+    const figures = await measureGap(scene, leader);
+    say(`takeover: ${JSON.stringify(figures)}`);
+    await followed.until("jobs have succeeded", { matches: isSucceeded, count: jobs, limitMs: limitMs(jobs) });
+    const { create = 0, submit = 0, update = 0 } = operationsIn(await cluster.remote.stats());
+    const duplicates = { creates: create - endpoints, submits: submit - jobs, updates: update - 1 };
+    return { scenario: "takeover", machine, size: { endpoints, jobs }, runningJobs, ...figures, duplicates };
+  } finally {
+    ended.abort(new Error("the measurement is over"));
+    await client.close();
+    await cluster.stop();
+  }
+}
+
+type Scene = {
+  cluster: BenchCluster;
+  client: KubeClient;
+  standby: MeasuredOperator;
+  endpoints: number;
+  jobs: number;
+  signal: AbortSignal;
+};
+type Gap = Pick<Takeover, "leaseSeconds" | "firstCallSeconds" | "changeSeconds" | "steadySeconds" | "costs">;
+
+async function measureGap(scene: Scene, leader: MeasuredOperator): Promise<Gap> {
+  const { cluster, client, standby, endpoints, signal } = scene;
+  const holder = async () =>
+    (await client.get<KubeObject<{ holderIdentity?: string }>>(leaseResource, LEASE)).spec.holderIdentity;
+  const leading = await holder();
+  const followed = await followObjects<GpuEndpoint>({ client, resource: gpuEndpointResource, signal });
+  const killedAt = performance.now();
+  const since = () => (performance.now() - killedAt) / 1_000;
+  await leader.kill();
+  await changeWorkers(client, endpointName(0), CHANGED_MAX);
+  await sleep(QUIET_MS, undefined, { signal });
+  const before = await observeOperator(standby, cluster.remote);
+
+  const wait = { timeoutMs: limitMs(endpoints), intervalMs: POLL_MS, signal };
+  const isChanged = (endpoint: GpuEndpoint) => hasWorkers(endpoint, CHANGED_MAX);
+  const isTaken = async () => (await holder()) !== leading;
+  const hasSettled = async () => isSteady(countsOf((await standby.metrics()) ?? ""), scene);
+  const [leaseSeconds, firstCallSeconds, changeSeconds, steadySeconds] = await Promise.all([
+    waitUntil("the standby holds the lease", isTaken, wait).then(since),
+    untilFirstCall(cluster, callsIn(before.costs.remoteCalls), signal).then(since),
+    followed.until("changed endpoint is Ready", { matches: isChanged, count: 1, limitMs: wait.timeoutMs }).then(since),
+    waitUntil("every object is reconciled", hasSettled, { ...wait, intervalMs: 250 }).then(since),
+  ]);
+  const after = await observeOperator(standby, cluster.remote);
+  const costs = costsBetween(before.costs, after.costs);
+  return { leaseSeconds, firstCallSeconds, changeSeconds, steadySeconds, costs };
+}

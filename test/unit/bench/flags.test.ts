@@ -1,0 +1,39 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { FLAG_NAMES, parseFlags } from "../../../bench/flags.ts";
+import { SCENARIO_NAMES } from "../../../bench/scenario-figures.ts";
+import { SCENARIOS } from "../../../bench/scenarios.ts";
+
+describe("the flags of the benchmark", () => {
+  it.each([
+    { args: [], measured: { objects: [2_000], scale: [], scenarios: [] } },
+    { args: ["--report"], measured: { objects: [], scale: [], scenarios: [] } },
+    { args: ["--scale", "1000, 3000"], measured: { objects: [], scale: [1_000, 3_000], scenarios: [] } },
+    { args: ["--scenario", "rest,churn"], measured: { objects: [], scale: [], scenarios: ["rest", "churn"] } },
+    { args: ["--scenario=bills", "--objects=10"], measured: { objects: [10], scale: [], scenarios: ["bills"] } },
+  ])("$args measures $measured", ({ args, measured }) => {
+    expect(parseFlags(args)).toMatchObject(measured);
+  });
+
+  it("has numbers only for flags that are given, so that each scenario has its own defaults", () => {
+    expect(parseFlags(["--rest", "20", "--time-scale", "0.1"]).numbers).toEqual({ rest: 20, "time-scale": 0.1 });
+  });
+
+  it.each([
+    { args: ["--scenario", "churn,storm"], message: '"storm" is none of churn, rest, jobs, takeover, stream, bills' },
+    { args: ["--objects", "1000,x"], message: "--objects 1000,x: use integers above 0" },
+    { args: ["--endpoints", "1.5"], message: "--endpoints 1.5: use an integer above 0" },
+    { args: ["--time-scale", "0"], message: "--time-scale 0: use a number above 0" },
+    { args: ["--jobs="], message: "--jobs : use an integer above 0" },
+  ])("$args is refused: $message", ({ args, message }) => {
+    expect(() => parseFlags(args)).toThrow(message);
+  });
+
+  it("are all in docs/performance.md, and so are the scenarios", async () => {
+    const page = await readFile(new URL("../../../docs/performance.md", import.meta.url), "utf8");
+    const table = page.split("| flag | meaning |")[1]?.split("\n\n")[0] ?? "";
+    for (const flag of FLAG_NAMES) expect(table).toContain(`\`--${flag}\``);
+    for (const name of SCENARIO_NAMES) expect(page).toContain(`**${name}**`);
+    expect(Object.keys(SCENARIOS)).toEqual(SCENARIO_NAMES);
+  });
+});
