@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { speechJobResource } from "../../src/api/v1alpha1/kinds.ts";
+import type { SpeechJobStatus } from "../../src/api/v1alpha1/speech-job.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
 import { shardOf } from "../../src/submission/journal-shards.ts";
@@ -18,7 +19,10 @@ import {
 closeWorldsAfterAll();
 
 const COUNT = 20;
-const names = Array.from({ length: COUNT }, (_, index) => `lost-${index}`);
+const namesOf = (count: number) => Array.from({ length: count }, (_, index) => `lost-${index}`);
+const names = namesOf(COUNT);
+/** More than the first ConfigMap takes. */
+const MANY = 100;
 
 /** A response takes this long after its effect: longer than the operator lives. */
 const LATENCY_MS = 60_000;
@@ -32,9 +36,10 @@ async function loseJournal(
   operation: string,
   inFlight: () => Promise<number>,
   {
+    count = COUNT,
     specOf = () => ({}),
     lost = () => JOURNAL_MAPS,
-  }: { specOf?: (name: string) => Change; lost?: (uids: readonly string[]) => readonly string[] } = {},
+  }: { count?: number; specOf?: (name: string) => Change; lost?: (objects: AnyObject[]) => readonly string[] } = {},
 ): Promise<void> {
   const operator = await world.startOperator();
   await waitForCondition(world, "Account", "default", "Ready");
@@ -46,11 +51,11 @@ async function loseJournal(
     probability: 1,
   });
   const variant = operation === "createEndpoint" ? "endpoint" : "hd";
-  for (const name of names) await world.apply(manifest(variant, specOf(name), name));
-  await eventually("every request took effect", async () => (await inFlight()) === COUNT);
+  for (const name of namesOf(count)) await world.apply(manifest(variant, specOf(name), name));
+  await eventually("every request took effect", async () => (await inFlight()) === count);
   await operator.kill();
   const objects = await world.list(operation === "createEndpoint" ? "GpuEndpoint" : "SpeechJob");
-  for (const name of lost(objects.map(({ metadata }) => metadata.uid ?? ""))) await world.remove("ConfigMap", name);
+  for (const name of lost(objects)) await world.remove("ConfigMap", name);
   await world.control("DELETE", "/__faults");
 }
 
@@ -74,12 +79,23 @@ it.concurrent(`${COUNT} jobs in flight, the operator is killed and the journal i
 
 it.concurrent("one ConfigMap of the journal is lost: the message of its jobs names it, and the others say what is so", async () => {
   const world = await disposableWorld("lostshard");
+  // An account has at most 64 requests under way.
+  const { spec } = await world.get("Account", "default");
+  await world.apply({ kind: "Account", metadata: { name: "second" }, spec });
   const inFlight = async () => (await world.state()).tasks.length;
-  let lost = 0;
+  const shown = ({ status }: AnyObject) => (status as SpeechJobStatus | undefined)?.submission?.journal;
+  let lost = { name: "", uid: "" };
+  /** UIDs of ConfigMaps by job. */
+  let before = new Map<string, string | undefined>();
   await loseJournal(world, "submitSpeech", inFlight, {
-    lost([uid = ""]) {
-      lost = shardOf(uid);
-      return [JOURNAL_MAPS[lost] ?? ""];
+    count: MANY,
+    specOf: (name) => ({ accountRef: { name: /[02468]$/.test(name) ? "default" : "second" } }),
+    lost(objects) {
+      before = new Map(objects.map((object) => [object.metadata.name, shown(object)]));
+      const head = before.get("lost-0"); // was sent first
+      const one = objects.find((object) => shown(object) !== head) ?? expect.fail("one ConfigMap has all intents");
+      lost = { name: JOURNAL_MAPS[shardOf(one.metadata.uid ?? "")] ?? "", uid: shown(one) ?? "" };
+      return [lost.name];
     },
   });
   await world.startOperator();
@@ -87,11 +103,12 @@ it.concurrent("one ConfigMap of the journal is lost: the message of its jobs nam
     const all = await world.list("SpeechJob");
     return all.every(({ status }) => status?.phase === "Halted") && all;
   });
-  expect(await world.audit("submitSpeech")).toHaveLength(COUNT);
+  expect(await world.audit("submitSpeech")).toHaveLength(MANY);
+  expect(new Set(before.values()).size).toBeGreaterThan(2);
   for (const job of jobs) {
     const cause =
-      shardOf(job.metadata.uid ?? "") === lost
-        ? `ConfigMap ${world.namespace}/${JOURNAL_MAPS[lost]} was deleted or restored`
+      before.get(job.metadata.name) === lost.uid
+        ? `ConfigMap ${world.namespace}/mooring-journal or ${world.namespace}/${lost.name} was deleted or restored`
         : "the operator ended before it received the response";
     expect(condition(job, "Stalled")?.message).toContain(cause);
   }

@@ -1,6 +1,6 @@
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import { LEDGER_NAMES, WRITE_MS } from "../../../src/controllers/showback/ledger.ts";
-import { textAt } from "../api-server/json.ts";
+import { type Json, textAt } from "../api-server/json.ts";
 import { settled } from "../engine/scheduler.ts";
 import { condition, unstable, watchTerminalPhases } from "../invariants/stability.ts";
 import { createTruthWatch } from "../invariants/truth.ts";
@@ -151,6 +151,7 @@ async function stayQuiet(world: World): Promise<void> {
   if (judge.first() !== undefined) return;
   // Requests that were under way, events that wait for their turn.
   await runUntil(world, scheduler.now() + QUIET_MS);
+  const expiriesTold = new Set<string>();
   const usageWrites = new Map<string, number>();
   const stop = storage.onEvent((id, { object }) => {
     const name = textAt(object["metadata"], "name") ?? "";
@@ -158,6 +159,11 @@ async function stayQuiet(world: World): Promise<void> {
     if (LEDGER_NAMES.includes(name)) {
       usageWrites.set(name, (usageWrites.get(name) ?? 0) + 1);
       if ((usageWrites.get(name) ?? 0) > USAGE_WRITES) judge.violated("Quiet", `${written} is written too often`);
+      return;
+    }
+    const expiry = expiryTold(object);
+    if (expiry !== undefined && !expiriesTold.has(expiry)) {
+      expiriesTold.add(expiry);
       return;
     }
     if (!QUIET_EXCEPT.includes(id)) judge.violated("Quiet", `${written} is written although everything is stable`);
@@ -170,6 +176,17 @@ async function stayQuiet(world: World): Promise<void> {
   const wrong = unstable(world);
   if (wrong.length > 0) judge.violated("Quiet", `was stable, and is no more: ${wrong.join("\n")}`);
 }
+
+/**
+ * The results of a task expire a day after its end, whatever else happens. The job tells it once, and once some hours before, each with
+ * a status and an event. Undefined: the object tells something else.
+ */
+function expiryTold(object: Json): string | undefined {
+  const reason = textAt(object, "reason") ?? textAt(condition(object, "ResultsAvailable"), "reason") ?? "";
+  if (!EXPIRY_REASONS.includes(reason)) return undefined;
+  return `${textAt(object, "kind")} ${textAt(object["metadata"], "namespace")}/${textAt(object["metadata"], "name")} ${reason}`;
+}
+const EXPIRY_REASONS = ["Expiring", "Expired"];
 
 /** Running workers cost money, so their usage is written, but only so often. A write that failed before is repeated by itself. */
 const USAGE_WRITES = Math.ceil(QUIET_MS / WRITE_MS) + 1;
