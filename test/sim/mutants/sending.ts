@@ -5,8 +5,8 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   {
     name: "intent-before-send",
     file: "src/submission/submit-once.ts",
-    find: "    await journal.commit(entry, signal);",
-    replace: "    journal.commit(entry, signal).catch(() => {});",
+    find: "    await journal.commit(entry, signal, request.journal);",
+    replace: "    journal.commit(entry, signal, request.journal).catch(() => {});",
     breaks: ["PaidOnce", "OneEndpoint"],
     tests: "test/unit/submission/submit-once",
   },
