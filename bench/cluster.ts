@@ -13,6 +13,9 @@ import { API_KEY, type MinimalRemote, startMinimalRemote } from "./remotes.ts";
 export const NAMESPACE = "bench";
 const CRDS = fileURLToPath(new URL("../crds", import.meta.url));
 
+/** Of an account: no measurement reaches it. */
+export const UNREACHED_RATE = { requestsPerSecond: 100_000, burst: 1_000 };
+
 /** A new control plane with the kinds, a remote service, and an account. */
 export type Cluster<R extends { baseURL: string }> = {
   controlPlane: ControlPlane;
@@ -59,7 +62,7 @@ export async function startCluster<R extends { baseURL: string }>(options: Clust
 async function fill<R extends { baseURL: string }>(
   controlPlane: ControlPlane,
   guarded: Guarded,
-  { signal, startRemote, rateLimit = { requestsPerSecond: 100_000, burst: 1_000 } }: ClusterOptions<R>,
+  { signal, startRemote, rateLimit = UNREACHED_RATE }: ClusterOptions<R>,
 ): Promise<Cluster<R>> {
   const remote = await startRemote(guarded);
   const kubectl = (...args: string[]) =>
@@ -69,7 +72,7 @@ async function fill<R extends { baseURL: string }>(
   await kubectl("create", "namespace", NAMESPACE);
   await kubectl("create", "secret", "generic", "key", `--namespace=${NAMESPACE}`, `--from-literal=apiKey=${API_KEY}`);
   const account = join(guarded.dir, "account.yaml");
-  await writeFile(account, stringify(accountAt(remote.baseURL, rateLimit)));
+  await writeFile(account, stringify(accountAt({ baseURL: remote.baseURL, rateLimit })));
   await kubectl("apply", `--filename=${account}`);
   return {
     controlPlane,
@@ -83,11 +86,12 @@ async function fill<R extends { baseURL: string }>(
   };
 }
 
-function accountAt(baseURL: string, rateLimit: object): object {
+/** @param name default: that of the account of objects without accountRef */
+export function accountAt({ baseURL, rateLimit }: { baseURL: string; rateLimit: object }, name = "default"): object {
   return {
     apiVersion: "mooring.dev/v1alpha1",
     kind: "Account",
-    metadata: { name: "default", namespace: NAMESPACE },
+    metadata: { name, namespace: NAMESPACE },
     spec: { baseURL, apiKeySecretRef: { name: "key", key: "apiKey" }, rateLimit },
   };
 }

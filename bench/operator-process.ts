@@ -22,9 +22,12 @@ export type MeasuredOperator = {
   stop(): Promise<void>;
   /** SIGKILL; returns when it has ended. */
   kill(): Promise<void>;
+  /** Called when it ends by itself, with its last lines. Without a call, such an end fails the measurement. */
+  onEnd(handler: (lastLines: string) => void): void;
 };
 
 const STOP_TIMEOUT_MS = 60_000;
+const LAST_LINES = 3;
 /** Of /proc: sysconf(_SC_CLK_TCK). */
 const TICKS_PER_SECOND = 100;
 
@@ -62,6 +65,11 @@ export async function startOperator(
       await ended.promise.finally(() => clearTimeout(late));
     },
     kill: () => guarded.end(name),
+    onEnd(handler) {
+      guarded.tolerate(name, () => {
+        void guarded.output(name).then((text) => handler(text.trimEnd().split("\n").slice(-LAST_LINES).join("\n")));
+      });
+    },
   };
 }
 

@@ -20,10 +20,17 @@ export type MinimalRemote = {
 
 const stats = z.record(z.string(), z.number());
 
-/** @param flags of the program, such as `-task=60s`: tasks take from half of this time to one and a half */
-export async function startMinimalRemote(guarded: Guarded, flags: readonly string[] = []): Promise<MinimalRemote> {
+/**
+ * @param flags of the program, such as `-task=60s`: tasks take from half of this time to one and a half
+ * @param name of its log, and used once
+ */
+export async function startMinimalRemote(
+  guarded: Guarded,
+  flags: readonly string[] = [],
+  name = "remote",
+): Promise<MinimalRemote> {
   const baseURL = `http://127.0.0.1:${(await freePorts(1))[0]}`;
-  await guarded.start("remote", await tool("bench-remote"), ["-addr", new URL(baseURL).host, ...flags]);
+  await guarded.start(name, await tool("bench-remote"), ["-addr", new URL(baseURL).host, ...flags]);
   const readStats = () => fetch(`${baseURL}/__stats`);
   const answers = () =>
     readStats().then(

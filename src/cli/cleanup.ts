@@ -9,12 +9,12 @@ import { isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { createLogger } from "../log.ts";
+import { journalNameOf, leaseNameOf, SHARD_INDEXES } from "../operator/shard.ts";
 import { createLeaderElector, leaseResource } from "../runtime/leader.ts";
 import { configMapResource } from "../submission/journal.ts";
 import { type JournalData, parseEntries } from "../submission/journal-data.ts";
 import { journalNames } from "../submission/journal-shards.ts";
 import { examplesHelp } from "./exit-codes.ts";
-import { JOURNAL_NAME, LEASE_NAME } from "./operator.ts";
 import { releaseObjects } from "./release-objects.ts";
 import { scaleEndpointsToZero } from "./scale-endpoints.ts";
 
@@ -52,7 +52,10 @@ export function registerCleanupCommand(program: Command): void {
       "namespace of the operator's lease and journal; default: as for the operator",
     )
     .option("--watch-namespaces <list>", "comma-separated namespaces; default: all", "")
-    .option("--stop-deployment <name>", "first scale this Deployment, in the namespace of the lease, to 0")
+    .option(
+      "--stop-deployment <list>",
+      "first scale these Deployments, comma-separated, in the namespace of the lease, to 0",
+    )
     .option(
       "--scale-endpoints-to-zero",
       "first suspend every GpuEndpoint (spec.suspend), and wait until the running operator has set its workers to 0/0",
@@ -85,43 +88,61 @@ async function cleanUp(kube: KubeClient, flags: Flags): Promise<void> {
   const namespace = flags.leaderElectionNamespace ?? kube.defaultNamespace ?? "default";
   const timeout = deadlineSignal(parseDuration(flags.timeout));
   const { dryRun } = flags;
-  // Holding the operator's own lease is what keeps an operator from working while finalizers are taken off.
-  const elector = createLeaderElector({
-    client: kube,
-    namespace,
-    name: LEASE_NAME,
-    identity: `cleanup_${hostname()}_${randomUUID()}`,
-    clock: systemClock,
-    log: createLogger({ logLevel: "warn", logFormat: "json" }),
-  });
-  const namespaces = flags.watchNamespaces.split(",").filter((name) => name !== "");
+  // Holding the leases of all shards is what keeps an operator from working while finalizers are taken off.
+  const electors = SHARD_INDEXES.map((index) => ({
+    lease: `${namespace}/${leaseNameOf(index)}`,
+    ...createLeaderElector({
+      client: kube,
+      namespace,
+      name: leaseNameOf(index),
+      identity: `cleanup_${hostname()}_${randomUUID()}`,
+      clock: systemClock,
+      log: createLogger({ logLevel: "warn", logFormat: "json" }),
+    }),
+  }));
+  const namespaces = listOf(flags.watchNamespaces);
   if (flags.scaleEndpointsToZero) {
     await scaleEndpointsToZero(kube, { clock: systemClock, namespaces, dryRun, timeout, print: console.log });
   }
   if (!dryRun) {
-    if (flags.stopDeployment !== undefined) await stopDeployment(kube, namespace, flags.stopDeployment);
-    await elector.acquire(timeout).catch((cause: unknown) => {
-      throw new Error(
-        `an operator still holds the lease ${namespace}/${LEASE_NAME} after ${flags.timeout}: scale it to 0 (kubectl scale deployment --replicas=0) and run this again`,
-        { cause },
-      );
+    for (const name of listOf(flags.stopDeployment ?? "")) await stopDeployment(kube, namespace, name);
+    const acquired = electors.map(({ lease, acquire }) =>
+      acquire(timeout).catch((cause: unknown) => {
+        throw new Error(
+          `an operator still holds the lease ${lease} after ${flags.timeout}: scale it to 0 (kubectl scale deployment --replicas=0) and run this again`,
+          { cause },
+        );
+      }),
+    );
+    await Promise.allSettled(acquired);
+    await Promise.all(acquired).catch(async (error: unknown) => {
+      await Promise.all(electors.map(({ release }) => release()));
+      throw error;
     });
   }
   let released = 0;
+  const signal = AbortSignal.any(electors.map(({ lost }) => lost));
   try {
-    for await (const { kind, key, deleting } of releaseObjects(kube, { namespaces, dryRun, signal: elector.lost })) {
+    for await (const { kind, key, deleting } of releaseObjects(kube, { namespaces, dryRun, signal })) {
       released++;
       const done = dryRun ? "would be taken off" : "taken off";
       console.log(`${kind} ${key}: finalizer ${done}${deleting ? ", its deletion goes on" : ""}`);
     }
-    await settleJournal(kube, namespace, dryRun);
+    for (const index of SHARD_INDEXES) await settleJournal(kube, { namespace, name: journalNameOf(index) }, dryRun);
   } finally {
-    if (!dryRun) await elector.release();
+    if (!dryRun) await Promise.all(electors.map(({ release }) => release()));
   }
-  if (!dryRun) await removeIfThere(kube, leaseResource, namespace, LEASE_NAME);
+  if (!dryRun) {
+    for (const index of SHARD_INDEXES) await removeIfThere(kube, leaseResource, namespace, leaseNameOf(index));
+  }
   console.log(
     `${released} ${released === 1 ? "object" : "objects"} ${dryRun ? "would be " : ""}released; what is at the service stays there as it is`,
   );
+}
+
+/** The names of a comma-separated list. */
+function listOf(text: string): string[] {
+  return text.split(",").filter((name) => name !== "");
 }
 
 async function stopDeployment(kube: KubeClient, namespace: string, name: string): Promise<void> {
@@ -137,8 +158,12 @@ async function stopDeployment(kube: KubeClient, namespace: string, name: string)
 type JournalMap = KubeObject & { data?: JournalData };
 
 /** The journal goes unless one of its ConfigMaps is the only trace of something that may have been paid. */
-async function settleJournal(kube: KubeClient, namespace: string, dryRun: boolean): Promise<void> {
-  const names = journalNames(JOURNAL_NAME);
+async function settleJournal(
+  kube: KubeClient,
+  { namespace, name: head }: { namespace: string; name: string },
+  dryRun: boolean,
+): Promise<void> {
+  const names = journalNames(head);
   const found = await Promise.all(
     names.map((name) => findObject<JournalMap>(kube, configMapResource, { namespace, name })),
   );

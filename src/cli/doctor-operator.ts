@@ -5,9 +5,9 @@ import type { KubeClient } from "../kube/client.ts";
 import { isForbidden, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
+import { leaseNameOf } from "../operator/shard.ts";
 import { leaseResource } from "../runtime/leader.ts";
 import type { Finding } from "./doctor-checks.ts";
-import { LEASE_NAME } from "./operator.ts";
 
 /**
  * An operator renews its lease every few seconds, and the claim of an account every 20 s. A claim is valid for 90 s; the clocks
@@ -28,7 +28,7 @@ export async function checkOperator(
 ): Promise<Finding> {
   const claims = ({ status }: Account | ClusterAccount) =>
     status?.claim && { at: Date.parse(status.claim.renewTime), namespace: status.claim.installation };
-  const leases = { query: { fieldSelector: `metadata.name=${LEASE_NAME}` } };
+  const leases = { query: { fieldSelector: `metadata.name=${leaseNameOf(0)}` } };
   const signs = await Promise.all([
     signsOf<Lease>(kube, { resource: leaseResource, options: leases }, ({ metadata, spec }) =>
       spec.renewTime === undefined

@@ -15,19 +15,16 @@ import {
   parseOperatorConfig,
   variableOf,
 } from "../operator/config.ts";
+import { leaseNameOf } from "../operator/shard.ts";
+import { createSharding } from "../operator/sharding.ts";
 import { createApiHealth } from "../runtime/api-health.ts";
 import { createDebugPages } from "../runtime/debug.ts";
 import { serveMetrics, serveProbes } from "../runtime/http.ts";
-import { createLeaderElector } from "../runtime/leader.ts";
 import { createMetrics } from "../runtime/metrics.ts";
 import { createTokenReviewGate } from "../runtime/metrics-auth.ts";
 import { createSlices } from "../runtime/slices.ts";
-import { createJournal } from "../submission/sharded-journal.ts";
 import { examplesHelp } from "./exit-codes.ts";
 import { openTraces } from "./traces.ts";
-
-export const JOURNAL_NAME = "mooring-journal";
-export const LEASE_NAME = "mooring-operator";
 
 /** How long reconciles and lists may keep timers, probes and responses waiting. A single step may take longer. */
 const SLICE_MS = 10;
@@ -41,6 +38,8 @@ const HELP: Record<keyof OperatorConfig, string> = {
     "serve CPU profiles, heap snapshots and the log level under /debug on the metrics address; needs --metrics-auth token-review or a loopback address (default false)",
   healthProbeBindAddress: "address of /healthz and /readyz, [HOST]:PORT; 0 turns them off (default :8081)",
   leaderElect: "work only while holding the lease; needed for several replicas (default false)",
+  shard:
+    "the part of the accounts that this process serves, INDEX/COUNT, such as 0/3: run one process or more for each INDEX from 0; needs --leader-elect (default 0/1, all accounts)",
   leaderElectionNamespace:
     "namespace of the lease and the journal; default: that of the pod, else of the kubeconfig's context, else default",
   watchNamespaces: "comma-separated namespaces to watch; default: all",
@@ -127,32 +126,25 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
     },
   });
   const namespace = config.leaderElectionNamespace ?? kube.defaultNamespace ?? "default";
-  metrics.leader.set({ name: LEASE_NAME }, 0);
-  const journal = createJournal({
+  const { shard } = config;
+  const leaseName = leaseNameOf(shard.index);
+  metrics.leader.set({ name: leaseName }, 0);
+  const { journal, elector } = createSharding({
     client: kube,
     namespace,
-    name: JOURNAL_NAME,
+    shard,
+    leaderElect: config.leaderElect,
     identity,
     clock,
     random,
     log,
+    onLeading: (leading) => metrics.leader.set({ name: leaseName }, leading ? 1 : 0),
     onCommit: (entries) => {
       metrics.journalCommits.inc();
       metrics.journalIntents.set(entries);
     },
     onFenced: (error) => fenced.abort(error),
   });
-  const elector = config.leaderElect
-    ? createLeaderElector({
-        client: kube,
-        namespace,
-        name: LEASE_NAME,
-        identity,
-        clock,
-        log,
-        onLeading: (leading) => metrics.leader.set({ name: LEASE_NAME }, leading ? 1 : 0),
-      })
-    : undefined;
   try {
     const clusterUID = await readClusterUID();
     const traces = await openTraces(config.otlpEndpoint, {

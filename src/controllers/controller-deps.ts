@@ -45,6 +45,11 @@ export type ControllerDeps = {
   exports: ReferencePoller;
   /** UID of the namespace kube-system: tells clusters apart that share an account. */
   clusterUID: string;
+  /**
+   * Whether the status shows the intent of an endpoint's first create too: the lock by which one shard at most creates it while an
+   * account of another shard comes to serve the object.
+   */
+  showsFirstIntent: boolean;
   /** Throws unless this installation surely holds the account. Called right before a paid request is sent. */
   assertClaimed: (account: AccountKey) => void;
   /**

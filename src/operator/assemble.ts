@@ -1,7 +1,7 @@
 import type { InstallationClaims } from "../controllers/account/installation-claims.ts";
 import { createKind } from "../controllers/controller-deps.ts";
 import { keyOf } from "../kube/types.ts";
-import { type Controller, createController } from "../runtime/controller.ts";
+import { type Controller, createController, type Reconcile } from "../runtime/controller.ts";
 import { createManager, type Manager, type Runnable } from "../runtime/manager.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
 import { settleLeft } from "../submission/intents.ts";
@@ -10,6 +10,9 @@ import { createAccountAccess, createContext, type Enqueue } from "./context.ts";
 import { type AnyKind, createInformers, kindsOf } from "./informers.ts";
 import type { OperatorContext } from "./kinds.ts";
 import type { AssembleOptions } from "./options.ts";
+import { createOwnership, type Ownership } from "./ownership.ts";
+import { WHOLE } from "./shard.ts";
+import { NO_EVENTS, readOnly, whileOwned } from "./shard-gate.ts";
 import { entriesIn } from "./takeover.ts";
 import { observeTraces, traced } from "./traced-kind.ts";
 import { watchEachOther } from "./watches.ts";
@@ -21,8 +24,9 @@ export type Operator = { manager: Manager; recorder: EventRecorder; claims: Inst
 
 /** Builds the operator from the table of kinds: informers, secondary watches, controllers. Starts nothing. */
 export function assembleOperator(options: AssembleOptions): Operator {
-  const { kube, clock, random, log, journal, clusterUID, slices } = options;
+  const { kube, clock, random, log, journal, clusterUID, slices, shard = WHOLE } = options;
   const namespaces = options.watchNamespaces;
+  const ownership = createOwnership(shard, (key) => access.accountObject(key) !== undefined);
   const informers = createInformers({
     client: kube,
     namespaces,
@@ -32,17 +36,26 @@ export function assembleOperator(options: AssembleOptions): Operator {
     clusterUID,
     slices,
     onRestored: options.end,
+    mayOwn: ownership.mayOwn,
   });
   const kinds = kindsOf(informers, clusterUID);
 
   const controllers = new Map<string, Controller>();
-  const enqueue: Enqueue = ({ plural }, key) => controllers.get(plural)?.enqueue(key);
+  const enqueue: Enqueue = ({ plural }, key) => {
+    const kind = kinds.find(({ row }) => row.resource.plural === plural);
+    const object = kind?.informer.store.get(key);
+    if (kind === undefined || (object !== undefined && !ownership.mayOwn(kind.row, object))) return;
+    controllers.get(plural)?.enqueue(key);
+  };
   const access = createAccountAccess(informers, enqueue);
-  const context = createContext(options, informers, access, enqueue);
+  const context = createContext(options, informers, access, { enqueue, ownership });
   const { accounts, recorder } = context.deps;
   const { claims } = context.account;
   watchEachOther({ informers, accounts, claims, stores: context.stores, ...access, enqueue, clusterUID });
-  for (const kind of kinds) controllers.set(kind.row.resource.plural, addController(options, context, kind));
+  for (const kind of kinds) {
+    const own = { row: kind.row, informer: ownInformer(kind, ownership), ownership };
+    controllers.set(kind.row.resource.plural, addController(options, context, own));
+  }
   const groups = [true, false].map((first) =>
     kinds.flatMap(({ row }) =>
       (row.startsFirst ?? false) === first ? (controllers.get(row.resource.plural) ?? []) : [],
@@ -68,13 +81,14 @@ export function assembleOperator(options: AssembleOptions): Operator {
   return { manager, recorder, claims };
 }
 
+type OwnKind = Pick<AnyKind, "row" | "informer"> & { ownership: Ownership };
+
 /** A kind as its reconciler writes it. Its objects have traces when the operator has a place for them. */
 function kindOf(
   { kube, clock, log, traces: sink }: AssembleOptions,
   { deps }: OperatorContext,
-  kind: Omit<AnyKind, "keysIn">,
+  { row, informer }: OwnKind,
 ) {
-  const { row, informer } = kind;
   const written = createKind(kube, informer);
   if (sink === undefined || row.traces === undefined) return written;
   const tracer = createTracer({ sink, clock, log, recorder: deps.recorder });
@@ -82,12 +96,28 @@ function kindOf(
   return traced(written, row.traces, tracer);
 }
 
+/** The reconciler of a kind, for the objects of this shard. */
+function reconcilerOf(options: AssembleOptions, context: OperatorContext, own: OwnKind): Reconcile {
+  const { row, ownership } = own;
+  const { shard = WHOLE, clock, journal } = options;
+  const kind = kindOf(options, context, own);
+  if (shard.count === 1) return row.reconciler(context, kind);
+  if (row.inEachShard !== true) {
+    const { running } = context.jobs;
+    const gate = { ownership, row, journal, clock, isRunning: (uid: string) => running.find(uid) !== undefined };
+    return whileOwned(gate, kind, row.reconciler(context, kind));
+  }
+  if (shard.index === 0) return row.reconciler(context, kind);
+  return row.reconciler({ ...context, deps: { ...context.deps, recorder: NO_EVENTS } }, readOnly(kind));
+}
+
 /** The controller of a kind, fed by its informer. */
-function addController(options: AssembleOptions, context: OperatorContext, { row, informer }: AnyKind): Controller {
+function addController(options: AssembleOptions, context: OperatorContext, own: OwnKind): Controller {
   const { clock, random, log, metrics, slices } = options;
+  const { row, informer } = own;
   const controller = createController({
     name: row.resource.kind.toLowerCase(),
-    reconcile: row.reconciler(context, kindOf(options, context, { row, informer })),
+    reconcile: reconcilerOf(options, context, own),
     maxConcurrentReconciles: row.workers ?? options.maxConcurrentReconciles,
     deadlineMs: DEADLINE_MS,
     clock,
@@ -101,6 +131,17 @@ function addController(options: AssembleOptions, context: OperatorContext, { row
     controller.enqueue(keyOf(change.object), { priority: initial ? "low" : "high" });
   });
   return controller;
+}
+
+/** The informer of a kind, which tells of the objects that this shard may have. Its store holds those of all shards. */
+function ownInformer({ row, informer }: AnyKind, { mayOwn }: Ownership): AnyKind["informer"] {
+  return {
+    ...informer,
+    onChange: (handler) =>
+      informer.onChange((change) => {
+        if (mayOwn(row, change.object)) handler(change);
+      }),
+  };
 }
 
 /** What runs beside the controllers, in the order of the start. */

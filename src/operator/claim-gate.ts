@@ -1,19 +1,14 @@
-import type { BoundAccount } from "../api/v1alpha1/meta.ts";
 import type { InstallationClaims } from "../controllers/account/installation-claims.ts";
-import type { AccountRegistry, possibleAccounts } from "../controllers/account/registry.ts";
+import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
 import type { Kind } from "../controllers/controller-deps.ts";
-import type { NamespacedObject } from "../kube/types.ts";
 import type { Reconcile } from "../runtime/controller.ts";
-
-/** An object that uses an account. */
-type Dependant = NamespacedObject<
-  { accountRef?: Parameters<typeof possibleAccounts>[0] },
-  { account?: BoundAccount | undefined } | undefined
->;
+import type { Dependant } from "./ownership.ts";
 
 export type ClaimGate = {
   claims: Pick<InstallationClaims, "requires" | "isForeign" | "isForeignElsewhere">;
   accounts: Pick<AccountRegistry, "keyOf">;
+  /** Whether this shard has the account. Default: it has all. */
+  hasAccount?: (key: AccountKey) => boolean;
 };
 
 /** The object is reconciled when its account is claimed. This interval is for a lost wake-up. */
@@ -26,7 +21,7 @@ const CLAIM_AGAIN_MS = 30_000;
  * @param need `Claim`: this installation has to hold the account. `NoOther`: no other installation may hold it
  */
 export function whileClaimed<T extends Dependant>(
-  { claims, accounts }: ClaimGate,
+  { claims, accounts, hasAccount = () => true }: ClaimGate,
   { store }: Pick<Kind<T>, "store">,
   need: "Claim" | "NoOther",
   reconcile: Reconcile,
@@ -35,8 +30,11 @@ export function whileClaimed<T extends Dependant>(
     const object = store.get(request.key);
     if (object === undefined) return reconcile(request, context);
     const { namespace } = object.metadata;
-    const bound = object.status?.account;
-    const key = (bound && accounts.keyOf(bound, namespace)) ?? accounts.keyOf(object.spec.accountRef, namespace);
+    const { accountRef } = object.spec;
+    const keys = [object.status?.account ?? accountRef, accountRef].flatMap(
+      (ref) => accounts.keyOf(ref, namespace) ?? [],
+    );
+    const key = keys.find(hasAccount);
     if (key === undefined) return reconcile(request, context);
     const isOurs = need === "Claim" ? claims.requires(key) : !claims.isForeign(key);
     return isOurs || claims.isForeignElsewhere(key, namespace)

@@ -3,6 +3,7 @@ import { LONGEST_REQUEST } from "../api/v1alpha1/account.ts";
 import { parseDuration } from "../api/v1alpha1/duration.ts";
 import { parseNetworks } from "../net/address-guard.ts";
 import { parseBindAddress } from "../runtime/http.ts";
+import { parseShard } from "./shard.ts";
 
 const boolean = z.union([
   z.boolean(),
@@ -13,6 +14,14 @@ const bindAddress = z.string().superRefine((text, context) => {
     parseBindAddress(text);
   } catch (error) {
     context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error), input: text });
+  }
+});
+const shard = z.string().transform((text, context) => {
+  try {
+    return parseShard(text);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error), input: text });
+    return z.NEVER;
   }
 });
 /** A Go duration, in ms. */
@@ -64,6 +73,7 @@ export const operatorConfigSchema = z.strictObject({
   profiling: boolean.default(false),
   healthProbeBindAddress: bindAddress.default(":8081"),
   leaderElect: boolean.default(false),
+  shard: shard.prefault("0/1"),
   leaderElectionNamespace: z.string().min(1).max(63).optional(),
   watchNamespaces: list.default([]),
   maxConcurrentReconciles: z.coerce.number().int().min(1).max(1000).default(64),
@@ -119,9 +129,14 @@ function withoutCredentials(value: string): string {
   return value.replace(/\/\/[^/]*@/g, "//…@");
 }
 
-/** Profiles have secrets, so strangers must not read them. */
+/** What settings require of each other. Profiles have secrets, so strangers must not read them. */
 function guarded<T extends z.output<typeof operatorConfigSchema>>(config: T): T {
-  const { profiling, metricsAuth, metricsBindAddress } = config;
+  const { profiling, metricsAuth, metricsBindAddress, shard, leaderElect } = config;
+  if (shard.count > 1 && !leaderElect) {
+    throw new Error(
+      `--shard (or MOORING_SHARD): ${shard.index}/${shard.count} needs --leader-elect: the leases keep two processes from serving one account`,
+    );
+  }
   const { host = "" } = parseBindAddress(metricsBindAddress) ?? {};
   if (!profiling || metricsAuth !== "none" || LOOPBACK.includes(host)) return config;
   throw new Error(

@@ -6,16 +6,13 @@ import { createDependants } from "../controllers/account/dependants.ts";
 import { createInstallationClaims, type InstallationClaims } from "../controllers/account/installation-claims.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
-import { type AccountKey, type AccountRegistry, createAccountRegistry } from "../controllers/account/registry.ts";
+import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
 import type { ControllerDeps } from "../controllers/controller-deps.ts";
 import { findOrphans } from "../controllers/gpu-endpoint/claims.ts";
 import { endpointsKnownTo } from "../controllers/gpu-endpoint/known-endpoints.ts";
-import { createEndpointMetrics, type EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
-import { createJobMetrics } from "../controllers/jobs/metrics.ts";
 import { createRunningRequests } from "../controllers/jobs/submit.ts";
-import type { JobMetrics } from "../controllers/jobs/types.ts";
 import { endpointOwner } from "../controllers/showback/endpoint-owner.ts";
 import { createCostEstimates } from "../controllers/showback/estimates.ts";
 import { createUsageLedger, type UsageLedger } from "../controllers/showback/ledger.ts";
@@ -32,13 +29,12 @@ import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts"
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { createSpendingAdmission } from "../submission/admission.ts";
 import { NO_ALLOWANCE } from "../submission/reservations.ts";
-import { traceIdOf } from "../tracing/trace-context.ts";
 import { createAddresses } from "./addresses.ts";
-import { type Informers, jobInformersOf, kindsOf } from "./informers.ts";
+import { type Informers, jobInformersOf } from "./informers.ts";
+import { createKindMetrics } from "./kind-metrics.ts";
 import type { OperatorContext } from "./kinds.ts";
-import { registerLimitMetrics } from "./limit-metrics.ts";
-import { registerObjectMetrics } from "./object-metrics.ts";
 import type { AssembleOptions } from "./options.ts";
+import type { Ownership } from "./ownership.ts";
 import { createServiceMetrics } from "./provider-metrics.ts";
 import { registerReferenceMetrics } from "./reference-metrics.ts";
 
@@ -78,16 +74,18 @@ export function createContext(
   options: AssembleOptions,
   informers: Informers,
   access: AccountAccess,
-  enqueue: Enqueue,
+  { enqueue, ownership }: { enqueue: Enqueue; ownership: Ownership },
 ): OperatorContext {
   const { clock, random, metrics } = options;
   const recorder = createRecorder(options);
   const claims = createInstallationClaims({ ...options, recorder, onLost: options.end, check: access.checkAccount });
-  const ledger = createUsageLedger({ ...options, client: options.kube, namespace: options.installation });
-  const deps = createDeps({ ...options, recorder, claims, ledger }, informers, access, enqueue);
+  const { index = 0, count = 1 } = options.shard ?? {};
+  const place = { client: options.kube, namespace: options.installation };
+  const ledger = createUsageLedger({ ...options, ...place, writer: index });
+  const deps = createDeps({ ...options, recorder, claims, ledger, isShared: count > 1 }, informers, access, enqueue);
   const { accounts, admission } = deps;
   const stores = createStoreRegistry((key) => informers.artifactStores.store.get(key) !== undefined);
-  const { endpointMetrics, jobMetrics } = createObjectMetrics(options, informers, { access, accounts });
+  const { endpointMetrics, jobMetrics } = createKindMetrics(options, informers, { ...access, accounts, ownership });
   registerShowbackMetrics(metrics.registry, () => deps.estimates);
   registerReferenceMetrics(metrics.registry, { References: deps.references, Exports: deps.exports });
   return {
@@ -107,45 +105,11 @@ export function createContext(
     allowAmbientCredentials: options.allowAmbientCredentials,
     addresses: createAddresses(options),
     enqueue,
+    hasAccount: ownership.hasAccount,
   };
 }
 
-/** The metrics of what the informers hold. */
-function createObjectMetrics(
-  { clock, metrics: { registry, exemplars } }: AssembleOptions,
-  informers: Informers,
-  { access, accounts }: { access: AccountAccess; accounts: AccountRegistry },
-): { endpointMetrics: EndpointMetrics; jobMetrics: JobMetrics } {
-  const known = () =>
-    [...accounts.entries()].flatMap(([account, { handle }]) => {
-      const object = access.accountObject(account);
-      return object === undefined ? [] : [{ account, object, handle }];
-    });
-  registerLimitMetrics(registry, () =>
-    known().flatMap(({ account, object, handle }) => (handle === undefined ? [] : [{ account, object, handle }])),
-  );
-  const lists = kindsOf(informers, "").map(({ row, informer }) => [row.resource.kind, () => informer.store.list()]);
-  registerObjectMetrics(registry, Object.fromEntries(lists), clock);
-  const jobLists = jobInformersOf(informers).map(({ resource, store }) => [resource.kind, () => store.list()] as const);
-  return {
-    endpointMetrics: createEndpointMetrics(
-      registry,
-      {
-        endpoints: () => informers.endpoints.store.list(),
-        accounts: () => known().map(({ account, object }) => [account, object]),
-      },
-      clock,
-    ),
-    jobMetrics: createJobMetrics(registry, {
-      jobs: Object.fromEntries(jobLists),
-      accountOf: ({ metadata, spec }) => accounts.keyOf(spec.accountRef, metadata.namespace),
-      clock,
-      traceIDOf: exemplars ? traceIdOf : undefined,
-    }),
-  };
-}
-
-type Parts = { recorder: EventRecorder; claims: InstallationClaims; ledger: UsageLedger };
+type Parts = { recorder: EventRecorder; claims: InstallationClaims; ledger: UsageLedger; isShared: boolean };
 
 function createRecorder({ kube, clock, log, identity }: AssembleOptions): EventRecorder {
   return createEventRecorder({
@@ -160,11 +124,12 @@ function createRecorder({ kube, clock, log, identity }: AssembleOptions): EventR
 }
 
 function createDeps(
-  { kube, clock, random, newID, log, journal, clusterUID, elector, recorder, claims, ledger }: AssembleOptions & Parts,
+  options: AssembleOptions & Parts,
   informers: Informers,
   { accountObject, checkAccount }: AccountAccess,
   enqueue: Enqueue,
 ): ControllerDeps {
+  const { kube, clock, random, newID, log, journal, clusterUID, elector, recorder, claims, ledger } = options;
   const accounts = createAccountRegistry((key) => accountObject(key) !== undefined, checkAccount);
   const dependants = createDependants(jobsAndEndpoints(informers), () => accounts);
   const onChange = (key: string): void => {
@@ -207,6 +172,7 @@ function createDeps(
     references: createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS }),
     exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
     clusterUID,
+    showsFirstIntent: options.isShared,
     assertClaimed: (key) => claims.assertHeld(key),
     journalCompleteSince: (key, uid) => claims.journalCompleteSince(key, uid),
     assertLeading: () => assertSurelyHeld(elector),

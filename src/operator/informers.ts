@@ -5,6 +5,7 @@ import type { Reconcile } from "../runtime/controller.ts";
 import { createInformer, type Indexer, type Informer } from "../runtime/store.ts";
 import type { TraceSource } from "../tracing/trace-source.ts";
 import { KIND_ROWS, type KindName, type KindRow, type KindRows, type ObjectOf, type OperatorContext } from "./kinds.ts";
+import { dropUnread, type OwnedRow } from "./ownership.ts";
 
 /** One informer per row of the table of kinds. */
 export type Informers = { readonly [Name in KindName]: Informer<ObjectOf<Name>> };
@@ -12,12 +13,20 @@ export type Informers = { readonly [Name in KindName]: Informer<ObjectOf<Name>> 
 export type InformerOptions = Omit<Parameters<typeof createInformer>[0], "resource" | "indexers" | "trim"> & {
   /** UID of the namespace kube-system: a part of generated app names. */
   clusterUID: string;
+  /** Whether this process has the object, now or without a change of the object. Of another object, only what lookups read is stored. */
+  mayOwn: (row: OwnedRow, object: KubeObject) => boolean;
 };
 
 /** In the order of the table. Starts nothing. */
-export function createInformers({ clusterUID, ...options }: InformerOptions): Informers {
-  const informer = <T extends KubeObject>({ resource, indexers, trim }: KindRow<T>): Informer<T> =>
-    createInformer<T>({ ...options, resource, indexers: indexers(clusterUID), trim });
+export function createInformers({ clusterUID, mayOwn, ...options }: InformerOptions): Informers {
+  const informer = <T extends KubeObject>(row: KindRow<T>): Informer<T> => {
+    const { resource, indexers } = row;
+    const trim = (object: T) => {
+      row.trim?.(object);
+      if (row.account !== undefined && !mayOwn(row, object)) dropUnread(object);
+    };
+    return createInformer<T>({ ...options, resource, indexers: indexers(clusterUID), trim });
+  };
   return mapRows(informer);
 }
 

@@ -16,6 +16,7 @@ import type { VideoJob } from "../api/v1alpha1/video-job.ts";
 import { createAccountReconciler } from "../controllers/account/controller.ts";
 import { byAccount, byAccountWithVolumes } from "../controllers/account/dependants.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
+import type { AccountKey } from "../controllers/account/registry.ts";
 import { createArtifactStoreReconciler, type StoreHandleOptions } from "../controllers/artifact-store/controller.ts";
 import { type StoreRegistry, storeKey } from "../controllers/artifact-store/registry.ts";
 import { createBillReportReconciler } from "../controllers/bill-report/controller.ts";
@@ -53,6 +54,8 @@ export type OperatorContext = {
   allowAmbientCredentials: boolean;
   addresses: Addresses;
   enqueue(resource: Pick<Resource, "plural">, key: string): void;
+  /** Whether this shard has the account. */
+  hasAccount: (key: AccountKey) => boolean;
 };
 
 /** Everything that the operator knows of a kind beside its reconciler's own folder. */
@@ -81,6 +84,11 @@ export type KindRow<T extends KubeObject> = {
   traces?: TraceSource<T>;
   /** Reconciles at once; default `--max-concurrent-reconciles`. */
   workers?: number;
+  /**
+   * Every shard reconciles its objects, because objects of all accounts use them. Shard 0 writes their statuses and events. Default: each
+   * object belongs to the shard of its account.
+   */
+  inEachShard?: boolean;
   /** Objects of other kinds wait for it: its controller starts before theirs. Default false. */
   startsFirst?: boolean;
   reconciler(context: OperatorContext, kind: Kind<T>): Reconcile;
@@ -91,7 +99,11 @@ const FEW_WORKERS = 4;
 
 const row = <T extends KubeObject>(one: KindRow<T>): KindRow<T> => one;
 
-const gateOf = ({ account, deps }: OperatorContext): ClaimGate => ({ claims: account.claims, accounts: deps.accounts });
+const gateOf = ({ account, deps, hasAccount }: OperatorContext): ClaimGate => ({
+  claims: account.claims,
+  accounts: deps.accounts,
+  hasAccount,
+});
 
 const byTask: Indexer<Job> = ({ status }) => (status?.taskID === undefined ? [] : [status.taskID]);
 
@@ -168,6 +180,7 @@ export const KIND_ROWS = {
     indexers: () => ({}),
     workers: FEW_WORKERS,
     startsFirst: true,
+    inEachShard: true,
     reconciler: ({ deps, stores, artifactRoot, addresses, allowAmbientCredentials, copies, enqueue }, kind) =>
       createArtifactStoreReconciler(deps, kind, stores, {
         artifactRoot,

@@ -7,6 +7,7 @@ import type { Metrics } from "../runtime/metrics.ts";
 import type { Slices } from "../runtime/slices.ts";
 import type { Journal } from "../submission/journal.ts";
 import type { SpanSink } from "../tracing/span.ts";
+import type { Shard } from "./shard.ts";
 
 /** What the operator is assembled from. */
 export type AssembleOptions = {
@@ -22,6 +23,8 @@ export type AssembleOptions = {
   identity: string;
   /** Namespace of the lease and the journal: what an installation is named by. */
   installation: string;
+  /** The accounts that this process serves. Default: all. */
+  shard?: Shard | undefined;
   /** Ends the process: the API server went back in time, or another installation has taken an account. */
   end: (error: Error) => void;
   /** UID of the namespace kube-system. */

@@ -3,7 +3,7 @@ import { type Clock, delay, withDeadline } from "../clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
-import type { KubeObject } from "../kube/types.ts";
+import type { KubeObject, ObjectMeta } from "../kube/types.ts";
 
 export const leaseResource: Resource = {
   group: "coordination.k8s.io",
@@ -20,7 +20,7 @@ type LeaseSpec = {
   renewTime?: string;
   leaseTransitions?: number;
 };
-type Lease = KubeObject<LeaseSpec>;
+export type Lease = KubeObject<LeaseSpec>;
 
 export type LeaderElector = {
   /** Resolves when this process holds the lease; keeps renewing it until `release` or loss. */
@@ -33,6 +33,14 @@ export type LeaderElector = {
   release(): Promise<void>;
 };
 
+/** One lease, which can carry facts for other processes. */
+export type LeaseElector = LeaderElector & {
+  /** The annotations of the lease, as this process read or wrote it last. */
+  annotations(): Readonly<Record<string, string>>;
+  /** Writes annotations with the lease, now and with every renewal. @throws Error when the lease is lost meanwhile */
+  annotate(annotations: Readonly<Record<string, string>>): Promise<void>;
+};
+
 export type LeaderElectorOptions = {
   client: KubeClient;
   namespace: string;
@@ -41,16 +49,18 @@ export type LeaderElectorOptions = {
   clock: Clock;
   log: Logger;
   onLeading?: (leading: boolean) => void;
+  /** Written with the lease from the first moment on. Default: none. */
+  annotations?: Readonly<Record<string, string>>;
 };
 
 /** client-go's defaults: others may take the lease after this long without a renewal. */
-const LEASE_MS = 15_000;
+export const LEASE_MS = 15_000;
 /** The holder stops when it has not renewed for this long. */
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2_000;
 
 /** Leader election over a coordination.k8s.io Lease; expiry is judged by when *we* saw the lease change, never by another's clock. */
-export function createLeaderElector(options: LeaderElectorOptions): LeaderElector {
+export function createLeaderElector(options: LeaderElectorOptions): LeaseElector {
   const { client, clock, identity, log } = options;
   const place = { namespace: options.namespace, name: options.name };
   const lost = new AbortController();
@@ -59,6 +69,9 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   let seen: { version: string | undefined; at: number } = { version: undefined, at: 0 };
   let renewedAt = Number.NEGATIVE_INFINITY;
   let renewing: Promise<void> | undefined;
+  let annotations = options.annotations ?? {};
+  /** One attempt at a time: a renewal and a change of the annotations would conflict. */
+  let last: Promise<unknown> = Promise.resolve();
 
   async function tryOnce(signal: AbortSignal): Promise<boolean> {
     if (lease?.spec.holderIdentity === identity) {
@@ -74,6 +87,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
       seen = { version: lease?.metadata.resourceVersion, at: clock.monotonic() };
     }
     const holder = lease?.spec.holderIdentity ?? "";
+    if (isTaken()) return false;
     if (holder !== "" && holder !== identity && clock.monotonic() < seen.at + LEASE_MS) return false;
     return await take(lease, signal);
   }
@@ -81,9 +95,19 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   async function take(previous: Lease | undefined, signal: AbortSignal): Promise<true> {
     const asked = clock.monotonic();
     const spec = heldBy(identity, previous?.spec, clock.now());
-    lease = await write({ ...previous, metadata: previous?.metadata ?? place, spec }, signal);
+    lease = await write({ ...previous, metadata: annotated(previous?.metadata ?? place), spec }, signal);
     renewedAt = asked; // counted from before the request: never longer than what the server granted
     return true;
+  }
+
+  function annotated(metadata: ObjectMeta): ObjectMeta {
+    if (Object.keys(annotations).length === 0) return metadata;
+    return { ...metadata, annotations: { ...metadata.annotations, ...annotations } };
+  }
+
+  /** Whether this process held the lease, and another one has ended that. Then it is lost, even if nobody holds it now. */
+  function isTaken(): boolean {
+    return renewing !== undefined && lease !== undefined && lease.spec.holderIdentity !== identity;
   }
 
   function write(next: Lease, signal: AbortSignal): Promise<Lease> {
@@ -93,7 +117,13 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
       : client.update(leaseResource, place, body, { signal });
   }
 
-  async function attempt(): Promise<boolean> {
+  function attempt(): Promise<boolean> {
+    const next = last.then(attemptNow);
+    last = next;
+    return next;
+  }
+
+  async function attemptNow(): Promise<boolean> {
     try {
       return await withDeadline(clock, RENEW_DEADLINE_MS / 2, (deadline) =>
         tryOnce(AbortSignal.any([ended.signal, deadline])),
@@ -109,15 +139,10 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     while (!ended.signal.aborted) {
       await delay(clock, RETRY_MS, ended.signal);
       if (ended.signal.aborted || (await attempt())) continue;
-      const other = lease?.spec.holderIdentity;
-      const taken = other !== undefined && other !== "" && other !== identity;
-      if (taken || clock.monotonic() >= renewedAt + RENEW_DEADLINE_MS) {
+      if (isTaken() || clock.monotonic() >= renewedAt + RENEW_DEADLINE_MS) {
         options.onLeading?.(false);
-        lost.abort(
-          new Error(
-            `lease ${place.namespace}/${place.name} lost${taken ? ` to ${other}` : ": it could not be renewed"}`,
-          ),
-        );
+        const reason = isTaken() ? takenBy(lease?.spec.holderIdentity) : ": it could not be renewed";
+        lost.abort(new Error(`lease ${place.namespace}/${place.name} lost${reason}`));
         return;
       }
     }
@@ -125,6 +150,15 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
 
   return {
     lost: lost.signal,
+    annotations: () => lease?.metadata.annotations ?? {},
+    async annotate(added) {
+      annotations = { ...annotations, ...added };
+      while (!(await attempt())) {
+        if (lost.signal.aborted) throw lost.signal.reason;
+        if (ended.signal.aborted) throw ended.signal.reason;
+        await delay(clock, RETRY_MS, AbortSignal.any([lost.signal, ended.signal]));
+      }
+    },
     surelyHeld: () => !lost.signal.aborted && clock.monotonic() < renewedAt + RENEW_DEADLINE_MS,
     async acquire(signal) {
       let told = false;
@@ -154,6 +188,10 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
       }
     },
   };
+}
+
+function takenBy(holder: string | undefined): string {
+  return holder === undefined || holder === "" ? ": another process has ended it" : ` to ${holder}`;
 }
 
 /** The lease that the identity takes or renews. `previous`: what the lease is now. `now`: ms since the epoch. */

@@ -52,6 +52,8 @@ export type ShardIdentity = {
   id: string;
   /** When the ConfigMap was created, ms since the epoch. An object that is older may have had another one. */
   createdAt: number;
+  /** The IDs of ConfigMaps of other journals whose entries were moved to this one. Default: none. */
+  earlier?: readonly string[];
 };
 
 /**
@@ -94,6 +96,8 @@ export type Journal = {
   commit(intent: Intent, signal: AbortSignal, shard?: string): Promise<void>;
   /** Adds an intent that a status shows and that the journal lost. In memory at once, and in etcd with the next write. */
   restore(entry: JournalEntry): void;
+  /** Adds the entry of another journal of this installation. In memory at once, and in etcd with the next write. */
+  adopt(entry: JournalEntry): void;
   /** Keeps the outcome until it is settled, in memory at once and in etcd with the next write. */
   record(id: string, outcome: Record<string, string>): void;
   /** The outcome is in the object's status, or nothing was sent: removes the entry. */

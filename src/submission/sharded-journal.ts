@@ -90,6 +90,7 @@ export function createJournal(options: JournalOptions): Journal {
       const shard = id === undefined ? shardFor(intent.uid) : shardWith(id, intent.uid);
       await shard.commit(intent, signal);
     },
+    adopt: (entry) => shardFor(entry.uid).put(entry),
     restore: (entry) => shardFor(entry.uid).put({ ...entry, restored: true }),
     record(id, outcome) {
       for (const shard of shards) {

@@ -45,6 +45,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     usage: { listed: () => {}, accepted: () => {} },
     ledger: { read: async () => [] },
     estimates: { collect: async () => undefined, get: () => undefined, entries: () => [] },
+    showsFirstIntent: false,
     assertClaimed: () => {},
     journalCompleteSince: () => Number.NEGATIVE_INFINITY,
     assertLeading: () => {},

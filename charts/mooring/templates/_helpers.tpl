@@ -47,6 +47,30 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end -}}
 {{- end -}}
 
+{{- /* The most shards: MAX_SHARDS in src/operator/shard.ts. */ -}}
+{{- define "mooring.maxShards" -}}8{{- end -}}
+
+{{- /* The Deployment of a shard: dict root, shard. */ -}}
+{{- define "mooring.deployment" -}}
+{{- $name := include "mooring.fullname" .root -}}
+{{- if gt (int .root.Values.shards) 1 -}}{{ printf "%s-shard-%d" $name (int .shard) }}{{- else -}}{{ $name }}{{- end -}}
+{{- end -}}
+
+{{- /* The Deployments of all shards, as JSON. */ -}}
+{{- define "mooring.deployments" -}}
+{{- $names := list -}}
+{{- range $shard := until (int .Values.shards) }}{{ $names = append $names (include "mooring.deployment" (dict "root" $ "shard" $shard)) }}{{ end -}}
+{{- toJson $names -}}
+{{- end -}}
+
+{{- /* The names that begin with a base in each shard, as YAML: dict base. The processes of a new number of shards read those of the old one. */ -}}
+{{- define "mooring.shardNames" -}}
+{{- $base := .base -}}
+{{- range $shard := until (int (include "mooring.maxShards" .)) }}
+- {{ $base }}{{ if $shard }}-shard-{{ $shard }}{{ end }}
+{{- end }}
+{{- end -}}
+
 {{- define "mooring.image" -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}

@@ -68,22 +68,26 @@ compares all of them with a list and runs an operator with exactly these permiss
 {{- end }}
 {{- end -}}
 
-{{- /* The ConfigMaps of the submission journal (src/submission/journal-shards.ts). */ -}}
+{{- /* The ConfigMaps of the submission journal of every shard (src/submission/journal-shards.ts). */ -}}
 {{- define "mooring.journalNames" }}
-  - mooring-journal
+{{- range include "mooring.shardNames" (dict "base" "mooring-journal") | fromYamlArray }}
+  - {{ . }}
+{{- $journal := . }}
 {{- range untilStep 1 16 1 }}
-  - mooring-journal-{{ . }}
+  - {{ $journal }}-{{ . }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
-{{- /* In the release's namespace: the lease, the submission journal and the usage of 13 months. A name cannot limit `create`. */ -}}
+{{- /* In the release's namespace: the lease and the submission journal of each shard, and the usage of 13 months. A name cannot limit `create`. */ -}}
 {{- define "mooring.rules.leader" -}}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create]
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  resourceNames: [mooring-operator]
+  resourceNames:
+  {{- include "mooring.shardNames" (dict "base" "mooring-operator") | nindent 2 }}
   verbs: [get, update]
 - apiGroups: [""]
   resources: [configmaps]
@@ -225,14 +229,15 @@ identity: changing them is for admins.
 {{- define "mooring.rules.cleanup.leader" -}}
 - apiGroups: [apps]
   resources: [deployments/scale]
-  resourceNames: [{{ include "mooring.fullname" . }}]
+  resourceNames: {{ include "mooring.deployments" . }}
   verbs: [patch]
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create]
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  resourceNames: [mooring-operator]
+  resourceNames:
+  {{- include "mooring.shardNames" (dict "base" "mooring-operator") | nindent 2 }}
   verbs: [get, update, delete]
 - apiGroups: [""]
   resources: [configmaps]

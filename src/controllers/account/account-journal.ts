@@ -44,15 +44,20 @@ export function accountJournal(
   };
 }
 
-/** The shard as the status shows it; undefined: it was lost, or is that of another journal. */
+/** The shard as the status shows it; undefined: it was lost, or is that of another journal whose entries were not moved. */
 function knownShard(
   shown: ShownJournal,
-  { head, shard: { id }, index }: { head: ShardIdentity; shard: ShardIdentity; index: number },
+  { head, shard, index }: { head: ShardIdentity; shard: ShardIdentity; index: number },
 ): ShownShard | undefined {
   // An earlier version wrote the requests of all objects to the head.
-  if (shown.shards === undefined) return shown.id === head.id ? shardWith(id, shown.completeSince) : undefined;
-  const before = shown.shards[index];
-  return before?.id === id ? before : undefined;
+  const [before, now] = shown.shards === undefined ? [shown, head] : [shown.shards[index], shard];
+  if (before === undefined || !isSame(now, before.id)) return undefined;
+  return shardWith(shard.id, before.completeSince);
+}
+
+/** Whether the shard has every entry that the ConfigMap with this ID had. */
+function isSame({ id, earlier = [] }: ShardIdentity, before: string): boolean {
+  return before === id || earlier.includes(before);
 }
 
 function shardWith(id: string, completeSince: string | undefined): ShownShard {

@@ -116,7 +116,7 @@ async function create(input: ApplyInput): Promise<Outcome> {
   // With an entry, the lookup took long enough: that create never took effect.
   const shown = entry === undefined ? shownIntent(endpoint, shared.journal, boundTo(account)) : undefined;
   const intent = shown ?? intendCreate(endpoint, desired, shared);
-  if (isFoundByAppName(endpoint)) {
+  if (isFoundByAppName(endpoint) && !shared.showsFirstIntent) {
     if (entry !== undefined) shared.journal.settle(entry.id);
     input.lostCreates.ruleOut(endpoint);
   } else if (shown === undefined) {

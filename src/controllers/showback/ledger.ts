@@ -16,7 +16,8 @@ import { createUsageMonth, type Month, parseUsageMonth, type UsageMonth } from "
  * # Guarantees
  * - `add` is in memory at once, and in etcd within `WRITE_MS` while the API server answers.
  * - A stop in order loses nothing. A crash loses at most what was added since the last write.
- * - A write whose response is lost counts once: the next attempt recognizes its stamp, unless another process wrote in between.
+ * - A write whose response is lost counts once: the next attempt recognizes its stamp, unless another process with the same `writer`
+ *   number wrote in between. Shards have numbers of their own.
  */
 export type UsageLedger = {
   add(usage: Usage): void;
@@ -32,6 +33,8 @@ export type UsageLedgerOptions = {
   namespace: string;
   /** Unique per process: stamps the writes. */
   identity: string;
+  /** Which of the processes that write at the same time this is: the index of its shard. Default 0. */
+  writer?: number;
   clock: Clock;
   log: Logger;
 };
@@ -40,14 +43,16 @@ type LedgerMap = KubeObject & { data?: Record<string, string> };
 type Place = { namespace: string; name: string };
 /** One write. `stamp`: tells it from every other one. */
 type Batch = { stamp: string; usage: UsageMonth };
-/** A month as etcd has it. `version`: of the ConfigMap. */
-type Stored = { month: Month; usage: UsageMonth; version: string | undefined; stamp: string | undefined };
+/** A month as etcd has it. `version`: of the ConfigMap. `stamps`: of the last write of each writer, by field of the ConfigMap. */
+type Stored = { month: Month; usage: UsageMonth; version: string | undefined; stamps: Record<string, string> };
 
 /** The longest time between `add` and the write: what a crash can lose. */
 export const WRITE_MS = 10 * 60_000;
 const RETRY_MS = 60_000;
 const STOP_MS = 5_000;
 const ATTEMPTS = 5;
+/** Field of a ConfigMap: the stamp of the last write. */
+const STAMP = "stamp";
 /** Months that are kept. */
 const MONTHS = 13;
 /** Below the 1 MiB that a ConfigMap takes. */
@@ -57,7 +62,8 @@ const MAX_BYTES = 1_000_000;
 export const LEDGER_NAMES: readonly string[] = Array.from({ length: MONTHS }, (_, index) => `mooring-usage-${index}`);
 
 export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
-  const { client, clock, log, identity } = options;
+  const { client, clock, log, identity, writer = 0 } = options;
+  const stampField = writer === 0 ? STAMP : `${STAMP}-${writer}`;
   /** Added since the last write, by month. */
   const pending = new Map<Month, UsageMonth>();
   /** On their way. A write that failed may have taken effect, so it is repeated with its own stamp. */
@@ -90,7 +96,7 @@ export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
     const place = placeOf(options.namespace, month);
     for (let attempt = 1; ; attempt++) {
       const stored = await readMonth(client, place, signal);
-      if (stored?.stamp === stamp) return;
+      if (stored?.stamps[stampField] === stamp) return;
       if (stored !== undefined && stored.month > month) {
         log.warn({ month, stored: stored.month }, "usage is too old to be kept");
         return;
@@ -98,7 +104,12 @@ export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
       const usage = createUsageMonth(month);
       if (stored?.month === month) usage.addAll(stored.usage);
       usage.addAll(added);
-      const body = mapOf(place, stored?.version, { month, stamp, usage: usage.format(MAX_BYTES) });
+      const body = mapOf(place, stored?.version, {
+        ...stored?.stamps,
+        month,
+        [stampField]: stamp,
+        usage: usage.format(MAX_BYTES),
+      });
       try {
         if (stored !== undefined) await client.update<LedgerMap>(configMapResource, place, body, { signal });
         else await client.create<LedgerMap>(configMapResource, { namespace: place.namespace }, body, { signal });
@@ -134,7 +145,7 @@ export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
       return months.flatMap((month, index) => {
         const stored = found[index]?.month === month ? found[index] : undefined;
         const batch = unconfirmed.get(month);
-        const isStored = batch === undefined || batch.stamp === stored?.stamp;
+        const isStored = batch === undefined || batch.stamp === stored?.stamps[stampField];
         const parts = [stored?.usage, isStored ? undefined : batch.usage, pending.get(month)];
         return parts.flatMap((part) => part?.list(account) ?? []);
       });
@@ -168,9 +179,10 @@ async function readMonth(
 ): Promise<Stored | undefined> {
   const found = await findObject<LedgerMap>(client, configMapResource, place, { signal });
   if (found === undefined) return undefined;
-  const { month = "", stamp, usage = "" } = found.data ?? {};
+  const { month = "", usage = "", ...others } = found.data ?? {};
+  const stamps = Object.fromEntries(Object.entries(others).filter(([field]) => field.startsWith(STAMP)));
   try {
-    return { month, stamp, version: found.metadata.resourceVersion, usage: parseUsageMonth(month, usage) };
+    return { month, stamps, version: found.metadata.resourceVersion, usage: parseUsageMonth(month, usage) };
   } catch (cause) {
     const problem = `ConfigMap ${place.namespace}/${place.name} has content that Mooring did not write: delete it; its usage is lost`;
     throw new Error(problem, { cause });

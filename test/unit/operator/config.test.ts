@@ -11,6 +11,7 @@ describe("settings", () => {
       profiling: false,
       healthProbeBindAddress: ":8081",
       leaderElect: false,
+      shard: { index: 0, count: 1 },
       watchNamespaces: [],
       maxConcurrentReconciles: 64,
       stopDeadline: 30 * 60_000,

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { assertSurelyHeld, createLeaderElector, type LeaderElector } from "../../../src/runtime/leader.ts";
+import { assertSurelyHeld, createLeaderElector, type LeaseElector } from "../../../src/runtime/leader.ts";
 import { createFakeClock, type FakeClock, until } from "../../support/fake-clock.ts";
 import { createObjectStore, type ObjectStore, type Stored } from "../../support/object-store.ts";
 import { failure, type ScriptedApi, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
@@ -15,7 +15,7 @@ async function world(lease?: Record<string, unknown>): Promise<World> {
   return { store, api: await scriptedApi(store.script), clock: createFakeClock(), told: [] };
 }
 
-function elector(w: World, identity = "one"): LeaderElector {
+function elector(w: World, identity = "one"): LeaseElector {
   const made = createLeaderElector({
     client: w.api.client,
     namespace: "mooring",
@@ -39,7 +39,7 @@ const held = {
 };
 
 /** Begins to acquire; `at` is the elapsed time of success. */
-function acquiring(w: World, leader: LeaderElector): { at: number | undefined } {
+function acquiring(w: World, leader: LeaseElector): { at: number | undefined } {
   const seen: { at: number | undefined } = { at: undefined };
   const began = w.clock.monotonic();
   leader.acquire(forever).then(
@@ -126,7 +126,7 @@ describe("the lease", () => {
 });
 
 describe("the holder", () => {
-  async function leading(): Promise<World & { leader: LeaderElector }> {
+  async function leading(): Promise<World & { leader: LeaseElector }> {
     const w = await world();
     const leader = elector(w);
     await leader.acquire(forever);
@@ -194,6 +194,28 @@ describe("the holder", () => {
     await until(() => w.leader.lost.aborted, { clock: w.clock, stepMs: 250 });
     expect(String(w.leader.lost.reason)).toContain("lost to other");
     expect(w.leader.surelyHeld()).toBe(false);
+  });
+
+  it("has lost it when another process has ended it, although nobody holds it", async () => {
+    const w = await leading();
+    const object = w.store.objects.get(PATH) as Stored;
+    w.store.put(PATH, { ...object, spec: { ...spec(w), holderIdentity: "" } });
+    await until(() => w.leader.lost.aborted, { clock: w.clock, stepMs: 250 });
+    expect(String(w.leader.lost.reason)).toContain("lost: another process has ended it");
+    expect(spec(w)).toMatchObject({ holderIdentity: "" });
+  });
+
+  it("shows annotations with it, and keeps those of others", async () => {
+    const w = await leading();
+    const object = w.store.objects.get(PATH) as Stored;
+    w.store.put(PATH, { ...object, metadata: { ...object.metadata, annotations: { other: "1" } } });
+    await w.leader.annotate({ "mooring.dev/note": "2" });
+    const annotations = () => w.store.objects.get(PATH)?.metadata.annotations;
+    expect(annotations()).toEqual({ other: "1", "mooring.dev/note": "2" });
+    const before = w.store.writes.length;
+    await until(() => w.store.writes.length > before + 1, { clock: w.clock, stepMs: 250 });
+    expect(annotations()).toEqual(w.leader.annotations());
+    expect(w.leader.annotations()).toEqual({ other: "1", "mooring.dev/note": "2" });
   });
 
   it("lives through a failed renewal", async () => {

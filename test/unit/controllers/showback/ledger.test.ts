@@ -57,8 +57,8 @@ async function setUp(): Promise<World> {
   };
 }
 
-const ledgerOf = ({ api, clock }: World, identity = "one"): UsageLedger =>
-  createUsageLedger({ client: api.client, namespace: "mooring", identity, clock, log: silentLog });
+const ledgerOf = ({ api, clock }: World, identity = "one", writer = 0): UsageLedger =>
+  createUsageLedger({ client: api.client, namespace: "mooring", identity, writer, clock, log: silentLog });
 const total = async (ledger: UsageLedger, months = ["2026-03"]) =>
   (await ledger.read(ACCOUNT, months, signal)).reduce((sum, { quantity }) => sum + quantity, 0);
 const writesOf = ({ api }: World) => api.requests.filter(({ method }) => method !== "GET").length;
@@ -117,6 +117,19 @@ describe("the usage ledger", () => {
     two.add(used({ quantity: 100 }));
     await Promise.all([one.stop(), two.stop()]);
     expect(await total(ledgerOf(world, "three"))).toBe(161);
+  });
+
+  it("counts a write whose response is lost once, also when another shard writes in between", async () => {
+    const world = await setUp();
+    const [one, two] = [ledgerOf(world, "one"), ledgerOf(world, "two", 1)];
+    one.add(used());
+    world.fail(({ method }) => (method === "GET" ? undefined : "cut"));
+    await one.stop();
+    world.fail(() => undefined);
+    two.add(used({ quantity: 100 }));
+    await two.stop();
+    await one.stop();
+    expect(await total(ledgerOf(world, "three"))).toBe(160);
   });
 
   it("keeps thirteen months, each account by itself", async () => {
