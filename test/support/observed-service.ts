@@ -31,7 +31,7 @@ export async function observeService(target: string, pids: () => readonly number
   }
 
   const server = createServer((incoming, outgoing) => void pass(incoming, outgoing));
-  server.on("connection", (socket) => owners.set(socket, processOfSocket(socket.remotePort ?? 0, pids())));
+  server.on("connection", (socket) => owners.set(socket, processOfSocket(socket, pids())));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     server.closeAllConnections();
