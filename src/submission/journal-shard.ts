@@ -61,7 +61,7 @@ const BACKOFF = { baseMs: 50, capMs: 5_000, jitter: 0.5 };
  * What a shard writes for longer, in bytes per ms, up to `MAX_PAUSE_MS`. The head has the intents of most installations alone and
  * few at a time, so it may write more often.
  */
-const PACE = { head: { bytesPerMs: 100, minPauseMs: 0 }, other: { bytesPerMs: 20, minPauseMs: 250 } };
+const PACE = { head: { bytesPerMs: 300, minPauseMs: 0 }, other: { bytesPerMs: 20, minPauseMs: 250 } };
 const MAX_PAUSE_MS = 2_000;
 
 /** On the head when every process that has led since it was set reads all shards. An earlier version's write removes it. */
