@@ -63,7 +63,7 @@ export async function measureDrain(options: DrainOptions): Promise<Drain> {
   }
 }
 
-/** The operator as it is measured. `nodeFlags`: in addition to those of the image. */
+/** The command of the measured operator. Node gets the flags of the image and `nodeFlags`. */
 export async function mooringCommand(
   cluster: BenchCluster,
   nodeFlags: readonly string[] = [],

@@ -22,7 +22,7 @@ export type MeasuredOperator = {
   stop(): Promise<void>;
   /** SIGKILL; returns when it has ended. */
   kill(): Promise<void>;
-  /** Called when it ends by itself, with its last lines. Without a call, such an end fails the measurement. */
+  /** Gets the last lines of an operator that ends by itself. Without it, such an end fails the measurement. */
   onEnd(handler: (lastLines: string) => void): void;
 };
 

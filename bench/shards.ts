@@ -32,7 +32,7 @@ export type ShardsOptions = BenchOptions & {
 type ShardFigures = {
   shard: string;
   accounts: number;
-  /** Of a process that ended by itself, such as one that lost its lease on a busy machine. */
+  /** How often a process was started again after it had ended by itself, for example without its lease. */
   restarts: number;
   readyEndpoints: number;
   reconciles: number;
@@ -54,7 +54,7 @@ export type ShardsFigures = {
   shards: ShardFigures[];
 };
 
-/** The process of a shard, which is started again when it ends, as in a Deployment. `restarts`: after it ended by itself. */
+/** The process of a shard. As in a Deployment, another one starts when it ends. */
 type Shard = { index: number; operator: MeasuredOperator; restarts: number; life: number };
 
 const INTERVAL_MS = 1_000;

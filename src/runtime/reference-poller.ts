@@ -15,8 +15,8 @@ export type Reference = { resource: Resource; namespace: string; name: string };
  * its resource version is kept.
  *
  * Guarantees: no more reads begin than the budget allows, so the interval grows with the number of referenced objects. Namespaces take
- * turns. A referenced object that does not exist, or that an object waits for, is read before the others. Of four reads, one is for the
- * others as long as they are due.
+ * turns. A referenced object that does not exist, or that an object waits for, is read before the others. One read in four is for the
+ * others, if one of them is due.
  */
 export type ReferencePoller = {
   /**

@@ -9,7 +9,7 @@ export type JournalData = {
   intents?: string;
 };
 
-/** An entry as it is stored. Earlier versions stored the account with each entry. */
+/** An entry in the form that etcd has. `to` names its account. Earlier versions stored the whole account with each entry. */
 type StoredEntry = JournalEntry & { to?: string };
 
 /** The entries as text, one to a line. An account is written once, however many intents it has. */

@@ -45,9 +45,13 @@ export function createJournal(options: JournalOptions): Journal {
   const shards = [head, ...others];
   const shardFor = (uid: string) => shards[shardOf(uid)] ?? head;
 
+  /** The shard with this ID, if it can have an intent of the object. */
+  const findShard = (uid: string, id: string | undefined) =>
+    [head, shardFor(uid)].find((shard) => shard.identity().id === id);
+
   /** @throws Error when the ID is not of a shard that can have the object's intent */
   function shardWith(id: string, uid: string): JournalShard {
-    const found = [head, shardFor(uid)].find((shard) => shard.identity().id === id);
+    const found = findShard(uid, id);
     if (found !== undefined) return found;
     throw new Error(
       `the status shows the ConfigMap ${id} for the intent, which is not one of this journal: nothing is sent`,
@@ -73,7 +77,7 @@ export function createJournal(options: JournalOptions): Journal {
   return {
     epoch: head.epoch,
     id: (uid) => (head.entries.size() < HEAD_INTENTS ? head : shardFor(uid)).identity().id,
-    covers: (uid, id) => [shardFor(uid), head].some((shard) => shard.identity().id === id),
+    covers: (uid, id) => findShard(uid, id) !== undefined,
     placesOf: (uid) =>
       [...new Set([headName, names[shardOf(uid)] ?? headName])].map((name) => `${options.namespace}/${name}`),
     shards: () => [head.identity(), ...others.map((shard) => shard.identity())],

@@ -2,7 +2,7 @@ import type { FencedError, Intent, Journal, JournalEntry } from "../../src/submi
 import { parseEntries } from "../../src/submission/journal-data.ts";
 import { journalNames, shardOf } from "../../src/submission/journal-shards.ts";
 import { createJournal } from "../../src/submission/sharded-journal.ts";
-import { createFakeClock, type FakeClock } from "./fake-clock.ts";
+import { createFakeClock, type FakeClock, until } from "./fake-clock.ts";
 import { createObjectStore, type ObjectStore } from "./object-store.ts";
 import { type ScriptedApi, scriptedApi, silentLog } from "./scripted-api-server.ts";
 
@@ -32,6 +32,21 @@ export function journalOf({ api, clock, fenced }: JournalWorld, identity = "one"
     log: silentLog,
     onFenced: (error) => fenced.push(error),
   });
+}
+
+/** How the promise ends. */
+export async function outcomeOf(w: JournalWorld, promise: Promise<unknown>): Promise<unknown> {
+  let outcome: { value: unknown } | undefined;
+  promise.then(
+    () => {
+      outcome = { value: "resolved" };
+    },
+    (error: unknown) => {
+      outcome = { value: error };
+    },
+  );
+  await until(() => outcome !== undefined, w);
+  return outcome?.value;
 }
 
 /** A UID whose requests are in this shard. */

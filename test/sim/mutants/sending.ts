@@ -74,7 +74,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   {
     name: "lost-shard",
     file: "src/submission/sharded-journal.ts",
-    find: "[shardFor(uid), head].some((shard) => shard.identity().id === id)",
+    find: "findShard(uid, id) !== undefined",
     replace: "id !== undefined",
     tests: "test/unit/submission/journal",
   },

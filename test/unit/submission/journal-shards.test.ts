@@ -9,6 +9,7 @@ import {
   type JournalWorld,
   journalOf,
   journalWorld,
+  outcomeOf,
   SHARD_PATHS,
   uidIn,
 } from "../../support/journal.ts";
@@ -20,21 +21,6 @@ async function opened(w: JournalWorld, identity?: string): Promise<Journal> {
   const journal = journalOf(w, identity);
   await journal.open(forever);
   return journal;
-}
-
-/** How the promise ends. */
-async function outcomeOf(w: JournalWorld, promise: Promise<unknown>): Promise<unknown> {
-  let outcome: { value: unknown } | undefined;
-  promise.then(
-    () => {
-      outcome = { value: "resolved" };
-    },
-    (error: unknown) => {
-      outcome = { value: error };
-    },
-  );
-  await until(() => outcome !== undefined, w);
-  return outcome?.value;
 }
 
 const ids = (entries: readonly JournalEntry[]) => entries.map(({ id }) => id).sort();

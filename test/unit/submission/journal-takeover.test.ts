@@ -1,25 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { FencedError } from "../../../src/submission/journal.ts";
 import { until } from "../../support/fake-clock.ts";
-import { intent, JOURNAL_PATH, type JournalWorld, journalOf, journalWorld } from "../../support/journal.ts";
+import { intent, JOURNAL_PATH, journalOf, journalWorld, outcomeOf } from "../../support/journal.ts";
 
 const forever = new AbortController().signal;
 
 const isNamed = (body: unknown, name: string) => JSON.stringify(body).includes(`"name":"${name}"`);
-
-async function outcomeOf(w: JournalWorld, promise: Promise<unknown>): Promise<unknown> {
-  let outcome: { value: unknown } | undefined;
-  promise.then(
-    () => {
-      outcome = { value: "resolved" };
-    },
-    (error: unknown) => {
-      outcome = { value: error };
-    },
-  );
-  await until(() => outcome !== undefined, w);
-  return outcome?.value;
-}
 
 describe("the next leader", () => {
   it("begins with epoch 1 and nothing left", async () => {
