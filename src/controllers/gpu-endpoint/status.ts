@@ -196,13 +196,13 @@ function unobservedSync(
   { conditions, appliedGeneration }: GpuEndpointStatus,
   { missing, verdict }: Outcome,
 ): ConditionUpdate[] {
-  const previous = getCondition(conditions, "Synced");
-  if (previous === undefined) return [];
   if (missing !== undefined) {
     const proven = missing === "Proven";
     const message = proven ? "The service does not have the endpoint" : "The service does not show the endpoint";
     return [{ type: "Synced", status: proven ? "False" : "Unknown", reason: "RemoteMissing", message }];
   }
+  const previous = getCondition(conditions, "Synced");
+  if (previous === undefined) return [];
   const { observedGeneration: judged = generation } = previous;
   if (judged === generation && previous.reason !== "Paused") return [];
   const cause: Cause =

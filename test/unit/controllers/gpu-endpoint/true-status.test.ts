@@ -191,6 +191,23 @@ describe("an endpoint that was removed at the service", () => {
     ]);
   });
 
+  it("before any read showed it is not in sync either", async () => {
+    const world = await reconciledEndpoint({ driftPolicy: "Report" });
+    await world.bench.fault({ operation: "getEndpoint", ...refusal(500, "INTERNAL_ERROR"), times: 1 });
+    await world.reconcile();
+    expect(world.conditions().join()).not.toContain("Synced");
+    await changeRemote(world, { delete: true });
+    for (let round = 0; round < 3; round++) {
+      await world.list();
+      await world.reconcileFor(MINUTE_MS);
+    }
+    expect(world.conditions()).toEqual([
+      "Ready=False/RemoteMissing",
+      "Stalled=True/RemoteMissing",
+      "Synced=False/RemoteMissing",
+    ]);
+  });
+
   it("shows nothing of the removed endpoint once another one is created", async () => {
     const world = await servingEndpoint({});
     const { endpointID, url } = world.status();
