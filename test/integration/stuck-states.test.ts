@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Reason } from "../../src/api/v1alpha1/reasons.ts";
@@ -60,8 +61,10 @@ async function printed(scene: Scene, line: string): Promise<string> {
   return stdout;
 }
 
+type Printed = { explained: string; described: string };
+
 /** What both commands print, once both print the reason: another reason can come between, such as while a claim ends. */
-async function showing(scene: Scene): Promise<{ explained: string; described: string } | undefined> {
+async function showing(scene: Scene): Promise<Printed | undefined> {
   const object = `${scene.kind.toLowerCase()} ${scene.name}`;
   const explained = await printed(scene, `mooring explain ${object.replace(" ", "/")} -n team-a`);
   const described = await printed(scene, `kubectl describe ${object} -n team-a`);
@@ -71,6 +74,23 @@ async function showing(scene: Scene): Promise<{ explained: string; described: st
     described.includes(scene.says ?? "") &&
     explained.replaceAll(/\s+/g, " ").includes(scene.says ?? "");
   return shows ? { explained, described } : undefined;
+}
+
+/** What both commands print, once it is what the page shows. When the page shows something else: what they print a minute later. */
+async function settled(scene: Scene): Promise<Printed> {
+  const page = await readFile(PAGE, "utf8");
+  const isOnPage = ({ described, explained }: Printed) =>
+    page.includes(describeExcerpt(stage, scene, described)) && page.includes(explainExcerpt(stage, explained));
+  const first = Date.now();
+  const isDone = (shown: Printed) => isOnPage(shown) || Date.now() - first > 60_000;
+  return eventually(
+    "both commands show it",
+    async () => {
+      const shown = await showing(scene);
+      return shown !== undefined && isDone(shown) && shown;
+    },
+    240_000,
+  );
 }
 
 describe("every reason", () => {
@@ -91,7 +111,7 @@ describe.concurrent("an object in the state", () => {
         (await eventsOf(worldOf(stage, scene), kind, name)).some((event) => event.startsWith(`Warning ${reason}: `)),
       );
     }
-    const { explained, described } = await eventually("both commands show it", () => showing(scene), 240_000);
+    const { explained, described } = await settled(scene);
     const offered = explained.split("\n").map((line) => line.trim());
     const lines =
       "explained" in commands

@@ -81,8 +81,13 @@ export async function createStage(): Promise<Stage> {
     [s3.endpoint, "https://s3.example.com"],
   ]);
 
+  let seed = 100;
+
   async function service(shownAs: string, config: AssumptionsInput = {}): Promise<Service> {
+    // Two services never give the same IDs.
+    seed += 1;
     const { url, close: end } = await createSimulator({
+      seed,
       config: { bootDelayMs: 0, timeScale: 0.1, apiKeys: [API_KEY], ...config },
     });
     onClose(end);
