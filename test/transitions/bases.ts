@@ -62,7 +62,7 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
     },
     {
       kind: "GpuEndpoint",
-      name: "endpoint-env",
+      name: "map",
       spec: { ...ENDPOINT, env: [{ name: "MODEL", valueFrom: { configMapKeyRef: REFERENCE } }] },
     },
     { kind: "Account", name: "account", spec: account },

@@ -19,12 +19,14 @@ export function candidatesOf(kind: string, { path, schema, isRequired }: Field, 
     ...(row?.valid ?? []).map(accepted),
     ...(row?.invalid ?? []).map(rejected),
     ...(row?.odd ?? []).map(either),
-    ...fromSchema(schema, valueAt(base, path), row !== undefined),
+    ...fromSchema(schema, { present: valueAt(base, path), hasDomain: row !== undefined, field: `${kind}${path}` }),
     ...(isRequired ? [rejected(undefined)] : [either(undefined)]),
   ];
 }
 
-function fromSchema(schema: Schema, present: unknown, hasDomain: boolean): Candidate[] {
+type FieldFacts = { present: unknown; hasDomain: boolean; field: string };
+
+function fromSchema(schema: Schema, facts: FieldFacts): Candidate[] {
   const { enum: words } = schema;
   if (words !== undefined) return [...words.map(either), rejected(schema.type === "integer" ? 7 : "NoSuchWord")];
   switch (schema.type) {
@@ -34,9 +36,9 @@ function fromSchema(schema: Schema, present: unknown, hasDomain: boolean): Candi
     case "number":
       return numbers(schema);
     case "string":
-      return texts(schema, hasDomain);
+      return texts(schema, facts);
     case "array":
-      return lists(schema, present);
+      return lists(schema, facts);
     case "object":
       return [rejected("text")];
   }
@@ -53,13 +55,20 @@ function numbers({ type, minimum, maximum }: Schema): Candidate[] {
   ];
 }
 
-function texts({ minLength = 0, maxLength, format }: Schema, hasDomain: boolean): Candidate[] {
+function texts({ minLength = 0, maxLength, format }: Schema, { hasDomain, field }: FieldFacts): Candidate[] {
   const typical = hasDomain || format !== undefined ? [] : [accepted("a-value"), accepted("another-value")];
-  const longest = maxLength === undefined ? [] : [either("x".repeat(maxLength)), rejected("x".repeat(maxLength + 1))];
+  // Objects run side by side: what one field exports to is not what another one refers to.
+  const long = (length: number) =>
+    field
+      .toLowerCase()
+      .replaceAll(/[^a-z]/g, "")
+      .padEnd(length, "x")
+      .slice(0, length);
+  const longest = maxLength === undefined ? [] : [either(long(maxLength)), rejected(long(maxLength + 1))];
   return [...typical, ...longest, ...(minLength > 0 ? [rejected("")] : [either("")]), rejected(7)];
 }
 
-function lists({ minItems = 0, maxItems, items }: Schema, present: unknown): Candidate[] {
+function lists({ minItems = 0, maxItems, items }: Schema, { present }: FieldFacts): Candidate[] {
   const element: unknown = Array.isArray(present) ? present[0] : items?.enum?.[0];
   const tooMany = maxItems === undefined ? [] : [rejected(Array.from({ length: maxItems + 1 }, () => element))];
   return [...(minItems > 0 ? [rejected([])] : [either([])]), ...tooMany, rejected("text")];
