@@ -1,3 +1,5 @@
+import { hasParent, valueAt } from "./paths.ts";
+
 /** A spec that the API server accepts, from which one field at a time changes. NAME stands for the name of the object. */
 export type Base = { kind: string; name: string; spec: Record<string, unknown> };
 
@@ -41,7 +43,7 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
     budget: { memberID: "member-1" },
     rateLimit: { requestsPerSecond: 2000, burst: 2000 },
     speech: {},
-    billing: {},
+    billing: { products: [{ operation: "submitSpeech", product: "speech" }] },
   };
   const expression = { key: "team", operator: "In", values: ["a"] };
   const selector = { matchLabels: { color: "blue" }, matchExpressions: [expression] };
@@ -160,4 +162,9 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
       },
     },
   ];
+}
+
+/** The base in which a field has a value or, where none has, could have one. */
+export function baseWith(bases: readonly Base[], path: string): Base | undefined {
+  return bases.find(({ spec }) => valueAt(spec, path) !== undefined) ?? bases.find(({ spec }) => hasParent(spec, path));
 }

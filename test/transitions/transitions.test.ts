@@ -6,10 +6,9 @@ import { clusterAccountResource, KINDS } from "../../src/api/v1alpha1/kinds.ts";
 import { createFairPool } from "../../src/fair-pool.ts";
 import { waitForEveryKind } from "../perturbation/api-server-ready.ts";
 import { closeWorldsAfterAll, disposableWorld, type World, waitForCondition } from "../support/world.ts";
-import { type Base, basesOf } from "./bases.ts";
+import { basesOf, baseWith } from "./bases.ts";
 import { driveField, type FieldReport } from "./drive.ts";
 import { createObserver, type Observer } from "./observer.ts";
-import { hasParent, valueAt } from "./paths.ts";
 import { type Field, fieldsOf, specSchemaOf } from "./schema.ts";
 
 /**
@@ -76,9 +75,7 @@ it.concurrent.each(KINDS.map(({ resource }) => resource.kind))(
     const fields = fieldsOf(specSchemaOf(kind)).filter((field) => inScope(kind, field));
     const bases = basesOf(world).filter((base) => base.kind === kind);
     const drive = async (field: Field): Promise<FieldReport> => {
-      const base: Base | undefined =
-        bases.find(({ spec }) => valueAt(spec, field.path) !== undefined) ??
-        bases.find(({ spec }) => hasParent(spec, field.path));
+      const base = baseWith(bases, field.path);
       const nothing = { kind, path: field.path, changes: 0, rejections: 0, immutable: 0 };
       if (base === undefined) return { ...nothing, wrong: ["no base has the parent of this field"] };
       const release = await pool.take(kind, 1, new AbortController().signal);
