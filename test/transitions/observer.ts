@@ -42,7 +42,8 @@ function withoutResumed(status: AnyStatus | undefined): AnyStatus {
 
 /** Lists all kinds and the service once in a while, for all objects of a world. */
 export function createObserver(world: World): Observer {
-  const shown = new Map<string, { snapshot: Snapshot; text: string; since: number }>();
+  /** `since`, `until`: the first and the last look that showed it. On a busy machine a look takes longer than an object must be still. */
+  const shown = new Map<string, { snapshot: Snapshot; text: string; since: number; until: number }>();
   let stopped = false;
   let failure: unknown;
 
@@ -62,7 +63,8 @@ export function createObserver(world: World): Observer {
     const text = JSON.stringify([generation, object.status, snapshot.remote]);
     const key = `${kind}/${name}`;
     const known = shown.get(key);
-    shown.set(key, { snapshot, text, since: known?.text === text ? known.since : performance.now() });
+    const until = performance.now();
+    shown.set(key, { snapshot, text, since: known?.text === text ? known.since : until, until });
   }
 
   function snapshotOf(kind: string, object: AnyObject, parameters: unknown): Snapshot {
@@ -99,7 +101,7 @@ export function createObserver(world: World): Observer {
         if (known === undefined || (known.snapshot.object.metadata.generation ?? 0) < generation) return undefined;
         const { object } = known.snapshot;
         const current = object.status?.["observedGeneration"] === generation;
-        const still = performance.now() - known.since;
+        const still = known.until - known.since;
         const waits = condition(object, "Reconciling")?.status === "True" || !current;
         // Another controller's object is never reconciled here.
         const managed = object.spec["managedBy"] === undefined;
