@@ -42,18 +42,22 @@ function withoutResumed(status: AnyStatus | undefined): AnyStatus {
 
 /** Lists all kinds and the service once in a while, for all objects of a world. */
 export function createObserver(world: World): Observer {
-  /** `since`, `until`: the first and the last look that showed it. On a busy machine a look takes longer than an object must be still. */
-  const shown = new Map<string, { snapshot: Snapshot; text: string; since: number; until: number }>();
+  const shown = new Map<string, { snapshot: Snapshot; text: string; since: number }>();
   let stopped = false;
   let failure: unknown;
 
   async function look(): Promise<void> {
-    const state = await world.state();
-    const remotes = new Map(state.endpoints.map(({ id, parameters }) => [id, parameters]));
+    const listed: { kind: string; items: AnyObject[] }[] = [];
     for (const { resource } of KINDS) {
       const place = resource.namespaced ? { namespace: world.namespace } : {};
       const { items } = await world.kube.list<AnyObject>(resource, place);
-      for (const object of items) note(resource.kind, object, remotes.get(object.status?.["endpointID"]));
+      listed.push({ kind: resource.kind, items });
+    }
+    // After the statuses: what a status says of the service is true before it is written.
+    const state = await world.state();
+    const remotes = new Map(state.endpoints.map(({ id, parameters }) => [id, parameters]));
+    for (const { kind, items } of listed) {
+      for (const object of items) note(kind, object, remotes.get(object.status?.["endpointID"]));
     }
   }
 
@@ -63,8 +67,7 @@ export function createObserver(world: World): Observer {
     const text = JSON.stringify([generation, object.status, snapshot.remote]);
     const key = `${kind}/${name}`;
     const known = shown.get(key);
-    const until = performance.now();
-    shown.set(key, { snapshot, text, since: known?.text === text ? known.since : until, until });
+    shown.set(key, { snapshot, text, since: known?.text === text ? known.since : performance.now() });
   }
 
   function snapshotOf(kind: string, object: AnyObject, parameters: unknown): Snapshot {
@@ -101,7 +104,7 @@ export function createObserver(world: World): Observer {
         if (known === undefined || (known.snapshot.object.metadata.generation ?? 0) < generation) return undefined;
         const { object } = known.snapshot;
         const current = object.status?.["observedGeneration"] === generation;
-        const still = known.until - known.since;
+        const still = performance.now() - known.since;
         const waits = condition(object, "Reconciling")?.status === "True" || !current;
         // Another controller's object is never reconciled here.
         const managed = object.spec["managedBy"] === undefined;
