@@ -200,8 +200,7 @@ function leaveUnchanged(input: ApplyInput, plan: PlanOf<"None">): Outcome {
   const appliedBefore = decision.applied || endpoint.spec.managementPolicy === "Observe";
   if (record !== undefined && appliedBefore) recordApplied(input);
   else confirm(input, record);
-  const { verdict } = observedOutcome(input, record);
-  const due: Verdict = lookAgainMs === undefined ? verdict : { kind: "Done", againMs: lookAgainMs };
+  const due: Verdict = lookAgainMs === undefined ? settling(input, record) : { kind: "Done", againMs: lookAgainMs };
   return { record, differences, fighting, notApplied, verdict: due };
 }
 
@@ -228,30 +227,33 @@ function recordApplied({ endpoint, desired, fights, decision, written }: ApplyIn
   if (references !== undefined) written.appliedReferencesHash = references;
 }
 
-/** What a read shows, and when to read a settling endpoint again. */
+/** What a read after a write shows, and when to read a settling endpoint again. */
 function observedOutcome(input: ApplyInput, record: EndpointRecord | undefined): Outcome {
-  const { shared, endpoint, desired, written } = input;
-  const now = shared.clock.now();
+  const { endpoint, desired } = input;
   const ignored = ignoredFields(endpoint.spec, isResuming(endpoint));
   const differing = record === undefined ? [] : differences(desired, record, ignored);
-  const outcome = { record, differences: differing, fighting: false };
+  return { record, differences: differing, fighting: false, verdict: settling(input, record) };
+}
 
+/** When to read a settling endpoint again. */
+function settling({ shared, endpoint, written }: ApplyInput, record: EndpointRecord | undefined): Verdict {
+  const now = shared.clock.now();
   const lastAppliedTime = written.lastAppliedTime ?? endpoint.status?.lastAppliedTime;
   const settled = record !== undefined && isSettled(record);
-  if (settled || !isSettling(lastAppliedTime, now)) return { ...outcome, verdict: { kind: "Done" } };
+  if (settled || !isSettling(lastAppliedTime, now)) return { kind: "Done" };
   const ageMs = lastAppliedTime === undefined ? 0 : now - Date.parse(lastAppliedTime);
-  return { ...outcome, verdict: { kind: "Done", againMs: ageMs < FAST_SETTLE_MS ? LOOK_AGAIN_MS : SLOW_SETTLE_MS } };
+  return { kind: "Done", againMs: ageMs < FAST_SETTLE_MS ? LOOK_AGAIN_MS : SLOW_SETTLE_MS };
 }
 
 /** The write stands whether or not this read succeeds: the next reconcile reads again. */
 async function readAfterWrite(input: ApplyInput, endpointID: string): Promise<EndpointRecord | undefined> {
   const { account, endpoint, context } = input;
-  const { signal, log } = context;
+  const { signal } = context;
   try {
     const record = await account.endpoints.read(endpointID, signal);
     return record && (await completed({ account, endpoint, signal }, record, "Now"));
   } catch (error) {
-    log.info({ endpointID, reason: String(error) }, "cannot read the endpoint directly after the write");
+    context.log.info({ endpointID, reason: String(error) }, "cannot read the endpoint directly after the write");
     return undefined;
   }
 }

@@ -143,7 +143,9 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
   const remote = statusOf(endpoint, { ...update, outcome }, now);
   const exports = await syncExports({ shared, endpoint, record: outcome.record, signal }, remote);
   const verdict = withStall(outcome.verdict, exports.stalled);
-  const complete = withExports(statusOf(endpoint, { ...update, outcome: { ...outcome, verdict } }, now), exports);
+  const judged =
+    verdict === outcome.verdict ? remote : statusOf(endpoint, { ...update, outcome: { ...outcome, verdict } }, now);
+  const complete = withExports(judged, exports);
   const visible = await visibleEstimate(shared, complete.account, endpoint.metadata.namespace);
   const status = withEndpointCost(endpoint, complete, visible, now);
 

@@ -82,7 +82,8 @@ export function scalar<Value extends string | number>(field: ScalarField<Value>)
     build: (desired, source) => place.write(desired, wanted(source)),
     sent: place.read,
     compare(desired, record) {
-      const [value, shown] = [place.read(desired), observed(record)];
+      const value = place.read(desired);
+      const shown = observed(record);
       if (shown === undefined || value === shown) return undefined;
       return { desired: String(value), observed: String(shown) };
     },

@@ -268,10 +268,13 @@ export function differences(
   record: EndpointRecord,
   ignored: readonly DriftField[] = [],
 ): Difference[] {
-  return endpointFields.flatMap((field): Difference[] => {
-    const texts = covers(ignored, field.path) ? undefined : field.compare(desired, record);
-    return texts === undefined ? [] : [{ field: field.path, ...texts, remediable: field.updatable }];
-  });
+  const differing: Difference[] = [];
+  for (const field of endpointFields) {
+    if (covers(ignored, field.path)) continue;
+    const texts = field.compare(desired, record);
+    if (texts !== undefined) differing.push({ field: field.path, ...texts, remediable: field.updatable });
+  }
+  return differing;
 }
 
 /**
