@@ -96,10 +96,7 @@ export function createController(options: ControllerOptions): Controller {
       options.deadlineMs,
     );
     inFlight.add(ending);
-    const context: ReconcileContext = {
-      signal: ending.signal,
-      log: log.child({ namespace: request.namespace, object: request.name, reconcileID: randomUUID() }),
-    };
+    const context = createContext(ending.signal, log, request);
     try {
       const result = await options.reconcile(request, context);
       queue.forget(key);
@@ -149,6 +146,18 @@ export function createController(options: ControllerOptions): Controller {
       if (deadline.aborted) abort();
       else deadline.addEventListener("abort", abort, { once: true });
       await Promise.all(workers);
+    },
+  };
+}
+
+/** Most reconciles log nothing: the logger of a reconcile is made when it is used. */
+function createContext(signal: AbortSignal, log: Logger, { namespace, name }: Request): ReconcileContext {
+  let own: Logger | undefined;
+  return {
+    signal,
+    get log() {
+      own ??= log.child({ namespace, object: name, reconcileID: randomUUID() });
+      return own;
     },
   };
 }
