@@ -54,7 +54,7 @@ export function createSanitizer({ apiKeys = () => [], hidden = [] }: Secrets = {
   return Object.assign(sanitize, {
     quotesSecret(text: string): boolean {
       const { keys, values } = secretsOf();
-      const long = values.filter(({ plain }) => plain.length >= SHORTEST_IN_IDENTIFIER);
+      const long = values.filter(({ plain }) => plain.text.length >= SHORTEST_IN_IDENTIFIER);
       return secretRanges(oneLine(text), [...keys, ...long], { excerpts: false }).length > 0;
     },
   });
@@ -83,7 +83,7 @@ function remembered(apiKeys: () => readonly string[]): () => readonly SecretForm
 
 /** Format characters vanish, so that they split no secret. White space becomes one space. */
 function oneLine(text: string): string {
-  if (/^[\x21-\x7e]*$/.test(text)) return text;
+  if (/^(?:[\x21-\x7e]+(?: [\x21-\x7e]+)*)?$/.test(text)) return text;
   return text
     .toWellFormed()
     .replace(/\s+/g, " ")
@@ -94,6 +94,7 @@ function oneLine(text: string): string {
 
 function replaced(text: string, secrets: readonly SecretForms[], label: string): string {
   const ranges = secretRanges(text, secrets).sort((a, b) => a.from - b.from);
+  if (ranges.length === 0) return text;
   let shown = "";
   let at = 0;
   for (const { from, to } of merged(ranges)) {

@@ -4,13 +4,18 @@ export type Range = { from: number; to: number };
 /** A secret in the forms in which a text can quote it. */
 export type SecretForms = {
   /** The secret itself, folded. */
-  plain: string;
+  plain: Form;
   /** What stays the same of its base64 at each alignment, and its hex, folded. */
-  encoded: readonly string[];
+  encoded: readonly Form[];
 };
 
-/** A folded text, and where each of its characters comes from. Without `at` and `to`, every character stands for itself. */
-type View = { text: string; at?: readonly number[]; to?: readonly number[] };
+/** `blocks`: the parts of `text` that begin at a multiple of `BLOCK`, made at the first use. */
+type Form = { text: string; blocks(): readonly string[] };
+
+/** A folded text. `origin`: where each of its characters comes from; default: every character stands for itself. */
+type View = { text: string; origin?: () => Origin };
+/** By the index of a character: the part of the original text that it stands for. */
+type Origin = { at: readonly number[]; to: readonly number[] };
 
 /** A shorter value is no secret, and hiding it would make messages unreadable. */
 const SHORTEST = 4;
@@ -24,6 +29,7 @@ const BLOCK = EXCERPT / 2;
 const SHORT_SECRET = 512;
 /** Places of one block in a text that are looked at: a text that repeats itself must not cost the square of its length. */
 const PLACES = 32;
+const NOWHERE: readonly number[] = [];
 
 const WHITE_SPACE = /\s+/g;
 /** What JSON escapes; white space too, so that the view has none. */
@@ -38,8 +44,21 @@ export function formsOf(secret: string): SecretForms | undefined {
   const bytes = Buffer.from(secret, "utf8");
   const encoded = [bytes.toString("hex"), ...[0, 1, 2].map((offset) => base64At(bytes, offset))]
     .filter((form) => form.length >= SHORTEST_ENCODED)
-    .map((form) => fold(form));
-  return { plain, encoded };
+    .map((form) => formOf(fold(form)));
+  return { plain: formOf(plain), encoded };
+}
+
+function formOf(text: string): Form {
+  let blocks: readonly string[] | undefined;
+  return {
+    text,
+    blocks() {
+      blocks ??= Array.from({ length: Math.floor(text.length / BLOCK) }, (_, index) =>
+        text.slice(index * BLOCK, (index + 1) * BLOCK),
+      );
+      return blocks;
+    },
+  };
 }
 
 /**
@@ -54,50 +73,45 @@ export function secretRanges(text: string, secrets: readonly SecretForms[], { ex
   if (folded.includes("\\")) views.push(viewOf(folded, JSON_TOKEN, fromJSON));
   if (/[%+]/.test(folded)) views.push(viewOf(folded, URL_TOKEN, fromURL));
   const base64 = { ...plain, text: plain.text.replaceAll("-", "+").replaceAll("_", "/") };
-  return [
-    ...views.flatMap((view) => matchesIn(view, secrets, ({ plain: form }) => [form], excerpts)),
-    ...matchesIn(base64, secrets, ({ encoded }) => encoded, excerpts),
-  ];
-}
-
-function matchesIn(
-  view: View,
-  secrets: readonly SecretForms[],
-  forms: (secret: SecretForms) => readonly string[],
-  excerpts: boolean,
-): Range[] {
-  const { text } = view;
-  let blocks: Map<string, readonly number[]> | undefined;
-  const places = (form: string): PlacesOf => {
-    if (form.length <= SHORT_SECRET) return (block) => placesOf(text, block);
-    blocks ??= blocksOf(text);
-    const known = blocks;
-    return (block) => known.get(block) ?? [];
-  };
-  const parts = (form: string) =>
-    excerpts && text.length >= EXCERPT && form.length > EXCERPT ? excerptsOf(text, form, places(form)) : [];
-  return secrets
-    .flatMap(forms)
-    .flatMap((form) => [...wholeMatches(text, form), ...parts(form)])
-    .map(({ from, to }) => ({ from: view.at?.[from] ?? from, to: view.to?.[to - 1] ?? to }));
-}
-
-function wholeMatches(text: string, form: string): Range[] {
-  const ranges: Range[] = [];
-  for (let from = text.indexOf(form); from >= 0; from = text.indexOf(form, from + form.length)) {
-    ranges.push({ from, to: from + form.length });
-  }
+  const plainForms = secrets.map(({ plain: form }) => form);
+  const ranges = views.flatMap((view) => matchesIn(view, plainForms, excerpts));
+  ranges.push(
+    ...matchesIn(
+      base64,
+      secrets.flatMap(({ encoded }) => encoded),
+      excerpts,
+    ),
+  );
   return ranges;
 }
 
-/** Where a block of characters begins in a text. */
-type PlacesOf = (block: string) => readonly number[];
-
-function placesOf(text: string, block: string): number[] {
-  const places: number[] = [];
-  for (let at = text.indexOf(block); at >= 0 && places.length < PLACES; at = text.indexOf(block, at + 1)) {
-    places.push(at);
+function matchesIn(view: View, forms: readonly Form[], excerpts: boolean): Range[] {
+  const { text } = view;
+  const found: Range[] = [];
+  let blocks: Map<string, readonly number[]> | undefined;
+  for (const form of forms) {
+    addWholeMatches(found, text, form.text);
+    if (!excerpts || text.length < EXCERPT || form.text.length <= EXCERPT) continue;
+    const isShort = form.text.length <= SHORT_SECRET;
+    if (!isShort) blocks ??= blocksOf(text);
+    addExcerpts(found, text, form, isShort ? undefined : blocks);
   }
+  if (found.length === 0 || view.origin === undefined) return found;
+  const { at, to } = view.origin();
+  return found.map((range) => ({ from: at[range.from] ?? range.from, to: to[range.to - 1] ?? range.to }));
+}
+
+function addWholeMatches(found: Range[], text: string, form: string): void {
+  for (let from = text.indexOf(form); from >= 0; from = text.indexOf(form, from + form.length)) {
+    found.push({ from, to: from + form.length });
+  }
+}
+
+function placesOf(text: string, block: string): readonly number[] {
+  let at = text.indexOf(block);
+  if (at < 0) return NOWHERE;
+  const places: number[] = [];
+  for (; at >= 0 && places.length < PLACES; at = text.indexOf(block, at + 1)) places.push(at);
   return places;
 }
 
@@ -113,12 +127,20 @@ function blocksOf(text: string): Map<string, number[]> {
   return blocks;
 }
 
-/** The parts of the text that are excerpts of the secret. */
-function excerptsOf(text: string, secret: string, placesOfBlock: PlacesOf): Range[] {
-  const ranges: Range[] = [];
-  const covered = new Uint8Array(text.length);
-  for (let at = 0; at + BLOCK <= secret.length; at += BLOCK) {
-    for (const place of placesOfBlock(secret.slice(at, at + BLOCK))) {
+/** Adds the parts of the text that are excerpts of the secret. `blocks`: where each block begins in the text; default: searched for. */
+function addExcerpts(
+  found: Range[],
+  text: string,
+  form: Form,
+  blocks: ReadonlyMap<string, readonly number[]> | undefined,
+): void {
+  const secret = form.text;
+  let covered: Uint8Array | undefined;
+  for (const [index, block] of form.blocks().entries()) {
+    const at = index * BLOCK;
+    const places = blocks === undefined ? placesOf(text, block) : (blocks.get(block) ?? NOWHERE);
+    for (const place of places) {
+      covered ??= new Uint8Array(text.length);
       if (covered[place] === 1) continue;
       let before = 0;
       while (before < Math.min(place, at) && text[place - before - 1] === secret[at - before - 1]) before++;
@@ -128,20 +150,23 @@ function excerptsOf(text: string, secret: string, placesOfBlock: PlacesOf): Rang
       if (before + after < EXCERPT) continue;
       const range = { from: place - before, to: place + after };
       covered.fill(1, range.from, range.to);
-      ranges.push(range);
+      found.push(range);
     }
   }
-  return ranges;
 }
 
-/** Replaces each token, and remembers for each character which part of the text it stands for. */
+/** Replaces each token. */
 function viewOf(text: string, token: RegExp, decode: (token: string) => string): View {
+  if (text.search(token) < 0) return { text };
+  return { text: text.replace(token, decode), origin: () => originOf(text, token, decode) };
+}
+
+/** Which part of the text each character of its view stands for. */
+function originOf(text: string, token: RegExp, decode: (token: string) => string): Origin {
   const at: number[] = [];
   const to: number[] = [];
-  const parts: string[] = [];
   let last = 0;
   const keep = (end: number) => {
-    parts.push(text.slice(last, end));
     for (let index = last; index < end; index++) {
       at.push(index);
       to.push(index + 1);
@@ -149,17 +174,15 @@ function viewOf(text: string, token: RegExp, decode: (token: string) => string):
   };
   for (const { 0: found, index } of text.matchAll(token)) {
     keep(index);
-    const decoded = decode(found);
-    parts.push(decoded);
-    for (let one = 0; one < decoded.length; one++) {
+    const { length } = decode(found);
+    for (let one = 0; one < length; one++) {
       at.push(index);
       to.push(index + found.length);
     }
     last = index + found.length;
   }
-  if (last === 0) return { text };
   keep(text.length);
-  return { text: parts.join(""), at, to };
+  return { at, to };
 }
 
 function fromJSON(token: string): string {
