@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { KubeClient, Query } from "../kube/client.ts";
@@ -39,36 +40,18 @@ export function createStore<T extends KubeObject>(
   trim: (object: T) => void = () => {},
 ): Store<T> {
   const objects = new Map<string, T>();
-  const indexes = new Map(Object.keys(indexers).map((name) => [name, new Map<string, Set<string>>()]));
+  const indexes = new Map(Object.entries(indexers).map(([name, indexer]) => [name, createIndex(indexer)]));
 
   function put(key: string, object: T): void {
     const previous = objects.get(key);
-    if (previous !== undefined) unindex(key, previous);
+    if (previous !== undefined) keepSpec(previous, object);
     objects.set(key, object);
-    for (const [name, indexer] of Object.entries(indexers)) {
-      for (const value of indexer(object)) {
-        const index = indexes.get(name);
-        const keys = index?.get(value) ?? new Set<string>();
-        keys.add(key);
-        index?.set(value, keys);
-      }
-    }
-  }
-
-  function unindex(key: string, object: T): void {
-    for (const [name, indexer] of Object.entries(indexers)) {
-      const index = indexes.get(name);
-      for (const value of indexer(object)) {
-        const keys = index?.get(value);
-        keys?.delete(key);
-        if (keys?.size === 0) index?.delete(value);
-      }
-    }
+    for (const index of indexes.values()) index.move(key, previous, object);
   }
 
   /** `last`: the object's last state, which may be newer than the one that was stored and indexed. */
   function drop(key: string, stored: T, last: T): Change<T> {
-    unindex(key, stored);
+    for (const index of indexes.values()) index.move(key, stored, undefined);
     objects.delete(key);
     return { type: "Deleted", object: last };
   }
@@ -79,14 +62,14 @@ export function createStore<T extends KubeObject>(
     size: () => objects.size,
     byIndex(index, value) {
       const found: T[] = [];
-      for (const key of indexes.get(index)?.get(value) ?? []) {
+      for (const key of indexes.get(index)?.keys(value) ?? []) {
         const object = objects.get(key);
         if (object !== undefined) found.push(object);
       }
       return found;
     },
     someInIndex(index, value, matches) {
-      for (const key of indexes.get(index)?.get(value) ?? []) {
+      for (const key of indexes.get(index)?.keys(value) ?? []) {
         const object = objects.get(key);
         if (object !== undefined && matches(object)) return true;
       }
@@ -128,6 +111,40 @@ export function createStore<T extends KubeObject>(
       return gone;
     },
   };
+}
+
+/** The keys of the objects that an indexer gives a value. */
+function createIndex<T>(indexer: Indexer<T>) {
+  const keysOf = new Map<string, Set<string>>();
+
+  function remove(key: string, value: string): void {
+    const keys = keysOf.get(value);
+    keys?.delete(key);
+    if (keys?.size === 0) keysOf.delete(value);
+  }
+
+  function add(key: string, value: string): void {
+    const keys = keysOf.get(value);
+    if (keys === undefined) keysOf.set(value, new Set([key]));
+    else keys.add(key);
+  }
+
+  return {
+    keys: (value: string): Iterable<string> => keysOf.get(value) ?? [],
+    /** The object of this key was `before` and is `after`; undefined: there was or is none. */
+    move(key: string, before: T | undefined, after: T | undefined): void {
+      const from = before === undefined ? [] : indexer(before);
+      const to = after === undefined ? [] : indexer(after);
+      if (from.length === to.length && from.every((value, at) => value === to[at])) return;
+      for (const value of from) remove(key, value);
+      for (const value of to) add(key, value);
+    },
+  };
+}
+
+/** An unchanged spec stays the same value in memory: what is computed of a spec is kept with it (`specProblem`). */
+function keepSpec(previous: KubeObject, next: KubeObject): void {
+  if (isDeepStrictEqual(previous.spec, next.spec)) next.spec = previous.spec;
 }
 
 function isNewer(a: KubeObject, b: KubeObject): boolean {

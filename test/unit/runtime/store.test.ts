@@ -98,6 +98,23 @@ describe("our own writes", () => {
   });
 });
 
+describe("a spec", () => {
+  it.each([
+    { name: "stays the same value while it is unchanged", color: "red", same: true },
+    { name: "is replaced by a changed one", color: "blue", same: false },
+    { name: "is not kept from another object of the name", color: "blue", uid: "uid-other", same: false },
+  ])("$name", ({ color, uid, same }) => {
+    const store = createStore<Thing>();
+    store.upsert(thing("a", 1));
+    const first = store.get("team/a")?.spec;
+    store.upsert(thing("a", 2, color, uid));
+    expect(store.get("team/a")?.spec === first).toBe(same);
+    expect(store.get("team/a")?.spec).toEqual({ color });
+    store.observeWrite(thing("a", 3, color, uid));
+    expect(store.get("team/a")?.spec === first).toBe(same);
+  });
+});
+
 describe("a list", () => {
   it("deletes objects that it lacks, and reports them", () => {
     const store = createStore<Thing>(colors);
