@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** Identifies a value without showing it: 16 hex digits. Key order and undefined values do not change it. */
 export function hashOf(value: unknown): string {
-  return createHash("sha256").update(JSON.stringify(value, sortedKeys)).digest("hex").slice(0, 16);
+  return hash("sha256", JSON.stringify(value, sortedKeys)).slice(0, 16);
 }
 
 function sortedKeys(_key: string, value: unknown): unknown {

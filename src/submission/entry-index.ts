@@ -20,7 +20,8 @@ export function createEntryIndex(): EntryIndex {
   const byObject = createGroups();
   const byKey = createGroups();
   const keyOf = ({ kind, key }: Pick<JournalEntry, "kind" | "key">) => `${kind}/${key}`;
-  const entriesOf = (ids: Iterable<string>) => [...ids].flatMap((id) => entries.get(id) ?? []);
+  const entriesOf = (ids: ReadonlySet<string> | undefined) =>
+    ids === undefined ? [] : [...ids].flatMap((id) => entries.get(id) ?? []);
 
   function remove(id: string): boolean {
     const entry = entries.get(id);
@@ -52,7 +53,7 @@ export function createEntryIndex(): EntryIndex {
 function createGroups() {
   const groups = new Map<string, Set<string>>();
   return {
-    of: (value: string): Iterable<string> => groups.get(value) ?? [],
+    of: (value: string): ReadonlySet<string> | undefined => groups.get(value),
     add(value: string, id: string): void {
       const group = groups.get(value);
       if (group === undefined) groups.set(value, new Set([id]));

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /**
  * How many ConfigMaps the journal has. It cannot change: the status of an object shows the ID of the ConfigMap that its UID
@@ -8,7 +8,7 @@ export const JOURNAL_SHARDS = 16;
 
 /** The number of the ConfigMap that has the requests of an object, from 0. */
 export function shardOf(uid: string): number {
-  return createHash("sha256").update(uid).digest().readUInt32BE() % JOURNAL_SHARDS;
+  return hash("sha256", uid, "buffer").readUInt32BE() % JOURNAL_SHARDS;
 }
 
 /** The ConfigMaps of a journal, in the order of their numbers. The first one, the head, has the journal's own name. */

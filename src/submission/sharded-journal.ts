@@ -43,6 +43,8 @@ export function createJournal(options: JournalOptions): Journal {
   const head = shardAt(headName);
   const others = otherNames.map(shardAt);
   const shards = [head, ...others];
+  /** Most shards have no entry for most of the time. */
+  const shardsWithEntries = () => shards.filter(({ entries }) => entries.size() > 0);
   const shardFor = (uid: string) => shards[shardOf(uid)] ?? head;
 
   /** The shard with this ID, if it can have an intent of the object. */
@@ -82,8 +84,8 @@ export function createJournal(options: JournalOptions): Journal {
       [...new Set([headName, names[shardOf(uid)] ?? headName])].map((name) => `${options.namespace}/${name}`),
     shards: () => [head.identity(), ...others.map((shard) => shard.identity())],
     find: (uid) => head.entries.find(uid) ?? shardFor(uid).entries.find(uid),
-    entriesOf: (object) => shards.flatMap(({ entries }) => entries.of(object)),
-    entries: () => shards.flatMap(({ entries }) => entries.all()),
+    entriesOf: (object) => shardsWithEntries().flatMap(({ entries }) => entries.of(object)),
+    entries: () => shardsWithEntries().flatMap(({ entries }) => entries.all()),
     async open(signal) {
       await Promise.all(shards.map((shard) => shard.open(signal)));
       if (!head.isMarked()) await reviewBypassed(signal);

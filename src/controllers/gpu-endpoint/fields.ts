@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   type DriftField,
   driftFields,
@@ -167,13 +167,10 @@ const HASH_LENGTH = 10;
  */
 export function appNameOf(endpoint: GpuEndpoint, clusterUID: string): string {
   if (endpoint.spec.appName !== undefined) return endpoint.spec.appName;
-  const hash = createHash("sha256")
-    .update(`${clusterUID}/${endpoint.metadata.uid}`)
-    .digest("hex")
-    .slice(0, HASH_LENGTH);
+  const digest = hash("sha256", `${clusterUID}/${endpoint.metadata.uid}`).slice(0, HASH_LENGTH);
   const room = APP_NAME_LENGTH - HASH_LENGTH - 1;
   const name = endpoint.metadata.name.replaceAll(".", "-").slice(0, room).replace(/-+$/, "");
-  return `${name}-${hash}`;
+  return `${name}-${digest}`;
 }
 
 /** Whether the app name has a hash of the object's UID, so that an endpoint with it belongs to this object. */
