@@ -94,17 +94,19 @@ export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoin
     const { uid, creationTimestamp } = endpoint.metadata;
     const service = serviceOf(baseURL);
     const own = claimantOf(endpoint, target) ?? { uid, created: creationTimestamp, standing: "Waiting" };
-    const ahead = () => rivalsOf(endpoint, target).filter(({ claimant }) => ranksBefore(claimant, own));
-    const isTaken = () =>
-      ahead().some(({ rival, claimant }) => claimant.standing !== "Waiting" && isAt(rival, service));
+    const rivalsAhead = () => rivalsOf(endpoint, target).filter(({ claimant }) => ranksBefore(claimant, own));
+    const isTaken = (ahead: ReturnType<typeof rivalsOf>) =>
+      ahead.some(({ rival, claimant }) => claimant.standing !== "Waiting" && isAt(rival, service));
 
-    if (isTaken()) return "Denied";
-    for (const { rival, claimant } of ahead()) {
-      if (claimant.standing === "Waiting" && (await mayUse(rival, service))) return "Denied";
+    const ahead = rivalsAhead();
+    if (isTaken(ahead)) return "Denied";
+    const waiting = ahead.filter(({ claimant }) => claimant.standing === "Waiting");
+    for (const { rival } of waiting) {
+      if (await mayUse(rival, service)) return "Denied";
     }
 
     // Another object may have been bound meanwhile. Nothing waits from here on.
-    if (isTaken()) return "Denied";
+    if (waiting.length > 0 && isTaken(rivalsAhead())) return "Denied";
     if (own.standing === "Created" || own.standing === "Bound") return "Granted";
     const key = JSON.stringify([service, target.kind, target.value]);
     const holder = reserved.get(key);
