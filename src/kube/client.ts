@@ -166,15 +166,27 @@ function queryString(query: Query | undefined): string {
   return parameters.size === 0 ? "" : `?${parameters}`;
 }
 
+const NEWLINE = 0x0a;
+
 /** Splits a byte stream into lines. A last line without its newline was cut off and is dropped. */
 export async function* lines(body: AsyncIterable<Uint8Array>): AsyncIterable<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
+  /** The beginning of a line whose end has not arrived. */
+  let begun: Uint8Array[] = [];
   for await (const chunk of body) {
-    const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = parts.pop() ?? "";
-    for (const line of parts) if (line !== "") yield line;
+    let from = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      const line = textOf(begun, chunk.subarray(from, end));
+      begun = [];
+      from = end + 1;
+      if (line !== "") yield line;
+    }
+    if (from < chunk.length) begun.push(chunk.subarray(from));
   }
+}
+
+function textOf(begun: readonly Uint8Array[], rest: Uint8Array): string {
+  const bytes = begun.length === 0 ? rest : Buffer.concat([...begun, rest]);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
 }
 
 function messageOf(error: unknown): string {

@@ -9,10 +9,12 @@ type Json = Record<string, unknown>;
  */
 export function mergePatchOf(from: Json | undefined, to: Json): Json | undefined {
   const patch = new Map<string, unknown>();
-  for (const [key, wanted] of Object.entries(to)) {
+  for (const key of Object.keys(to)) {
+    const wanted = ownValue(to, key);
     const present = ownValue(from, key);
+    if (wanted === present) continue;
     if (wanted === undefined) {
-      if (present !== undefined) patch.set(key, null);
+      patch.set(key, null);
     } else if (isRecord(wanted) && isRecord(present)) {
       const inner = mergePatchOf(present, wanted);
       if (inner !== undefined) patch.set(key, inner);
