@@ -7,7 +7,8 @@ import * as z from "zod";
  * fields are kept, and values of an enumeration are plain strings.
  */
 
-const read = <T>(convert: (value: unknown) => T) => z.unknown().optional().transform(convert);
+/** An absent value reaches `convert` as undefined. */
+const read = <T>(convert: (value: unknown) => T) => z.transform<unknown, T>(convert);
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 const INTEGER = /^[+-]?\d+(\.0+)?$/;
