@@ -66,7 +66,7 @@ function formOf(text: string): Form {
  * URL, or as base64, base64url or hex, also within a longer encoded text. `excerpts`: a part of a long secret counts too.
  */
 export function secretRanges(text: string, secrets: readonly SecretForms[], { excerpts = true } = {}): Range[] {
-  if (text.length < SHORTEST || secrets.length === 0) return [];
+  if (secrets.length === 0 || isTooShort(text, secrets)) return [];
   const folded = fold(text);
   const plain = viewOf(folded, WHITE_SPACE, () => "");
   const views = [plain];
@@ -83,6 +83,14 @@ export function secretRanges(text: string, secrets: readonly SecretForms[], { ex
     ),
   );
   return ranges;
+}
+
+/** Whether a text has room for no form of a secret, and for no excerpt of one. A view is never longer than its text. */
+function isTooShort({ length }: string, secrets: readonly SecretForms[]): boolean {
+  if (length >= EXCERPT) return false;
+  return secrets.every(
+    ({ plain, encoded }) => length < plain.text.length && encoded.every((form) => length < form.text.length),
+  );
 }
 
 function matchesIn(view: View, forms: readonly Form[], excerpts: boolean): Range[] {
