@@ -56,8 +56,9 @@ export type AccountAccess = {
 
 export function createAccountAccess({ accounts, clusterAccounts }: Informers, enqueue: Enqueue): AccountAccess {
   const accountObject: AccountAccess["accountObject"] = (key) => {
-    const [kind, ...rest] = key.split("/");
-    return kind === "Account" ? accounts.store.get(rest.join("/")) : clusterAccounts.store.get(rest.join("/"));
+    const separator = key.indexOf("/");
+    const { store } = key.slice(0, separator) === "Account" ? accounts : clusterAccounts;
+    return store.get(key.slice(separator + 1));
   };
   return {
     accountObject,

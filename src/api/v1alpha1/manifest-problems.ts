@@ -76,12 +76,18 @@ export function schemaProblems(schema: z.ZodType, spec: unknown): ManifestProble
     }));
 }
 
-/** The API server drops what is null before it looks. */
+/** The API server drops what is null before it looks. Returns `value` itself when nothing in it is null. */
 function withoutNulls(value: unknown): unknown {
+  if (!hasNull(value)) return value;
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
   const kept = Object.entries(value).filter(([, field]) => field !== null);
   return Object.fromEntries(kept.map(([key, field]) => [key, withoutNulls(field)]));
+}
+
+function hasNull(value: unknown): boolean {
+  if (typeof value !== "object") return false;
+  return value === null || Object.values(value).some(hasNull);
 }
 
 function unknownFields(value: unknown, schema: Record<string, unknown>, path: (string | number)[]): ManifestProblem[] {

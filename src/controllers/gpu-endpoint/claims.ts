@@ -55,6 +55,8 @@ type ClaimsDeps = Pick<ControllerDeps, "clusterUID"> & {
 export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoint>, "store">): Claims {
   /** UID of the object that goes for a target in a reconcile under way, by service and target. */
   const reserved = new Map<string, string>();
+  /** What each object has reserved, by its UID. */
+  const reservedBy = new Map<string, Set<string>>();
 
   const entryOf = ({ metadata }: GpuEndpoint) => shared.journal.find(metadata.uid);
 
@@ -112,6 +114,8 @@ export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoin
     const holder = reserved.get(key);
     if (holder !== undefined && holder !== uid) return "Busy";
     reserved.set(key, uid);
+    const reservations = reservedBy.get(uid) ?? new Set();
+    reservedBy.set(uid, reservations.add(key));
     return "Granted";
   }
 
@@ -142,7 +146,8 @@ export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoin
       );
     },
     release(uid) {
-      for (const [key, holder] of reserved) if (holder === uid) reserved.delete(key);
+      for (const key of reservedBy.get(uid) ?? []) reserved.delete(key);
+      reservedBy.delete(uid);
     },
   };
 }
