@@ -34,28 +34,28 @@ const HIDDEN = "(hidden)";
 
 export function createSanitizer({ apiKeys = () => [], hidden = [] }: Secrets = {}): Sanitizer {
   const keyForms = remembered(apiKeys);
-  let hiddenForms: SecretForms[] | undefined;
-
-  function secretsOf(): { keys: readonly SecretForms[]; values: readonly SecretForms[] } {
-    hiddenForms ??= [...new Set(hidden)].flatMap((value) => formsOf(value) ?? []);
-    return { keys: keyForms(), values: hiddenForms };
-  }
+  let hiddenForms: SecretForms | undefined;
+  let longForms: SecretForms | undefined;
 
   function sanitize(text: string, limit: number): string {
     if (text === "") return text;
-    const { keys, values } = secretsOf();
+    hiddenForms ??= formsOf([...new Set(hidden)]);
     const isLong = text.length > INPUT_LIMIT;
     const line = oneLine(isLong ? text.slice(0, INPUT_LIMIT) : text);
-    const shown = replaced(replaced(line, values, HIDDEN).replace(BEARER, `Bearer ${API_KEY}`), keys, API_KEY);
+    const shown = replaced(
+      replaced(line, hiddenForms, HIDDEN).replace(BEARER, `Bearer ${API_KEY}`),
+      keyForms(),
+      API_KEY,
+    );
     if (!isLong) return cutTo(shown, limit);
     return cutTo(`${shown.slice(0, -LONGEST_START)}…`, limit);
   }
 
   return Object.assign(sanitize, {
     quotesSecret(text: string): boolean {
-      const { keys, values } = secretsOf();
-      const long = values.filter(({ plain }) => plain.text.length >= SHORTEST_IN_IDENTIFIER);
-      return secretRanges(oneLine(text), [...keys, ...long], { excerpts: false }).length > 0;
+      const line = oneLine(text);
+      longForms ??= formsOf([...new Set(hidden)], SHORTEST_IN_IDENTIFIER);
+      return [keyForms(), longForms].some((forms) => secretRanges(line, forms, { excerpts: false }).length > 0);
     },
   });
 }
@@ -71,12 +71,12 @@ export function cutTo(text: string, limit: number): string {
 }
 
 /** The forms of the keys, computed again when the keys change. */
-function remembered(apiKeys: () => readonly string[]): () => readonly SecretForms[] {
-  let known: { keys: readonly string[]; forms: readonly SecretForms[] } | undefined;
+function remembered(apiKeys: () => readonly string[]): () => SecretForms {
+  let known: { keys: readonly string[]; forms: SecretForms } | undefined;
   return () => {
     const keys = apiKeys();
     const same = known?.keys.length === keys.length && keys.every((key, index) => key === known?.keys[index]);
-    if (known === undefined || !same) known = { keys: [...keys], forms: keys.flatMap((key) => formsOf(key) ?? []) };
+    if (known === undefined || !same) known = { keys: [...keys], forms: formsOf(keys) };
     return known.forms;
   };
 }
@@ -92,7 +92,7 @@ function oneLine(text: string): string {
     .trim();
 }
 
-function replaced(text: string, secrets: readonly SecretForms[], label: string): string {
+function replaced(text: string, secrets: SecretForms, label: string): string {
   const ranges = secretRanges(text, secrets).sort((a, b) => a.from - b.from);
   if (ranges.length === 0) return text;
   let shown = "";

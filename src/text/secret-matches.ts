@@ -1,11 +1,11 @@
 /** Part of a text, as string indexes. */
 export type Range = { from: number; to: number };
 
-/** A secret in the forms in which a text can quote it. */
+/** Secrets in the forms in which a text can quote them. */
 export type SecretForms = {
-  /** The secret itself, folded. */
-  plain: Form;
-  /** What stays the same of its base64 at each alignment, and its hex, folded. */
+  /** The secrets themselves, folded. */
+  plain: readonly Form[];
+  /** What stays the same of their base64 at each alignment, and their hex, folded. */
   encoded: readonly Form[];
 };
 
@@ -37,15 +37,20 @@ const JSON_TOKEN = /\\u[0-9a-f]{4}|\\["\\/bfnrt]|\s+/gi;
 /** What URLs escape. `+` is a space in a form. */
 const URL_TOKEN = /(?:%[0-9a-f]{2})+|\+|\s+/gi;
 
-/** The forms of a secret; undefined for a value that is too short to be one. */
-export function formsOf(secret: string): SecretForms | undefined {
-  const plain = squeezed(fold(secret));
-  if (plain.length < SHORTEST) return undefined;
-  const bytes = Buffer.from(secret, "utf8");
-  const encoded = [bytes.toString("hex"), ...[0, 1, 2].map((offset) => base64At(bytes, offset))]
-    .filter((form) => form.length >= SHORTEST_ENCODED)
-    .map((form) => formOf(fold(form)));
-  return { plain: formOf(plain), encoded };
+/** @param shortest characters without white space; a shorter value is left out */
+export function formsOf(secrets: readonly string[], shortest: number = SHORTEST): SecretForms {
+  const plain: Form[] = [];
+  const encoded: Form[] = [];
+  for (const secret of secrets) {
+    const text = squeezed(fold(secret));
+    if (text.length < Math.max(shortest, SHORTEST)) continue;
+    plain.push(formOf(text));
+    const bytes = Buffer.from(secret, "utf8");
+    for (const form of [bytes.toString("hex"), ...[0, 1, 2].map((offset) => base64At(bytes, offset))]) {
+      if (form.length >= SHORTEST_ENCODED) encoded.push(formOf(fold(form)));
+    }
+  }
+  return { plain, encoded };
 }
 
 function formOf(text: string): Form {
@@ -65,37 +70,26 @@ function formOf(text: string): Form {
  * Where a text quotes one of the secrets: as it is, in another case, with white space in between, escaped as in JSON or in a
  * URL, or as base64, base64url or hex, also within a longer encoded text. `excerpts`: a part of a long secret counts too.
  */
-export function secretRanges(text: string, secrets: readonly SecretForms[], { excerpts = true } = {}): Range[] {
-  if (secrets.length === 0 || isTooShort(text, secrets)) return [];
+export function secretRanges(text: string, secrets: SecretForms, { excerpts = true } = {}): Range[] {
+  if (isTooShort(text, secrets.plain) && isTooShort(text, secrets.encoded)) return [];
   const folded = fold(text);
-  const plain = viewOf(folded, WHITE_SPACE, () => "");
-  const views = [plain];
-  if (folded.includes("\\")) views.push(viewOf(folded, JSON_TOKEN, fromJSON));
-  if (/[%+]/.test(folded)) views.push(viewOf(folded, URL_TOKEN, fromURL));
-  const base64 = { ...plain, text: plain.text.replaceAll("-", "+").replaceAll("_", "/") };
-  const plainForms = secrets.map(({ plain: form }) => form);
-  const ranges = views.flatMap((view) => matchesIn(view, plainForms, excerpts));
-  ranges.push(
-    ...matchesIn(
-      base64,
-      secrets.flatMap(({ encoded }) => encoded),
-      excerpts,
-    ),
-  );
-  return ranges;
+  const view = viewOf(folded, WHITE_SPACE, () => "");
+  const found: Range[] = [];
+  addMatches(found, view, secrets.plain, excerpts);
+  if (folded.includes("\\")) addMatches(found, viewOf(folded, JSON_TOKEN, fromJSON), secrets.plain, excerpts);
+  if (/[%+]/.test(folded)) addMatches(found, viewOf(folded, URL_TOKEN, fromURL), secrets.plain, excerpts);
+  const base64 = view.text.replaceAll("-", "+").replaceAll("_", "/");
+  addMatches(found, { ...view, text: base64 }, secrets.encoded, excerpts);
+  return found;
 }
 
 /** Whether a text has room for no form of a secret, and for no excerpt of one. A view is never longer than its text. */
-function isTooShort({ length }: string, secrets: readonly SecretForms[]): boolean {
-  if (length >= EXCERPT) return false;
-  return secrets.every(
-    ({ plain, encoded }) => length < plain.text.length && encoded.every((form) => length < form.text.length),
-  );
+function isTooShort({ length }: string, forms: readonly Form[]): boolean {
+  return forms.every(({ text }) => length < text.length && (length < EXCERPT || text.length <= EXCERPT));
 }
 
-function matchesIn(view: View, forms: readonly Form[], excerpts: boolean): Range[] {
-  const { text } = view;
-  const found: Range[] = [];
+function addMatches(found: Range[], { text, origin }: View, forms: readonly Form[], excerpts: boolean): void {
+  const first = found.length;
   let blocks: Map<string, readonly number[]> | undefined;
   for (const form of forms) {
     addWholeMatches(found, text, form.text);
@@ -104,9 +98,12 @@ function matchesIn(view: View, forms: readonly Form[], excerpts: boolean): Range
     if (!isShort) blocks ??= blocksOf(text);
     addExcerpts(found, text, form, isShort ? undefined : blocks);
   }
-  if (found.length === 0 || view.origin === undefined) return found;
-  const { at, to } = view.origin();
-  return found.map((range) => ({ from: at[range.from] ?? range.from, to: to[range.to - 1] ?? range.to }));
+  if (found.length === first || origin === undefined) return;
+  const { at, to } = origin();
+  for (const range of found.slice(first)) {
+    range.to = to[range.to - 1] ?? range.to;
+    range.from = at[range.from] ?? range.from;
+  }
 }
 
 function addWholeMatches(found: Range[], text: string, form: string): void {
@@ -144,8 +141,9 @@ function addExcerpts(
 ): void {
   const secret = form.text;
   let covered: Uint8Array | undefined;
-  for (const [index, block] of form.blocks().entries()) {
-    const at = index * BLOCK;
+  let at = -BLOCK;
+  for (const block of form.blocks()) {
+    at += BLOCK;
     const places = blocks === undefined ? placesOf(text, block) : (blocks.get(block) ?? NOWHERE);
     for (const place of places) {
       covered ??= new Uint8Array(text.length);
