@@ -253,7 +253,8 @@ export function ignoredFields(spec: GpuEndpointSpec, resuming = false): DriftFie
 
 /** Whether one of `paths` is the field or its parent. */
 function covers(paths: readonly DriftField[], field: DriftField): boolean {
-  return paths.some((path) => field === path || field.startsWith(`${path}.`));
+  for (const path of paths) if (field === path || field.startsWith(`${path}.`)) return true;
+  return false;
 }
 
 /**
