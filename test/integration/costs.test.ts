@@ -50,8 +50,8 @@ const LIMITS = {
   // 1.00 each.
   "requested reconcile: status patches": 1.1,
   "requested reconcile: remote reads": 1.1,
-  // 330, with the request that the watch shows, the read and the status patch.
-  "requested reconcile: KiB allocated": 400,
+  // 220 to 227, with the request that the watch shows, the read and the status patch.
+  "requested reconcile: KiB allocated": 270,
   // 1.18. An object that is reconciled before its account is known is reconciled again. A list of bills fails: that reconciles nothing.
   "restart: reconciles per object": 1.6,
   // 15 and 5, of which none is for an object.
