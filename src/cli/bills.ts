@@ -74,7 +74,8 @@ export function registerBillsCommand(program: Command): void {
 async function run(flags: Flags): Promise<void> {
   const lastDays = flags.lastDays ?? (flags.startTime === undefined ? DEFAULT_DAYS : undefined);
   const { startTime, endTime, category, productName, cycle } = flags;
-  const spec = checked({ startTime, endTime, lastDays, category, productName, cycle });
+  const times = { startTime: withTime(startTime), endTime: withTime(endTime) };
+  const spec = checked({ ...times, lastDays, category, productName, cycle });
   const cluster = lazyCluster(flags, process.env);
   try {
     const { session, ref } = await openAccount(flags, process.env, cluster.open);
@@ -82,8 +83,8 @@ async function run(flags: Flags): Promise<void> {
     try {
       const settings = money.settings();
       const zone = timeZone(flags.timeZone ?? settings.timeZone);
-      const times = { startTime: moment(startTime, zone), endTime: moment(endTime, zone) };
-      const period = reportPeriod({ ...spec, ...times }, zone, settings.settleMs, systemClock.now());
+      const zoned = { startTime: moment(startTime, zone), endTime: moment(endTime, zone) };
+      const period = reportPeriod({ ...spec, ...zoned }, zone, settings.settleMs, systemClock.now());
       const range = askable(period);
       const tally = createTally();
       const by = splitByOf(flags);
@@ -133,9 +134,16 @@ function checked(input: object): BillReportSpec {
   throw new Error(first.map(({ path, message }) => named(path.join("."), message)).join("; "));
 }
 
+const DAY = /^(\d{4})-(\d\d)-(\d\d)$/;
+
+/** A day alone as a time, to check it before the time zone of the bills is known. */
+function withTime(time: string | undefined): string | undefined {
+  return time?.replace(DAY, "$&T00:00:00Z");
+}
+
 /** A day alone begins at midnight by the clock of the bills. */
 function moment(time: string | undefined, zone: TimeZone): string | undefined {
-  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(time ?? "")?.map(Number) ?? [];
+  const [, year, month, day] = DAY.exec(time ?? "")?.map(Number) ?? [];
   if (year === undefined || month === undefined || day === undefined) return time;
   return rfc3339(zone.startOf({ year, month, day }) * 1000);
 }

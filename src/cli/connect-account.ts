@@ -4,7 +4,7 @@ import type { AccountRef } from "../api/v1alpha1/meta.ts";
 import { systemClock } from "../clock.ts";
 import { notFound } from "../controllers/account/registry.ts";
 import { billingSettings, sessionSettings } from "../controllers/account/session-settings.ts";
-import { createValueReader, MissingReferenceError } from "../controllers/references.ts";
+import { createValueReader, StalledError } from "../controllers/references.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isNotFound } from "../kube/errors.ts";
 import { createLogger } from "../log.ts";
@@ -25,7 +25,7 @@ export type EndpointGeneration = AccountSpec["endpoints"]["generation"];
 /**
  * The account that `ref` of an object in `namespace` resolves to, with the key from its Secret.
  * @param generation instead of the account's own
- * @throws Error when there is no such account; MissingReferenceError when its key cannot be read
+ * @throws Error when there is no such account; StalledError when its key cannot be read
  */
 export async function connectAccount(
   kube: KubeClient,
@@ -37,7 +37,7 @@ export async function connectAccount(
   const reader = createValueReader(kube, new AbortController().signal);
   const { keyNamespace, spec } = found;
   const apiKey = await reader.secretKey(keyNamespace, spec.apiKeySecretRef).catch((error: unknown) => {
-    if (!(error instanceof MissingReferenceError) || error.reason !== "ReadForbidden") throw error;
+    if (!(error instanceof StalledError) || error.reason !== "ReadForbidden") throw error;
     const place = `${keyNamespace}/${spec.apiKeySecretRef.name}`;
     throw new Error(`you may not read Secret ${place}: use a kubeconfig whose user may`);
   });

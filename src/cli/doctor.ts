@@ -40,7 +40,7 @@ async function run({ kubeconfig, namespace }: ClusterFlags): Promise<number> {
     if (tell([server])) return 1; // everything else would fail for the same reason
     const bad = [
       tell(await checkKinds(kube)),
-      tell([await checkOperator(kube, systemClock, namespace)]),
+      tell(await checkOperator(kube, systemClock, namespace)),
       tell(await checkAccounts(kube, namespace)),
       tell(await checkRights(kube, namespace)),
     ];

@@ -1,8 +1,20 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import type { DocumentOptions, ParseOptions, SchemaOptions, Tags } from "yaml";
 
 const MANIFEST = /\.(ya?ml|json)$/;
+
+/** Reads YAML as kubectl does: YAML 1.1, in which an unquoted time is text. */
+export const KUBECTL_YAML = {
+  version: "1.1",
+  customTags: (tags: Tags) => tags.filter((tag) => typeof tag === "string" || !isTime(tag)),
+} satisfies ParseOptions & DocumentOptions & SchemaOptions;
+
+/** 2026-02-01T00:00:00Z, and 12:30, which YAML 1.1 has as 750. */
+function isTime(tag: Exclude<Tags[number], string>): boolean {
+  return tag.tag === "tag:yaml.org,2002:timestamp" || ("format" in tag && tag.format === "TIME");
+}
 
 export type ManifestFile = { path: string; content: string };
 

@@ -12,7 +12,7 @@ import { oneLine } from "../text/manifest-yaml.ts";
 import { addClusterOptions, type ClusterFlags, lazyCluster } from "./account-source.ts";
 import { type AccountConnection, connectAccount } from "./connect-account.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
-import { manifestFiles } from "./manifest-files.ts";
+import { KUBECTL_YAML, manifestFiles } from "./manifest-files.ts";
 import { type AppliedObject, appliedObject } from "./plan/applied-object.ts";
 import { planOf } from "./plan/endpoint-plan.ts";
 import type { Planned, PlannedAction } from "./plan/planned.ts";
@@ -59,7 +59,7 @@ async function run(flags: Flags): Promise<number> {
     const planner = createPlanner(kube, accounts);
     const planned: Planned[] = [];
     for await (const { path, content } of manifestFiles(flags.filename)) {
-      for (const document of parseAllDocuments(content, { version: "1.1" })) {
+      for (const document of parseAllDocuments(content, KUBECTL_YAML)) {
         const [problem] = document.errors;
         if (problem !== undefined) throw new Error(`${path}: ${problem.message}`);
         const found = await planner(document.toJS(), namespace);

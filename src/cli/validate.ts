@@ -3,7 +3,7 @@ import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
 import { manifestProblems } from "../api/v1alpha1/manifest-problems.ts";
 import { oneLine } from "../text/manifest-yaml.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
-import { manifestFiles } from "./manifest-files.ts";
+import { KUBECTL_YAML, manifestFiles } from "./manifest-files.ts";
 
 const HELP = `
 Skips objects of other kinds.
@@ -43,10 +43,10 @@ async function run(paths: readonly string[]): Promise<number> {
 
 export type CheckedDocument = { kind: "Ours" | "Other"; lines: { line: number; message: string }[] };
 
-/** Every document of a file with its problems, each with its line from 1. Read as kubectl reads it: YAML 1.1. */
+/** Every document of a file with its problems, each with its line from 1. Read as kubectl reads it. */
 export function checkedDocuments(content: string): CheckedDocument[] {
   const counter = new LineCounter();
-  const documents = parseAllDocuments(content, { version: "1.1", lineCounter: counter });
+  const documents = parseAllDocuments(content, { ...KUBECTL_YAML, lineCounter: counter });
   return documents.flatMap((document): CheckedDocument[] => {
     if (document.errors.length > 0) {
       const lines = document.errors.map(({ pos, message }) => ({

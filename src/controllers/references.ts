@@ -27,9 +27,12 @@ export function waitsForReference(reason: string | undefined): boolean {
   return REFERENCE_REASONS.some((one) => one === reason);
 }
 
-/** A reference of a spec that does not lead to a value; a person must act. */
-export class MissingReferenceError extends Error {
-  override readonly name = "MissingReferenceError";
+/**
+ * A person must act before the object can go on: its spec is invalid, or a reference of it does not lead to a value. `message` says what
+ * to do.
+ */
+export class StalledError extends Error {
+  override readonly name = "StalledError";
   readonly reason: Reason;
   constructor(reason: Reason, message: string) {
     super(message);
@@ -37,10 +40,10 @@ export class MissingReferenceError extends Error {
   }
 }
 
-/** @throws MissingReferenceError for a spec that no API server with the current CRDs takes */
+/** @throws StalledError for a spec that no API server with the current CRDs takes */
 export function assertValidSpec(resource: Resource, spec: object): void {
   const problem = specProblem(resource, spec);
-  if (problem !== undefined) throw new MissingReferenceError("InvalidSpec", problem);
+  if (problem !== undefined) throw new StalledError("InvalidSpec", problem);
 }
 
 /** What values of a valid spec refer to, such as its environment, each object once or more. */
@@ -54,7 +57,7 @@ export function referencesOf(namespace: string, values: readonly Pick<EndpointEn
 }
 
 export type ValueReader = {
-  /** @throws MissingReferenceError when the Secret or its key is missing or may not be read */
+  /** @throws StalledError when the Secret or its key is missing or may not be read */
   secretKey(namespace: string, ref: { name: string; key: string }): Promise<string>;
   /**
    * Identifies the value that `secretKey` returns without showing it: changes with every change of the Secret, and is the same after
@@ -80,7 +83,7 @@ export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueR
       return await findObject<Data>(kube, resource, { namespace, name }, { signal });
     } catch (error) {
       if (!isForbidden(error)) throw error;
-      throw new MissingReferenceError(
+      throw new StalledError(
         "ReadForbidden",
         `the operator may not read ${resource.kind} ${namespace}/${name}: ${howToGrant(resource, namespace, "get", "rbac.secretNamespaces")}`,
       );
@@ -91,11 +94,11 @@ export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueR
     async secretKey(namespace, { name, key }) {
       const secret = await object(secretResource, namespace, name);
       if (secret === undefined) {
-        throw new MissingReferenceError("SecretNotFound", `Secret ${namespace}/${name} does not exist: create it`);
+        throw new StalledError("SecretNotFound", `Secret ${namespace}/${name} does not exist: create it`);
       }
       const value = ownValue(secret.data, key);
       if (value === undefined) {
-        throw new MissingReferenceError("SecretKeyMissing", `Secret ${namespace}/${name} has no key "${key}": add it`);
+        throw new StalledError("SecretKeyMissing", `Secret ${namespace}/${name} has no key "${key}": add it`);
       }
       return Buffer.from(value, "base64").toString("utf8");
     },
@@ -106,17 +109,11 @@ export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueR
     async configMapKey(namespace, { name, key }) {
       const configMap = await object(configMapResource, namespace, name);
       if (configMap === undefined) {
-        throw new MissingReferenceError(
-          "ConfigMapNotFound",
-          `ConfigMap ${namespace}/${name} does not exist: create it`,
-        );
+        throw new StalledError("ConfigMapNotFound", `ConfigMap ${namespace}/${name} does not exist: create it`);
       }
       const value = ownValue(configMap.data, key);
       if (value === undefined) {
-        throw new MissingReferenceError(
-          "SecretKeyMissing",
-          `ConfigMap ${namespace}/${name} has no key "${key}": add it`,
-        );
+        throw new StalledError("SecretKeyMissing", `ConfigMap ${namespace}/${name} has no key "${key}": add it`);
       }
       return value;
     },
@@ -127,7 +124,7 @@ const VALUE_LENGTH = 4095;
 
 /**
  * The environment with every reference replaced by its value; `secret` marks those.
- * @throws MissingReferenceError that lists all that is missing, with the reason of the first
+ * @throws StalledError that lists all that is missing, with the reason of the first
  */
 export async function resolveEnv(
   reader: ValueReader,
@@ -145,7 +142,7 @@ export async function resolveEnv(
             ? ""
             : await reader.configMapKey(namespace, configMapKeyRef);
       if (found.length > VALUE_LENGTH) {
-        throw new MissingReferenceError(
+        throw new StalledError(
           "InvalidSpec",
           `env ${name}: the value has ${found.length} characters, allowed are ${VALUE_LENGTH}: shorten it`,
         );
@@ -154,11 +151,11 @@ export async function resolveEnv(
     }),
   );
   const missing = found.flatMap((one) =>
-    one.status === "rejected" && one.reason instanceof MissingReferenceError ? [one.reason] : [],
+    one.status === "rejected" && one.reason instanceof StalledError ? [one.reason] : [],
   );
   const [first] = missing;
   if (first !== undefined) {
-    throw new MissingReferenceError(first.reason, [...new Set(missing.map(({ message }) => message))].join("; "));
+    throw new StalledError(first.reason, [...new Set(missing.map(({ message }) => message))].join("; "));
   }
   return found.map((one) => {
     if (one.status === "rejected") throw one.reason;

@@ -1,7 +1,7 @@
 import type { Reason } from "../api/v1alpha1/reasons.ts";
 import { ArtifactError, type ArtifactErrorKind } from "../artifacts/errors.ts";
 import { ServiceError } from "../provider/errors.ts";
-import { MissingReferenceError } from "./references.ts";
+import { StalledError } from "./references.ts";
 
 /** How a step of a reconcile ended. Only report.ts converts it to conditions, an event and a requeue. */
 export type Verdict =
@@ -26,7 +26,7 @@ const REFERENCE_RETRY_MS = 15_000;
 export function verdictOf(error: unknown): Verdict {
   if (error instanceof ServiceError) return serviceVerdict(error);
   if (error instanceof ArtifactError) return artifactVerdict(error);
-  if (error instanceof MissingReferenceError) {
+  if (error instanceof StalledError) {
     return { kind: "Stalled", reason: error.reason, message: error.message, againMs: REFERENCE_RETRY_MS };
   }
   return { kind: "Retry", reason: "Retrying", message: messageOf(error), error };

@@ -3,7 +3,7 @@ import { type Clock, delay } from "../clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { type LeaderElector, type Lease, leaseResource } from "../runtime/leader.ts";
 import { configMapResource, type Journal } from "../submission/journal.ts";
-import { shardOf as configMapOf } from "../submission/journal-shards.ts";
+import { configMapOf } from "../submission/journal-shards.ts";
 import { createJournal, type JournalOptions } from "../submission/sharded-journal.ts";
 import { divideJournals, hasMoved, withEarlier } from "./journal-division.ts";
 import { journalNameOf, leaseNameOf, SHARD_INDEXES, type Shard } from "./shard.ts";

@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 export const JOURNAL_SHARDS = 16;
 
 /** The number of the ConfigMap that has the requests of an object, from 0. */
-export function shardOf(uid: string): number {
+export function configMapOf(uid: string): number {
   return hash("sha256", uid, "buffer").readUInt32BE() % JOURNAL_SHARDS;
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { FencedError, Journal } from "./journal.ts";
 import { createJournalShard, type JournalShard } from "./journal-shard.ts";
-import { journalNames, shardOf } from "./journal-shards.ts";
+import { configMapOf, journalNames } from "./journal-shards.ts";
 
 export type JournalOptions = {
   client: KubeClient;
@@ -45,7 +45,7 @@ export function createJournal(options: JournalOptions): Journal {
   const shards = [head, ...others];
   /** Most shards have no entry for most of the time. */
   const shardsWithEntries = () => shards.filter(({ entries }) => entries.size() > 0);
-  const shardFor = (uid: string) => shards[shardOf(uid)] ?? head;
+  const shardFor = (uid: string) => shards[configMapOf(uid)] ?? head;
 
   /** The shard with this ID, if it can have an intent of the object. */
   const findShard = (uid: string, id: string | undefined) =>
@@ -81,7 +81,7 @@ export function createJournal(options: JournalOptions): Journal {
     id: (uid) => (head.entries.size() < HEAD_INTENTS ? head : shardFor(uid)).identity().id,
     covers: (uid, id) => findShard(uid, id) !== undefined,
     placesOf: (uid) =>
-      [...new Set([headName, names[shardOf(uid)] ?? headName])].map((name) => `${options.namespace}/${name}`),
+      [...new Set([headName, names[configMapOf(uid)] ?? headName])].map((name) => `${options.namespace}/${name}`),
     shards: () => [head.identity(), ...others.map((shard) => shard.identity())],
     find: (uid) => head.entries.find(uid) ?? shardFor(uid).entries.find(uid),
     entriesOf: (object) => shardsWithEntries().flatMap(({ entries }) => entries.of(object)),

@@ -5,7 +5,7 @@ import { artifactKey } from "../artifacts/key.ts";
 import type { ByteRange, StoredBytes } from "../artifacts/stored-bytes.ts";
 import { readVolumeFile } from "../artifacts/volume/read-file.ts";
 import { readCredentials } from "../controllers/artifact-store/settings.ts";
-import { createValueReader, MissingReferenceError } from "../controllers/references.ts";
+import { createValueReader, StalledError } from "../controllers/references.ts";
 import type { ClusterSession, Found } from "./cluster-session.ts";
 import { RequestError } from "./request-error.ts";
 import type { UiObject } from "./ui-object.ts";
@@ -74,7 +74,7 @@ async function openObject({ store, s3, session, lookup }: Bucket, { key, range, 
     const { readS3Object } = await import("../artifacts/s3/read-object.ts");
     return opened(await readS3Object({ ...place, credentials, lookup }, key, range, signal));
   } catch (error) {
-    if (!(error instanceof MissingReferenceError)) throw error;
+    if (!(error instanceof StalledError)) throw error;
     const what = `Secret ${namespace}/${ref.name}, which has the credentials of ArtifactStore ${name}`;
     if (error.reason === "ReadForbidden") return unreadable(403, `You may not read ${what}`);
     return unreadable(502, `${what}, is incomplete: ${error.message}`);

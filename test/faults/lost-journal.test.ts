@@ -3,7 +3,7 @@ import { speechJobResource } from "../../src/api/v1alpha1/kinds.ts";
 import type { SpeechJobStatus } from "../../src/api/v1alpha1/speech-job.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
-import { shardOf } from "../../src/submission/journal-shards.ts";
+import { configMapOf } from "../../src/submission/journal-shards.ts";
 import { JOURNAL_MAPS, journalEntriesOf } from "../support/journal-maps.ts";
 import { type Change, manifest } from "../support/manifests.ts";
 import {
@@ -94,7 +94,7 @@ it.concurrent("one ConfigMap of the journal is lost: the message of its jobs nam
       before = new Map(objects.map((object) => [object.metadata.name, shown(object)]));
       const head = before.get("lost-0"); // was sent first
       const one = objects.find((object) => shown(object) !== head) ?? expect.fail("one ConfigMap has all intents");
-      lost = { name: JOURNAL_MAPS[shardOf(one.metadata.uid ?? "")] ?? "", uid: shown(one) ?? "" };
+      lost = { name: JOURNAL_MAPS[configMapOf(one.metadata.uid ?? "")] ?? "", uid: shown(one) ?? "" };
       return [lost.name];
     },
   });

@@ -293,6 +293,11 @@ describe("mooring bills", () => {
       message: /^mooring: startTime must be a time[^;]*$/,
     },
     {
+      name: "a day that does not exist",
+      args: () => [...ofCluster(), "--start-time=2026-02-30"],
+      message: /^mooring: startTime 2026-02-30 is no day of the calendar: use an existing day$/m,
+    },
+    {
       name: "a time zone that is none",
       args: () => [...ofCluster(), "--time-zone=Mars"],
       message: /"Mars" is not a time zone/,

@@ -1,8 +1,13 @@
-import { readFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { journalNameOf, leaseNameOf, MAX_SHARDS, SHARD_INDEXES } from "../../src/operator/shard.ts";
 import { journalNames } from "../../src/submission/journal-shards.ts";
+import { tool } from "../../tools/programs/tool.ts";
 import { CHART, helm, type Rendered, render } from "../support/chart.ts";
 
 type Deployment = {
@@ -83,4 +88,15 @@ test("the Role names the lease and the journal of every shard, also with one: a 
   );
   const schema = JSON.parse(await readFile(join(CHART, "values.schema.json"), "utf8"));
   expect(schema.properties.shards).toEqual({ type: "integer", minimum: 1, maximum: MAX_SHARDS });
+});
+
+test("with three shards, MooringNoLeader fires for each shard without a leader, also for one without any pod", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-alerts-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const objects = await render("mooring-system", "--set=metrics.prometheusRule.enabled=true", "--set=shards=3");
+  await writeFile(join(folder, "rules.yaml"), JSON.stringify(ofKind(objects, "PrometheusRule")[0]?.["spec"]));
+  const cases = join(folder, "cases.yaml");
+  await copyFile(fileURLToPath(new URL("alerts-shards.test.yaml", import.meta.url)), cases);
+  const { stdout } = await promisify(execFile)(await tool("promtool"), ["test", "rules", cases]);
+  expect(stdout).toContain("SUCCESS");
 });

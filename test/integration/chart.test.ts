@@ -249,9 +249,14 @@ describe("monitoring", () => {
       .map(([name]) => name)
       .filter(
         (name) =>
-          !["histogram_quantile", "min_over_time", "max_over_time", "absent_over_time", "predict_linear"].includes(
-            name,
-          ),
+          ![
+            "histogram_quantile",
+            "min_over_time",
+            "max_over_time",
+            "absent_over_time",
+            "predict_linear",
+            "label_replace",
+          ].includes(name),
       );
 
   test("promtool accepts the rules", async () => {

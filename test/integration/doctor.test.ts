@@ -3,7 +3,7 @@ import { accountResource } from "../../src/api/v1alpha1/kinds.ts";
 import { tools } from "../support/command-line.ts";
 import { manifest } from "../support/manifests.ts";
 import { run } from "../support/run.ts";
-import { BUNDLE, closeWorldsAfterAll, disposableWorld } from "../support/world.ts";
+import { BUNDLE, closeWorldsAfterAll, disposableWorld, eventually } from "../support/world.ts";
 
 closeWorldsAfterAll();
 
@@ -38,7 +38,9 @@ it("mooring doctor: a line a check, and what is wrong with which account", async
   expect(held.stdout).toContain(
     `bad   Account ${world.namespace}/default: ${world.simulator.url} takes the key, but the operator reports AddressNotAllowed: ${message}\n`,
   );
-  expect(held.stdout).toMatch(/^(bad {3}no operator runs since \S+Z: |ok {4}an operator runs, in namespace )/m);
+  expect(held.stdout).toMatch(
+    /^(bad {3}(no operator runs since \S+Z: |shard \d )|ok {4}an operator runs, in namespace )/m,
+  );
 
   await world.apply({
     ...manifest("account", { baseURL: world.simulator.url, apiKeySecretRef: { name: "no", key: "k" } }, "keyless"),
@@ -68,4 +70,20 @@ it("mooring doctor: a line a check, and what is wrong with which account", async
     stdout: "",
     stderr: expect.stringMatching(/^mooring: kubeconfig .*no such file\n$/),
   });
+});
+
+it("mooring doctor: names the shard that no process leads", async () => {
+  const world = await disposableWorld("doctor-shards");
+  const { namespace } = world;
+  const operators = await Promise.all(
+    [0, 2].map((index) => world.startOperator({ args: ["--leader-elect", `--shard=${index}/3`] })),
+  );
+  for (const operator of operators) {
+    await eventually("the shard has a leader", async () => operator.log().includes('"msg":"leading"'));
+  }
+  const { code, stdout } = await tools(world).mooring("doctor");
+  expect(code).toBe(1);
+  expect(stdout.split("\n").filter((line) => line.includes(namespace) && / shards? /.test(line))).toEqual([
+    `bad   shard 1 of 3 has no leader (its lease mooring-operator-shard-1 does not exist): objects of its accounts are not reconciled. Look at: kubectl get pods -n ${namespace} -l mooring.dev/shard=1`,
+  ]);
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { differences } from "../../src/controllers/gpu-endpoint/fields.ts";
 import { statusOf } from "../../src/controllers/gpu-endpoint/status.ts";
 import { withoutSecrets } from "../../src/controllers/jobs/tasks.ts";
-import { MissingReferenceError } from "../../src/controllers/references.ts";
+import { StalledError } from "../../src/controllers/references.ts";
 import { billRecord } from "../support/bills.ts";
 import { desiredOf, endpointOf, recordOf } from "../support/endpoints.ts";
 import { START } from "../support/fake-clock.ts";
@@ -174,7 +174,7 @@ describe.each(SECRET_FORMS)("a value of the request %s", (_form, quote) => {
 it("a failed task whose Secret cannot be read any more shows none of the service's words", async () => {
   const polled = { result: taskOf("TASK_STATUS_FAILED", { reason: `no: ${SECRET}` }), at: 0 };
   const shown = await withoutSecrets(polled, async () => {
-    throw new MissingReferenceError("SecretNotFound", "gone");
+    throw new StalledError("SecretNotFound", "gone");
   });
   expect(shown?.result.task).toMatchObject({ reason: "(hidden)", status: "TASK_STATUS_FAILED" });
 });

@@ -1,6 +1,6 @@
 import type { FencedError, Intent, Journal, JournalEntry } from "../../src/submission/journal.ts";
 import { parseEntries } from "../../src/submission/journal-data.ts";
-import { journalNames, shardOf } from "../../src/submission/journal-shards.ts";
+import { configMapOf, journalNames } from "../../src/submission/journal-shards.ts";
 import { createJournal } from "../../src/submission/sharded-journal.ts";
 import { createFakeClock, type FakeClock, until } from "./fake-clock.ts";
 import { createObjectStore, type ObjectStore } from "./object-store.ts";
@@ -53,7 +53,7 @@ export async function outcomeOf(w: JournalWorld, promise: Promise<unknown>): Pro
 export function uidIn(shard: number, prefix: string): string {
   for (let suffix = 0; ; suffix++) {
     const uid = `${prefix}-${suffix}`;
-    if (shardOf(uid) === shard) return uid;
+    if (configMapOf(uid) === shard) return uid;
   }
 }
 

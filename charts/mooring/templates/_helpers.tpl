@@ -63,12 +63,27 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- toJson $names -}}
 {{- end -}}
 
+{{- /* What has a name in each shard, such as its lease: dict base, shard. As nameOf in src/operator/shard.ts. */ -}}
+{{- define "mooring.shardName" -}}
+{{ .base }}{{ if .shard }}-shard-{{ .shard }}{{ end }}
+{{- end -}}
+
 {{- /* The names that begin with a base in each shard, as YAML: dict base. The processes of a new number of shards read those of the old one. */ -}}
 {{- define "mooring.shardNames" -}}
 {{- $base := .base -}}
 {{- range $shard := until (int (include "mooring.maxShards" .)) }}
-- {{ $base }}{{ if $shard }}-shard-{{ $shard }}{{ end }}
+- {{ include "mooring.shardName" (dict "base" $base "shard" $shard) }}
 {{- end }}
+{{- end -}}
+
+{{- /* A PromQL expression about the lease of shard 0, for the lease of each shard that the values ask for: dict root, expr. */ -}}
+{{- define "mooring.eachLease" -}}
+{{- $base := "mooring-operator" -}}
+{{- $expressions := list -}}
+{{- range $shard := until (int .root.Values.shards) -}}
+{{- $expressions = append $expressions (replace $base (include "mooring.shardName" (dict "base" $base "shard" $shard)) $.expr) -}}
+{{- end -}}
+{{ join " or " $expressions }}
 {{- end -}}
 
 {{- define "mooring.image" -}}

@@ -68,7 +68,12 @@ compares all of them with a list and runs an operator with exactly these permiss
 {{- end }}
 {{- end -}}
 
-{{- /* The ConfigMaps of the submission journal of every shard (src/submission/journal-shards.ts). */ -}}
+{{- /*
+The ConfigMaps of the submission journal of every shard (src/submission/journal-shards.ts): 16 for each of 8 shards, whatever `shards` is. After
+a reduction of `shards`, shard 0 moves the entries of the journals that have no shard any more. A template does not know how many shards
+there were before, and later divisions open these journals again to fence them. Without a record of the last division (the lease is new, or
+was deleted), shard 0 looks for the journal of every index. So does `mooring cleanup`.
+*/ -}}
 {{- define "mooring.journalNames" }}
 {{- range include "mooring.shardNames" (dict "base" "mooring-journal") | fromYamlArray }}
   - {{ . }}

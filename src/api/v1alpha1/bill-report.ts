@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
-import { duration, flag, int, listOf, objectName, text, time, yuanStatus } from "./fields.ts";
+import { duration, flag, int, listOf, objectName, specTime, text, time, yuanStatus } from "./fields.ts";
 import { outputSchema } from "./job.ts";
 import { accountRefSchema, boundAccountSchema, commonStatus, PENDING_STATUS } from "./meta.ts";
 import { ruled } from "./rule.ts";
@@ -30,12 +30,6 @@ const format = z
     "CSV: a line for each bill. JSON: all bills and the tables. With splitBy, both have the lines of the split and no bills. Default CSV.",
   );
 
-const moment = (description: string) =>
-  time(`${description} RFC 3339.`).refine(
-    (value) => !Number.isNaN(Date.parse(value)),
-    "must be a time as in RFC 3339, such as 2026-02-01T00:00:00Z",
-  );
-
 const exportSchema = z
   .object({
     configMap: z
@@ -53,7 +47,9 @@ export const billReportSpecSchema = ruled(
   z.object({
     accountRef: accountRefSchema.optional(),
     cycle: z.enum(billCycles).default("Day").describe("What one bill covers: a Day, a Week or a Month. Default Day."),
-    startTime: moment("Start of the period, not before 2026-01-01 00:00 in the account's billing.timeZone.").optional(),
+    startTime: specTime(
+      "Start of the period, not before 2026-01-01 00:00 in the account's billing.timeZone. RFC 3339.",
+    ).optional(),
     lastDays: int(
       1,
       "Days that the period covers, including its last day: 1 is only the last day. Days before 2026 are left out. 1 to 3660.",
@@ -63,7 +59,7 @@ export const billReportSpecSchema = ruled(
       .enum(reportPeriods)
       .describe("LastMonth: the calendar month before the current one, in the account's billing.timeZone.")
       .optional(),
-    endTime: moment("End of the period, exclusive. Default: now.").optional(),
+    endTime: specTime("End of the period, exclusive. Default: now. RFC 3339.").optional(),
     category: text(255, "Only bills of this category, such as llm, gen_api or web_search. Default: all.").optional(),
     productName: text(
       255,

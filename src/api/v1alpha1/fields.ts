@@ -100,6 +100,23 @@ export function time(description: string): z.ZodString {
   return z.string().max(64).describe(description).meta({ description, format: "date-time" });
 }
 
+const DAY = /^[0-9]{4}-[0-9]{2}-[0-9]{2}/;
+const DATE_TIME = z.iso.datetime({ offset: true });
+
+/** RFC 3339 in a spec, on an existing day. The API server checks the same by the format; JavaScript alone takes February 30 as March 2. */
+export function specTime(description: string): z.ZodString {
+  return time(description).superRefine((value, context) => {
+    if (DATE_TIME.safeParse(value).success) return;
+    const [day] = DAY.exec(value) ?? [];
+    const message =
+      day === undefined || z.iso.date().safeParse(day).success
+        ? "must be a time as in RFC 3339, such as 2026-02-01T00:00:00Z"
+        : `${day} is no day of the calendar: use an existing day`;
+    // The rules between fields need a time.
+    context.addIssue({ code: "custom", message, continue: false });
+  });
+}
+
 const QUANTITY = "^[1-9][0-9]{0,11}(Ki|Mi|Gi|Ti)?$";
 const QUANTITY_UNITS: Readonly<Record<string, number>> = {
   "": 1,

@@ -9,7 +9,7 @@ import { isApplied, isResuming } from "../../controllers/gpu-endpoint/observe.ts
 import { type Binding, type Facts, planEndpoint } from "../../controllers/gpu-endpoint/plan.ts";
 import { requestCommand } from "../../controllers/gpu-endpoint/write-limits.ts";
 import { isPaused } from "../../controllers/reconciler.ts";
-import { createValueReader, MissingReferenceError, resolveEnv } from "../../controllers/references.ts";
+import { createValueReader, resolveEnv, StalledError } from "../../controllers/references.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { AccountSession } from "../../provider/types.ts";
@@ -53,7 +53,7 @@ export async function planOf(
     }
     return decide({ deps, session, endpoint, live, desired }, binding);
   } catch (error) {
-    if (!(error instanceof MissingReferenceError)) throw error;
+    if (!(error instanceof StalledError)) throw error;
     // The message is about the operator, which may have other rights.
     if (error.reason === "ReadForbidden") {
       throw new Error(

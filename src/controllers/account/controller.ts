@@ -3,7 +3,7 @@ import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconciler.ts";
-import { assertValidSpec, createValueReader, MissingReferenceError } from "../references.ts";
+import { assertValidSpec, createValueReader, StalledError } from "../references.ts";
 import { announceStall } from "../report.ts";
 import { announceKey, createOrphanEvents, warnOfBudget, warnOfList } from "./events.ts";
 import { type AccountWiring, createAccountMemory, type Memory, type ReadKey } from "./memory.ts";
@@ -159,7 +159,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       const outcome: AccountOutcome = { kind: "Probed", probe: last };
       return { outcome, memory };
     } catch (error) {
-      if (!(error instanceof MissingReferenceError)) throw error;
+      if (!(error instanceof StalledError)) throw error;
       const { reason, message } = error;
       const state = { kind: "Held", reason, message, ...memories.cleanupOf(key) } as const;
       accounts.set(key, { state, handle: memory?.handle });

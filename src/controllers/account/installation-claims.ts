@@ -6,7 +6,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import type { Journal } from "../../submission/journal.ts";
-import { shardOf } from "../../submission/journal-shards.ts";
+import { configMapOf } from "../../submission/journal-shards.ts";
 import { assertJournalStored, type Kind } from "../controller-deps.ts";
 import { accountJournal, idsOf } from "./account-journal.ts";
 import {
@@ -203,7 +203,9 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
     },
     journalCompleteSince(key, uid) {
       const completeSince = held.get(key)?.journalCompleteSince ?? [];
-      return Math.max(...[0, shardOf(uid)].map((shard) => completeSince[shard] ?? Number.NEGATIVE_INFINITY));
+      return Math.max(
+        ...[0, configMapOf(uid)].map((configMap) => completeSince[configMap] ?? Number.NEGATIVE_INFINITY),
+      );
     },
     forget(key) {
       held.delete(key);

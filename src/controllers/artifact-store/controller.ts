@@ -10,7 +10,7 @@ import { keyOf } from "../../kube/types.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE } from "../reconciler.ts";
-import { assertValidSpec, createValueReader, MissingReferenceError, secretResource } from "../references.ts";
+import { assertValidSpec, createValueReader, StalledError, secretResource } from "../references.ts";
 import type { StoreKey, StoreRegistry } from "./registry.ts";
 import { limitsOf, locationOf, type StoreWiring, settingsOf } from "./settings.ts";
 import { artifactStoreStatus, probeVerdict, READY_MESSAGE, type StoreVerdict } from "./status.ts";
@@ -93,7 +93,7 @@ export function createArtifactStoreReconciler(
         return { kind: "Stalled", reason: "StoreFull", message: full } as const;
       }
     } catch (error) {
-      if (!(error instanceof MissingReferenceError)) throw error;
+      if (!(error instanceof StalledError)) throw error;
       verdict = { kind: "Stalled", reason: error.reason, message: error.message };
     }
     const handle = memory?.handle;

@@ -7,7 +7,7 @@ import { joinKey } from "../../artifacts/key.ts";
 import type { StoreOptions } from "../../artifacts/open-store.ts";
 import type { S3Credentials, S3Options } from "../../artifacts/s3/bucket.ts";
 import { plainText } from "../../text/sanitizer.ts";
-import { MissingReferenceError, type ValueReader } from "../references.ts";
+import { StalledError, type ValueReader } from "../references.ts";
 
 export type StoreWiring = {
   /** The operator's `--artifact-root`. */
@@ -18,7 +18,7 @@ export type StoreWiring = {
   allowAmbientCredentials: boolean;
 };
 
-/** Everything a store is opened with. @throws MissingReferenceError */
+/** Everything a store is opened with. @throws StalledError */
 export async function settingsOf(
   store: ArtifactStore,
   reader: ValueReader,
@@ -28,7 +28,7 @@ export async function settingsOf(
   if (s3 !== undefined) {
     const { credentialsSecretRef: ref, ...rest } = s3;
     if (ref === undefined && !wiring.allowAmbientCredentials) {
-      throw new MissingReferenceError(
+      throw new StalledError(
         "StoreDenied",
         "spec.s3.credentialsSecretRef is not set: name a Secret with the credentials; the operator's own identity is used only when its administrator starts it with --allow-ambient-credentials",
       );
@@ -38,7 +38,7 @@ export async function settingsOf(
     return { kind: "s3", s3: { ...rest, credentials, lookup: wiring.lookup } };
   }
   if (wiring.artifactRoot === undefined) {
-    throw new MissingReferenceError(
+    throw new StalledError(
       "VolumeNotAvailable",
       "spec.volume needs an operator that was started with --artifact-root: mount a volume and set it, or use spec.s3",
     );
@@ -54,13 +54,13 @@ export function limitsOf({ maxBytesPerJob, maxBytes }: ArtifactStoreSpec): Store
   };
 }
 
-/** By the names that the AWS tools and ObjectBucketClaims use. @throws MissingReferenceError */
+/** By the names that the AWS tools and ObjectBucketClaims use. @throws StalledError */
 export async function readCredentials(reader: ValueReader, namespace: string, name: string): Promise<S3Credentials> {
   const value = async (key: string) => (await reader.secretKey(namespace, { name, key })).trim();
   const accessKeyId = await value("AWS_ACCESS_KEY_ID");
   const secretAccessKey = await value("AWS_SECRET_ACCESS_KEY");
   const sessionToken = await value("AWS_SESSION_TOKEN").catch((error: unknown) => {
-    if (error instanceof MissingReferenceError && error.reason === "SecretKeyMissing") return undefined;
+    if (error instanceof StalledError && error.reason === "SecretKeyMissing") return undefined;
     throw error;
   });
   return { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) };

@@ -2,7 +2,7 @@ import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339 } from "../../clock.ts";
 import { ServiceError } from "../../provider/errors.ts";
-import { createValueReader, MissingReferenceError, resolveEnv } from "../references.ts";
+import { createValueReader, resolveEnv, StalledError } from "../references.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
 import {
   acceptedBy,
@@ -167,9 +167,9 @@ function refusedCreate({ status }: GpuEndpoint, error: unknown, now: number): Pi
   return { submission: { id, specHash, attempt, state: "Refused", time: rfc3339(now) } };
 }
 
-/** @throws every error that is neither of the service nor of a reference */
+/** @throws every error that is neither of the service nor one that a person must act on */
 function failureOutcome(input: ConvergeInput, error: unknown, decision: Decision | undefined): Outcome {
-  if (error instanceof MissingReferenceError) {
+  if (error instanceof StalledError) {
     // No requeue: the reference poller reconciles the object when the reference changes.
     return emptyOutcome({ kind: "Stalled", reason: error.reason, message: error.message });
   }

@@ -5,7 +5,7 @@ import { ArtifactError } from "../../artifacts/errors.ts";
 import type { Wait } from "../../submission/account-line.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
-import { createValueReader, MissingReferenceError } from "../references.ts";
+import { createValueReader, StalledError } from "../references.ts";
 import { longestKeyOf } from "./copies.ts";
 import type { Observation, ObserveContext } from "./observations.ts";
 import { InvalidJobError, type Job, type PaidRequest } from "./types.ts";
@@ -34,7 +34,7 @@ export async function prepare<T extends Job>(
     const reader = createValueReader(deps.shared.kube, signal);
     return { kind: "Prepared", request: await deps.adapter.prepare(job, account, reader) };
   } catch (error) {
-    if (!(error instanceof MissingReferenceError)) return invalid(error);
+    if (!(error instanceof StalledError)) return invalid(error);
     const { reason, message } = error;
     return { kind: "MissingReference", reason, message, references: deps.adapter.references(job) };
   }

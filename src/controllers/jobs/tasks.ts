@@ -11,7 +11,7 @@ import { createSanitizer } from "../../text/sanitizer.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { createValueReader, MissingReferenceError } from "../references.ts";
+import { createValueReader, StalledError } from "../references.ts";
 import {
   deadlineOf,
   type JobContext,
@@ -261,7 +261,7 @@ export async function withoutSecrets(
     const hidden = await secrets();
     return hidden.length === 0 ? polled : withTexts(polled, createSanitizer({ hidden }));
   } catch (error) {
-    if (!(error instanceof MissingReferenceError)) throw error;
+    if (!(error instanceof StalledError)) throw error;
     return withTexts(polled, (text) => (CONSTANT.test(text) ? text : "(hidden)"));
   }
 }

@@ -108,11 +108,11 @@ export class InvalidJobError extends Error {
 /** What differs between the kinds of jobs. */
 export type JobAdapter<T extends Job> = {
   kind: Kind<T>;
-  /** @throws InvalidJobError | MissingReferenceError */
+  /** @throws InvalidJobError | StalledError */
   prepare(job: T, account: AccountHandle, reader: ValueReader): Promise<PaidRequest>;
   /** What `prepare` reads, each object once or more. */
   references(job: T): Reference[];
-  /** Values of Secrets and ConfigMaps that the request contains: the service can quote them. @throws MissingReferenceError */
+  /** Values of Secrets and ConfigMaps that the request contains: the service can quote them. @throws StalledError */
   secrets(job: T, reader: ValueReader): Promise<string[]>;
   /** File type of the bytes that the response contains. They go to `spec.output`. Undefined: the response contains none. */
   typeOfBytes(job: T): string | undefined;

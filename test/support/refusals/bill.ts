@@ -22,6 +22,24 @@ export const billRefusals: readonly Refusal[] = [
     from("2026-01-01T00:00:00Z"),
     "spec.startTime in body must be of type date-time",
   ),
+  ...[
+    { what: "a startTime in a month with fewer days", bad: "2026-02-30T00:00:00Z", good: "2026-02-28T00:00:00Z" },
+    {
+      what: "a startTime on a leap day of another year",
+      bad: "2027-02-29T08:00:00+08:00",
+      good: "2028-02-29T08:00:00+08:00",
+    },
+    { what: "a startTime in a month that does not exist", bad: "2026-13-01T00:00:00Z", good: "2026-12-01T00:00:00Z" },
+    { what: "a startTime after the last hour of a day", bad: "2026-02-01T24:00:00Z", good: "2026-02-01T23:59:59.5Z" },
+    { what: "a startTime without a time", bad: "2026-02-01", good: "2026-02-01T00:00:00Z" },
+    { what: "a startTime without seconds", bad: "2026-02-01T00:00Z", good: "2026-02-01T00:00:00Z" },
+  ].map(({ what, bad, good }) => bill(what, from(bad), from(good), "spec.startTime in body must be of type date-time")),
+  bill(
+    "an endTime on a day that does not exist",
+    { endTime: "2026-04-31T00:00:00Z" },
+    { endTime: "2026-04-30T00:00:00Z" },
+    "spec.endTime in body must be of type date-time",
+  ),
   bill(
     "an endTime before startTime",
     from("2026-03-01T00:00:00Z", { endTime: "2026-03-01T00:00:00Z" }),

@@ -21,6 +21,38 @@ it.each<Variant>(["endpoint", "turbo", "hd", "image", "reference", "account", "c
 
 const GOOD = stringify(manifest("endpoint"));
 
+describe("refuses in one line a time of a BillReport that does not exist", () => {
+  const report = (change: Record<string, unknown>) =>
+    problems(stringify(manifest("bill", { lastDays: null, ...change })));
+  const TIME = "must be a time as in RFC 3339, such as 2026-02-01T00:00:00Z";
+  it.each([
+    { startTime: "2026-02-30T00:00:00Z", expected: "2026-02-30 is no day of the calendar: use an existing day" },
+    { startTime: "2026-13-01T00:00:00Z", expected: "2026-13-01 is no day of the calendar: use an existing day" },
+    { startTime: "2027-02-29", expected: "2027-02-29 is no day of the calendar: use an existing day" },
+    { startTime: "2026-02-01", expected: TIME },
+    { startTime: "yesterday", expected: TIME },
+    { startTime: "2026-02-01t00:00:00z", expected: TIME },
+  ])("$startTime", ({ startTime, expected }) => {
+    expect(report({ startTime, endTime: "2026-02-20T00:00:00Z" })).toEqual([
+      expect.stringMatching(new RegExp(`^\\d+: BillReport/sample: spec[.]startTime: ${expected}$`)),
+    ]);
+  });
+
+  it("a time that exists is taken without quotes, as kubectl takes it", () => {
+    expect(
+      problems(
+        "{apiVersion: mooring.dev/v1alpha1, kind: BillReport, metadata: {name: a}, spec: {startTime: 2026-02-01T00:00:00Z, category: 12:30}}",
+      ),
+    ).toEqual([]);
+  });
+
+  it("an endTime is checked too", () => {
+    expect(report({ startTime: "2026-02-01T00:00:00Z", endTime: "2026-04-31T00:00:00Z" })).toEqual([
+      expect.stringMatching(/: spec[.]endTime: 2026-04-31 is no day of the calendar: use an existing day$/),
+    ]);
+  });
+});
+
 describe("names the line, the object, the field and the allowed values", () => {
   it.each([
     {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createNamespaceLabels } from "../../../src/controllers/account/namespaces.ts";
-import { createValueReader, MissingReferenceError, resolveEnv } from "../../../src/controllers/references.ts";
+import { createValueReader, resolveEnv, StalledError } from "../../../src/controllers/references.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { type Answer, failure, type ScriptedApi, scriptedApi } from "../../support/scripted-api-server.ts";
 
@@ -121,7 +121,7 @@ describe("an environment", () => {
     const error = await resolveEnv(createValueReader(client, forever), "team", [{ name: "V", ...source }]).catch(
       (reason_: unknown) => reason_,
     );
-    expect(error).toBeInstanceOf(MissingReferenceError);
+    expect(error).toBeInstanceOf(StalledError);
     expect(error).toMatchObject({ reason, message });
     expect(String(error)).not.toContain("s3cr3t");
   });

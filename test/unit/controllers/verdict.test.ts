@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ArtifactError } from "../../../src/artifacts/errors.ts";
-import { MissingReferenceError } from "../../../src/controllers/references.ts";
+import { StalledError } from "../../../src/controllers/references.ts";
 import { concernsKey, serviceVerdict, type Verdict, verdictOf } from "../../../src/controllers/verdict.ts";
 import { ServiceError, type ServiceErrorDetails } from "../../../src/provider/errors.ts";
 
@@ -50,7 +50,7 @@ describe("the verdict on other errors", () => {
   it.each([
     {
       name: "a missing Secret",
-      thrown: new MissingReferenceError("SecretNotFound", "Secret a/b does not exist: create it"),
+      thrown: new StalledError("SecretNotFound", "Secret a/b does not exist: create it"),
       expected: { kind: "Stalled", reason: "SecretNotFound", message: "Secret a/b does not exist: create it" },
     },
     {

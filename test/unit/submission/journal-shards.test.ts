@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FencedError, type Journal, type JournalEntry } from "../../../src/submission/journal.ts";
 import { parseEntries } from "../../../src/submission/journal-data.ts";
-import { JOURNAL_SHARDS, journalNames, shardOf } from "../../../src/submission/journal-shards.ts";
+import { configMapOf, JOURNAL_SHARDS, journalNames } from "../../../src/submission/journal-shards.ts";
 import { until } from "../../support/fake-clock.ts";
 import {
   intent,
@@ -48,10 +48,10 @@ describe("the shards", () => {
       "mooring-journal-1",
       "mooring-journal-2",
     ]);
-    expect(shardOf("c0ffee00-17b4-4e6d-8f21-000000000001")).toBe(5);
+    expect(configMapOf("c0ffee00-17b4-4e6d-8f21-000000000001")).toBe(5);
     const counts = SHARDS.map(() => 0);
     for (let index = 0; index < 16_000; index++) {
-      const shard = shardOf(`c0ffee00-17b4-4e6d-8f21-${index}`);
+      const shard = configMapOf(`c0ffee00-17b4-4e6d-8f21-${index}`);
       counts[shard] = (counts[shard] ?? 0) + 1;
     }
     expect(Math.min(...counts)).toBeGreaterThan(850);

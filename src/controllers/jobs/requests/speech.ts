@@ -25,7 +25,7 @@ export function dropSpeechTexts({ spec }: SpeechJob): void {
   delete spec.pronunciationDict;
 }
 
-/** The paid request of a SpeechJob. @throws InvalidJobError | MissingReferenceError */
+/** The paid request of a SpeechJob. @throws InvalidJobError | StalledError */
 export async function speechRequest(job: SpeechJob, account: AccountHandle, reader: ValueReader): Promise<PaidRequest> {
   const { spec } = job;
   const text = await textOf(job, reader);

@@ -181,6 +181,25 @@ describe("a BillReport with splitBy", () => {
     });
   });
 
+  it.each([
+    { given: "spec.keyIDs", reportable: ALL, keyIDs: ["ou\u202ers", "ours\u0007"] },
+    { given: "spending.reports", reportable: keysOf("ours\u200b", "\u200b") },
+    { given: "both", reportable: keysOf("\u202eours"), keyIDs: ["ours\n"] },
+  ])(
+    "shows keys of $given without control and formatting characters, as it shows those of the bills",
+    async ({ reportable, keyIDs }) => {
+      const w = await setUp(reportable, keyIDs === undefined ? {} : { keyIDs });
+      expect(await w.reconcile()).toMatchObject({ keyIDs: ["ours"], totals: { amount: "1" }, records: 1, final: true });
+      await w.reconcile();
+      expect(w.reads()).toBe(1);
+    },
+  );
+
+  it("covers no bill without a key when the only key in keyIDs has nothing to show", async () => {
+    const w = await setUp(ALL, { keyIDs: ["\u200b"] });
+    expect(await w.reconcile()).toMatchObject({ keyIDs: [], totals: { amount: "0" }, records: 0 });
+  });
+
   it("names no other namespace when the namespace may see single keys", async () => {
     const w = await setUp(keysOf("ours", "spare"), { splitBy: "Namespace" });
     const status = await w.reconcile();

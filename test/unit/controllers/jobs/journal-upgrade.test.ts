@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import type { JournalEntry } from "../../../../src/submission/journal.ts";
-import { shardOf } from "../../../../src/submission/journal-shards.ts";
+import { configMapOf } from "../../../../src/submission/journal-shards.ts";
 import { entryOf } from "../../../support/jobs.ts";
 import { intended, jobWorld, UID } from "./intent-world.ts";
 
@@ -20,7 +20,7 @@ const inPhase = (phase: VideoJobStatus["phase"], change: Partial<VideoJobStatus>
 });
 
 it("the job of these tests is in a shard that an earlier version does not have", () => {
-  expect(shardOf(UID)).not.toBe(0);
+  expect(configMapOf(UID)).not.toBe(0);
 });
 
 it.each<{
@@ -99,6 +99,6 @@ it("the message of a job names the ConfigMap that was lost", async () => {
   await w.reconcile();
   const { conditions } = w.job()?.status ?? {};
   expect(conditions?.find(({ type }) => type === "Stalled")?.message).toContain(
-    `the submission journal does not have the request: ConfigMap mooring/mooring-journal or mooring/mooring-journal-${shardOf(UID)} was deleted or restored`,
+    `the submission journal does not have the request: ConfigMap mooring/mooring-journal or mooring/mooring-journal-${configMapOf(UID)} was deleted or restored`,
   );
 });
