@@ -15,15 +15,23 @@ const drainRound = z.object({
 /** One engine, one round: N new objects until all are Ready. */
 export type DrainRound = z.output<typeof drainRound>;
 
-export const ENGINES = ["controller-runtime", "Mooring"] as const;
-export type Engine = (typeof ENGINES)[number];
+/** What Mooring is compared with. The first is always measured: goals relate to it. */
+export const PEERS = ["controller-runtime", "client-node"] as const;
+export type Peer = (typeof PEERS)[number];
+export type Engine = Peer | "Mooring";
 
 const drain = z.object({
   machine,
   objects: z.number(),
   finalizer: z.boolean(),
   access: z.enum(["ServiceAccount", "Kubeconfig"]),
-  rounds: z.record(z.enum(ENGINES), z.array(drainRound)),
+  rounds: z.object({
+    "controller-runtime": z.array(drainRound),
+    "client-node": z.array(drainRound).optional(),
+    Mooring: z.array(drainRound),
+  } satisfies Record<Engine, z.ZodType>),
+  /** Peers that did not do the same work as the others, and why. They have no rounds. */
+  failures: z.partialRecord(z.enum(PEERS), z.string()).optional(),
 });
 export type Drain = z.output<typeof drain>;
 

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { PEERS, type Peer } from "./figures.ts";
 import { SCENARIO_NAMES, type ScenarioName } from "./scenario-figures.ts";
 
 /** Flags with one number above 0, each of which has a default (docs/performance.md). */
@@ -20,7 +21,7 @@ type NumberFlag = (typeof NUMBERS)[number];
 /** Of these flags, a fraction counts. */
 const FRACTIONS: readonly NumberFlag[] = ["audio-minutes", "time-scale", "rate"];
 
-const LISTS = ["objects", "scale", "scenario"] as const;
+const LISTS = ["objects", "peers", "scale", "scenario"] as const;
 const SWITCHES = ["finalizer", "profile", "report"] as const;
 /** All flags of `npm run bench`. */
 export const FLAG_NAMES: readonly string[] = [...LISTS, ...SWITCHES, ...NUMBERS];
@@ -29,6 +30,8 @@ export type NumberFlags = Partial<Record<NumberFlag, number>>;
 export type Flags = {
   /** Sizes of the drain. */
   objects: readonly number[];
+  /** Peers of the drain, in the order of `PEERS`. */
+  peers: readonly Peer[];
   /** Sizes of the scale. */
   scale: readonly number[];
   scenarios: readonly ScenarioName[];
@@ -46,6 +49,7 @@ export function parseFlags(args: readonly string[]): Flags {
     args: [...args],
     options: {
       objects: { type: "string", default: "" },
+      peers: { type: "string", default: "" },
       scale: { type: "string", default: "" },
       scenario: { type: "string", default: "" },
       finalizer: { type: "boolean", default: false },
@@ -56,6 +60,7 @@ export function parseFlags(args: readonly string[]): Flags {
   });
   const { finalizer, profile } = values;
   const objects = sizesIn("objects", values.objects);
+  const peers = peersIn(values.peers);
   const scale = sizesIn("scale", values.scale);
   const scenarios = scenariosIn(values.scenario);
   const isDefault = objects.length + scale.length + scenarios.length === 0 && !values.report;
@@ -65,7 +70,7 @@ export function parseFlags(args: readonly string[]): Flags {
     const text = given[flag];
     if (text !== undefined) numbers[flag] = numberIn(flag, String(text));
   }
-  return { objects: isDefault ? DEFAULT_OBJECTS : objects, scale, scenarios, finalizer, profile, numbers };
+  return { objects: isDefault ? DEFAULT_OBJECTS : objects, peers, scale, scenarios, finalizer, profile, numbers };
 }
 
 function numberIn(flag: NumberFlag, text: string): number {
@@ -82,9 +87,19 @@ function sizesIn(flag: string, list: string): number[] {
 }
 
 function scenariosIn(list: string): ScenarioName[] {
+  return namesIn("scenario", list, SCENARIO_NAMES);
+}
+
+/** controller-runtime is one of them, given or not: the goals relate to it. */
+function peersIn(list: string): Peer[] {
+  const given = namesIn("peers", list, PEERS);
+  return PEERS.filter((peer) => peer === "controller-runtime" || given.includes(peer));
+}
+
+function namesIn<Name extends string>(flag: string, list: string, names: readonly Name[]): Name[] {
   return partsOf(list).map((part) => {
-    const known = SCENARIO_NAMES.find((name) => name === part);
-    if (known === undefined) throw new Error(`--scenario ${list}: "${part}" is none of ${SCENARIO_NAMES.join(", ")}`);
+    const known = names.find((name) => name === part);
+    if (known === undefined) throw new Error(`--${flag} ${list}: "${part}" is none of ${names.join(", ")}`);
     return known;
   });
 }

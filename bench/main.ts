@@ -25,6 +25,7 @@ const JOB_SHARE = 0.1;
 
 const {
   objects: sizes,
+  peers,
   scale,
   scenarios,
   finalizer,
@@ -52,7 +53,7 @@ async function measure(): Promise<void> {
       await add((figures) => withProfile(figures, profile));
       continue;
     }
-    const drain = await measureDrain({ ...common, objects, rounds, finalizer });
+    const drain = await measureDrain({ ...common, objects, rounds, finalizer, peers });
     await add((figures) => withDrain(figures, drain));
   }
   for (const endpoints of scale) {

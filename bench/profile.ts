@@ -55,7 +55,7 @@ const AREAS: readonly { area: string; is: (source: string) => boolean }[] = [
 ];
 
 /** One drain of Mooring with V8's sampling profiler: where its CPU time goes. */
-export async function measureProfile(options: Omit<DrainOptions, "rounds">): Promise<Profile> {
+export async function measureProfile(options: Omit<DrainOptions, "rounds" | "peers">): Promise<Profile> {
   const { objects, finalizer, say, signal } = options;
   const cluster = await startBenchCluster(options);
   try {

@@ -1,17 +1,16 @@
 import { readFile, writeFile } from "node:fs/promises";
-import type { Drain, DrainRound, Figures, Profile, ScalePoint, ScaleStart } from "./figures.ts";
+import { drainText } from "./drain-report.ts";
+import type { Figures, Profile, ScalePoint, ScaleStart } from "./figures.ts";
 import type { Machine } from "./machine.ts";
 import { heading, number, row } from "./markdown.ts";
-import { MEASURES, PAGE_SIZE, plotsOf, ratiosOf, type Spread, spreadOf, titleOf } from "./plots.ts";
+import { PAGE_SIZE, plotsOf, titleOf } from "./plots.ts";
 import { scenariosText, sizeText } from "./scenario-report.ts";
 
 const PAGE = new URL("../docs/performance.md", import.meta.url);
 const IMAGES = new URL("../docs/images/", import.meta.url);
 const BEGIN = "<!-- figures: made by `npm run bench` -->\n";
 const END = "<!-- /figures -->";
-const FIRST_CALL_GOAL_SECONDS = 1;
 
-const spreadText = ({ median, low, high }: Spread) => `${number(median)} (${number(low)} to ${number(high)})`;
 const MACHINE_COLUMNS: readonly { title: string; of: (machine: Machine) => string }[] = [
   { title: "date", of: ({ date }) => date },
   { title: "cores", of: ({ cores, cpu }) => `${cores} (${cpu})` },
@@ -45,43 +44,6 @@ function machinesText({ drains, profiles, scale, scenarios }: Figures): string[]
     "",
     ...heading("measurement", ...MACHINE_COLUMNS.map(({ title }) => title)),
     ...measurements.map(({ title, machine }) => row(title, ...MACHINE_COLUMNS.map(({ of }) => of(machine)))),
-    "",
-  ];
-}
-
-function drainText(drain: Drain): string[] {
-  const { access, rounds } = drain;
-  const [theirs, ours] = [rounds["controller-runtime"], rounds.Mooring];
-  const ratioRows = MEASURES.map(({ title, of, goal }) => {
-    const ratio = ratiosOf(drain, of);
-    const most = goal(drain);
-    const met = most === undefined ? "" : `at most ${most}: ${ratio.median <= most ? "met" : "not met"}`;
-    return row(title, spreadText(spreadOf(theirs.map(of))), spreadText(spreadOf(ours.map(of))), spreadText(ratio), met);
-  });
-  const first = (of: readonly DrainRound[]) => spreadOf(of.map((one) => one.firstCallSeconds));
-  const inTime = first(ours).median <= FIRST_CALL_GOAL_SECONDS;
-  const duplicates = (of: readonly DrainRound[]) => of.reduce((sum, one) => sum + one.duplicates, 0);
-  return [
-    `### ${titleOf(drain)}`,
-    "",
-    `Median (lowest to highest) of ${ours.length} rounds in alternation. A ratio compares a round with the peer's round right before it.${access === "Kubeconfig" ? " Mooring read a kubeconfig, which costs it memory that it does not need in a pod." : ""}`,
-    "",
-    ...heading("", "controller-runtime", "Mooring", "ratio", "goal"),
-    ...ratioRows,
-    row(
-      "start to first remote call, s",
-      spreadText(first(theirs)),
-      spreadText(first(ours)),
-      "",
-      `at most ${FIRST_CALL_GOAL_SECONDS} s: ${inTime ? "met" : "not met"}`,
-    ),
-    row(
-      "duplicate creates",
-      String(duplicates(theirs)),
-      String(duplicates(ours)),
-      "",
-      `0: ${duplicates(ours) === 0 ? "met" : "not met"}`,
-    ),
     "",
   ];
 }

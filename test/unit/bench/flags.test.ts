@@ -15,12 +15,21 @@ describe("the flags of the benchmark", () => {
     expect(parseFlags(args)).toMatchObject(measured);
   });
 
+  it.each([
+    { args: [], peers: ["controller-runtime"] },
+    { args: ["--peers", "client-node"], peers: ["controller-runtime", "client-node"] },
+    { args: ["--peers", "client-node, controller-runtime"], peers: ["controller-runtime", "client-node"] },
+  ])("$args compares with $peers: goals relate to controller-runtime", ({ args, peers }) => {
+    expect(parseFlags(args).peers).toEqual(peers);
+  });
+
   it("has numbers only for flags that are given, so that each scenario has its own defaults", () => {
     expect(parseFlags(["--rest", "20", "--time-scale", "0.1"]).numbers).toEqual({ rest: 20, "time-scale": 0.1 });
   });
 
   it.each([
     { args: ["--scenario", "churn,storm"], message: '"storm" is none of churn, rest, jobs, takeover, stream, bills' },
+    { args: ["--peers", "gopher"], message: '--peers gopher: "gopher" is none of controller-runtime, client-node' },
     { args: ["--objects", "1000,x"], message: "--objects 1000,x: use integers above 0" },
     { args: ["--endpoints", "1.5"], message: "--endpoints 1.5: use an integer above 0" },
     { args: ["--time-scale", "0"], message: "--time-scale 0: use a number above 0" },

@@ -63,6 +63,35 @@ describe("a comparison", () => {
     expect(found("start to first remote call")).toContain("at most 1 s: met");
     expect(found("peak memory")).toContain("at most 1.6: met");
   });
+
+  it("has a column for each peer, and a ratio to the one in Mooring's language", () => {
+    const rounds = { ...drain.rounds, "client-node": [18, 11, 20].map(round) };
+    const text = figuresText({ ...NO_FIGURES, drains: [{ ...drain, rounds }] });
+    expect(text).toContain("|  | controller-runtime | client-node | Mooring | ratio | ratio to client-node | goal |");
+    expect(text).toContain(
+      "| time until all are Ready, s | 10 (10 to 20) | 18 (11 to 20) | 10 (9 to 22) | 1 (0.9 to 1.1) | 0.5 (0.5 to 2) | at most 1: met |",
+    );
+    expect(text).toContain(
+      "| start to first remote call, s | 0.5 (0.5 to 0.5) | 0.5 (0.5 to 0.5) | 0.5 (0.5 to 0.5) |  |  | at most 1 s: met |",
+    );
+    expect(text).toContain("| duplicate creates | 0 | 0 | 0 |  |  | 0: met |");
+  });
+
+  it("shows a peer that failed, and why, without figures and ratio", () => {
+    const failures = { "client-node": "98 of 2000 objects are Ready" };
+    const text = figuresText({ ...NO_FIGURES, drains: [{ ...drain, failures }] });
+    expect(text).toContain("|  | controller-runtime | client-node | Mooring | ratio | goal |");
+    expect(text).toContain(
+      "| CPU, ms per object | 2 (2 to 4) | failed | 2 (1.8 to 4.4) | 1 (0.9 to 1.1) | at most 1: met |",
+    );
+    expect(text).toContain("\nclient-node failed: 98 of 2000 objects are Ready.\n");
+  });
+
+  it("has the same plot with and without other peers: its ratios are to controller-runtime", () => {
+    const rounds = { ...drain.rounds, "client-node": [18, 11, 20].map(round) };
+    const plotsWith = (one: Drain) => plotsOf({ ...NO_FIGURES, drains: [one] });
+    expect(plotsWith({ ...drain, rounds })).toEqual(plotsWith(drain));
+  });
 });
 
 it("a profile shows the areas of the CPU time, the largest first, with their shares", () => {

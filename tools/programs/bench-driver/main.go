@@ -72,6 +72,16 @@ func done(o *unstructured.Unstructured) bool {
 	return false
 }
 
+// counts, by field, the objects whose status does not have it
+func countMissing(o *unstructured.Unstructured, fields []string, missing map[string]int) {
+	status, _ := o.Object["status"].(map[string]any)
+	for _, f := range fields {
+		if _, ok := status[f]; !ok {
+			missing[f]++
+		}
+	}
+}
+
 func main() {
 	kc := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "")
 	n := flag.Int("n", 1000, "objects")
@@ -82,6 +92,7 @@ func main() {
 	mode := flag.String("mode", "drain", "drain | raw | delete")
 	idle := flag.Duration("idle", 0, "after draining, keep the operator running and report its CPU over this time")
 	timeout := flag.Duration("timeout", 300*time.Second, "")
+	fields := flag.String("fields", "", "comma-separated fields that the status of each object has when it is done")
 	label := flag.String("label", "", "")
 	logPath := flag.String("log", os.DevNull, "file for the output of the operator")
 	flag.Parse()
@@ -195,6 +206,8 @@ func main() {
 	to := time.After(*timeout)
 	var firstDone time.Duration
 	writes := 0
+	required := strings.FieldsFunc(*fields, func(r rune) bool { return r == ',' })
+	missing := map[string]int{}
 loop:
 	for len(fin) < *n {
 		select {
@@ -205,6 +218,7 @@ loop:
 					if done(&l.Items[i]) {
 						if _, k := fin[l.Items[i].GetName()]; !k {
 							fin[l.Items[i].GetName()] = time.Since(start)
+							countMissing(&l.Items[i], required, missing)
 						}
 					}
 				}
@@ -220,6 +234,7 @@ loop:
 			if done(o) {
 				if _, k := fin[o.GetName()]; !k {
 					fin[o.GetName()] = time.Since(start)
+					countMissing(o, required, missing)
 					if firstDone == 0 {
 						firstDone = time.Since(start)
 					}
@@ -240,7 +255,7 @@ loop:
 		ds = append(ds, d.Seconds())
 	}
 	sort.Float64s(ds)
-	out := map[string]any{"label": *label, "started_ms": start.UnixMilli(), "n": *n, "done": len(fin), "create_s": ct.Seconds(), "first_s": firstDone.Seconds(), "drain_s": el.Seconds(), "per_s_after_first": float64(len(fin)-1) / (el - firstDone).Seconds(), "cpu_s": cpu, "cpu_ms_per_object": cpu * 1000 / float64(*n), "peak_rss_mib": float64(peak) / 1048576, "watch_events": writes}
+	out := map[string]any{"label": *label, "started_ms": start.UnixMilli(), "n": *n, "done": len(fin), "create_s": ct.Seconds(), "first_s": firstDone.Seconds(), "drain_s": el.Seconds(), "per_s_after_first": float64(len(fin)-1) / (el - firstDone).Seconds(), "cpu_s": cpu, "cpu_ms_per_object": cpu * 1000 / float64(*n), "peak_rss_mib": float64(peak) / 1048576, "watch_events": writes, "missing_fields": missing}
 	if *idle > 0 {
 		time.Sleep(3 * time.Second)
 		a := groupUsage(cmd.Process.Pid)
