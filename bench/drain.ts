@@ -15,7 +15,7 @@ export type DrainOptions = BenchOptions & {
   objects: number;
   rounds: number;
   finalizer: boolean;
-  /** controller-runtime is among them. */
+  /** Prepared ones, with controller-runtime among them. */
   peers: readonly Peer[];
 };
 

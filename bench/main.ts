@@ -14,6 +14,7 @@ import {
   writeFigures,
 } from "./figures.ts";
 import { parseFlags } from "./flags.ts";
+import { preparePeers } from "./peers/commands.ts";
 import { measureProfile } from "./profile.ts";
 import { writeReport } from "./report.ts";
 import { measureScale } from "./scale.ts";
@@ -25,7 +26,7 @@ const JOB_SHARE = 0.1;
 
 const {
   objects: sizes,
-  peers,
+  peers: wanted,
   scale,
   scenarios,
   finalizer,
@@ -46,6 +47,7 @@ try {
 
 async function measure(): Promise<void> {
   if (sizes.length + scale.length > 0) await prepareTools(BENCH_TOOLS, common.say);
+  const peers = sizes.length > 0 && !withProfiler ? await preparePeers(wanted, common.say) : [];
   const { rounds = 3, calm = 75, rest = 120 } = numbers;
   for (const objects of sizes) {
     if (withProfiler) {

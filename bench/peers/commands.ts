@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { bundleOptions } from "../../scripts/bundle-options.ts";
-import { tool } from "../../tools/programs/tool.ts";
+import { prepareTool, type Tool, tool } from "../../tools/programs/tool.ts";
 import type { BenchCluster } from "../cluster.ts";
 import type { Peer } from "../figures.ts";
 import { NODE_FLAGS } from "../pod.ts";
@@ -10,7 +10,26 @@ import { NODE_FLAGS } from "../pod.ts";
 /** Objects that a peer works on at once. */
 const WORKERS = 64;
 
-/** The command line of a peer. All peers have the same flags. */
+/** What is built for a peer. Without those of `BENCH_TOOLS`. */
+const TOOLS: Partial<Record<Peer, Tool>> = { "kube-rs": "bench-kube-rs", kopf: "bench-kopf" };
+
+/** Builds what the peers need. One that cannot be built on this machine is left out, with a line that says why. */
+export async function preparePeers(
+  peers: readonly Peer[],
+  say: (line: string) => void,
+  env = process.env,
+): Promise<Peer[]> {
+  const prepared: Peer[] = [];
+  for (const peer of peers) {
+    const name = TOOLS[peer];
+    const obstacle = name === undefined ? undefined : await prepareTool(name, say, env);
+    if (obstacle === undefined) prepared.push(peer);
+    else say(`${peer} is left out: ${obstacle}`);
+  }
+  return prepared;
+}
+
+/** The command line of a prepared peer. All peers have the same flags. */
 export async function peerCommand(peer: Peer, cluster: BenchCluster, finalizer: boolean): Promise<readonly string[]> {
   const { remote, controlPlane, guarded } = cluster;
   return [
@@ -25,6 +44,8 @@ export async function peerCommand(peer: Peer, cluster: BenchCluster, finalizer: 
 /** The program of each peer, and the arguments before its flags. `folder` is for files that last as long as the cluster. */
 const PROGRAMS: Readonly<Record<Peer, (folder: string) => Promise<readonly string[]>>> = {
   "controller-runtime": async () => [await tool("bench-peer")],
+  "kube-rs": async () => [await tool("bench-kube-rs")],
+  kopf: async () => [await tool("bench-kopf"), fileURLToPath(new URL("./kopf/main.py", import.meta.url))],
   "client-node": async (folder) => [process.execPath, ...NODE_FLAGS, await bundleClientNode(folder)],
 };
 

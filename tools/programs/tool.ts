@@ -2,22 +2,44 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findProgram, pathFolders } from "../cluster/binaries.ts";
 import { buildKey, cacheFolder, fillWith } from "../cluster/cache.ts";
-import type { Guarded } from "../cluster/guarded.ts";
-import { withProgress } from "../cluster/progress.ts";
+import { CARGO, goToolchain, PYTHON, type Toolchain } from "./toolchains.ts";
 
 type Recipe = {
-  /** The Go package; a folder named after the tool pins its module. */
-  package: string;
-  /** Files of that folder that decide what is built. */
+  /** Files of the tool's folder that decide what is built. */
   files: readonly string[];
   /** The tool of the machine will not do: tests need this very version, or it is our own program. */
   pinned: boolean;
-};
+} & (
+  | {
+      /** The Go package; a folder named after the tool pins its module. */
+      package: string;
+    }
+  | {
+      toolchain: Toolchain;
+      /** The tool's folder, from this one. */
+      folder: string;
+      /** The program in what is built. Default: the name of the tool. */
+      program?: string;
+    }
+);
 
 const MODULE = ["go.mod", "go.sum"];
 /** Programs that tests use besides the control plane. */
 const RECIPES = {
   "bench-driver": { package: "bench/driver", files: [...MODULE, "main.go"], pinned: true },
+  "bench-kopf": {
+    toolchain: PYTHON,
+    folder: "../../bench/peers/kopf",
+    files: ["requirements.txt"],
+    program: "bin/python",
+    pinned: true,
+  },
+  "bench-kube-rs": {
+    toolchain: CARGO,
+    folder: "../../bench/peers/kube-rs",
+    files: ["Cargo.toml", "Cargo.lock", "src/main.rs", "src/endpoint.rs"],
+    pinned: true,
+  },
   "bench-peer": { package: "bench/peer-controller-runtime", files: [...MODULE, "main.go"], pinned: true },
   "bench-remote": { package: "bench/mock", files: ["go.mod", "main.go"], pinned: true },
   glua: { package: "github.com/yuin/gopher-lua/cmd/glua", files: MODULE, pinned: false },
@@ -48,7 +70,7 @@ export const ALL_TOOLS: readonly Tool[] = [
   "promtool",
   "versitygw",
 ];
-/** What `npm run bench` uses: the measuring program, a minimal remote service, and the same controller in Go. */
+/** What `npm run bench` uses besides the peers that `--peers` adds: the measuring program, a minimal remote service, and the same controller in Go. */
 export const BENCH_TOOLS: readonly Tool[] = ["bench-driver", "bench-remote", "bench-peer"];
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -64,8 +86,7 @@ export async function tool(name: Tool, env: Env = process.env): Promise<string> 
 }
 
 /**
- * Builds the tools that the machine does not have from their Go modules, one after the other, and keeps them in the user's cache folder.
- * A build takes minutes, once. Several processes may do this at the same time: a tool is complete or not there.
+ * Builds the tools that the machine does not have, one after the other, and keeps them in the user's cache folder.
  * @throws Error of one line that names the tool that cannot be built, and why; `log` has the lines before
  */
 export async function prepareTools(
@@ -74,48 +95,64 @@ export async function prepareTools(
   env: Env = process.env,
 ): Promise<void> {
   for (const name of names) {
-    if ((await find(name, env)) !== undefined) continue;
-    await build(name, log, env).catch((error: unknown) => {
-      const lines = (error instanceof Error ? error.message : String(error)).trim().split("\n");
-      for (const line of lines.slice(0, -1)) log(line);
-      throw new Error(`the tests need ${name}: ${lines.at(-1)}`);
-    });
+    const obstacle = await prepareTool(name, log, env);
+    if (obstacle !== undefined) throw new Error(`the tests need ${name}: ${obstacle}`);
+  }
+}
+
+/**
+ * Builds a tool unless the machine has it. A build takes minutes, once. Several processes may do this at the same time: a tool is complete
+ * or not there.
+ * @returns one line that says why the tool cannot be built; `log` has the lines before
+ */
+export async function prepareTool(
+  name: Tool,
+  log: (line: string) => void,
+  env: Env = process.env,
+): Promise<string | undefined> {
+  try {
+    if ((await find(name, env)) === undefined) await build(name, log, env);
+    return undefined;
+  } catch (error) {
+    const lines = (error instanceof Error ? error.message : String(error)).trim().split("\n");
+    for (const line of lines.slice(0, -1)) log(line);
+    return lines.at(-1);
   }
 }
 
 async function find(name: Tool, env: Env): Promise<string | undefined> {
-  const own = RECIPES[name].pinned ? undefined : await findProgram(name, pathFolders(env.PATH));
-  return own ?? (await findProgram(name, [await buildFolder(name, env)]));
+  const recipe: Recipe = RECIPES[name];
+  const own = recipe.pinned ? undefined : await findProgram(name, pathFolders(env.PATH));
+  return own ?? (await findBuilt(name, await buildFolder(name, env)));
 }
 
-/** `mooring/<tool>/<key>` in the user's cache folder; the key changes with the tool's module. */
+function findBuilt(name: Tool, folder: string): Promise<string | undefined> {
+  const recipe: Recipe = RECIPES[name];
+  return findProgram(("program" in recipe ? recipe.program : undefined) ?? name, [folder]);
+}
+
+/** `mooring/<tool>/<key>` in the user's cache folder; the key changes with the tool's files. */
 async function buildFolder(name: Tool, env: Env): Promise<string> {
-  return join(cacheFolder(env), "..", name, await buildKey(moduleFolder(name), RECIPES[name].files));
+  return join(cacheFolder(env), "..", name, await buildKey(sourceFolder(name), RECIPES[name].files));
 }
 
-const moduleFolder = (name: Tool) => fileURLToPath(new URL(`./${name}`, import.meta.url));
+function sourceFolder(name: Tool): string {
+  const recipe: Recipe = RECIPES[name];
+  return fileURLToPath(new URL("folder" in recipe ? recipe.folder : name, import.meta.url));
+}
 
 async function build(name: Tool, log: (line: string) => void, env: Env): Promise<void> {
-  const go = await findProgram("go", pathFolders(env.PATH));
-  if (go === undefined) throw new Error("there is no go on PATH to build it with (https://go.dev/dl)");
+  const recipe: Recipe = RECIPES[name];
+  const toolchain = "toolchain" in recipe ? recipe.toolchain : goToolchain(recipe.package);
+  const program = await findProgram(toolchain.program, pathFolders(env.PATH));
+  if (program === undefined) {
+    throw new Error(`there is no ${toolchain.program} on PATH to build it with (${toolchain.site})`);
+  }
   log(`building ${name}: some minutes, once (kept in the user's cache folder)`);
   const built = await fillWith(
     await buildFolder(name, env),
-    (folder) => findProgram(name, [folder]),
-    (empty, guarded) => compile({ name, go, log }, join(empty, name), guarded),
+    (folder) => findBuilt(name, folder),
+    (output, guarded) => toolchain.build({ name, program, source: sourceFolder(name), output, guarded, log }),
   );
-  if (built === undefined) throw new Error("go build left no program");
-}
-
-type Compilation = { name: Tool; go: string; log: (line: string) => void };
-
-async function compile({ name, go, log }: Compilation, output: string, guarded: Guarded): Promise<void> {
-  const env = { CGO_ENABLED: "0", GOFLAGS: "-mod=readonly", GOWORK: "off", GOTMPDIR: guarded.dir };
-  const args = ["build", "-v", "-trimpath", "-ldflags", "-s -w", "-o", output, RECIPES[name].package];
-  const lines = async () => (await guarded.output("go-build")).split("\n").length - 1;
-  await withProgress(
-    log,
-    async () => `building ${name}: ${await lines()} modules and packages so far`,
-    guarded.run("go-build", go, args, { cwd: moduleFolder(name), env }),
-  );
+  if (built === undefined) throw new Error(`${toolchain.program} left no program`);
 }

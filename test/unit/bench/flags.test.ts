@@ -29,7 +29,10 @@ describe("the flags of the benchmark", () => {
 
   it.each([
     { args: ["--scenario", "churn,storm"], message: '"storm" is none of churn, rest, jobs, takeover, stream, bills' },
-    { args: ["--peers", "gopher"], message: '--peers gopher: "gopher" is none of controller-runtime, client-node' },
+    {
+      args: ["--peers", "gopher"],
+      message: '--peers gopher: "gopher" is none of controller-runtime, client-node, kube-rs, kopf',
+    },
     { args: ["--objects", "1000,x"], message: "--objects 1000,x: use integers above 0" },
     { args: ["--endpoints", "1.5"], message: "--endpoints 1.5: use an integer above 0" },
     { args: ["--time-scale", "0"], message: "--time-scale 0: use a number above 0" },

@@ -78,13 +78,16 @@ describe("a comparison", () => {
   });
 
   it("shows a peer that failed, and why, without figures and ratio", () => {
-    const failures = { "client-node": "98 of 2000 objects are Ready" };
-    const text = figuresText({ ...NO_FIGURES, drains: [{ ...drain, failures }] });
-    expect(text).toContain("|  | controller-runtime | client-node | Mooring | ratio | goal |");
+    const rounds = { ...drain.rounds, "kube-rs": [5, 4, 5].map(round) };
+    const failures = { "client-node": "98 of 2000 objects are Ready", kopf: "3 duplicate creates" };
+    const text = figuresText({ ...NO_FIGURES, drains: [{ ...drain, rounds, failures }] });
+    expect(text).toContain("|  | controller-runtime | client-node | kube-rs | kopf | Mooring | ratio | goal |");
     expect(text).toContain(
-      "| CPU, ms per object | 2 (2 to 4) | failed | 2 (1.8 to 4.4) | 1 (0.9 to 1.1) | at most 1: met |",
+      "| CPU, ms per object | 2 (2 to 4) | failed | 1 (0.8 to 1) | failed | 2 (1.8 to 4.4) | 1 (0.9 to 1.1) | at most 1: met |",
     );
-    expect(text).toContain("\nclient-node failed: 98 of 2000 objects are Ready.\n");
+    expect(text).toContain(
+      "\nclient-node failed: 98 of 2000 objects are Ready.\n\nkopf failed: 3 duplicate creates.\n",
+    );
   });
 
   it("has the same plot with and without other peers: its ratios are to controller-runtime", () => {
