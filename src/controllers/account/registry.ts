@@ -123,13 +123,15 @@ export function createAccountRegistry(
   function set(key: AccountKey, entry: AccountEntry): void {
     const previous = entries.get(key);
     entries.set(key, entry);
+    // An account without an entry counts as one that is being checked.
+    const isFirst = previous === undefined && entry.state.kind === "Checking";
     const same =
       previous !== undefined &&
       previous.handle === entry.handle &&
       sameState(previous.state, entry.state) &&
       isDeepStrictEqual(previous.limits, entry.limits) &&
       isDeepStrictEqual(previous.spending, entry.spending);
-    if (!same) for (const listener of listeners) listener(key);
+    if (!same && !isFirst) for (const listener of listeners) listener(key);
   }
 
   function hold(key: AccountKey, reason: Reason, message: string): void {

@@ -39,6 +39,22 @@ function world(...keys: string[]) {
   return { registry, checks, changes };
 }
 
+describe("an account that is checked for the first time", () => {
+  it("changes nothing for its dependants until it is usable", async () => {
+    const changes: string[] = [];
+    const registry = createAccountRegistry(
+      () => true,
+      () => {},
+    );
+    registry.onChange((key) => changes.push(key));
+    const before = await registry.resolve(undefined, "team");
+    registry.set(DEFAULT, { ...ready(DEFAULT), state: { kind: "Checking" } });
+    expect([changes, await registry.resolve(undefined, "team")]).toEqual([[], before]);
+    registry.set(DEFAULT, ready(DEFAULT));
+    expect(changes).toEqual([DEFAULT]);
+  });
+});
+
 describe("a 403, which concerns an operation", () => {
   it("asks for one check of the account until it is probed, and changes nothing for its dependants", async () => {
     const { registry, checks, changes } = world(DEFAULT);
