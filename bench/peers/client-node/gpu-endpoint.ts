@@ -8,7 +8,17 @@ type Status = {
   appName: string;
   appliedGeneration: number;
   createdAt: string;
+  image: string;
   lastAppliedTime: string;
+  lastChange: {
+    generation: number;
+    acceptedTime: string;
+    observedTime: string;
+    readyTime: string;
+    sentTime: string;
+    syncedTime: string;
+  };
+  state: string;
   remote: { status: string };
   selector: string;
   submission: { attempt: number; id: string; specHash: string; state: string; time: string };
@@ -33,13 +43,24 @@ export type RemoteEndpoint = { baseURL: string; id: string; url: string };
 /** The status of an endpoint that runs: as large as that of the other peers. What it has already stays. */
 export function statusOf({ metadata, status }: GpuEndpoint, { baseURL, id, url }: RemoteEndpoint): Status {
   const { name = "", uid = "", generation = 0 } = metadata ?? {};
-  const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
+  const milli = new Date().toISOString();
+  const now = milli.replace(/\.\d+Z$/, "Z");
   return {
     account: { baseURL, kind: "Account", name: "default" },
     appName: `${name}-539110b65c`,
     appliedGeneration: generation,
     createdAt: now,
+    image: "registry.example.com/models/echo:1.0",
     lastAppliedTime: now,
+    lastChange: {
+      generation,
+      acceptedTime: milli,
+      observedTime: milli,
+      readyTime: milli,
+      sentTime: milli,
+      syncedTime: milli,
+    },
+    state: "running",
     remote: { status: "running" },
     selector: `mooring.dev/endpoint=${uid}`,
     submission: { attempt: 1, id: uid, specHash: "cfc674597ff16226", state: "Accepted", time: now },

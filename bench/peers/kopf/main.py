@@ -103,7 +103,10 @@ async def create_and_read(body: kopf.Body, memo: kopf.Memo) -> tuple[str, str]:
 def running_status(body: kopf.Body, id: str, url: str) -> dict[str, Any]:
     """The status of an endpoint that runs: as large as that of the other peers. What it has already stays."""
     name, uid, generation = (body.metadata[field] for field in ("name", "uid", "generation"))
-    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    time = datetime.now(timezone.utc)
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ")
+    milli = time.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    change = {f"{step}Time": milli for step in ("accepted", "observed", "ready", "sent", "synced")}
     present = {one["type"]: one for one in body.status.get("conditions", [])}
 
     def condition(wanted: dict[str, str]) -> dict[str, Any]:
@@ -116,8 +119,11 @@ def running_status(body: kopf.Body, id: str, url: str) -> dict[str, Any]:
         "appName": f"{name}-539110b65c",
         "appliedGeneration": generation,
         "createdAt": now,
+        "image": "registry.example.com/models/echo:1.0",
         "lastAppliedTime": now,
+        "lastChange": {"generation": generation, **change},
         "remote": {"status": "running"},
+        "state": "running",
         "selector": f"mooring.dev/endpoint={uid}",
         "submission": {"attempt": 1, "id": uid, "specHash": "cfc674597ff16226", "state": "Accepted", "time": now},
         "type": "sync",

@@ -32,11 +32,17 @@ pub struct GpuEndpointStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_applied_time: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_change: Option<LastChange>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote: Option<RemoteStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub submission: Option<Submission>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -59,6 +65,17 @@ pub struct Account {
     pub base_url: String,
     pub kind: String,
     pub name: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastChange {
+    pub accepted_time: String,
+    pub generation: i64,
+    pub observed_time: String,
+    pub ready_time: String,
+    pub sent_time: String,
+    pub synced_time: String,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -106,6 +123,19 @@ pub fn running_status(
         status.applied_generation = generation;
         status.created_at = Some(now.clone());
         status.last_applied_time = Some(now.clone());
+        status.image = Some("registry.example.com/models/echo:1.0".into());
+        let milli = Timestamp::now()
+            .strftime("%Y-%m-%dT%H:%M:%S%.3fZ")
+            .to_string();
+        status.last_change = Some(LastChange {
+            accepted_time: milli.clone(),
+            generation: generation.unwrap_or_default(),
+            observed_time: milli.clone(),
+            ready_time: milli.clone(),
+            sent_time: milli.clone(),
+            synced_time: milli,
+        });
+        status.state = Some("running".into());
         status.remote = Some(RemoteStatus {
             status: "running".into(),
         });
