@@ -103,7 +103,7 @@ function terminationSignal(): AbortSignal {
 async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<number> {
   const level = createLogLevel(config.logLevel);
   const log = createLogger(config, level);
-  const metrics = createMetrics({ exemplars: config.otlpEndpoint !== undefined });
+  const metrics = createMetrics({ exemplars: config.otlpEndpoint !== undefined, shard: config.shard.index });
   const clock = systemClock;
   const random = Math.random;
   const identity = `${hostname()}_${randomUUID()}`;

@@ -34,10 +34,13 @@ function openMetricsRegistry(): Registry {
 /**
  * @param options.process metrics of Node and of the operating system's process, default true; they sample with timers
  * @param options.exemplars serve the OpenMetrics format, which has exemplars; default false: the text format of Prometheus
+ * @param options.shard the label `shard` of every series, default 0. Replicas of a shard have the same one, so that a query can count each
+ * shard once: `sum by (…) (max by (…, shard) (…))`
  */
-export function createMetrics(options: { process?: boolean; exemplars?: boolean } = {}): Metrics {
-  const { exemplars = false } = options;
+export function createMetrics(options: { process?: boolean; exemplars?: boolean; shard?: number } = {}): Metrics {
+  const { exemplars = false, shard = 0 } = options;
   const registry = exemplars ? openMetricsRegistry() : new Registry();
+  registry.setDefaultLabels({ shard: String(shard) });
   const registers = [registry];
   if (options.process !== false) collectDefaultMetrics({ register: registry });
   return {

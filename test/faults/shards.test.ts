@@ -1,4 +1,5 @@
 import { expect, inject, it, onTestFailed } from "vitest";
+import { metric } from "../../bench/metric.ts";
 import { accountKey } from "../../src/controllers/account/registry.ts";
 import { shardOf } from "../../src/operator/shard.ts";
 import { startProxy } from "../../tools/chaos/proxy.ts";
@@ -209,7 +210,7 @@ it("three shards: each account has one process; one is killed, its standby goes 
   expectOneWriterAtATime(processes);
   expectRate(accounts);
 
-  // Each object is in the metrics of one process.
+  // Each object is in the metrics of one process, which names its shard.
   const metrics = await Promise.all([first, standby, third].map(readyEndpoints));
   expect(metrics.reduce((sum, count) => sum + count, 0)).toBe(names.length);
   expect(metrics.every((count) => count === names.length / SHARDS)).toBe(true);
@@ -222,7 +223,7 @@ async function readyEndpoints(process: Process | undefined): Promise<number> {
     .find((one) => one.includes('"msg":"operator starts"'));
   const { metrics } = JSON.parse(line ?? "{}") as { metrics: number };
   const text = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
-  return Number(/^mooring_endpoints\{state="Ready"\} (\d+)$/m.exec(text)?.[1]);
+  return metric(text, "mooring_endpoints", `state="Ready",shard="${process?.shard}"`);
 }
 
 it("another number of shards waits for the old processes, takes over what they left, and nothing is sent twice", {
