@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createRandom } from "../../src/simulator/random.ts";
 import { manifest } from "../support/manifests.ts";
-import { type ObservedCall, observeService } from "../support/observed-service.ts";
+import { observeService } from "../support/observed-service.ts";
+import { expectRate, LEADING, reignsOf } from "../support/reigns.ts";
 import { closeWorldsAfterAll, disposableWorld, eventually, type Operator } from "../support/world.ts";
 
 closeWorldsAfterAll();
@@ -12,38 +13,6 @@ const BURST = 10;
 /** By hand, more: `MOORING_LEADERS=20 npx vitest run test/faults/rate-across-leaders`. */
 const LEADERS = Number(process.env.MOORING_LEADERS ?? 4);
 const ENDPOINTS = 80 * LEADERS;
-const LEADING = '"msg":"leading"';
-
-/**
- * The most calls of a leader in its first milliseconds: it starts without a burst, because it does not know what the leader before it has just
- * used. A busy machine delays calls, and a delayed call is one call less until then: no delay breaks this rule. One call more for times that
- * are rounded to a millisecond.
- */
-function allowed(elapsedMs: number): number {
-  return (RATE * elapsedMs) / 1_000 + 1;
-}
-
-type Reign = { pid: number; times: number[] };
-
-/** The calls of one process after the other. A call whose process ended before it could be found is one of the process before it. */
-function reignsOf(calls: readonly ObservedCall[], pids: readonly number[]): Reign[] {
-  const reigns: Reign[] = [];
-  for (const { pid = reigns.at(-1)?.pid ?? pids[0], at } of calls) {
-    if (pid === undefined) continue;
-    if (reigns.at(-1)?.pid !== pid) reigns.push({ pid, times: [] });
-    reigns.at(-1)?.times.push(at);
-  }
-  return reigns;
-}
-
-/** When the process began to lead, ms since the epoch. Its bucket was empty then, or was made later. */
-function leadingSince(operator: Operator): number {
-  const line = operator
-    .log()
-    .split("\n")
-    .find((one) => one.includes(LEADING));
-  return Date.parse((JSON.parse(line ?? "{}") as { time?: string }).time ?? "");
-}
 
 it(`${LEADERS} leaders one after the other, under load, never exceed the rate of the account`, {
   timeout: LEADERS * 60_000,
@@ -82,21 +51,10 @@ it(`${LEADERS} leaders one after the other, under load, never exceed the rate of
     leader = standby;
   }
 
-  const reigns = reignsOf(
-    service.calls,
-    leaders.map(({ pid }) => pid),
-  );
+  const reigns = reignsOf(service.calls, leaders);
   // Nobody calls again after the next leader.
-  expect(reigns.map(({ pid }) => pid)).toEqual([...new Set(reigns.map(({ pid }) => pid))]);
+  expect(reigns.map(({ operator }) => operator.pid)).toEqual([...new Set(reigns.map(({ operator }) => operator.pid))]);
   expect(reigns.length).toBeGreaterThanOrEqual(LEADERS);
-  for (const { pid, times } of reigns) {
-    const operator = leaders.find((one) => one.pid === pid);
-    if (operator === undefined) throw new Error(`process ${pid} leads, which the test did not start`);
-    const since = leadingSince(operator);
-    expect(since, `process ${pid} leads`).toBeGreaterThan(0);
-    const over = times.filter((at, index) => index + 1 > allowed(at - since));
-    console.log(`${times.length} calls in ${((times.at(-1) ?? since) - since) / 1_000} s`);
-    expect(over, `calls of process ${pid}, which leads since ${since}, above the rate`).toEqual([]);
-  }
+  for (const reign of reigns) expectRate(reign, RATE);
   expect(service.calls.length).toBeGreaterThan(LEADERS * BURST);
 });

@@ -6,6 +6,7 @@ import { startProxy } from "../../tools/chaos/proxy.ts";
 import { targetOf } from "../../tools/cluster/credentials.ts";
 import { manifest } from "../support/manifests.ts";
 import { type ObservedService, observeService } from "../support/observed-service.ts";
+import { expectRate, reignsOf } from "../support/reigns.ts";
 import {
   closeWorldsAfterAll,
   condition,
@@ -22,9 +23,6 @@ closeWorldsAfterAll();
 const SHARDS = 3;
 const ACCOUNTS_PER_SHARD = 2;
 const RATE = 20;
-/** A process that has to wait for its turn on the machine sends late what it was allowed to send, and then on time again. */
-const LATE_SECONDS = 0.5;
-const WINDOWS_SECONDS = [2, 5, 10];
 /** A caller whose process ID could not be read has ended within this time, also on a busy machine. */
 const ENDED_MS = 2_000;
 
@@ -166,16 +164,10 @@ function expectOneWriterAtATime(processes: readonly Process[]): void {
   }
 }
 
-function expectRate(accounts: readonly TestAccount[]): void {
-  for (const { name, service } of accounts) {
-    const times = service.calls.map(({ at }) => at).sort((a, b) => a - b);
-    for (const seconds of WINDOWS_SECONDS) {
-      const most = Math.max(
-        ...times.map((from) => times.filter((at) => at >= from && at <= from + seconds * 1_000).length),
-      );
-      expect(most, `calls of ${name} in ${seconds} s`).toBeLessThanOrEqual(RATE + RATE * (seconds + LATE_SECONDS));
-    }
-  }
+/** Each process that called an account kept to its rate. */
+function expectRateOf({ service }: TestAccount, callers: readonly Process[]): void {
+  const operators = callers.map(({ operator }) => operator);
+  for (const reign of reignsOf(service.calls, operators)) expectRate(reign, RATE);
 }
 
 it("three shards: each account has one process; one is killed, its standby goes on, and nothing is sent twice", {
@@ -203,12 +195,11 @@ it("three shards: each account has one process; one is killed, its standby goes 
   expect(halted.filter((job) => !ownAccounts.some((name) => job.startsWith(`${name}-a`)))).toEqual([]);
   await expectOnce(world, names);
   for (const account of accounts) {
-    expect(new Set(callersOf(account, processes).map(({ shard }) => shard)), account.name).toEqual(
-      new Set([account.shard]),
-    );
+    const callers = callersOf(account, processes);
+    expect(new Set(callers.map(({ shard }) => shard)), account.name).toEqual(new Set([account.shard]));
+    expectRateOf(account, callers);
   }
   expectOneWriterAtATime(processes);
-  expectRate(accounts);
 
   // Each object is in the metrics of one process, which names its shard.
   const metrics = await Promise.all([first, standby, third].map(readyEndpoints));
@@ -269,9 +260,10 @@ it("another number of shards waits for the old processes, takes over what they l
 
   // Each account had one process of each number, one after the other, and no installation contests another one.
   for (const account of accounts) {
-    const shards = callersOf(account, processes).map((caller) => processes.indexOf(caller));
+    const callers = callersOf(account, processes);
+    expectRateOf(account, callers);
+    const shards = callers.map((caller) => processes.indexOf(caller));
     expect(shards, account.name).toEqual([...shards].sort((a, b) => a - b));
     expect(condition(await world.get("Account", account.name), "Contested")).toBeUndefined();
   }
-  expectRate(accounts);
 });
