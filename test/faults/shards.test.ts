@@ -22,7 +22,8 @@ closeWorldsAfterAll();
 
 const SHARDS = 3;
 const ACCOUNTS_PER_SHARD = 2;
-const RATE = 20;
+/** So low that the objects of an account use it up: a process that does not keep to it fails the test. */
+const RATE = 5;
 /** A caller whose process ID could not be read has ended within this time, also on a busy machine. */
 const ENDED_MS = 2_000;
 
