@@ -81,7 +81,11 @@ describe("what a real Prometheus recorded of an operator with stuck, drifting an
     };
     await world.control("POST", "/__state/charges", [charge]);
     await eventually("the budget falls", async () => ((await value("delta(mooring_budget_left_yuan[5m])")) ?? 0) < 0);
-    await world.patch("Account", "default", { spec: { maxConcurrentTasks: 1 } });
+    const limited = await world.patch("Account", "default", { spec: { maxConcurrentTasks: 1 } });
+    await eventually("the limit applies", async () => {
+      const { status } = await world.get("Account", "default");
+      return status?.["observedGeneration"] === limited.metadata.generation;
+    });
     for (const name of ["waits-1", "waits-2"]) await world.apply(manifest("hd", { text: "Waits." }, name));
     const waiting = 'mooring_namespace_jobs_waiting{namespace!=""}';
     await eventually("jobs wait", async () => (await value(waiting)) === 2);
