@@ -130,7 +130,7 @@ export function openSession(options: SessionOptions): AccountSession {
 
 /** A session that only sends what its caller asks for. */
 export type PassiveSessionOptions = Omit<SessionOptions, "endpoints" | "money" | "observers" | "held"> & {
-  endpoints: Omit<EndpointSettings, "wanted" | "detailsWanted">;
+  endpoints: Omit<EndpointSettings, "wanted" | "detailsWanted" | "expected">;
   billing: MoneySettings["billing"];
 };
 
@@ -140,7 +140,7 @@ export function openPassiveSession({ endpoints, billing, ...options }: PassiveSe
   const ignore = () => {};
   return openSession({
     ...options,
-    endpoints: { ...endpoints, wanted: never, detailsWanted: never },
+    endpoints: { ...endpoints, wanted: never, detailsWanted: never, expected: () => 0 },
     money: {
       billing,
       wanted: never,

@@ -107,6 +107,7 @@ function sessionOver(dispatcher: Dispatcher, generation: Generation, onMoney: ()
       intervalMs: 3_600_000,
       wanted: () => false,
       detailsWanted: () => false,
+      expected: () => 0,
     },
     money: {
       billing: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: DAY_MS }),

@@ -82,7 +82,12 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
   const session = openSession({
     connection: { ...settings.connection, open: options.open },
     rate: { ...settings.rate, startsEmpty: true },
-    endpoints: { ...settings.endpoints, wanted: usage.endpointsWanted, detailsWanted: usage.detailsWanted },
+    endpoints: {
+      ...settings.endpoints,
+      wanted: usage.endpointsWanted,
+      detailsWanted: usage.detailsWanted,
+      expected: () => usage.boundEndpoints().length,
+    },
     money: {
       billing: () => live.billing,
       wanted: usage.moneyWanted,

@@ -12,7 +12,7 @@ export function sessionSettings(
   apiKey: () => string,
   lookup: LookupFunction | undefined,
 ): Pick<SessionOptions, "connection" | "rate"> & {
-  endpoints: Omit<SessionOptions["endpoints"], "wanted" | "detailsWanted">;
+  endpoints: Omit<SessionOptions["endpoints"], "wanted" | "detailsWanted" | "expected">;
 } {
   const { generation, pageSize, syncInterval, deleteOperation } = spec.endpoints;
   const paths = Object.entries(spec.paths ?? {}).filter(([, path]) => path !== undefined);

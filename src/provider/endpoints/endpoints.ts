@@ -21,6 +21,8 @@ export type EndpointSettings = {
   wanted: () => boolean;
   /** Whether `details` are needed: false makes no call for them. */
   detailsWanted: () => boolean;
+  /** How many endpoints are known to exist: the limits of a list grow with them. */
+  expected: () => number;
 };
 
 export type EndpointsOptions = {
@@ -65,6 +67,7 @@ export function createEndpoints(options: EndpointsOptions): EndpointsService {
           pageSize,
           intervalMs: DETAILS_EVERY_SWEEPS * intervalMs,
           wanted: settings.detailsWanted,
+          expected: settings.expected,
         });
   const { deleteEndpoint } = client;
   let limits: EndpointLimits | undefined;
@@ -204,7 +207,8 @@ async function listAll(
 ): Promise<EndpointRecord[]> {
   const { pageSize } = settings;
   const records = new Map<string, EndpointRecord>();
-  const query = { client, generation, pageSize, clock, ...(keyword === "" ? {} : { keyword }) };
+  const expected = settings.expected();
+  const query = { client, generation, pageSize, clock, expected, ...(keyword === "" ? {} : { keyword }) };
   for await (const { record } of endpointPages(query, signal)) {
     // The earlier generation has no search.
     if (generation === "Current" || matches(record, keyword)) records.set(record.id, record);

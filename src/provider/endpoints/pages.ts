@@ -14,10 +14,14 @@ export type EndpointPagesOptions = {
   clock: Clock;
   /** The service searches for it; the earlier generation has no search and ignores it. */
   keyword?: string;
+  /** How many endpoints the list has at least: its limits grow with them. Default 0. */
+  expected?: number;
 };
 
 /** What a whole list may take: a service whose pages never end must not fill the memory. */
 const LIST = { pages: 2_000, records: 50_000, weight: 32 * 1024 * 1024 };
+/** What each expected endpoint adds to that. Its object takes memory too, so the limit stays in proportion. */
+const EXPECTED = { pages: 2, records: 2, weight: 4 * 1024 };
 
 /** A record of a page, and when the page was requested (monotonic ms). */
 export type ListedEndpoint = { record: EndpointRecord; askedAt: number };
@@ -31,7 +35,7 @@ export async function* endpointPages(
   signal: AbortSignal,
 ): AsyncIterable<ListedEndpoint> {
   const operation = options.generation === "Earlier" ? "listEndpointsEarlier" : "listEndpoints";
-  const size = createListSize(operation);
+  const size = createListSize(operation, options.expected ?? 0);
   const client = {
     listEndpoints: async (...input: Parameters<ServiceClient["listEndpoints"]>) => {
       const page = await options.client.listEndpoints(...input);
@@ -49,16 +53,21 @@ export async function* endpointPages(
 }
 
 /** Adds up the pages of one list. @throws ServiceError when the list exceeds a limit */
-function createListSize(operation: Operation): { add(page: readonly EndpointRecord[]): void } {
+function createListSize(operation: Operation, expected: number): { add(page: readonly EndpointRecord[]): void } {
   const size = { pages: 0, records: 0, weight: 0 };
+  const most = {
+    pages: LIST.pages + EXPECTED.pages * expected,
+    records: LIST.records + EXPECTED.records * expected,
+    weight: LIST.weight + EXPECTED.weight * expected,
+  };
   return {
     add(page) {
       size.pages += 1;
       size.records += page.length;
       for (const record of page) size.weight += weightOf(record);
-      if (size.pages > LIST.pages) throw incomplete(`it has more than ${LIST.pages} pages`, operation);
-      if (size.records > LIST.records) throw incomplete(`it has more than ${LIST.records} endpoints`, operation);
-      if (size.weight > LIST.weight) throw incomplete(`its endpoints take more than ${LIST.weight} bytes`, operation);
+      if (size.pages > most.pages) throw incomplete(`it has more than ${most.pages} pages`, operation);
+      if (size.records > most.records) throw incomplete(`it has more than ${most.records} endpoints`, operation);
+      if (size.weight > most.weight) throw incomplete(`its endpoints take more than ${most.weight} bytes`, operation);
     },
   };
 }

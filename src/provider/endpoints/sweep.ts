@@ -36,6 +36,8 @@ export type EndpointSweepOptions = {
   log: Logger;
   /** Whether the list is needed: false makes no call. */
   wanted: () => boolean;
+  /** How many endpoints are known to exist: the limits of a list grow with them. */
+  expected: () => number;
   /** An endpoint is new, changed or gone. */
   onChange: (id: string, appName: string) => void;
   /** A list is the first to lack an endpoint, which proves nothing: a read tells more. Default: nothing. */
@@ -91,7 +93,8 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     const session = index.session();
     const listing = index.beginList();
     try {
-      for await (const { record, askedAt } of endpointPages(options, signal)) {
+      const pages = endpointPages({ ...options, expected: options.expected() }, signal);
+      for await (const { record, askedAt } of pages) {
         if (index.session() !== session) return false;
         if (listing.take(record, askedAt)) options.onChange(record.id, record.appName);
       }

@@ -100,6 +100,32 @@ describe("pages without an end", () => {
   });
 });
 
+describe("a list of more endpoints than an account usually has", () => {
+  const PAGES = 120;
+  const page = (number: number) => Array.from({ length: 1_000 }, (_, index) => record(`${number}-${index}`));
+  const client = {
+    listEndpoints: async ({ cursor = "1" }: { cursor?: string }) => {
+      const number = Number(cursor);
+      return { data: page(number), nextCursor: String(number + 1), hasMore: number < PAGES };
+    },
+    listEndpointsEarlier: refuse,
+  };
+  const length = async (expected: number) => {
+    let count = 0;
+    const options = { client, generation: "Current", pageSize: 1_000, clock: createFakeClock(), expected } as const;
+    for await (const _record of endpointPages(options, signal)) count += 1;
+    return count;
+  };
+
+  it("is complete when as many are expected", async () => {
+    expect(await length(PAGES * 1_000)).toBe(PAGES * 1_000);
+  });
+
+  it("is incomplete when few are expected", async () => {
+    await expect(length(10)).rejects.toMatchObject({ kind: "UnreadableResponse" });
+  });
+});
+
 describe("pages of the earlier generation", () => {
   async function readEarlier(ids: string[], { cap, total }: { cap: number; total: number | "Page" | undefined }) {
     const client = {

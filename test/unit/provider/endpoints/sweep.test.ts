@@ -33,6 +33,7 @@ function world(
     clock,
     log: silentLog,
     wanted: () => true,
+    expected: () => 0,
     onChange: (id) => told.push(id),
     onError: (error) => errors.push(error),
     client: {
