@@ -9,6 +9,7 @@ export type Invariant =
   | "Budget"
   | "NoSecret"
   | "Bounded"
+  | "Paced"
   | "Stable"
   | "Quiet"
   | "NoCrash"

@@ -115,7 +115,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
     file: "src/controllers/jobs/observe.ts",
     find: "if (outcome !== undefined) return observeAccepted(acceptedFrom(outcome), { entry, account }, job.spec);\n  return",
     replace:
-      'if (outcome !== undefined) return observeAccepted(acceptedFrom(outcome), { entry, account }, job.spec);\n  if (now > 0) return { kind: "Withdrawn", until: now };\n  return',
+      'if (outcome !== undefined) return observeAccepted(acceptedFrom(outcome), { entry, account }, job.spec);\n  if (now > 0) return { kind: "Withdrawn", until: now + 1_000 };\n  return',
     breaks: ["PaidOnce"],
     tests: "test/unit/controllers/jobs",
   },

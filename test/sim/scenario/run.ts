@@ -38,6 +38,8 @@ const TRUTH_LOOK_MS = 1_000;
 /** Users look at the effect of their changes for so long. */
 const CHANGES_MS = 90_000;
 const USER_LOOKS_MS = 60_000;
+/** A run has about ten in a simulated second, and thousands after a start. */
+const STEPS_PER_SECOND = 100_000;
 
 /** Runs a plan to its end or to the first violation. */
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
@@ -84,7 +86,15 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
 }
 
 function runUntil({ scheduler, judge }: World, until: number): Promise<void> {
-  return scheduler.run(until, () => judge.first() !== undefined);
+  let second = { from: scheduler.now(), steps: scheduler.steps() };
+  return scheduler.run(until, () => {
+    const [now, steps] = [scheduler.now(), scheduler.steps()];
+    if (now - second.from >= 1_000) second = { from: now, steps };
+    else if (steps - second.steps > STEPS_PER_SECOND) {
+      judge.violated("Paced", `more than ${STEPS_PER_SECOND} events in a second: something repeats without a pause`);
+    }
+    return judge.first() !== undefined;
+  });
 }
 
 /** Steps until everything is stable. */
