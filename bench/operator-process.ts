@@ -22,7 +22,7 @@ export type MeasuredOperator = {
   stop(): Promise<void>;
   /** SIGKILL; returns when it has ended. */
   kill(): Promise<void>;
-  /** Gets the last lines of an operator that ends by itself. Without it, such an end fails the measurement. */
+  /** Gets the last lines of an operator that nobody stopped. Without it, the end of the operator fails the measurement. */
   onEnd(handler: (lastLines: string) => void): void;
 };
 

@@ -32,7 +32,7 @@ export type ShardsOptions = BenchOptions & {
 type ShardFigures = {
   shard: string;
   accounts: number;
-  /** How often a process was started again after it had ended by itself, for example without its lease. */
+  /** How often the bench started a process again that nobody had stopped, such as one that lost its lease. */
   restarts: number;
   readyEndpoints: number;
   reconciles: number;

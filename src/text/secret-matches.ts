@@ -12,9 +12,9 @@ export type SecretForms = {
 /** `blocks`: the parts of `text` that begin at a multiple of `BLOCK`, made at the first use. */
 type Form = { text: string; blocks(): readonly string[] };
 
-/** A folded text. `origin`: where each of its characters comes from; default: every character stands for itself. */
+/** A folded text. `origin`: where each of its characters comes from; default: the same index of the original text. */
 type View = { text: string; origin?: () => Origin };
-/** By the index of a character: the part of the original text that it stands for. */
+/** By the index of a character in the view: where its part of the original text begins (`at`) and ends (`to`). */
 type Origin = { at: readonly number[]; to: readonly number[] };
 
 /** A shorter value is no secret, and hiding it would make messages unreadable. */
@@ -167,7 +167,7 @@ function viewOf(text: string, token: RegExp, decode: (token: string) => string):
   return { text: text.replace(token, decode), origin: () => originOf(text, token, decode) };
 }
 
-/** Which part of the text each character of its view stands for. */
+/** The origin of each character of a view. */
 function originOf(text: string, token: RegExp, decode: (token: string) => string): Origin {
   const at: number[] = [];
   const to: number[] = [];

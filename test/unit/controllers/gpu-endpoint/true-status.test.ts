@@ -4,6 +4,7 @@ import { type ReconciledEndpoint, reconciledEndpoint } from "./reconciled.ts";
 
 const MINUTE_MS = 60_000;
 const OTHER_IMAGE = "registry.example.com/echo:2";
+const MISSING = ["Ready=False/RemoteMissing", "Stalled=True/RemoteMissing", "Synced=False/RemoteMissing"];
 const SERVING = ["Ready=True/Serving", "Synced=True/InSync"];
 
 async function servingEndpoint(...options: Parameters<typeof reconciledEndpoint>): Promise<ReconciledEndpoint> {
@@ -13,6 +14,15 @@ async function servingEndpoint(...options: Parameters<typeof reconciledEndpoint>
   await world.reconcile();
   expect(world.conditions()).toEqual(SERVING);
   return world;
+}
+
+/** The endpoint is removed at the service, and lists prove it. */
+async function provenGone(world: ReconciledEndpoint): Promise<void> {
+  await changeRemote(world, { delete: true });
+  for (let round = 0; round < 3; round++) {
+    await world.list();
+    await world.reconcileFor(MINUTE_MS);
+  }
 }
 
 const refusal = (status: number, reason: string) => ({
@@ -179,16 +189,8 @@ describe("an endpoint that was removed at the service", () => {
 
   it("that may not be created again is not in sync", async () => {
     const world = await servingEndpoint({ driftPolicy: "Report" });
-    await changeRemote(world, { delete: true });
-    for (let round = 0; round < 3; round++) {
-      await world.list();
-      await world.reconcileFor(MINUTE_MS);
-    }
-    expect(world.conditions()).toEqual([
-      "Ready=False/RemoteMissing",
-      "Stalled=True/RemoteMissing",
-      "Synced=False/RemoteMissing",
-    ]);
+    await provenGone(world);
+    expect(world.conditions()).toEqual(MISSING);
   });
 
   it("before any read showed it is not in sync either", async () => {
@@ -196,16 +198,8 @@ describe("an endpoint that was removed at the service", () => {
     await world.bench.fault({ operation: "getEndpoint", ...refusal(500, "INTERNAL_ERROR"), times: 1 });
     await world.reconcile();
     expect(world.conditions().join()).not.toContain("Synced");
-    await changeRemote(world, { delete: true });
-    for (let round = 0; round < 3; round++) {
-      await world.list();
-      await world.reconcileFor(MINUTE_MS);
-    }
-    expect(world.conditions()).toEqual([
-      "Ready=False/RemoteMissing",
-      "Stalled=True/RemoteMissing",
-      "Synced=False/RemoteMissing",
-    ]);
+    await provenGone(world);
+    expect(world.conditions()).toEqual(MISSING);
   });
 
   it("shows nothing of the removed endpoint once another one is created", async () => {
