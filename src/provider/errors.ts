@@ -34,7 +34,7 @@ export type ServiceErrorKind =
   | "GatewayError"
   /** 2xx with a body that the interface does not show, or that reports an error. */
   | "UnreadableResponse"
-  /** The caller's signal was aborted. */
+  /** The call was given up: the caller's signal was aborted, or another process may serve the account by now. */
   | "Aborted"
   /** The circuit breaker of the operation is open after repeated failures. Nothing was sent. */
   | "BreakerOpen"
@@ -74,6 +74,11 @@ export class ServiceError extends Error {
     if (reason !== undefined && reason !== "") this.reason = reason;
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
   }
+}
+
+/** Whether the call was given up before it was sent. Such an error tells nothing about the service. */
+export function isGivenUp(error: ServiceError): boolean {
+  return error.kind === "Aborted" && error.delivery === "NotSent";
 }
 
 export type ServiceErrorDetails = {

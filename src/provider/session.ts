@@ -64,6 +64,8 @@ export type SessionOptions = {
   bodies?: ByteBudget | undefined;
   /** Why nothing may be sent now; undefined: it may. */
   held: (operation: Operation) => string | undefined;
+  /** Throws while another process may serve the account. No call is sent then. */
+  assertServing: () => void;
   clock: Clock;
   /** In [0, 1), for jitter. */
   random: () => number;
@@ -81,7 +83,8 @@ export function openSession(options: SessionOptions): AccountSession {
   const { bodies } = options;
   const transport = createTransport({ baseURL, apiKey, requestTimeoutMs, ...connect, open, clock, bodies });
   const limiter = createLimiter({ clock, random, ...options.rate });
-  const breaker = createBreaker({ clock, random, held: options.held, probe: "getEndpointLimits" });
+  const { held, assertServing } = options;
+  const breaker = createBreaker({ clock, random, held, assertServing, probe: "getEndpointLimits" });
   const { onCall, onObserverError } = observers;
   const client = createServiceClient({ transport, clock, limiter, breaker, paths, deleteOperation, onCall });
 
@@ -129,7 +132,12 @@ export function openSession(options: SessionOptions): AccountSession {
 }
 
 /** A session that only sends what its caller asks for. */
-export type PassiveSessionOptions = Omit<SessionOptions, "endpoints" | "money" | "observers" | "held"> & {
+export type PassiveSessionOptions = Omit<
+  SessionOptions,
+  "endpoints" | "money" | "observers" | "held" | "assertServing"
+> & {
+  /** Default: no other process serves the account. */
+  assertServing?: SessionOptions["assertServing"];
   endpoints: Omit<EndpointSettings, "wanted" | "detailsWanted" | "expected">;
   billing: MoneySettings["billing"];
 };
@@ -158,5 +166,6 @@ export function openPassiveSession({ endpoints, billing, ...options }: PassiveSe
       onObserverError: ignore,
     },
     held: () => undefined,
+    assertServing: options.assertServing ?? (() => undefined),
   });
 }

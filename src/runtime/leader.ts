@@ -27,9 +27,15 @@ export type LeaderElector = {
   acquire(signal: AbortSignal): Promise<void>;
   /** Aborts when the lease could not be renewed within its renew deadline. */
   readonly lost: AbortSignal;
-  /** True while no other process can hold the lease, by our own monotonic clock. Look right before a write. */
+  /**
+   * True while no other process can hold the lease, by our own monotonic clock. False from the call of `release` on. Look right
+   * before a write.
+   */
   surelyHeld(): boolean;
-  /** Gives the lease up, so that another replica takes over at once. */
+  /**
+   * Gives the lease up, so that another replica takes over at once. Repeats the write for up to 5 s. Then the lease runs out by
+   * itself. Never rejects.
+   */
   release(): Promise<void>;
 };
 
@@ -58,6 +64,10 @@ export const LEASE_MS = 15_000;
 /** The holder stops when it has not renewed for this long. */
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2_000;
+/** How long the release is tried, and each attempt of it. */
+const RELEASE_MS = 5_000;
+const RELEASE_ATTEMPT_MS = 2_000;
+const RELEASE_RETRY_MS = 200;
 
 /** Leader election over a coordination.k8s.io Lease; expiry is judged by when *we* saw the lease change, never by another's clock. */
 export function createLeaderElector(options: LeaderElectorOptions): LeaseElector {
@@ -68,6 +78,9 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaseElector
   let lease: Lease | undefined;
   let seen: { version: string | undefined; at: number } = { version: undefined, at: 0 };
   let renewedAt = Number.NEGATIVE_INFINITY;
+  /** A write can have taken the lease, whether or not its response arrived. */
+  let mayHold = false;
+  let released = false;
   let renewing: Promise<void> | undefined;
   let annotations = options.annotations ?? {};
   /** One attempt at a time: a renewal and a change of the annotations would conflict. */
@@ -95,6 +108,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaseElector
   async function take(previous: Lease | undefined, signal: AbortSignal): Promise<true> {
     const asked = clock.monotonic();
     const spec = heldBy(identity, previous?.spec, clock.now());
+    mayHold = true;
     lease = await write({ ...previous, metadata: annotated(previous?.metadata ?? place), spec }, signal);
     renewedAt = asked; // counted from before the request: never longer than what the server granted
     return true;
@@ -115,6 +129,30 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaseElector
     return next.metadata.resourceVersion === undefined
       ? client.create(leaseResource, { namespace: place.namespace }, body, { signal })
       : client.update(leaseResource, place, body, { signal });
+  }
+
+  /** Repeats the release until the API server shows that this process does not hold the lease. */
+  async function giveUp(signal: AbortSignal): Promise<void> {
+    for (let known = lease; ; known = undefined) {
+      try {
+        return await withDeadline(clock, RELEASE_ATTEMPT_MS, (deadline) =>
+          giveUpOnce(known, AbortSignal.any([signal, deadline])),
+        );
+      } catch (error) {
+        if (signal.aborted) throw error;
+        log.debug({ reason: String(error) }, "lease not released; trying again");
+      }
+      await delay(clock, RELEASE_RETRY_MS, signal);
+    }
+  }
+
+  /** `known`: the lease as this process wrote it last. A renewal whose response is lost makes it a conflict. Default: reads it. */
+  async function giveUpOnce(known: Lease | undefined, signal: AbortSignal): Promise<void> {
+    const isOurs = known?.spec.holderIdentity === identity;
+    const current = isOurs ? known : await findObject<Lease>(client, leaseResource, place, { signal });
+    if (current?.spec.holderIdentity !== identity) return;
+    const spec: LeaseSpec = { ...current.spec, holderIdentity: "", leaseDurationSeconds: 1 };
+    lease = await write({ ...current, spec }, signal);
   }
 
   function attempt(): Promise<boolean> {
@@ -159,7 +197,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaseElector
         await delay(clock, RETRY_MS, AbortSignal.any([lost.signal, ended.signal]));
       }
     },
-    surelyHeld: () => !lost.signal.aborted && clock.monotonic() < renewedAt + RENEW_DEADLINE_MS,
+    surelyHeld: () => !released && !lost.signal.aborted && clock.monotonic() < renewedAt + RENEW_DEADLINE_MS,
     async acquire(signal) {
       let told = false;
       while (!(await attempt())) {
@@ -175,14 +213,15 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaseElector
       renewing = renew();
     },
     async release() {
+      released = true;
       ended.abort(new Error("the lease is released"));
       await renewing;
-      if (lease === undefined || lost.signal.aborted || renewedAt === Number.NEGATIVE_INFINITY) return;
-      options.onLeading?.(false);
-      const spec: LeaseSpec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 };
-      const released = { ...lease, spec };
+      await last;
+      if (!mayHold || lost.signal.aborted) return;
+      if (renewing !== undefined) options.onLeading?.(false);
+      mayHold = false;
       try {
-        await withDeadline(clock, RETRY_MS, (signal) => write(released, signal));
+        await withDeadline(clock, RELEASE_MS, giveUp);
       } catch (error) {
         log.warn({ reason: String(error) }, "lease not released; it runs out by itself");
       }

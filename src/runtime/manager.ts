@@ -61,7 +61,7 @@ const GROUP_START_MS = 1_000;
 /**
  * Ordered start, reverse stop. The takeover order is the safety argument and nothing may move in it: lease; read the
  * journal and bump its epoch (from now on the previous leader can commit nothing); a consistent list of every kind;
- * judge what the previous leader left; only then act.
+ * enqueue what the previous leader left; only then act.
  */
 export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
   const { elector, journal, clock, log } = options;
@@ -94,24 +94,35 @@ export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
     }
   }
 
+  /** Each step follows, whatever came of those before: the lease is given back in any case. @throws the first error */
   async function finish(watches: AbortController): Promise<void> {
+    const failures: unknown[] = [];
+    const attempt = async (name: string, step: () => void | Promise<void> | undefined) => {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+        log.error({ name, reason: String(error) }, "not stopped in order");
+      }
+    };
     const lost = elector?.lost.aborted === true;
     const drainMs = lost ? Math.min(LOST_LEASE_MS, options.stopDeadlineMs) : options.stopDeadlineMs;
     await withDeadline(clock, drainMs + RECORD_MS, async (deadline) => {
       await withDeadline(clock, drainMs, (drained) =>
-        Promise.all(options.runnables.map((runnable) => runnable.drain?.(drained))),
+        Promise.all(options.runnables.map((runnable) => attempt(runnable.name, () => runnable.drain?.(drained)))),
       );
-      await Promise.all(controllers.map((controller) => controller.stop(deadline)));
+      await Promise.all(controllers.map((controller) => attempt(controller.name, () => controller.stop(deadline))));
     });
-    for (const runnable of [...options.runnables].reverse()) await runnable.stop();
+    for (const runnable of [...options.runnables].reverse()) await attempt(runnable.name, () => runnable.stop());
     watches.abort(new Error("the operator is stopping"));
-    await Promise.all(options.informers.map((informer) => informer.stopped()));
+    await Promise.all(options.informers.map((informer) => attempt(informer.resource.plural, () => informer.stopped())));
     try {
       await withDeadline(clock, JOURNAL_CLOSE_MS, journal.close);
     } catch (error) {
       log.warn({ reason: String(error) }, "journal not closed");
     }
     await elector?.release();
+    if (failures.length > 0) throw failures[0];
   }
 
   return {

@@ -126,6 +126,7 @@ function sessionOver(dispatcher: Dispatcher, generation: Generation, onMoney: ()
       onObserverError: ignore,
     },
     held: () => undefined,
+    assertServing: ignore,
     clock: hastyClock,
     random: () => 0.5,
     log: pino({ level: "silent" }),

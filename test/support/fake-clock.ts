@@ -3,6 +3,8 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 export type FakeClock = Clock & {
   /** Moves time on by `ms`: timers that come due run in order, each with what follows from it settled. */
   advance(ms: number): Promise<void>;
+  /** Pauses the process for `ms`: timers that come due meanwhile run late, at the next `advance`. */
+  pause(ms: number): void;
   /** Timers that are armed. */
   timers(): number;
   /** Sets the wall clock by `ms`; monotonic time and timers do not notice. */
@@ -35,6 +37,9 @@ export function createFakeClock(startMs = START): FakeClock {
       const timer = { at: elapsed + Math.max(0, ms), fn };
       timers.add(timer);
       return () => void timers.delete(timer);
+    },
+    pause: (ms) => {
+      elapsed += ms;
     },
     timers: () => timers.size,
     setWallClock: (ms) => {

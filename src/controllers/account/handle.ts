@@ -36,6 +36,8 @@ export type LiveSettings = {
 export type AccountUsage = {
   /** Why nothing may be sent now; undefined: it may. */
   held(operation: Operation): string | undefined;
+  /** Throws while another process may serve the account. */
+  assertServing(): void;
   /** Whether objects of a namespace may use the account. */
   allows(namespace: string): Promise<boolean>;
   /** The API keys whose bills BillReports of a namespace cover. */
@@ -100,6 +102,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
       onMoneyRead: () => observers.onMoneyRead(live.budget === undefined ? [] : bookReadings(live.budget, view())),
     },
     held: usage.held,
+    assertServing: usage.assertServing,
     bodies: options.bodies,
     clock,
     random,

@@ -193,6 +193,7 @@ function usageOf(
       if (state?.kind !== "Held" || (state.cleanup === true && isCleanupOperation(operation))) return undefined;
       return state.message;
     },
+    assertServing: shared.assertLeading,
     allows: async (namespace) => {
       const selector = "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined;
       return selector === undefined || matchesLabels(selector, await wiring.namespaceLabels(namespace));

@@ -1,6 +1,6 @@
 import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
-import { ServiceError } from "../../provider/errors.ts";
+import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import type { AccountSession } from "../../provider/types.ts";
 import type { AccountState } from "./registry.ts";
 
@@ -28,6 +28,7 @@ const MISCONFIGURED_MS = 60_000;
 /**
  * Makes the free call of the session that shows whether the service answers and accepts the key.
  * @param previous the probe before this one
+ * @throws the error of a call that was given up: it tells nothing about the service
  */
 export async function probeAccount(
   session: Pick<AccountSession, "probe">,
@@ -45,7 +46,7 @@ export async function probeAccount(
       againMs: LIMITS_MS,
     };
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
+    if (!(error instanceof ServiceError) || isGivenUp(error)) throw error;
     return probeFailure(error, previous);
   }
 }

@@ -7,16 +7,20 @@ import { OPERATIONS, type Operation } from "../operations.ts";
  * Spares a failing operation calls that would fail too. Failures in a row open its circuit (`OPENS_AFTER`). Then calls fail at
  * once, nothing is sent, and after a pause (jittered, doubled each time) one call at a time tries whether it works again.
  * The same holds for an operation that the service does not allow. Other operations go on: the service may well serve speech
- * while its endpoints fail. While the account is held, calls that waited for their turn are not sent either.
+ * while its endpoints fail. While the account is held, calls that waited for their turn are not sent either. While another
+ * process may serve the account, no call is sent: that process uses the rate limit, and does not know of these calls.
  */
 export type Breaker = {
-  /** @throws ServiceError `BreakerOpen` or `Forbidden`, delivery NotSent, `retryAfterMs` until the next try */
+  /**
+   * @throws ServiceError `BreakerOpen` or `Forbidden`, delivery NotSent, `retryAfterMs` until the next try; `Aborted`, delivery
+   * NotSent, while another process may serve the account
+   */
   check(operation: Operation): void;
   /** The same, for a call that is sent next: takes the one try. Its end has to be told by `ended`. */
   enter(operation: Operation): void;
   /**
    * Right before a call is sent: by the answers to other calls since `enter`, the circuit may have opened, or the account
-   * may be held. @throws ServiceError as `check`
+   * may be held; or the process was paused, and another one may serve the account. @throws ServiceError as `check`
    */
   recheck(operation: Operation): void;
   /** `outcome` undefined: it worked, or the service refused it for a reason of the request's own. */
@@ -71,6 +75,8 @@ export type BreakerOptions = {
   random: () => number;
   /** Why nothing of the kind may be sent now; undefined when it may. */
   held?: (operation: Operation) => string | undefined;
+  /** Throws while another process may serve the account. Default: there is no other one. */
+  assertServing?: () => void;
   /** Never stopped: whoever calls it paces itself, to find out whether the rest may go again. */
   probe?: Operation;
 };
@@ -110,7 +116,8 @@ function longestPauseMs(broken: readonly (typeof RULES)[Rule][], { operation, ki
 const isSilent = ({ kind, delivery }: ServiceError): boolean =>
   SILENT.includes(kind) || (kind === "Forbidden" && delivery === "NotSent");
 
-export function createBreaker({ clock, random, held = () => undefined, probe }: BreakerOptions): Breaker {
+export function createBreaker(options: BreakerOptions): Breaker {
+  const { clock, random, held = () => undefined, assertServing = () => undefined, probe } = options;
   const circuits = new Map<Operation, Circuit>();
 
   function openCircuit(operation: Operation): Circuit | undefined {
@@ -131,6 +138,16 @@ export function createBreaker({ clock, random, held = () => undefined, probe }: 
     throw new ServiceError({ ...refused, kind: "Forbidden", message, code, reason });
   }
 
+  /** Holds for the probe too. */
+  function checkServing(operation: Operation): void {
+    try {
+      assertServing();
+    } catch (cause) {
+      const message = cause instanceof Error ? cause.message : String(cause);
+      throw new ServiceError({ operation, kind: "Aborted", delivery: "NotSent", message, cause });
+    }
+  }
+
   function checkHeld(operation: Operation): void {
     const reason = operation === probe ? undefined : held(operation);
     if (reason === undefined) return;
@@ -145,6 +162,7 @@ export function createBreaker({ clock, random, held = () => undefined, probe }: 
   }
 
   function check(operation: Operation): void {
+    checkServing(operation);
     checkHeld(operation);
     const circuit = openCircuit(operation);
     if (circuit === undefined || (circuit.openUntil <= clock.monotonic() && !circuit.trying)) return;
@@ -174,6 +192,7 @@ export function createBreaker({ clock, random, held = () => undefined, probe }: 
       if (circuit !== undefined) circuit.trying = true;
     },
     recheck(operation) {
+      checkServing(operation);
       checkHeld(operation);
       const circuit = openCircuit(operation);
       if (circuit !== undefined && circuit.openUntil > clock.monotonic()) refuseOpen(operation, circuit);

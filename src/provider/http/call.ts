@@ -1,14 +1,12 @@
 import type * as z from "zod";
-import type { Clock } from "../../clock.ts";
 import { plainText } from "../../text/sanitizer.ts";
-import type { CallEvent, SendOptions } from "../call-options.ts";
+import type { SendOptions } from "../call-options.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation, type PathOverrides } from "../operations.ts";
 import type { PageRecords } from "../wire/pages.ts";
 import { type Answer, readerOf } from "./answer.ts";
-import type { Breaker } from "./breaker.ts";
-import type { Limiter } from "./limiter.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
+import { aborted, createTurns, type TurnsOptions } from "./turns.ts";
 
 export type CallOptions = SendOptions & {
   /** Higher goes first at the limiter; default 0. */
@@ -33,14 +31,7 @@ type CallRequest<A extends z.ZodType | undefined = undefined> = {
   page?: PageRecords;
 };
 
-export type CallerOptions = {
-  transport: Transport;
-  clock: Clock;
-  limiter: Limiter;
-  breaker?: Breaker | undefined;
-  paths?: PathOverrides;
-  onCall?: ((event: CallEvent) => void) | undefined;
-};
+export type CallerOptions = TurnsOptions & { transport: Transport; paths?: PathOverrides };
 
 type Prepared = Pick<TransportRequest, "method" | "path" | "body">;
 
@@ -94,11 +85,11 @@ export function createCaller({ transport, clock, limiter, breaker, paths = {}, o
   ): AsyncGenerator<T> {
     const prepared = prepare(operation, request, paths);
     await turns.enter(operation, options);
-    const sending = watchSending(operation, options);
+    const sending = startSending(operation, options);
     // The outcome when the reader stops early.
     let outcome: number | ServiceError = left(operation);
     try {
-      const answer = await open(operation, prepared, options, sending.beforeWrite);
+      const answer = await sending.send((beforeWrite) => open(operation, prepared, options, beforeWrite));
       yield* read(answer);
       outcome = answer.status;
     } catch (error) {
@@ -116,9 +107,9 @@ export function createCaller({ transport, clock, limiter, breaker, paths = {}, o
     run: (beforeWrite: () => void) => Promise<{ status: number; value: T }>,
   ): Promise<T> {
     await turns.enter(operation, options);
-    const sending = watchSending(operation, options);
+    const sending = startSending(operation, options);
     try {
-      const { status, value } = await run(sending.beforeWrite);
+      const { status, value } = await sending.send(run);
       turns.leave(operation, sending.startedAt(), status);
       return value;
     } catch (error) {
@@ -128,17 +119,32 @@ export function createCaller({ transport, clock, limiter, breaker, paths = {}, o
     }
   }
 
-  /** The last check before the first byte, and when that was. */
-  function watchSending(operation: Operation, { beforeSend }: CallOptions) {
+  /** The last checks before the first byte, and when that was. */
+  function startSending(operation: Operation, { beforeSend, signal }: CallOptions) {
     let startedAt = clock.monotonic();
     let sent = false;
-    const beforeWrite = () => {
-      breaker?.recheck(operation); // as in `enter`, while the call waited for a connection
-      beforeSend?.();
-      startedAt = clock.monotonic();
-      sent = true;
-    };
-    return { beforeWrite, startedAt: () => startedAt, sent: () => sent };
+
+    /** `run` sends at most once. It runs again when it had to wait for a connection for so long that its turn has lapsed. */
+    async function send<T>(run: (beforeWrite: () => void) => Promise<T>): Promise<T> {
+      for (;;) {
+        const departedAt = clock.monotonic();
+        const beforeWrite = () => {
+          breaker?.recheck(operation); // as in `depart`, while the call waited for a connection
+          if (!limiter.mayLeave(operation, clock.monotonic() - departedAt)) throw new LapsedTurnError();
+          beforeSend?.();
+          startedAt = clock.monotonic();
+          sent = true;
+        };
+        try {
+          return await run(beforeWrite);
+        } catch (error) {
+          if (!(error instanceof LapsedTurnError)) throw error;
+        }
+        await turns.depart(operation, signal);
+      }
+    }
+
+    return { send, startedAt: () => startedAt, sent: () => sent };
   }
 
   async function open(
@@ -164,55 +170,9 @@ export function createCaller({ transport, clock, limiter, breaker, paths = {}, o
   return { call, receive, stream };
 }
 
-type Turns = {
-  /** Resolves when the call may be sent. Every call that was let in must leave. */
-  enter(operation: Operation, options: CallOptions): Promise<void>;
-  /** The call ended. `outcome`: the status of a 2xx response, or the error. */
-  leave(operation: Operation, startedAt: number, outcome: number | ServiceError): void;
-};
-
-/** The wait for the breaker, the rate limit and the journal, and what they learn from the outcome. */
-function createTurns({
-  clock,
-  limiter,
-  breaker,
-  onCall,
-}: Pick<CallerOptions, "clock" | "limiter" | "breaker" | "onCall">): Turns {
-  return {
-    async enter(operation, { signal, priority, commit }) {
-      breaker?.check(operation); // before it takes a turn at the rate limit
-      const orAborted = (turn: Promise<void>) =>
-        turn.catch((cause: unknown) => {
-          throw aborted(operation, cause);
-        });
-      await orAborted(limiter.acquire(operation, { signal, priority }));
-      breaker?.enter(operation);
-      try {
-        await commit?.();
-        await orAborted(limiter.depart(operation, signal));
-        breaker?.recheck(operation); // during a commit, another call may have failed or been refused for its key
-        if (signal?.aborted === true) throw aborted(operation, signal.reason);
-      } catch (error) {
-        breaker?.ended(operation, aborted(operation, error));
-        throw error;
-      }
-    },
-    leave(operation, startedAt, outcome) {
-      breaker?.ended(operation, outcome instanceof ServiceError ? outcome : undefined);
-      if (outcome instanceof ServiceError && outcome.kind === "RateLimited") {
-        limiter.rateLimited(operation, outcome.retryAfterMs);
-      } else if (typeof outcome === "number" || outcome.status !== undefined) {
-        limiter.succeeded(operation);
-      }
-      onCall?.(eventOf(operation, clock.monotonic() - startedAt, outcome));
-    },
-  };
-}
-
-function eventOf(operation: Operation, durationMs: number, outcome: number | ServiceError): CallEvent {
-  if (typeof outcome === "number") return { operation, status: outcome, durationMs };
-  const { kind, delivery, status } = outcome;
-  return { operation, errorKind: kind, delivery, durationMs, ...(status === undefined ? {} : { status }) };
+/** Thrown right before the first byte: nothing was sent. */
+class LapsedTurnError extends Error {
+  override readonly name = "LapsedTurnError";
 }
 
 function prepare(operation: Operation, request: CallRequest<z.ZodType | undefined>, paths: PathOverrides): Prepared {
@@ -254,16 +214,6 @@ function pathOf(template: string, path: Record<string, string> = {}, query: Quer
   const search = new URLSearchParams(shown.map(([name, value]): [string, string] => [name, String(value)])).toString();
   if (search === "") return filled;
   return `${filled}${filled.includes("?") ? "&" : "?"}${search}`;
-}
-
-function aborted(operation: Operation, cause: unknown): ServiceError {
-  return new ServiceError({
-    operation,
-    kind: "Aborted",
-    delivery: "NotSent",
-    message: "the call was aborted before it was sent",
-    cause,
-  });
 }
 
 /** The reader of the response ended it. */

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { assertSurelyHeld, createLeaderElector, type LeaseElector } from "../../../src/runtime/leader.ts";
 import { createFakeClock, type FakeClock, until } from "../../support/fake-clock.ts";
 import { createObjectStore, type ObjectStore, type Stored } from "../../support/object-store.ts";
-import { failure, type ScriptedApi, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
+import { type Answer, failure, type ScriptedApi, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
 
 const PATH = "/apis/coordination.k8s.io/v1/namespaces/mooring/leases/mooring";
 const forever = new AbortController().signal;
@@ -25,8 +25,17 @@ function elector(w: World, identity = "one"): LeaseElector {
     log: silentLog,
     onLeading: (leading) => w.told.push(leading),
   });
-  onTestFinished(() => made.release());
+  onTestFinished(() => released(w, made));
   return made;
+}
+
+/** Gives the lease up while time goes on. */
+async function released({ clock }: World, leader: LeaseElector): Promise<void> {
+  let ended = false;
+  void leader.release().then(() => {
+    ended = true;
+  });
+  await until(() => ended, { clock, stepMs: 100 });
 }
 
 const spec = ({ store }: World) => (store.objects.get(PATH)?.spec ?? {}) as Record<string, unknown>;
@@ -235,6 +244,78 @@ describe("the holder", () => {
     const seen = acquiring(w, elector(w, "two"));
     await until(() => seen.at !== undefined, w);
     expect(spec(w)).toMatchObject({ holderIdentity: "two", leaseTransitions: 1 });
+  });
+
+  it("does not count as holding it from the moment that it gives it up", async () => {
+    const w = await leading();
+    const held: boolean[] = [];
+    w.api.answer((request) => {
+      held.push(w.leader.surelyHeld());
+      return w.store.script(request);
+    });
+    const release = w.leader.release();
+    expect(w.leader.surelyHeld()).toBe(false);
+    await release;
+    expect([held, w.leader.surelyHeld()]).toEqual([[false], false]);
+  });
+
+  it("gives it up although a renewal takes effect meanwhile, whose response does not arrive", async () => {
+    const w = await leading();
+    const before = w.api.requests.length;
+    w.api.answer((request) => {
+      const answer = w.store.script(request);
+      return w.api.requests.length === before + 1 ? "silence" : answer;
+    });
+    await until(() => w.api.requests.length > before, { clock: w.clock, stepMs: 250 });
+    expect(spec(w)).toMatchObject({ holderIdentity: "one" });
+    await released(w, w.leader);
+    expect(spec(w)).toMatchObject({ holderIdentity: "" });
+  });
+
+  it.each<{ name: string; answer: Answer }>([
+    { name: "is refused", answer: failure(500, "InternalError") },
+    { name: "breaks off", answer: "cut" },
+    { name: "is not answered", answer: "silence" },
+  ])("gives it up again when the first request $name", async ({ answer }) => {
+    const w = await leading();
+    const before = w.api.requests.length;
+    w.api.answer((request) => (w.api.requests.length === before + 1 ? answer : w.store.script(request)));
+    await released(w, w.leader);
+    expect(spec(w)).toMatchObject({ holderIdentity: "" });
+  });
+
+  it("ends within 10 s when the API server is away, and leaves the lease to run out", async () => {
+    const w = await leading();
+    const before = w.clock.monotonic();
+    w.api.answer(() => failure(500, "InternalError"));
+    await released(w, w.leader);
+    expect(w.clock.monotonic() - before).toBeLessThanOrEqual(10_000);
+    expect(spec(w)).toMatchObject({ holderIdentity: "one" });
+  });
+
+  it("gives up nothing that another process has taken meanwhile", async () => {
+    const w = await leading();
+    const object = w.store.objects.get(PATH) as Stored;
+    w.store.put(PATH, { ...object, spec: { ...spec(w), holderIdentity: "other" } });
+    await released(w, w.leader);
+    expect(spec(w)).toMatchObject({ holderIdentity: "other" });
+  });
+
+  it("gives up a lease that it has taken without knowing: the response was lost", async () => {
+    const w = await world({ ...held, holderIdentity: "" });
+    w.api.answer((request) => {
+      const answer = w.store.script(request);
+      return request.method === "PUT" && w.store.writes.length === 2 ? "cut" : answer;
+    });
+    const stop = new AbortController();
+    const leader = elector(w);
+    const acquired = leader.acquire(stop.signal);
+    await until(() => w.store.writes.length === 2 && w.clock.timers() === 1);
+    stop.abort(new Error("stopped"));
+    await expect(acquired).rejects.toThrow("stopped");
+    expect(spec(w)).toMatchObject({ holderIdentity: "one" });
+    await released(w, leader);
+    expect(spec(w)).toMatchObject({ holderIdentity: "" });
   });
 
   it("leaves the lease alone when it has lost it", async () => {

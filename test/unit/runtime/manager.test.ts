@@ -5,7 +5,7 @@ import type { Controller } from "../../../src/runtime/controller.ts";
 import { createManager, type Manager, type ManagerOptions } from "../../../src/runtime/manager.ts";
 import type { JournalEntry } from "../../../src/submission/journal.ts";
 import { createFakeClock, settle, until } from "../../support/fake-clock.ts";
-import { silentLog } from "../../support/scripted-api-server.ts";
+import { capturedLog, silentLog } from "../../support/scripted-api-server.ts";
 
 const resource = (plural: string): Resource => ({ group: "g", version: "v1", plural, kind: plural, namespaced: true });
 const left: JournalEntry[] = [
@@ -79,7 +79,8 @@ function world(change: Partial<ManagerOptions<JournalEntry>> = {}, options: { fa
     runnables: [1, 2].map((n) => ({
       name: `r${n}`,
       start: () => void log.push(`run ${n}`),
-      stop: () => void log.push(`end ${n}`),
+      drain: () => (options.failing === `drain ${n}` ? step(`drain ${n}`) : Promise.resolve()),
+      stop: () => (options.failing === `end ${n}` ? step(`end ${n}`) : void log.push(`end ${n}`)),
     })),
     onTakeover: (entries) => log.push(`judge ${entries.map(({ id }) => id)}`),
     clock: systemClock,
@@ -246,6 +247,21 @@ describe("stopping", () => {
     const w = world({}, { failing: "close" });
     expect(await ended(w, () => w.stop.abort())).toBe("ended");
     expect(w.log.at(-1)).toBe("release done");
+  });
+
+  it.each([
+    { name: "a runnable fails to drain", failing: "drain 2" },
+    { name: "a runnable fails to stop", failing: "end 2" },
+    { name: "a controller fails to stop", failing: "stop work" },
+    { name: "a watch fails to stop", failing: "things stopped" },
+  ])("gives the lease back although $name, and stops everything else", async ({ failing }) => {
+    const { log, lines } = capturedLog("error");
+    const w = world({ log }, { failing });
+    expect(await ended(w, () => w.stop.abort())).toBe(`Error: ${failing} failed`);
+    const later = ["stop work", "end 2", "end 1", "end things", "others stopped done", "close done", "release done"];
+    expect(w.log.filter((one) => later.includes(one))).toEqual(later);
+    expect(w.log.at(-1)).toBe("release done");
+    expect(lines).toMatchObject([{ reason: `Error: ${failing} failed` }]);
   });
 
   it("while it still lists starts no work", async () => {

@@ -42,6 +42,7 @@ async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
     },
     usage: {
       held: () => undefined,
+      assertServing: () => {},
       allows: async () => true,
       reportableKeys: async () => ({ kind: "All" }),
       endpointsWanted: () => false,

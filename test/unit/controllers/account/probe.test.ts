@@ -37,6 +37,12 @@ describe("a probe", () => {
     expect(await probeAccount(failing(kind, status), signal)).toMatchObject({ state, authenticated });
   });
 
+  it("that is given up tells nothing about the account", async () => {
+    const message = "the lease is not surely held";
+    const error = new ServiceError({ operation: "getEndpointLimits", kind: "Aborted", delivery: "NotSent", message });
+    await expect(probeAccount({ probe: () => Promise.reject(error) }, signal)).rejects.toBe(error);
+  });
+
   it("that is not answered is repeated after 1 s, then with doubled pauses of at most 10 s", async () => {
     const pauses: number[] = [];
     for (let i = 0, last: Probe | undefined; i < 6; i++) {

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../../src/clock.ts";
 import { createServiceClient } from "../../../../src/provider/client.ts";
 import { createBreaker } from "../../../../src/provider/http/breaker.ts";
@@ -34,4 +34,53 @@ it("a call whose account comes to be held while its intent is committed is not s
   held = undefined;
   await submit(async () => {});
   expect(await bench.audit("?operation=submitSpeech")).toHaveLength(1);
+});
+
+describe("while another process may serve the account", () => {
+  const body = { text: "Ahoy.", voice_setting: { voice_id: "announcer" }, audio_setting: {} };
+  const givenUp = { kind: "Aborted", delivery: "NotSent", message: expect.stringContaining("the lease is lost") };
+
+  async function setUp() {
+    const bench = await startBench();
+    const transport = createTransport({ baseURL: bench.url, apiKey: () => KEY, requestTimeoutMs: 5_000 });
+    onTestFinished(async () => {
+      await transport.close();
+      await bench.close();
+    });
+    let serves = true;
+    const lose = () => {
+      serves = false;
+    };
+    const assertServing = () => {
+      if (!serves) throw new Error("the lease is lost");
+    };
+    const client = createServiceClient({
+      transport,
+      clock: systemClock,
+      limiter: createLimiter({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 }),
+      breaker: createBreaker({ clock: systemClock, random: () => 0.5, assertServing, probe: "getEndpointLimits" }),
+    });
+    return { bench, client, lose };
+  }
+
+  it("no call takes a turn at the rate limit, not even the probe", async () => {
+    const { bench, client, lose } = await setUp();
+    lose();
+    expect(await failure(client.getEndpointLimits({}))).toMatchObject(givenUp);
+    expect(await failure(client.listEndpoints({}))).toMatchObject(givenUp);
+    expect(await bench.audit("")).toEqual([]);
+  });
+
+  it("a call that had its turn before is not sent", async () => {
+    const { bench, client, lose } = await setUp();
+    expect(await failure(client.submitSpeech(body, { commit: async () => lose() }))).toMatchObject(givenUp);
+    expect(await bench.audit("")).toEqual([]);
+  });
+
+  it("a call that waits for a connection is not sent", async () => {
+    const { bench, client, lose } = await setUp();
+    const call = client.submitSpeech(body, { commit: async () => void setImmediate(lose) });
+    expect(await failure(call)).toMatchObject(givenUp);
+    expect(await bench.audit("")).toEqual([]);
+  });
 });

@@ -126,6 +126,37 @@ describe("the account's rate", () => {
     expect(left).toEqual([0, 100]);
   });
 
+  it("calls whose time comes while the process is paused leave at the rate, not together with the burst", async () => {
+    const { clock, limiter } = setUp();
+    const left: number[] = [];
+    const depart = () => void limiter.depart("getEndpoint").then(() => left.push(clock.now() - 1_000_000));
+    for (let i = 0; i < 6; i++) depart();
+    await clock.advance(0);
+    clock.pause(5_000);
+    for (let i = 0; i < 3; i++) depart();
+    await clock.advance(1_000);
+    expect(left).toEqual([0, 0, 5_000, 5_000, 5_100, 5_200, 5_300, 5_400, 5_500]);
+  });
+
+  it("the place of a call that is given up before it leaves goes to the next one", async () => {
+    const { clock, limiter } = setUp({ burst: 1 });
+    const left: number[] = [];
+    const depart = (signal?: AbortSignal) =>
+      limiter.depart("getEndpoint", signal).then(
+        () => left.push(clock.now() - 1_000_000),
+        () => {},
+      );
+    const controller = new AbortController();
+    void depart();
+    void depart(controller.signal);
+    void depart();
+    await clock.advance(0);
+    controller.abort();
+    void depart();
+    await clock.advance(1_000);
+    expect(left).toEqual([0, 100, 200]);
+  });
+
   it.each([{ requestsPerSecond: 0 }, { burst: 0 }, { requestsPerMinute: { listBills: -1 } }])(
     "refuses %j",
     (options) => {
@@ -224,5 +255,38 @@ describe("giving up", () => {
     await clock.advance(100);
     expect(names()).toEqual(["a", "c"]);
     await expect(limiter.acquire("getEndpoint", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+});
+
+describe("the first byte of a call that waited for a connection", () => {
+  const late = 1_001;
+
+  it("leaves within the rate, however many calls wait", async () => {
+    const { clock, limiter } = setUp();
+    const leaving = () => [1, 2, 3, 4].filter(() => limiter.mayLeave("getEndpoint", late)).length;
+    expect([leaving(), leaving()]).toEqual([2, 0]);
+    await clock.advance(100);
+    expect([leaving(), leaving()]).toEqual([1, 0]);
+  });
+
+  it("leaves in any case when the turn of the call is at most 1 s old, and counts", () => {
+    const { limiter } = setUp();
+    expect([1, 2, 3, 4].map(() => limiter.mayLeave("getEndpoint", 1_000))).toEqual([true, true, true, true]);
+    expect(limiter.mayLeave("getEndpoint", late)).toBe(false);
+  });
+
+  it("leaves within the rate of its operation, which does not hold up others", async () => {
+    const { clock, limiter } = setUp({ burst: 20, requestsPerMinute: { submitSpeech: 60 } });
+    expect([1, 2].map(() => limiter.mayLeave("submitSpeech", late))).toEqual([true, false]);
+    expect(limiter.mayLeave("getEndpoint", late)).toBe(true);
+    await clock.advance(1_000);
+    expect([1, 2].map(() => limiter.mayLeave("submitSpeech", late))).toEqual([true, false]);
+  });
+
+  it("waits for a token after a takeover", async () => {
+    const { clock, limiter } = setUp({ startsEmpty: true });
+    expect(limiter.mayLeave("getEndpoint", late)).toBe(false);
+    await clock.advance(100);
+    expect(limiter.mayLeave("getEndpoint", late)).toBe(true);
   });
 });
