@@ -9,7 +9,10 @@ import type { Slices } from "./slices.ts";
 
 export type Request = { key: string; namespace: string | undefined; name: string };
 
-/** Nothing: done until something changes. `requeueAfterMs`: look again then, without counting as a failure. */
+/**
+ * Nothing: done until something changes. `requeueAfterMs`: look again then, without counting as a failure. After some requeues with 0
+ * in a row, the key backs off.
+ */
 export type Result = { requeueAfterMs?: number } | undefined;
 
 export type ReconcileContext = {
@@ -48,10 +51,13 @@ export type Controller = {
 };
 
 const BACKOFF = { baseMs: 500, capMs: 5 * 60_000, jitter: 0.4 };
+/** Requeues without a delay in a row. Steps that follow each other at once are fewer. */
+const AT_ONCE_IN_A_ROW = 5;
 
 /**
  * Workers over a queue. Success forgets the backoff; an error backs off and beats a requeue-after; a lost optimistic
- * lock is a retry, not an error; anything thrown is counted and logged once, and never ends a worker.
+ * lock is a retry, not an error; anything thrown is counted and logged once, and never ends a worker. A key that asks to be
+ * reconciled at once again and again backs off too: it would use a whole core.
  */
 export function createController(options: ControllerOptions): Controller {
   const { name, clock, metrics, slices } = options;
@@ -65,6 +71,8 @@ export function createController(options: ControllerOptions): Controller {
     onWait: (seconds) => metrics.queueDuration.observe({ name }, seconds),
   });
   const inFlight = new Set<AbortController>();
+  /** Requeues without a delay in a row, by key. */
+  const atOnce = new Map<string, number>();
   let workers: Promise<void>[] = [];
 
   showMetrics(options);
@@ -99,16 +107,30 @@ export function createController(options: ControllerOptions): Controller {
     const context = createContext(ending.signal, log, request);
     try {
       const result = await options.reconcile(request, context);
-      queue.forget(key);
       if (result?.requeueAfterMs !== undefined) {
-        queue.add(key, { afterMs: result.requeueAfterMs });
+        requeue(key, result.requeueAfterMs);
         metrics.reconcileTotal.inc({ controller: name, result: "requeue_after" });
-      } else metrics.reconcileTotal.inc({ controller: name, result: "success" });
+      } else {
+        atOnce.delete(key);
+        queue.forget(key);
+        metrics.reconcileTotal.inc({ controller: name, result: "success" });
+      }
     } catch (error) {
       settleError(key, error, context.log);
     } finally {
       cancelDeadline();
       inFlight.delete(ending);
+    }
+  }
+
+  function requeue(key: string, afterMs: number): void {
+    const inARow = afterMs > 0 ? 0 : (atOnce.get(key) ?? 0) + 1;
+    if (inARow === 0) atOnce.delete(key);
+    else atOnce.set(key, inARow);
+    if (inARow > AT_ONCE_IN_A_ROW) queue.addRateLimited(key);
+    else {
+      queue.forget(key);
+      queue.add(key, { afterMs });
     }
   }
 

@@ -76,7 +76,7 @@ it(`${OBJECTS} fuzzed specs are refused by the API server or handled, and the op
 
 async function startWorld() {
   const root = await mkdtemp(join(tmpdir(), "mooring-fuzzed-specs-"));
-  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  onTestFinished(() => rm(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }));
   const world = await disposableWorld("fuzzed-specs", { simulator: { timeScale: 0 } });
   for (const name of ["values", "other"]) {
     const stringData = { value: `${CANARY}-value`, other: `${CANARY}-other` };

@@ -36,11 +36,16 @@ const pathsSchema = ruled(z.partialRecord(z.enum(operationNames), absolutePath("
   },
 ]).meta({ maxProperties: operationNames.length });
 
-const requestsPerMinute = z.number().positive().describe("Requests a minute, above 0.");
+const requestsPerMinute = z.number().min(1).describe("Requests a minute, 1 or more.");
 
 const rateLimitSchema = z
   .object({
-    requestsPerSecond: z.number().positive().default(10).describe("Requests a second, above 0. Default 10."),
+    // A rule, because the API server takes 0 for a minimum of 0.1: it compares a whole number with the whole part.
+    requestsPerSecond: ruled(z.number().positive(), [
+      { cel: "self >= 0.1", message: "must be 0.1 or more", holds: (value) => value >= 0.1 },
+    ])
+      .default(10)
+      .describe("Requests a second, 0.1 or more. Default 10."),
     burst: int(1, "Requests that may be sent at once, 1 or more. Default 20.").default(20),
   })
   .prefault({})

@@ -118,7 +118,9 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     await kind.patchStatus(object, status, signal);
     const isReady = accounts.get(key)?.state.kind === "Ready";
     const pollMs = secretPollMs(isReady, kind.store.size());
-    return { requeueAfterMs: Math.min(pollMs, probeDueMs(memory?.facts.probe)) };
+    // Without a key, the last probe is not repeated, however old it is.
+    const probed = outcome.kind === "NoKey" ? undefined : memory?.facts.probe;
+    return { requeueAfterMs: Math.min(pollMs, probeDueMs(probed)) };
   }
 
   /** When the account is probed again. */

@@ -5,6 +5,17 @@ import type { Specs } from "./driver.ts";
 const ACCOUNT: Json = { baseURL: "http://127.0.0.1:9", apiKeySecretRef: { name: "key", key: "apiKey" } };
 const VIDEO: Json = { videoToVideo: { input: { prompt: "Waves" } } };
 const SPEECH: Json = { model: "speech-2.6-hd", text: "Ahoy.", voiceSetting: { voiceID: "announcer" } };
+/** Its result is too large for the store. */
+const LARGE_SPEECH: Json = {
+  model: "speech-2.6-turbo",
+  text: "Ahoy.",
+  accountRef: { kind: "Account", name: "default" },
+  timbreWeights: [{ voiceID: "announcer", weight: 1 }],
+  audioSetting: { format: "mp3", sampleRate: 32_000, bitrate: 2_147_483_647, channel: 1 },
+  stream: true,
+  streamOptions: { excludeAggregatedAudio: true },
+  output: { storeRef: { name: "volume" } },
+};
 
 /** Specs that once led to a defect, or that are the reason for a rule. */
 const FINDINGS: readonly { finding: string; kind: string; specs: Json[] }[] = [
@@ -22,6 +33,11 @@ const FINDINGS: readonly { finding: string; kind: string; specs: Json[] }[] = [
     finding: "an account that becomes invalid, and valid again",
     kind: "Account",
     specs: [ACCOUNT, { ...ACCOUNT, billing: { interval: "-1s" } }, ACCOUNT],
+  },
+  {
+    finding: "a rate at which the account is not checked in a lifetime: it stayed Pending",
+    kind: "Account",
+    specs: [{ ...ACCOUNT, rateLimit: { requestsPerSecond: 1e-9 } }],
   },
   {
     finding: "an interval that is none: the report stayed Pending",
@@ -52,6 +68,11 @@ const FINDINGS: readonly { finding: string; kind: string; specs: Json[] }[] = [
     finding: "a task is paid for whose results no store can take: too many bytes",
     kind: "SpeechJob",
     specs: [{ ...SPEECH, output: { storeRef: { name: "volume" }, prefix: "😀/".repeat(256) } }],
+  },
+  {
+    finding: "a job that waits after a refusal did not observe a change of its spec",
+    kind: "SpeechJob",
+    specs: [{ ...LARGE_SPEECH, ttlSecondsAfterFinished: 86_400 }, LARGE_SPEECH],
   },
   {
     finding: "a job with two requests sent one of them",

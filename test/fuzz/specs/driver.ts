@@ -125,10 +125,10 @@ export async function execute(world: SpecWorld, one: Specs, serial: number): Pro
   }
 }
 
-/** Files of a volume are read and written in real time. */
+/** Files of a volume are read and written in real time, and the names and addresses of stores are tried in it. */
 async function filesAreDone(): Promise<void> {
   for (let quiet = 0; quiet < 3; quiet++) {
-    while (process.getActiveResourcesInfo().some((name) => /^FSReq|^FileHandle|^TCPConnect/.test(name))) {
+    while (process.getActiveResourcesInfo().some((name) => /^FSReq|^FileHandle|^GetAddrInfo|^TCPConnect/.test(name))) {
       quiet = 0;
       await new Promise((resolve) => setTimeout(resolve, 1));
     }

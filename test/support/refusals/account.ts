@@ -36,10 +36,10 @@ export const accountRefusals: readonly Refusal[] = [
     badDuration,
   ),
   account(
-    "0 requests a second",
-    { rateLimit: { requestsPerSecond: 0 } },
-    { rateLimit: { requestsPerSecond: 0.5 } },
-    "spec.rateLimit.requestsPerSecond in body should be greater than 0",
+    "so few requests a second that the account cannot be checked",
+    { rateLimit: { requestsPerSecond: 0.01 } },
+    { rateLimit: { requestsPerSecond: 0.1 } },
+    "must be 0.1 or more",
   ),
   account(
     "a burst of 0",
@@ -69,7 +69,7 @@ export const accountRefusals: readonly Refusal[] = [
     "an operation at 0 requests a minute",
     { operations: [{ operation: "createEndpoint", requestsPerMinute: 0 }] },
     { operations: [{ operation: "createEndpoint", requestsPerMinute: 1 }] },
-    "requestsPerMinute in body should be greater than 0",
+    "requestsPerMinute in body should be greater than or equal to 1",
   ),
   account(
     "one operation twice",

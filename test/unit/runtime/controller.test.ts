@@ -113,6 +113,21 @@ describe("a reconcile", () => {
     expect(w.runs.map(({ at }) => at)).toEqual([0, 5_000]);
   });
 
+  it("that asks again and again to be called at once backs off, until it asks for something else", async () => {
+    let waits = 0;
+    const w = run(async () => ({ requeueAfterMs: waits }));
+    w.controller.enqueue("team/a");
+    await w.clock.advance(4_000);
+    expect(w.runs.map(({ at }) => at)).toEqual([0, 0, 0, 0, 0, 0, 500, 1_500, 3_500]);
+    waits = 10_000;
+    await w.clock.advance(20_000);
+    waits = 0;
+    await w.clock.advance(4_100);
+    expect(w.runs.map(({ at }) => at).slice(9)).toEqual([
+      7_500, 17_500, 27_500, 27_500, 27_500, 27_500, 27_500, 27_500, 28_000,
+    ]);
+  });
+
   it("that fails is repeated after 0.5 s, doubled each time", async () => {
     const w = run(scripted(boom, boom, boom, boom));
     w.controller.enqueue("team/a");
