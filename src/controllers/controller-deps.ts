@@ -5,6 +5,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { mergePatchOf } from "../kube/patch.ts";
 import type { Place, Resource } from "../kube/resource.ts";
 import { type KubeObject, keyOf } from "../kube/types.ts";
+import type { ObjectReader } from "../runtime/object-reader.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
 import type { ReferencePoller } from "../runtime/reference-poller.ts";
 import { compact, type Store } from "../runtime/store.ts";
@@ -25,6 +26,8 @@ export type ControllerDeps = {
   newID: () => string;
   log: Logger;
   journal: Journal;
+  /** Reads single objects, for what a store that lags must not decide. */
+  reader: ObjectReader;
   recorder: EventRecorder;
   accounts: AccountRegistry;
   /** Decides when a job may send its paid request. */

@@ -55,3 +55,9 @@ function lastHandled(status: unknown): unknown {
     ? status.lastHandledReconcileAt
     : undefined;
 }
+
+/** The earlier of two requeues. */
+export function earlierOf(one: Result, other: Result): Result {
+  const times = [one, other].flatMap((result) => result?.requeueAfterMs ?? []);
+  return times.length === 0 ? (one ?? other) : { requeueAfterMs: Math.min(...times) };
+}

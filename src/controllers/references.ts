@@ -59,11 +59,6 @@ export function referencesOf(namespace: string, values: readonly Pick<EndpointEn
 export type ValueReader = {
   /** @throws StalledError when the Secret or its key is missing or may not be read */
   secretKey(namespace: string, ref: { name: string; key: string }): Promise<string>;
-  /**
-   * Identifies the value that `secretKey` returns without showing it: changes with every change of the Secret, and is the same after
-   * a restart. Throws as `secretKey` does for a Secret that may not be read. undefined: the Secret does not exist.
-   */
-  secretVersion(namespace: string, ref: { name: string; key: string }): Promise<string | undefined>;
   configMapKey(namespace: string, ref: { name: string; key: string }): Promise<string>;
 };
 
@@ -101,10 +96,6 @@ export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueR
         throw new StalledError("SecretKeyMissing", `Secret ${namespace}/${name} has no key "${key}": add it`);
       }
       return Buffer.from(value, "base64").toString("utf8");
-    },
-    async secretVersion(namespace, { name, key }) {
-      const { uid, resourceVersion } = (await object(secretResource, namespace, name))?.metadata ?? {};
-      return uid === undefined || resourceVersion === undefined ? undefined : `${uid}/${resourceVersion}/${key}`;
     },
     async configMapKey(namespace, { name, key }) {
       const configMap = await object(configMapResource, namespace, name);

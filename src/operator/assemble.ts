@@ -4,7 +4,7 @@ import { keyOf } from "../kube/types.ts";
 import { type Controller, createController, type Reconcile } from "../runtime/controller.ts";
 import { createManager, type Manager, type Runnable } from "../runtime/manager.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
-import { settleLeft } from "../submission/intents.ts";
+import { entriesWithoutObject } from "../submission/intents.ts";
 import { createTracer } from "../tracing/tracer.ts";
 import { createAccountAccess, createContext, type Enqueue } from "./context.ts";
 import { type AnyKind, createInformers, kindsOf } from "./informers.ts";
@@ -68,12 +68,14 @@ export function assembleOperator(options: AssembleOptions): Operator {
     informers: Object.values(informers),
     controllers: groups,
     runnables: runnablesOf(context),
-    onTakeover: (left) =>
-      settleLeft(
-        context.deps,
-        entriesIn(left, namespaces),
-        kinds.flatMap(({ row, informer }) => (row.submits ? [...informer.store.list()] : [])),
-      ),
+    onTakeover(left) {
+      const submitting = kinds.filter(({ row }) => row.submits);
+      const objects = submitting.flatMap(({ informer }) => [...informer.store.list()]);
+      for (const { kind, key } of entriesWithoutObject(entriesIn(left, namespaces), objects)) {
+        const found = submitting.find(({ row }) => row.resource.kind === kind);
+        if (found !== undefined) controllers.get(found.row.resource.plural)?.enqueue(key);
+      }
+    },
     clock,
     log,
     stopDeadlineMs: options.stopDeadlineMs,

@@ -24,6 +24,7 @@ import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
 import { assertSurelyHeld } from "../runtime/leader.ts";
+import { createObjectReader } from "../runtime/object-reader.ts";
 import { createReadBudget } from "../runtime/read-budget.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
@@ -157,6 +158,7 @@ function createDeps(
     newID,
     log,
     journal,
+    reader: createObjectReader({ kube, log }),
     recorder,
     accounts,
     admission,

@@ -62,7 +62,7 @@ export type OperatorContext = {
 export type KindRow<T extends KubeObject> = {
   resource: Resource;
   /** Permissions of the operator on the kind, in addition to `list`, `watch` and `patch` on the status. */
-  verbs: readonly ("patch" | "delete")[];
+  verbs: readonly ("get" | "patch" | "delete")[];
   /** The aggregated role that may create and change objects of the kind; undefined: only cluster administrators may. */
   changedBy?: "edit" | "admin";
   /** Indexes by which a change elsewhere leads to objects of this kind. `clusterUID` is a part of generated app names. */
@@ -76,7 +76,7 @@ export type KindRow<T extends KubeObject> = {
   account?: "Waits" | "Needs";
   /** It writes to an ArtifactStore (index `artifacts`): it is reconciled when the store changes. */
   writesToStore?: boolean;
-  /** It submits requests under the journal. */
+  /** It submits requests under the journal. Needs the verb `get`: a list that lags decides nothing that costs something. */
   submits?: boolean;
   /** It is a paid job: counted in `mooring_jobs`, and reconciled when its task changes (index `task`). */
   isJob?: boolean;
@@ -124,7 +124,7 @@ const jobRow = <T extends Job>(
   trim(job) {
     if (job.status?.phase === "Succeeded" || job.status?.phase === "Failed") dropTexts(job);
   },
-  verbs: ["patch", "delete"],
+  verbs: ["get", "patch", "delete"],
   changedBy: "edit",
   indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore }),
   account: "Needs",
@@ -192,7 +192,7 @@ export const KIND_ROWS = {
   }),
   endpoints: row<GpuEndpoint>({
     resource: gpuEndpointResource,
-    verbs: ["patch"],
+    verbs: ["get", "patch"],
     changedBy: "edit",
     indexers: (clusterUID) => ({ account: byAccount, volumes: byAccountWithVolumes, ...claimIndexers(clusterUID) }),
     account: "Needs",

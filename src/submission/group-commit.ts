@@ -10,7 +10,10 @@ export type GroupCommit = {
    * @throws the error of that write | the signal's reason
    */
   commit(signal: AbortSignal): Promise<void>;
-  /** Requests a write for a change that nobody waits for: with the next commit, or after 2 s. */
+  /**
+   * Requests a write for a change that nobody waits for: with the next commit, or after 2 s. A write that fails is repeated after
+   * 2 s, as long as a write can succeed.
+   */
   writeLater(): void;
   /** Ends the pause, waits for the current write, and writes what is pending. When the signal aborts, the write is aborted. */
   close(signal: AbortSignal): Promise<void>;
@@ -67,11 +70,21 @@ export function createGroupCommit({ clock, write, writable, pauseMs = () => 0 }:
       } catch (error) {
         pending = true;
         for (const waiter of group) waiter.reject(error);
-        if (writable() && !ending.signal.aborted) continue;
+        if (writable() && !ending.signal.aborted) {
+          if (!dirty && !closing.signal.aborted) sweepLater();
+          continue;
+        }
         for (const waiter of waiters.splice(0)) waiter.reject(error); // no later write follows
         return;
       }
     }
+  }
+
+  function sweepLater(): void {
+    cancelSweep ??= clock.setTimeout(() => {
+      cancelSweep = undefined;
+      if (writable()) schedule();
+    }, SWEEP_MS);
   }
 
   return {
@@ -89,10 +102,7 @@ export function createGroupCommit({ clock, write, writable, pauseMs = () => 0 }:
     },
     writeLater() {
       pending = true;
-      cancelSweep ??= clock.setTimeout(() => {
-        cancelSweep = undefined;
-        if (writable()) schedule();
-      }, SWEEP_MS);
+      sweepLater();
     },
     async close(signal) {
       cancelSweep?.();

@@ -100,15 +100,17 @@ export function createJournalShard(options: JournalShardOptions): JournalShard {
 
   /** Repeats a write until it is confirmed, another leader has the shard, or the signal aborts. */
   async function write(signal: AbortSignal): Promise<void> {
+    let changed = false;
     for (let failures = 1; ; failures++) {
       try {
+        if (changed) await reread(signal);
+        changed = false;
         stored = versionOf(await store(client, place, body(), signal));
         options.onWrite();
         return;
       } catch (error) {
-        if (signal.aborted) throw error;
-        if (isConflict(error) || isNotFound(error)) await reread(signal);
-        else if (!(error instanceof KubeError)) throw error;
+        if (signal.aborted || !(error instanceof KubeError)) throw error;
+        changed ||= isConflict(error) || isNotFound(error);
         log.warn({ failures, journal: place.name, reason: String(error) }, "journal write failed; trying again");
         await delay(clock, backoffDelay(failures, { ...BACKOFF, random: options.random }), signal);
         signal.throwIfAborted();

@@ -23,13 +23,15 @@ export type Intent = {
   attempt: number;
   specHash: string;
   account: IntentAccount;
+  /** Version of the API key that the request is sent with. Only a create has one. */
+  keyVersion?: string | undefined;
   /** RFC 3339. */
   time: string;
 };
 
 /**
  * An intent and its outcome. Without an outcome it is unknown whether the request was sent. An entry of an earlier version has
- * no account.
+ * no account and no version of the key.
  *
  * `restored`: the journal did not have the intent, and the status of the object shows it (intents.ts). `bypassed`: since the
  * intent was committed, an earlier version of the operator has led, which reads the head only.

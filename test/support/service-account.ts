@@ -73,13 +73,16 @@ export type SessionChange = {
   deleteOperation?: DeleteOperation | undefined;
   /** Default: the system's. */
   clock?: Clock;
+  /** Throws while another process may serve the account. Default: there is none. */
+  assertServing?: () => void;
 };
 
 /** A session whose rate limit holds nothing up. It is not started, and ends with the test. */
 export function sessionAt(
   baseURL: string,
-  { apiKey = "sk-test", generation = "Current", deleteOperation, clock = systemClock }: SessionChange = {},
+  { apiKey = "sk-test", generation = "Current", clock = systemClock, ...change }: SessionChange = {},
 ): AccountSession {
+  const { deleteOperation, assertServing = () => {} } = change;
   const session = openPassiveSession({
     connection: {
       baseURL,
@@ -90,6 +93,7 @@ export function sessionAt(
       paths: {},
       deleteOperation,
     },
+    assertServing,
     rate: { requestsPerSecond: 1e6, burst: 1e6 },
     endpoints: { generation, pageSize: 100, intervalMs: 3_600_000 },
     billing: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: 86_400_000 }),

@@ -5,6 +5,7 @@ import { createAccountRegistry } from "../../src/controllers/account/registry.ts
 import type { ControllerDeps } from "../../src/controllers/controller-deps.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { Resource } from "../../src/kube/resource.ts";
+import { createObjectReader } from "../../src/runtime/object-reader.ts";
 import { createReadBudget } from "../../src/runtime/read-budget.ts";
 import { createEventRecorder } from "../../src/runtime/recorder.ts";
 import { createReferencePoller } from "../../src/runtime/reference-poller.ts";
@@ -34,6 +35,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     newID: randomUUID,
     log: silentLog,
     journal: createJournal({ ...parts, namespace: "mooring", name: "mooring-journal", identity: "one", random }),
+    reader: createObjectReader({ kube: client, log: silentLog }),
     recorder: createEventRecorder({ ...parts, controller: "c", instance: "i", resourceOf: () => events }),
     accounts,
     references: createReferencePoller(polled),

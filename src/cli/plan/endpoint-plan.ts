@@ -133,6 +133,7 @@ function decide({ deps, session, endpoint, live, desired }: Decision, binding: B
     resuming: live !== undefined && isResuming({ ...live, spec: endpoint.spec }),
     history: () => ({ confirmed: 0, unconfirmed: 0, sinceMs: Number.POSITIVE_INFINITY }),
     vanished: () => 0,
+    seenByNoKey: false,
     creates: [],
     requestCommand: requestCommand(endpoint),
     requested: false,

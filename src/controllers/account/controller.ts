@@ -6,7 +6,7 @@ import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconci
 import { assertValidSpec, createValueReader, StalledError } from "../references.ts";
 import { announceStall } from "../report.ts";
 import { announceKey, createOrphanEvents, warnOfBudget, warnOfList } from "./events.ts";
-import { type AccountWiring, createAccountMemory, type Memory, type ReadKey } from "./memory.ts";
+import { type AccountWiring, createAccountMemory, type Memory } from "./memory.ts";
 import { probeAccount } from "./probe.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
 import { SECRET_POLL_MS, secretPollMs } from "./secret-poll.ts";
@@ -134,9 +134,9 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     let memory = memories.get(key);
     try {
       assertValidSpec(kind.resource, object.spec);
-      const read = await readKey(object, signal);
-      if (memory?.departed === false) announceKey(shared.recorder, object, memory.facts.apiKey, read.apiKey);
-      const remembered = await memories.remember(key, object, read);
+      const apiKey = await readKey(object, signal);
+      if (memory?.departed === false) announceKey(shared.recorder, object, memory.facts.apiKey, apiKey);
+      const remembered = await memories.remember(key, object, apiKey);
       memory = remembered.memory;
       const { facts } = memory;
       const entry = accounts.get(key);
@@ -170,10 +170,8 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     }
   }
 
-  async function readKey(object: T, signal: AbortSignal): Promise<ReadKey> {
-    const reader = createValueReader(shared.kube, signal);
-    const place = [secretNamespace(object), object.spec.apiKeySecretRef] as const;
-    return { apiKey: await reader.secretKey(...place), version: await reader.secretVersion(...place) };
+  function readKey(object: T, signal: AbortSignal): Promise<string> {
+    return createValueReader(shared.kube, signal).secretKey(secretNamespace(object), object.spec.apiKeySecretRef);
   }
 }
 

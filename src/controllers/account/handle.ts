@@ -25,7 +25,7 @@ import { countVanished } from "./vanished.ts";
 /** Read before each use: a change of the key, of `spec.billing`, `spec.budget` or `spec.spending` does not replace the handle. */
 export type LiveSettings = {
   readonly apiKey: string;
-  readonly keyVersion: string | undefined;
+  readonly keyVersion: string;
   readonly billing: BillingSettings;
   readonly budget: BudgetSpec | undefined;
   /** Whether statuses and messages show amounts and API keys (ClusterAccount.spec.spending). */

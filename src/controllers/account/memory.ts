@@ -9,10 +9,10 @@ import { isCleanupOperation } from "../../provider/operations.ts";
 import type { ConnectionSettings } from "../../provider/session.ts";
 import type { Result } from "../../runtime/controller.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
-import { hashOf } from "../hash.ts";
 import type { Dependants } from "./dependants.ts";
 import { type AccountObservers, type AccountUsage, createAccountHandle, type LiveSettings } from "./handle.ts";
 import type { InstallationClaims } from "./installation-claims.ts";
+import { keyVersionOf } from "./key-version.ts";
 import { matchesLabels, reportableKeys } from "./namespaces.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
@@ -59,9 +59,6 @@ export type Memory = {
   departed: boolean;
 };
 
-/** The API key, and the version of its Secret (ValueReader.secretVersion). */
-export type ReadKey = { apiKey: string; version: string | undefined };
-
 /** The accounts that this process knows: what it takes to call the service for each, and what was learned of it. */
 export type AccountMemory = {
   get(key: AccountKey): Memory | undefined;
@@ -69,7 +66,7 @@ export type AccountMemory = {
   remember(
     key: AccountKey,
     object: Account | ClusterAccount,
-    secret: ReadKey,
+    apiKey: string,
   ): Promise<{ memory: Memory; changed: boolean }>;
   /** Whether what is known of an account that lost its key, or is gone itself, may serve to clean up. */
   cleanupOf(key: AccountKey): { cleanup?: boolean };
@@ -118,13 +115,13 @@ export function createAccountMemory(
     return { requeueAfterMs: DEPARTED_POLL_MS };
   }
 
-  async function remember(key: AccountKey, object: Account | ClusterAccount, { apiKey, version }: ReadKey) {
+  async function remember(key: AccountKey, object: Account | ClusterAccount, apiKey: string) {
     const { spec } = object;
     const spending = "spending" in spec ? spec.spending : undefined;
     const { budget: _budget, billing: _billing, apiKeySecretRef: _ref, ...others } = spec;
     const { spending: _spending, ...relevant }: typeof others & { spending?: typeof spending } = others;
     const settings = JSON.stringify(relevant);
-    const keyVersion = version === undefined ? undefined : hashOf([version, relevant]);
+    const keyVersion = keyVersionOf(apiKey, spec, `${shared.clusterUID}/${key}`);
     const known = memories.get(key);
     if (known?.settings === settings && !known.departed) {
       const changed = known.facts.apiKey !== apiKey;

@@ -36,10 +36,10 @@ export type AccountHandle = AccountSession & {
   /** How many endpoints are bound to the account when nothing shows that the key sees them; else 0 (countVanished). */
   vanished(missing?: MissingEndpoint): number;
   /**
-   * Identifies the current API key and the settings of the session without showing the key. It is the same after a restart, unless
-   * the Secret or the settings change. What the key shows in one version proves nothing about another. undefined: not known.
+   * Identifies the current API key, and the settings that decide which endpoints it shows, without showing the key. It is the same
+   * after a restart, and when the Secret has the key again. What the key shows in one version proves nothing about another.
    */
-  keyVersion(): string | undefined;
+  keyVersion(): string;
   /** Whether objects of a namespace may use the account (ClusterAccount.spec.allowedNamespaces). */
   allows(namespace: string): Promise<boolean>;
   /** The API keys whose bills BillReports of a namespace cover. The key of an Account is in the namespace: all. */

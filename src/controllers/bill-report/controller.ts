@@ -4,7 +4,7 @@ import { parseDuration } from "../../api/v1alpha1/duration.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { specProblem } from "../../api/v1alpha1/spec-problem.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
-import { ServiceError } from "../../provider/errors.ts";
+import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import type { Range } from "../../provider/money/ranges.ts";
 import { createTally } from "../../provider/money/tally.ts";
 import { type TimeZone, timeZone } from "../../provider/money/time-zone.ts";
@@ -217,6 +217,7 @@ function failed(error: unknown): Step {
   if (error instanceof ServiceError && (error.kind === "Unauthorized" || error.status === 403)) {
     return stalled("Unauthorized", `${error.message}: the key may not read bills; use one that may`);
   }
+  if (error instanceof ServiceError && isGivenUp(error)) throw error;
   const verdict = verdictOf(error);
   if (verdict.kind === "Stalled" || verdict.kind === "Failed") return stalled(verdict.reason, verdict.message);
   if (verdict.kind === "Done") throw error;

@@ -6,8 +6,9 @@ import { ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { Sanitizer } from "../../text/sanitizer.ts";
-import { type AccountHandle, boundTo } from "../account/registry.ts";
+import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import { UnprovenObjectError } from "../current-state.ts";
 import type { Verdict } from "../verdict.ts";
 import type { Claims } from "./claims.ts";
 import { createEndpoint, intendCreate, isFoundByAppName, type LostCreates, shownIntent } from "./creates.ts";
@@ -42,6 +43,8 @@ export type ConvergeInput = {
   refusals: Refusals;
   claims: Pick<Claims, "claimFound">;
   lostCreates: Pick<LostCreates, "ruleOut">;
+  /** Throws unless the object is surely not older than this process's leadership (`CurrentState`). */
+  assertCurrent: () => Promise<void>;
   /** A user requests a reconcile: read the remote and try again now. */
   requested: boolean;
   context: ReconcileContext;
@@ -113,10 +116,11 @@ async function create(input: ApplyInput): Promise<Outcome> {
   const now = shared.clock.now();
   const before = unconfirmedCreates(input);
   written.unconfirmedCreates = before;
+  const isCurrent = await proveCurrent(input);
   // With an entry, the lookup took long enough: that create never took effect.
-  const shown = entry === undefined ? shownIntent(endpoint, shared.journal, boundTo(account)) : undefined;
-  const intent = shown ?? intendCreate(endpoint, desired, shared);
-  if (isFoundByAppName(endpoint) && !shared.showsFirstIntent) {
+  const shown = entry === undefined && isCurrent ? shownIntent(endpoint, shared.journal, account) : undefined;
+  const intent = shown ?? intendCreate(endpoint, desired, account, shared);
+  if (isFoundByAppName(endpoint) && isCurrent && !shared.showsFirstIntent) {
     if (entry !== undefined) shared.journal.settle(entry.id);
     input.lostCreates.ruleOut(endpoint);
   } else if (shown === undefined) {
@@ -127,9 +131,10 @@ async function create(input: ApplyInput): Promise<Outcome> {
     const message = `Endpoint ${desired.appName} is about to be created`;
     return { ...emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: 0 }), continues: true };
   }
+  const keyVersion = account.keyVersion();
   const created = await createEndpoint(input, desired, intent);
   const time = rfc3339(now);
-  const creates = withCreate(before, { endpointID: created.endpointID, time });
+  const creates = withCreate(before, { endpointID: created.endpointID, keyVersion, time });
   const request = { sentTime: rfc3339Milli(now), acceptedTime: rfc3339Milli(shared.clock.now()) };
   Object.assign(written, created, { lastAppliedTime: time, unconfirmedCreates: creates, request });
   const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
@@ -138,6 +143,20 @@ async function create(input: ApplyInput): Promise<Outcome> {
   const record = await readAfterWrite(input, created.endpointID);
   confirm(input, record);
   return observedOutcome(input, record);
+}
+
+/**
+ * An object that is not proven to be current can be older than a create of the previous leader. False: it cannot be read, and the write
+ * of an intent is the proof. @throws OutdatedObjectError when it is older
+ */
+async function proveCurrent({ assertCurrent }: Pick<ApplyInput, "assertCurrent">): Promise<boolean> {
+  try {
+    await assertCurrent();
+    return true;
+  } catch (error) {
+    if (error instanceof UnprovenObjectError) return false;
+    throw error;
+  }
 }
 
 /** The next reconcile compares the endpoint with the spec. */
@@ -275,12 +294,13 @@ export function acceptedBy({ id, specHash, attempt, time: sentTime }: JournalEnt
   return { submission: { id, specHash, attempt, state: "Accepted", time }, lastAppliedTime: time, request };
 }
 
-/** Idempotent. Sent only while this process surely leads. */
+/** Idempotent. Sent only while this process surely leads, for an object that is surely current. */
 export async function updateEndpoint(
-  { shared, account, context }: Pick<ConvergeInput, "shared" | "account" | "context">,
+  { shared, account, assertCurrent, context }: Pick<ConvergeInput, "shared" | "account" | "assertCurrent" | "context">,
   endpointID: string,
   desired: DesiredEndpoint,
 ): Promise<void> {
+  await assertCurrent();
   const beforeSend = () => shared.assertLeading();
   await account.endpoints.update(endpointID, desired, { signal: context.signal, beforeSend });
 }

@@ -15,7 +15,8 @@ import type { ControllerDeps } from "../controller-deps.ts";
 import { updateEndpoint } from "./apply.ts";
 import { desiredEndpoint, withIgnored } from "./fields.ts";
 import { completed } from "./observe.ts";
-import { LOOKUP_MS, noneShown } from "./plan.ts";
+import { LOOKUP_MS, madeWithOtherKey, noneShown } from "./plan.ts";
+import { isSeenByNoKey } from "./write-limits.ts";
 
 /** How a step of the clean-up ended. */
 export type CleanedUp =
@@ -34,6 +35,8 @@ type CleanUpInput = {
   entry: JournalEntry | undefined;
   /** Writes `status.deletion`. Without an object there is no status, and nothing is written. */
   recordDeletion: (deletion: Deletion) => Promise<void>;
+  /** Throws unless the object is surely not older than this process's leadership (`CurrentState`). */
+  assertCurrent: () => Promise<void>;
   context: ReconcileContext;
 };
 
@@ -131,9 +134,10 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
   }
   const now = shared.clock.monotonic();
   if (before !== undefined && now - before.at < SEND_AGAIN_MS) return beingDeleted(found);
-  if (keyVersion !== undefined && !isRecorded(input, keyVersion)) {
+  if (!isRecorded(input, keyVersion)) {
     await input.recordDeletion({ endpointID, keyVersion, time: rfc3339(shared.clock.now()) });
   }
+  await input.assertCurrent(); // the write of `status.deletion` is a proof
   let notFound = false;
   try {
     await endpoints.delete(endpointID, { signal: context.signal, beforeSend: () => shared.assertLeading() });
@@ -160,7 +164,7 @@ async function deleted(input: CleanUpInput, by: { session: KeySession } | undefi
 }
 
 /** Whether the status shows that the key, in this version, saw the endpoint right before its deletion. */
-function isRecorded({ endpoint, endpointID }: CleanUpInput, keyVersion: string | undefined): boolean {
+function isRecorded({ endpoint, endpointID }: CleanUpInput, keyVersion: string): boolean {
   const { deletion } = endpoint.status ?? {};
   return deletion !== undefined && deletion.endpointID === endpointID && deletion.keyVersion === keyVersion;
 }
@@ -172,13 +176,15 @@ function beingDeleted({ id, status }: EndpointRecord): CleanedUp {
   };
 }
 
+const PUT_KEY = "Put a key that sees the account's endpoints into its Secret";
+
 /**
  * Judges an endpoint that a read just did not find. Absence is proven when two complete lists in a row do not show it
  * either, and the key evidently sees the account's endpoints. It is proof enough that the key showed the endpoint before its
  * deletion was sent: to this process (`by`), or to an earlier one, which wrote it to the status.
  */
 async function judgeAbsence(input: CleanUpInput, by?: { session: KeySession }): Promise<CleanedUp> {
-  const { account, endpoint, endpointID, context } = input;
+  const { account, endpoint, endpointID, entry, context } = input;
   const seenByKey = isRecorded(input, account.keyVersion()) || by?.session === account.endpoints.observed.session();
   if (!seenByKey && isNew(input)) {
     return {
@@ -200,12 +206,15 @@ async function judgeAbsence(input: CleanUpInput, by?: { session: KeySession }): 
       message: `The service does not know endpoint ${endpointID}; it counts as deleted when two complete lists do not show it`,
     };
   }
+  if (!seenByKey && isSeenByNoKey(endpointID, account.keyVersion(), { endpoint, entry, requested: false })) {
+    return { kind: "Blocked", reason: "RemoteMissing", message: `${madeWithOtherKey(endpointID)}. ${PUT_KEY}` };
+  }
   const vanished = seenByKey ? 0 : account.vanished({ endpointID, memberID: endpoint.status?.memberID });
   if (vanished === 0) return { kind: "Done" };
   return {
     kind: "Blocked",
     reason: "RemoteMissing",
-    message: `It is not known whether endpoint ${endpointID} still runs: ${noneShown(vanished)}, as with the key of another member. Put a key that sees the account's endpoints into its Secret`,
+    message: `It is not known whether endpoint ${endpointID} still runs: ${noneShown(vanished)}, as with the key of another member. ${PUT_KEY}`,
   };
 }
 

@@ -4,11 +4,14 @@ import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts
 import { isServing } from "../../provider/endpoints/endpoint-status.ts";
 import type { Difference } from "./fields.ts";
 
+type SyncFacts = { differences: readonly Difference[]; fighting: boolean; notApplied?: readonly string[] | undefined };
+
 /**
  * Ready=True: the remote endpoint does what the spec asks for. It follows the status that the service shows. An endpoint
- * without workers can be ready. A suspended one is ready although it serves no requests; its reason says so.
+ * without workers can be ready. A suspended one is ready although it serves no requests; its reason says so. With the opposite
+ * workers of the spec, Ready is False for the reason of Synced.
  */
-export function readiness(endpoint: GpuEndpoint, record: EndpointRecord): ConditionUpdate {
+export function readiness(endpoint: GpuEndpoint, record: EndpointRecord, sync: SyncFacts): ConditionUpdate {
   const { status, error, message } = record.status;
   if (error !== "") {
     return {
@@ -18,6 +21,7 @@ export function readiness(endpoint: GpuEndpoint, record: EndpointRecord): Condit
       message: `The service reports ${error}${message === "" ? "" : `: ${message}`}`,
     };
   }
+  if (hasOppositeWorkers(endpoint, record, sync)) return { ...synced(endpoint, sync), type: "Ready" };
   if (endpoint.spec.suspend && (isStopped(record) || isServing(record))) {
     return { type: "Ready", status: "True", reason: "Suspended", message: suspendedMessage(record) };
   }
@@ -32,9 +36,23 @@ export function readiness(endpoint: GpuEndpoint, record: EndpointRecord): Condit
   };
 }
 
-type SyncFacts = { differences: readonly Difference[]; fighting: boolean; notApplied?: readonly string[] | undefined };
+/**
+ * Whether the remote endpoint can start workers although the spec wants none, or none although the spec wants some. Any other
+ * number of workers leaves an endpoint ready.
+ */
+export function hasOppositeWorkers(
+  { spec }: GpuEndpoint,
+  { scaling }: EndpointRecord,
+  { differences }: Pick<SyncFacts, "differences">,
+): boolean {
+  const wantsNone = spec.suspend || spec.workers.max === 0;
+  const startsNone = scaling.max === 0 && (scaling.min ?? 0) === 0;
+  return wantsNone !== startsNone && differences.some(isWorkerNumber);
+}
 
-export function synced({ differences, fighting, notApplied = [] }: SyncFacts): ConditionUpdate {
+const isWorkerNumber = ({ field }: Difference) => field === "workers.min" || field === "workers.max";
+
+export function synced({ spec }: GpuEndpoint, { differences, fighting, notApplied = [] }: SyncFacts): ConditionUpdate {
   if (differences.length === 0) {
     return { type: "Synced", status: "True", reason: "InSync", message: "The remote endpoint matches the spec" };
   }
@@ -42,12 +60,14 @@ export function synced({ differences, fighting, notApplied = [] }: SyncFacts): C
   if (notApplied.length > 0) {
     return { type: "Synced", status: "False", reason: "UpdateNotApplied", message: notAppliedMessage(notApplied) };
   }
+  // The workers of a suspended endpoint cannot be ignored.
+  const ignore = spec.suspend && differences.some(isWorkerNumber) ? "" : ", or add the fields to ignoreDrift";
   return fighting
     ? {
         type: "Synced",
         status: "False",
         reason: "DriftFight",
-        message: `Another client keeps reverting ${fields}; Mooring stopped re-applying them: find that client and request a reconcile, or add the fields to ignoreDrift`,
+        message: `Another client keeps reverting ${fields}; Mooring stopped re-applying them: find that client and request a reconcile${ignore}`,
       }
     : {
         type: "Synced",
@@ -91,7 +111,10 @@ export function stopped(endpoint: GpuEndpoint, record: EndpointRecord): Conditio
           type: "Stopped",
           status: "False",
           reason: "Suspended",
-          message: `Waiting until ${workers.length} workers stop`,
+          message:
+            workers.length > 0
+              ? `Waiting until ${workers.length} workers stop`
+              : "The remote endpoint has no workers and can start new ones",
         },
   ];
 }

@@ -10,7 +10,8 @@ import type { JournalEntry } from "../../submission/journal.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
-import { createReconciler } from "../reconciler.ts";
+import { OutdatedObjectError, observeCurrentState } from "../current-state.ts";
+import { createReconciler, earlierOf } from "../reconciler.ts";
 import { referencesOf, waitsForReference } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import { visibleEstimate, withEndpointCost } from "../showback/object-cost.ts";
@@ -19,24 +20,30 @@ import type { Converged } from "./apply.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
 import { createLostCreates, createUnknownCreates } from "./creates.ts";
-import { createDepartedObjects, createRetainedEndpoints, earlierOf } from "./departed.ts";
+import { createDepartedObjects, createRetainedEndpoints } from "./departed.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
 import { createEndpointFinalizer, needsFinalizer } from "./finalize.ts";
 import type { EndpointMetrics } from "./metrics.ts";
 import { emptyOutcome, pausedStatus, statusOf, warn } from "./status.ts";
 import { createDriftFightTracker, createRefusals } from "./write-limits.ts";
 
+/** The watch catches up, or the next reconcile finds the object as it is. */
+const OUTDATED_MS = 2_000;
+
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
 export function createGpuEndpointReconciler(
   shared: ControllerDeps,
-  kind: Kind<GpuEndpoint>,
+  plain: Kind<GpuEndpoint>,
   metrics: EndpointMetrics,
 ): Reconcile {
+  const { kind, currentState } = observeCurrentState(plain, (key, signal) =>
+    shared.reader.read<GpuEndpoint>(plain.resource, key, signal),
+  );
   const fights = createDriftFightTracker();
   const refusals = createRefusals();
   const claims = createClaims(shared, kind);
   const unknownCreates = createUnknownCreates(shared.clock);
-  const finalize = createEndpointFinalizer(shared, kind, claims);
+  const finalize = createEndpointFinalizer(shared, kind, claims, currentState);
   const lostCreates = createLostCreates(shared);
   const departed = createDepartedObjects(shared, kind, finalize, unknownCreates);
   const retained = createRetainedEndpoints(shared.recorder);
@@ -47,6 +54,7 @@ export function createGpuEndpointReconciler(
       shared.references.forget(referenceKey(key));
       shared.exports.forget(referenceKey(key));
       lostCreates.forget(key);
+      currentState.forget(key);
       retained.announce(key);
       return undefined;
     },
@@ -104,9 +112,10 @@ export function createGpuEndpointReconciler(
     const { entry, unknownForMs, context } = facts;
     // Set before the first remote write, so that no deletion leaves an endpoint behind unseen.
     const kept = await kind.setFinalizer(endpoint, needsFinalizer(endpoint), context.signal);
-    departed.remember(kept);
+    if (currentState.isProven(kept)) departed.remember(kept);
     const requested = facts.requested !== undefined;
-    const memory = { fights, refusals, claims, lostCreates };
+    const assertCurrent = () => currentState.assertCurrent(kept, context.signal);
+    const memory = { fights, refusals, claims, lostCreates, assertCurrent };
     const input = { shared, kind, endpoint: kept, account, ref, entry, unknownForMs, requested, context, ...memory };
     return { endpoint: kept, ...(await converge(input)) };
   }
@@ -116,6 +125,10 @@ export function createGpuEndpointReconciler(
     const again = await departed.finalize(request, uid, context);
     try {
       return earlierOf(again, await reconcile(request, context));
+    } catch (error) {
+      if (!(error instanceof OutdatedObjectError)) throw error;
+      context.log.info({ reason: error.message }, "the store lags behind the API server");
+      return earlierOf(again, { requeueAfterMs: OUTDATED_MS });
     } finally {
       if (uid !== undefined) {
         claims.release(uid); // by now the status shows what the object is bound to

@@ -1,7 +1,8 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339 } from "../../clock.ts";
-import { ServiceError } from "../../provider/errors.ts";
+import { isGivenUp, ServiceError } from "../../provider/errors.ts";
+import { UnprovenObjectError } from "../current-state.ts";
 import { createValueReader, resolveEnv, StalledError } from "../references.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
 import {
@@ -20,7 +21,7 @@ import { appNameOf, type DesiredEndpoint, desiredEndpoint, desiredHash, referenc
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
 import { type Binding, MAX_ROUNDS, planEndpoint } from "./plan.ts";
 import { boundAccount, emptyOutcome, type Outcome, type Written } from "./status.ts";
-import { requestCommand, unconfirmedCreates } from "./write-limits.ts";
+import { isSeenByNoKey, requestCommand, unconfirmedCreates } from "./write-limits.ts";
 
 const WRITES = { createEndpoint: true, updateEndpoint: true };
 /** The object is reconciled when the other one goes; this delay covers what else frees the endpoint. */
@@ -122,6 +123,7 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     resuming: isResuming(endpoint),
     history: (field) => fights.history(uid, hash, field, now),
     vanished: () => account.vanished({ endpointID, memberID }),
+    seenByNoKey: binding.kind === "Bound" && isSeenByNoKey(binding.endpointID, account.keyVersion(), input),
     creates: unconfirmedCreates(input),
     requestCommand: requestCommand(endpoint),
     requested,
@@ -167,13 +169,21 @@ function refusedCreate({ status }: GpuEndpoint, error: unknown, now: number): Pi
   return { submission: { id, specHash, attempt, state: "Refused", time: rfc3339(now) } };
 }
 
-/** @throws every error that is neither of the service nor one that a person must act on */
+/** @throws every error that is neither of the service nor one that a person must act on, and that of a call that was given up */
 function failureOutcome(input: ConvergeInput, error: unknown, decision: Decision | undefined): Outcome {
   if (error instanceof StalledError) {
     // No requeue: the reference poller reconciles the object when the reference changes.
     return emptyOutcome({ kind: "Stalled", reason: error.reason, message: error.message });
   }
-  if (!(error instanceof ServiceError)) throw error;
+  if (error instanceof UnprovenObjectError) {
+    // The write that shows this proves that the object is current.
+    const message = `Nothing is sent yet: ${error.message}`;
+    return {
+      ...emptyOutcome({ kind: "Waiting", reason: "Retrying", message, againMs: LOOK_AGAIN_MS }),
+      outdated: true,
+    };
+  }
+  if (!(error instanceof ServiceError) || isGivenUp(error)) throw error;
   const { shared, endpoint, account, refusals } = input;
   if (concernsKey(error)) shared.accounts.unauthorized(account.key, error.message);
   if (error.delivery === "Unknown" && error.operation === "createEndpoint") {

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { BoundAccount, Submission } from "../../api/v1alpha1/meta.ts";
+import type { EndpointSubmission } from "../../api/v1alpha1/gpu-endpoint-status.ts";
 import { type Clock, rfc3339 } from "../../clock.ts";
 import { keyOf } from "../../kube/types.ts";
+import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import { nextAttempt } from "../../submission/intents.ts";
 import type { Journal, JournalEntry } from "../../submission/journal.ts";
@@ -11,7 +12,7 @@ import { type AccountHandle, boundTo } from "../account/registry.ts";
 import { assertPresent, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { type DesiredEndpoint, hasGeneratedAppName, requestHash } from "./fields.ts";
 
-type Created = { endpointID: string; submission: Submission };
+type Created = { endpointID: string; submission: EndpointSubmission };
 
 /** After a longer commit nothing is sent: the lookup of a lost create relies on the intent's time. */
 const COMMIT_MS = 30_000;
@@ -29,23 +30,25 @@ type CreateInput = {
 export function intendCreate(
   endpoint: GpuEndpoint,
   desired: DesiredEndpoint,
+  account: Pick<AccountHandle, "keyVersion">,
   { clock, journal, newID }: Pick<ControllerDeps, "clock" | "journal" | "newID">,
-): Submission {
+): EndpointSubmission {
   const attempt = nextAttempt(endpoint.status?.submission);
   const specHash = requestHash(desired);
-  const time = rfc3339(clock.now());
-  return { id: newID(), specHash, attempt, state: "Intended", journal: journal.id(endpoint.metadata.uid), time };
+  const shown = { journal: journal.id(endpoint.metadata.uid), keyVersion: account.keyVersion() };
+  return { id: newID(), specHash, attempt, state: "Intended", ...shown, time: rfc3339(clock.now()) };
 }
 
-/** The intent that the status shows for this journal and this account. */
+/** The intent that the status shows for this journal, this account and its key. An earlier version does not show the key. */
 export function shownIntent(
   { metadata, status }: GpuEndpoint,
   journal: Pick<Journal, "covers">,
-  account: BoundAccount,
-): Submission | undefined {
+  account: AccountHandle,
+): EndpointSubmission | undefined {
   const { submission, account: shown } = status ?? {};
   if (submission?.state !== "Intended" || !journal.covers(metadata.uid, submission.journal)) return undefined;
-  return isDeepStrictEqual(shown, account) ? submission : undefined;
+  const { keyVersion = account.keyVersion() } = submission;
+  return isDeepStrictEqual(shown, boundTo(account)) && keyVersion === account.keyVersion() ? submission : undefined;
 }
 
 /**
@@ -56,7 +59,7 @@ export function shownIntent(
 export async function createEndpoint(
   input: CreateInput,
   desired: DesiredEndpoint,
-  { id, attempt, journal }: Submission,
+  { id, attempt, journal }: EndpointSubmission,
 ): Promise<Created> {
   const { shared, account, kind, endpoint, context } = input;
   const { name, namespace, uid } = endpoint.metadata;
@@ -70,13 +73,16 @@ export async function createEndpoint(
     attempt,
     specHash,
     account: boundTo(account),
+    keyVersion: account.keyVersion(),
   };
+  const session = account.endpoints.observed.session();
   const result = await submitOnce(shared, {
     intent,
     journal,
     assertWanted: () => {
       assertPresent(kind, endpoint);
       shared.assertClaimed(account.key);
+      assertSameKey(account, session);
     },
     send: (options) => account.endpoints.create(desired, options),
     outcomeOf: ({ id }) => ({ endpointID: id }),
@@ -86,6 +92,12 @@ export async function createEndpoint(
   if (result.kind !== "Accepted") throw result.error;
   const time = rfc3339(shared.clock.now());
   return { endpointID: result.value.id, submission: { id, specHash, attempt, state: "Accepted", time } };
+}
+
+/** Throws when the API key changed since `session`: the journal names the key that the create is sent with. */
+function assertSameKey({ key, endpoints }: AccountHandle, session: KeySession): void {
+  if (endpoints.observed.session() === session) return;
+  throw new Error(`the API key of ${key} changed before the create was sent: nothing is sent, and it is tried again`);
 }
 
 /**
@@ -147,7 +159,8 @@ export function createLostCreates({
 
 /**
  * Whether the endpoint of a create is found without the journal: it is the object's first one, and its app name has a hash of the
- * object's UID. Before any other create, the status shows the intent.
+ * object's UID. Before any other create, the status shows the intent. It also does before the first one when this process has not
+ * proven that the object is current (`CurrentState`).
  */
 export function isFoundByAppName(endpoint: GpuEndpoint): boolean {
   const { endpointID, submission } = endpoint.status ?? {};

@@ -5,6 +5,7 @@ import type { ReconcileContext, Request, Result } from "../../runtime/controller
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import { settleGone } from "../../submission/intents.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import { earlierOf } from "../reconciler.ts";
 import type { UnknownCreates } from "./creates.ts";
 import { deletionPolicyOf, type FinalizeInput } from "./finalize.ts";
 
@@ -15,7 +16,10 @@ import { deletionPolicyOf, type FinalizeInput } from "./finalize.ts";
  * the log names the entry, and the account counts the endpoint as orphaned.
  */
 type DepartedObjects = {
-  /** A create may follow. An object without the finalizer leaves its endpoint as it is. */
+  /**
+   * A create may follow. The object is surely current (`CurrentState`): its deletion policy is not an earlier one. An object without the
+   * finalizer leaves its endpoint as it is.
+   */
   remember(endpoint: GpuEndpoint): void;
   /**
    * Applies the deletion policy of objects that had this key, and settles their journal entries. Call it from the key's own
@@ -57,13 +61,12 @@ export function createDepartedObjects(
       if (finalizers?.includes(FINALIZER)) creating.set(uid, endpoint);
     },
     async finalize({ key }, present, context) {
-      const object = { kind: kind.resource.kind, key };
-      const entries = journal.entriesOf(object);
+      const { resource } = kind;
+      const entries = journal.entriesOf({ kind: resource.kind, key });
       const departed = entries.flatMap(({ uid }) => (uid === present ? [] : (creating.get(uid) ?? [])));
       let again: Result;
       for (const endpoint of departed) again = earlierOf(again, await finalizeOne(endpoint, context));
-      if (again === undefined) settleGone(shared, object, present);
-      return again;
+      return again ?? settleGone(shared, { resource, key }, present, context.signal);
     },
     forgetSettled(uid) {
       if (journal.find(uid) === undefined) creating.delete(uid);
@@ -105,10 +108,4 @@ function isRetained(endpoint: GpuEndpoint): boolean {
   return (
     spec.managementPolicy === "Full" && deletionPolicyOf(endpoint) === "Retain" && status?.endpointID !== undefined
   );
-}
-
-/** The earlier of two requeues. */
-export function earlierOf(one: Result, other: Result): Result {
-  const times = [one, other].flatMap((result) => result?.requeueAfterMs ?? []);
-  return times.length === 0 ? (one ?? other) : { requeueAfterMs: Math.min(...times) };
 }

@@ -1,12 +1,13 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS, FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import { ServiceError } from "../../provider/errors.ts";
+import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import { type CurrentState, UnprovenObjectError } from "../current-state.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
 import type { Claims } from "./claims.ts";
@@ -18,9 +19,9 @@ import {
   type SentScalings,
   scaleToZero,
 } from "./clean-up.ts";
-import { appNameOf, desiredEndpoint, hasGeneratedAppName } from "./fields.ts";
-import { namesakeOf, observeBinding } from "./observe.ts";
-import { isOurCreate, LOOKUP_MS } from "./plan.ts";
+import { appNameOf, hasGeneratedAppName } from "./fields.ts";
+import { findLostCreate, type LostCreate } from "./lost-create.ts";
+import { namesakeOf } from "./observe.ts";
 import { emptyOutcome, type Outcome, statusOf } from "./status.ts";
 
 const LOOK_AGAIN_MS = 2_000;
@@ -47,6 +48,7 @@ export function createEndpointFinalizer(
   shared: ControllerDeps,
   kind: Kind<GpuEndpoint>,
   claims: Pick<Claims, "belongsToAnother">,
+  currentState: Pick<CurrentState<GpuEndpoint>, "assertCurrent">,
 ) {
   const sentDeletions: SentDeletions = new Map();
   const sentScalings: SentScalings = new Map();
@@ -75,6 +77,11 @@ export function createEndpointFinalizer(
       if (departed) return;
       const { status = { conditions: [] } } = endpoint;
       endpoint = await kind.patchStatus(endpoint, { ...status, deletion }, context.signal);
+    }
+
+    /** Only objects that were proven while they existed are remembered as departed. */
+    async function assertCurrent(): Promise<void> {
+      if (!departed) await currentState.assertCurrent(endpoint, context.signal);
     }
 
     /** Shows what blocks the deletion, with the command that ends it. */
@@ -117,19 +124,24 @@ export function createEndpointFinalizer(
     if (mismatch !== undefined) return stalled(mismatch.reason, `${mismatch.message} `);
     let done: CleanedUp = { kind: "Done" };
     try {
-      const bound = known ?? (await lostCreate(shared, account, claims, input));
-      if (bound === "LookAgain") return { requeueAfterMs: LOOK_AGAIN_MS };
-      if (bound === "None") return await release();
-      if (bound === "NotShown") return await stalled("RemoteMissing", lostCreateNotShown(endpoint));
+      const found: LostCreate =
+        known === undefined
+          ? await findLostCreate({ shared, account, claims, ...input })
+          : { kind: "Found", endpointID: known };
+      if (found.kind === "LookAgain") return { requeueAfterMs: LOOK_AGAIN_MS };
+      if (found.kind === "None") return await release();
+      if (found.kind === "NotShown") return await stalled("RemoteMissing", found.message);
+      const bound = found.endpointID;
       for (const id of [...otherEndpoints({ shared, account, claims, endpoint }, bound), bound]) {
-        const work = { shared, account, endpoint, endpointID: id, entry, recordDeletion, context };
+        const work = { shared, account, endpoint, endpointID: id, entry, recordDeletion, assertCurrent, context };
         done = await (policy === "Delete" ? deleteRemote(work, sentDeletions) : scaleToZero(work, sentScalings));
         if (done.kind !== "Done") break;
         if (id !== bound) forget(id); // done, and told once, although the bound one may keep the object waiting
         if (done.note !== undefined) shared.recorder.normal(endpoint, done.note.reason, "Delete", done.note.text);
       }
     } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
+      if (error instanceof UnprovenObjectError) return obstructed(unproven(error));
+      if (!(error instanceof ServiceError) || isGivenUp(error)) throw error;
       if (concernsKey(error)) shared.accounts.unauthorized(account.key, error.message);
       return obstructed(refusalOf(error));
     }
@@ -157,43 +169,9 @@ function otherEndpoints({ shared, account, claims, endpoint }: NamesakeSearch, b
   return isOurs ? [namesake.id] : [];
 }
 
-/**
- * The endpoint of a create whose response was lost; "None" when the create never took effect. An object without an entry is
- * searched for as well: the finalizer is set before the create is sent, and the journal can be lost.
- */
-async function lostCreate(
-  shared: ControllerDeps,
-  account: AccountHandle,
-  claims: Pick<Claims, "belongsToAnother">,
-  { endpoint, entry, unknownForMs, context }: FinalizeInput,
-): Promise<string> {
-  const now = shared.clock.now();
-  const appName = appNameOf(endpoint, shared.clusterUID);
-  if (entry === undefined) return (await account.endpoints.find(appName, context.signal))?.id ?? "None";
-  const binding = await observeBinding({
-    endpoint,
-    account,
-    entry,
-    unknownForMs,
-    appName,
-    now,
-    signal: context.signal,
-  });
-  if (binding.kind === "Bound") return binding.endpointID;
-  if (binding.kind === "Unbound") return "None";
-  if (binding.candidate === undefined) {
-    if (binding.unknownForMs < LOOKUP_MS) return "LookAgain";
-    return account.vanished() > 0 ? "NotShown" : "None";
-  }
-  if (claims.belongsToAnother(endpoint, binding.candidate.id)) return "None";
-  // The namespace may be deleted with its Secrets, so every field but the environment has to match.
-  const desired = desiredEndpoint(endpoint, shared.clusterUID, []);
-  const ours =
-    endpoint.spec.appName === undefined || isOurCreate({ desired }, binding.candidate, binding.sentAt, ["env"]);
-  if (ours) return binding.candidate.id;
-  const note = `Endpoint ${binding.candidate.id} has app name ${appName}, but may belong to another client: Mooring does not change it`;
-  shared.recorder.warning(endpoint, "AppNameTaken", "Delete", note);
-  return "None";
+/** The write that shows this proves that the object is current. */
+function unproven({ message }: UnprovenObjectError): Obstacle {
+  return { kind: "Waiting", reason: "Deleting", message: `Nothing is sent yet: ${message}`, againMs: LOOK_AGAIN_MS };
 }
 
 /** What a failed call means for the deletion. A deletion that continues without help has the reason Deleting. */
@@ -207,10 +185,6 @@ function refusalOf(error: ServiceError): Obstacle {
     ? { reason: "RemoteRefused" as const, message: `The service refuses the clean-up: ${error.message}` }
     : verdict;
   return { kind: "Stalled", reason, message, againMs: HELD_RETRY_MS };
-}
-
-function lostCreateNotShown({ metadata: { name } }: GpuEndpoint): string {
-  return `The response to the create was lost, and the service shows no endpoint of this account with the current key, so it is unknown whether ${name} was created. Put a key that sees the account's endpoints into its Secret`;
 }
 
 function heldBy(held: Extract<Resolved, { kind: "Held" }>): Obstacle {

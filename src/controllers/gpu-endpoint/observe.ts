@@ -26,12 +26,16 @@ type BindingFacts = {
 
 /** Observes the remote endpoint of an object. @throws ServiceError when a call fails */
 export async function observeBinding(facts: BindingFacts): Promise<Binding> {
-  const { endpoint, entry } = facts;
+  const { endpoint, entry, account } = facts;
+  const { observed } = account.endpoints;
   const endpointID = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
   const unresolved = entry !== undefined && entry.outcome === undefined;
   if (unresolved) {
+    const { unknownForMs } = facts;
+    const sessionBefore = observed.session();
     const candidate = await searchCreated(facts);
-    return { kind: "CreateUnknown", candidate, sentAt: Date.parse(entry.time), unknownForMs: facts.unknownForMs };
+    const key = observed.session() === sessionBefore ? keyOfSearch(entry, account) : "Changed";
+    return { kind: "CreateUnknown", candidate, key, sentAt: Date.parse(entry.time), unknownForMs };
   }
   if (endpointID === undefined || endpointID === "") return observeUnbound(facts);
   return observeBound(facts, endpointID);
@@ -46,6 +50,11 @@ async function searchCreated({ account, appName, unknownForMs, signal }: Binding
   if (found !== undefined || unknownForMs < LOOKUP_MS) return found;
   await account.endpoints.observed.next(signal);
   return account.endpoints.observed.byAppName(appName);
+}
+
+/** What one key does not show proves nothing about what was sent with another one. An entry without a version can be of any key. */
+function keyOfSearch({ keyVersion }: JournalEntry, account: AccountHandle): "Same" | "Other" {
+  return keyVersion === account.keyVersion() ? "Same" : "Other";
 }
 
 async function observeUnbound(facts: BindingFacts): Promise<Binding> {

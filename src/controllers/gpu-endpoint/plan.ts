@@ -1,5 +1,6 @@
 import type { DriftField, GpuEndpointSpec } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
+import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import {
@@ -20,8 +21,16 @@ export type Binding =
   /**
    * A create was sent and its outcome is unknown. `sentAt`: ms since the epoch. `unknownForMs`: how long
    * this process has known of it, and so surely not less than what has passed since it was sent.
+   * `key`: whether the search for its endpoint was made with the API key that the create was sent with; `Changed`: the key changed
+   * during the search. With another key, the lack of a candidate proves nothing.
    */
-  | { kind: "CreateUnknown"; candidate: EndpointRecord | undefined; sentAt: number; unknownForMs: number }
+  | {
+      kind: "CreateUnknown";
+      candidate: EndpointRecord | undefined;
+      key: "Same" | "Other" | "Changed";
+      sentAt: number;
+      unknownForMs: number;
+    }
   /**
    * The object owns it. `record` undefined: the service does not show it. `candidate`: then, another endpoint with our app name.
    * `fresh`: from a read, not from the list.
@@ -48,6 +57,8 @@ export type Facts = {
   history: (field: DriftField) => FieldHistory;
   /** How many endpoints are bound to the account when nothing shows that the key sees them; else 0 (countVanished). */
   vanished: () => number;
+  /** No read has shown the bound endpoint since it was created with another key (`isSeenByNoKey`). */
+  seenByNoKey: boolean;
   /** Creates of this object that no read has confirmed. */
   creates: readonly UnconfirmedCreate[];
   /** The command that requests a reconcile of the object. */
@@ -98,15 +109,25 @@ export function planEndpoint(facts: Facts): Plan {
 }
 
 function planUnknown(facts: Facts, binding: Extract<Binding, { kind: "CreateUnknown" }>): Plan {
-  const { candidate, sentAt } = binding;
+  const { candidate, sentAt, key } = binding;
   if (candidate !== undefined) {
     if (facts.spec.appName === undefined || isOurCreate(facts, candidate, sentAt)) {
       return { action: "Bind", record: candidate };
     }
     return appNameTaken(facts, candidate);
   }
+  if (key === "Changed") return { action: "LookAgain" };
   if (binding.unknownForMs < LOOKUP_MS) return { action: "LookAgain" };
+  if (key === "Other" && !facts.requested) {
+    const message = `${notShownToKey(sentAt)}: put the former key into the Secret of the account. If the create had no effect, create the endpoint: ${facts.requestCommand}`;
+    return stall("RemoteMissing", message);
+  }
   return planRecreation(facts);
+}
+
+/** Why it is not known whether a create took effect. */
+export function notShownToKey(sentAt: number): string {
+  return `The response to the create of ${rfc3339(sentAt)} was lost. The API key has changed since, or Mooring does not know with which key it was sent, and the service shows no such endpoint with the current key, so the endpoint may run`;
 }
 
 /** An app name from the spec proves nothing: name and fields must match too, and it must be younger than our request. */
@@ -170,6 +191,11 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
     const { candidate } = binding;
     // Created for this object too, before a user requested another one while the key was that of another member.
     if (candidate !== undefined && spec.appName === undefined) return { action: "Bind", record: candidate };
+    if (facts.seenByNoKey) {
+      const { endpointID } = binding;
+      const message = `${madeWithOtherKey(endpointID)}: correct the key in the Secret of the account. If it is really deleted, create this one again: ${facts.requestCommand}`;
+      return stall("RemoteMissing", message);
+    }
     if (spec.managementPolicy === "Full" && spec.driftPolicy === "Remediate" && spec.adoption === undefined) {
       return planRecreation(facts);
     }
@@ -232,6 +258,10 @@ function vanishedStall({ requested, vanished, requestCommand }: Facts): Plan | u
     "RemoteMissing",
     `${noneShown(count)}, as with the key of another member: correct the key in the Secret of the account. If they are really deleted, create this one again: ${requestCommand}`,
   );
+}
+
+export function madeWithOtherKey(endpointID: string): string {
+  return `Endpoint ${endpointID} was created with another API key than the current one, and the service has not shown it since, so it may run`;
 }
 
 export function noneShown(count: number): string {

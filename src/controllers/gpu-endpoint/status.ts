@@ -8,7 +8,15 @@ import type { EventRecorder } from "../../runtime/recorder.ts";
 import { createSanitizer, plainText, type Sanitizer } from "../../text/sanitizer.ts";
 import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";
 import type { Cause, Verdict } from "../verdict.ts";
-import { driftMessage, isStopped, notAppliedMessage, readiness, stopped, synced } from "./conditions.ts";
+import {
+  driftMessage,
+  hasOppositeWorkers,
+  isStopped,
+  notAppliedMessage,
+  readiness,
+  stopped,
+  synced,
+} from "./conditions.ts";
 import type { Difference } from "./fields.ts";
 import { lastChangeOf, type RequestTimes } from "./last-change.ts";
 import { isApplied, isSettling } from "./observe.ts";
@@ -169,16 +177,20 @@ function conditionsOf(
   const observed =
     record === undefined
       ? unobserved(endpoint, status, outcome)
-      : [readiness(endpoint, record), synced(outcome), ...stopped(endpoint, record)];
+      : [readiness(endpoint, record, outcome), synced(endpoint, outcome), ...stopped(endpoint, record)];
   if (verdict.kind === "Stalled" || verdict.kind === "Failed") return [...observed, stalledCondition(verdict)];
   if (verdict.kind === "Waiting" || verdict.kind === "Retry") {
     const outdated = outcome.outdated === true && status.endpointID !== undefined;
     const waiting = waitingConditions(verdict, outdated ? "Unknown" : "False");
     return [...observed, ...waiting.filter(({ type }) => record === undefined || type !== "Ready")];
   }
-  const serves = record !== undefined && readiness(endpoint, record).status === "True";
-  if (serves || !isSettling(status.lastAppliedTime, now)) return observed;
-  const message = "Waiting for the remote endpoint to serve";
+  const isReady = record !== undefined && readiness(endpoint, record, outcome).status === "True";
+  if (isReady || !isSettling(status.lastAppliedTime, now)) return observed;
+  const isOpposite = record !== undefined && hasOppositeWorkers(endpoint, record, outcome);
+  if (isOpposite && (outcome.fighting || reportingPolicy(endpoint) !== undefined)) return observed;
+  const message = isOpposite
+    ? "Waiting for the remote endpoint to have the workers of the spec"
+    : "Waiting for the remote endpoint to serve";
   return [...observed, { type: "Reconciling", status: "True", reason: "Progressing", message }];
 }
 

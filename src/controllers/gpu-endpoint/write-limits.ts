@@ -127,7 +127,7 @@ export function createRefusals(): Refusals {
 }
 
 /** A create that no read has confirmed. `endpointID` absent: its response was lost. `time`: RFC 3339. */
-export type UnconfirmedCreate = { endpointID?: string | undefined; time: string };
+export type UnconfirmedCreate = { endpointID?: string | undefined; keyVersion?: string | undefined; time: string };
 
 /** Whether another create may be sent while earlier ones are unconfirmed. */
 type Recreation =
@@ -189,9 +189,16 @@ export function unconfirmedCreates({ endpoint, entry, requested }: CreatesInput)
   if (requested) return [];
   const { unconfirmedCreates: stored = [], endpointID: bound } = endpoint.status ?? {};
   if (entry === undefined) return stored;
-  const endpointID = entry.outcome?.endpointID;
-  if (endpointID === undefined) return withCreate(stored, { time: entry.time });
-  return endpointID === bound ? stored : withCreate(stored, { endpointID, time: entry.time });
+  const { outcome, keyVersion, time } = entry;
+  const endpointID = outcome?.endpointID;
+  if (endpointID === undefined) return withCreate(stored, { keyVersion, time });
+  return endpointID === bound ? stored : withCreate(stored, { endpointID, keyVersion, time });
+}
+
+/** Whether no read has shown an endpoint since it was created with another key. Then its absence with this key proves nothing. */
+export function isSeenByNoKey(endpointID: string, keyVersion: string, input: CreatesInput): boolean {
+  const create = unconfirmedCreates(input).find((one) => one.endpointID === endpointID);
+  return create?.keyVersion !== undefined && create.keyVersion !== keyVersion;
 }
 
 /** The newest ones, as many as the status can store. */

@@ -3,10 +3,10 @@ import type { Reconcile, ReconcileContext, Result } from "../../runtime/controll
 import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { createReconciler } from "../reconciler.ts";
+import { createReconciler, earlierOf } from "../reconciler.ts";
 import { costOf, recordUsage } from "../showback/job-usage.ts";
 import { startCopy } from "./copies.ts";
-import { createLiveJobs, reconcileFinished } from "./finish.ts";
+import { createLiveJobs, observeGeneration, reconcileFinished } from "./finish.ts";
 import { deadlineOf, type JobState, type Observed, stateOf } from "./observations.ts";
 import { observe } from "./observe.ts";
 import { announce, jobStatusOf } from "./status.ts";
@@ -31,9 +31,9 @@ export function createJobReconciler<T extends Job>(
 
   return async (request, context) => {
     const present = kind.store.get(request.key);
-    live.forgetFormer(request.key, present);
+    const again = await live.forgetFormer(request.key, present, context.signal);
     if (present === undefined) shared.references.forget(referenceKey(request.key));
-    return run(request, context);
+    return earlierOf(again, await run(request, context));
   };
 
   /** Nothing is sent and nothing is polled. */
@@ -89,7 +89,7 @@ export function createJobReconciler<T extends Job>(
   /** Writes the status and the events of a transition that changes the status. Returns the job as it is then. */
   async function report(job: T, transition: Transition, { signal }: ReconcileContext): Promise<T> {
     const { outcome, written, cleared } = transition;
-    if (outcome === undefined) return job;
+    if (outcome === undefined) return observeGeneration(kind, job, signal);
     const ended = outcome.phase === "Succeeded" || outcome.phase === "Failed";
     const own: Partial<JobStatus> = { ...written, ...(ended ? await costOf(shared, job, written) : {}) };
     const change = { written: { ...adapter.extraStatus(job), ...own }, cleared };
@@ -125,7 +125,8 @@ function entryOf(
   const unexplained = phase === "Submitting" || (remote && submission === undefined);
   const subject = { kind, key: keyOf(job), uid: metadata.uid, operation: paidOperation(job) };
   const unexplainedSince = unexplained ? metadata.creationTimestamp : undefined;
-  return unsettledEntry(journal, subject, { submission, account, unexplainedSince }, newID);
+  const finished = phase === "Succeeded" || phase === "Failed";
+  return unsettledEntry(journal, subject, { submission, account, unexplainedSince, finished }, newID);
 }
 
 /**

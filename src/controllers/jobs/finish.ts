@@ -4,7 +4,7 @@ import { rfc3339 } from "../../clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
-import { settleGone } from "../../submission/intents.ts";
+import { settleDeleted, settleGone } from "../../submission/intents.ts";
 import type { AbandonedTask } from "../account/abandoned-tasks.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { abandonCopies, startCopy } from "./copies.ts";
@@ -19,8 +19,11 @@ export type LiveJobs<T extends Job> = {
   track(job: T): void;
   /** The job has finished. */
   finish(job: T): void;
-  /** Forgets a deleted job that had this key, also when another job has it now. `present`: the object with the key. */
-  forgetFormer(key: string, present: T | undefined): void;
+  /**
+   * Forgets a deleted job that had this key, also when another job has it now. `present`: the object with the key. Returns when to call
+   * it again.
+   */
+  forgetFormer(key: string, present: T | undefined, signal: AbortSignal): Promise<Result>;
   /**
    * The job is being deleted. The finalizer blocks it only while its copy runs, so that a result that was paid for is stored.
    * A copy that a restart interrupted runs once more.
@@ -99,12 +102,14 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
       if (task !== undefined) shared.abandoned.follow(task);
       else if (!shared.abandoned.has(uid)) admission.release(uid, { charged: true });
     },
-    forgetFormer(key, present) {
+    async forgetFormer(key, present, signal) {
       const known = trackedAt(key);
       for (const job of known) if (job.metadata.uid !== present?.metadata.uid) forgetDeleted(key, job);
-      if (known.some(({ metadata }) => running.find(metadata.uid) !== undefined)) return;
-      const uid = present?.metadata.deletionTimestamp === undefined ? present?.metadata.uid : undefined;
-      settleGone(shared, { kind: adapter.kind.resource.kind, key }, uid);
+      if (known.some(({ metadata }) => running.find(metadata.uid) !== undefined)) return undefined;
+      const object = { resource: adapter.kind.resource, key };
+      const { uid, deletionTimestamp } = present?.metadata ?? {};
+      if (deletionTimestamp !== undefined) settleDeleted(shared, object, uid);
+      return settleGone(shared, object, uid, signal);
     },
     async finalize(job, { signal, log }) {
       const { uid, finalizers = [] } = job.metadata;
@@ -193,8 +198,8 @@ export async function reconcileFinished<T extends Job>(
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
 }
 
-/** A changed spec has no effect on a finished job. Its status tells that the change was observed. */
-async function observeGeneration<T extends Job>(kind: Kind<T>, job: T, signal: AbortSignal): Promise<T> {
+/** For a changed spec that changes nothing else in the status, as of a finished job: the status tells that it was observed. */
+export async function observeGeneration<T extends Job>(kind: Kind<T>, job: T, signal: AbortSignal): Promise<T> {
   const { status } = job;
   const { generation } = job.metadata;
   if (status?.observedGeneration === undefined || status.observedGeneration >= generation) return job;

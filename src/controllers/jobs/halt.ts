@@ -1,7 +1,7 @@
 import { cut, getCondition, MESSAGE_LIMIT } from "../../api/v1alpha1/conditions.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
-import { ServiceError } from "../../provider/errors.ts";
+import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import { taskOf } from "../../provider/operations.ts";
 import { foreignTask } from "../../provider/tasks/task-operation.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
@@ -164,7 +164,7 @@ async function observeAttachment(
     }
     return { kind: "Attachable", taskID, account: bound ?? boundTo(account), submission };
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
+    if (!(error instanceof ServiceError) || isGivenUp(error)) throw error;
     if (isUnknownTask(error)) {
       return refused({ reason: "TaskNotFound", message: `the service does not show it (${error.message})` });
     }

@@ -50,8 +50,15 @@ export function unchanged({ until }: Observation<"BackingOff" | "Withdrawn">, { 
 
 // Before a request
 
-export function showSuspended(): Step {
-  return { outcome: { phase: "Suspended" } };
+/** The journal has no entry of the intent that the status may show: it was surely not sent. */
+export function showSuspended(_observation: Observation<"Suspended">, { job, now }: JobContext): Step {
+  const { submission } = job.status ?? {};
+  if (submission?.state !== "Intended") return { outcome: { phase: "Suspended" } };
+  const { id, specHash, attempt } = submission;
+  return {
+    outcome: { phase: "Suspended" },
+    written: { submission: { id, specHash, attempt, state: "NotSent", time: rfc3339(now) } },
+  };
 }
 
 export function showBlock({ reason, message, stalled, againMs }: Observation<"Blocked">): Step {

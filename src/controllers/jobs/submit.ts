@@ -40,6 +40,7 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
   /** Requests without an answer. Each has a signal of its own: what listens to it goes with the request. */
   const unanswered = new Map<RunningRequest, AbortController>();
   const onEmpty = new Set<() => void>();
+  let draining = false;
 
   return {
     find: (uid) => requests.get(uid),
@@ -48,6 +49,8 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
       const ending = new AbortController();
       requests.set(uid, request);
       unanswered.set(request, ending);
+      // A reconcile under way can have been admitted before. Nobody waits for its request once the drain is over.
+      if (draining) ending.abort(stopping());
       admission.began(uid);
       const progress: Progress = {
         sent() {
@@ -74,10 +77,11 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
     backOff: backoffs.fail,
     resetBackoff: backoffs.reset,
     async drain(deadline) {
+      draining = true;
       admission.stop();
       if (requests.size === 0) return;
       // A request that waits for its turn would be sent during the stop, or hold it up until the deadline.
-      for (const [{ sent }, ending] of unanswered) if (!sent) ending.abort(new Error("the operator is stopping"));
+      for (const [{ sent }, ending] of unanswered) if (!sent) ending.abort(stopping());
       await new Promise<void>((resolve) => {
         onEmpty.add(resolve);
         const end = () => {
@@ -90,6 +94,8 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
     },
   };
 }
+
+const stopping = () => new Error("the operator is stopping");
 
 /** Thrown before anything is sent: the job was suspended or has changed since the decision to send. */
 class WithdrawnError extends Error {

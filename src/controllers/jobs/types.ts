@@ -161,7 +161,7 @@ export type RunningRequests = {
   find(uid: string): RunningRequest | undefined;
   /**
    * Runs the request of an admitted job. `wake` is called when the status has something to show or to record. `run` never
-   * rejects; its signal aborts at the end of the process.
+   * rejects; its signal aborts at the end of the process. It is aborted from the beginning once `drain` has been called.
    */
   begin(uid: string, wake: () => void, run: (progress: Progress, signal: AbortSignal) => Promise<Answer>): void;
   /** The outcome is in the status, or there is no status to show it in. */
@@ -176,7 +176,8 @@ export type RunningRequests = {
   /** The next backoff of the job starts at 1 s again. */
   resetBackoff(uid: string): void;
   /**
-   * Admits no more jobs, withdraws the requests of which no byte has left, and waits until every outcome is in the status.
+   * Admits no more jobs, withdraws the requests of which no byte has left, also those that begin later, and waits until every
+   * outcome is in the status.
    * When `deadline` aborts, the requests under way are aborted: their outcome is unknown.
    */
   drain(deadline: AbortSignal): Promise<void>;

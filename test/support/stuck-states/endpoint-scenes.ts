@@ -192,7 +192,7 @@ export const ENDPOINT_SCENES: readonly Scene[] = [
     kind: "GpuEndpoint",
     name: "fought",
     condition: "Synced",
-    when: "Another client keeps reverting an update. Mooring stopped sending it. The endpoint may still be Ready.",
+    when: "Another client keeps reverting an update. Mooring stopped sending it. The endpoint may still be Ready. A suspended endpoint that can run workers is not.",
     arrange: async (stage) => revertUpdates(stage, "fought", await stage.account("fought")),
     advice: "Find and stop the other client. Then let Mooring update the endpoint once more:",
     commands: [reconcileNow("gpuendpoint fought")],

@@ -10,9 +10,6 @@ const objects: Record<string, Answer> = {
   "/api/v1/namespaces/team/secrets/token": {
     body: { metadata: { name: "token" }, data: { key: base64("s3cr3t"), empty: "" } },
   },
-  "/api/v1/namespaces/team/secrets/versioned": {
-    body: { metadata: { name: "versioned", uid: "u", resourceVersion: "7" }, data: { key: base64("s3cr3t") } },
-  },
   "/api/v1/namespaces/team/secrets/long": {
     body: { metadata: { name: "long" }, data: { key: base64("x".repeat(4_096)) } },
   },
@@ -25,15 +22,6 @@ const objects: Record<string, Answer> = {
 const api = (): Promise<ScriptedApi> => scriptedApi(({ path }) => objects[path] ?? failure(404, "NotFound"));
 const secret = (name: string, key = "key") => ({ valueFrom: { secretKeyRef: { name, key } } });
 const configMap = (name: string, key: string) => ({ valueFrom: { configMapKeyRef: { name, key } } });
-
-it("the version of a value is that of its Secret, and costs no other read", async () => {
-  const { client, requests } = await api();
-  const reader = createValueReader(client, forever);
-  expect(await reader.secretKey("team", { name: "versioned", key: "key" })).toBe("s3cr3t");
-  expect(await reader.secretVersion("team", { name: "versioned", key: "key" })).toBe("u/7/key");
-  expect(requests).toHaveLength(1);
-  expect(await reader.secretVersion("team", { name: "nowhere", key: "key" })).toBeUndefined();
-});
 
 describe("an environment", () => {
   it("has its values, and knows which are referred to and must not be shown", async () => {

@@ -21,13 +21,14 @@ function journalWith(...entries: JournalEntry[]) {
 
 type State = NonNullable<ShownRequest["submission"]>["state"];
 
-const shown = (state: State, journal?: string): ShownRequest => ({
-  submission: { id: "intent-1", specHash, attempt: 1, state, journal, time },
+const shown = (state: State, journal?: string, attempt = 1): ShownRequest => ({
+  submission: { id: "intent-1", specHash, attempt, state, journal, time },
   account,
 });
 const lost = entryOf({ restored: true });
 const own = entryOf();
 const earlier = entryOf({ id: "intent-0" });
+const next = entryOf({ id: "intent-2", attempt: 2 });
 
 describe("the request of an object whose status does not show the outcome", () => {
   it.each<{
@@ -87,10 +88,77 @@ describe("the request of an object whose status does not show the outcome", () =
       expected: earlier,
       left: ["intent-0"],
     },
+    {
+      name: "a restored journal has an earlier attempt, and the status shows that a later one was accepted",
+      journal: [earlier],
+      status: shown("Accepted", undefined, 2),
+      expected: undefined,
+      left: [],
+    },
+    {
+      name: "a restored journal has an earlier attempt, and the later one is still about to be sent",
+      journal: [earlier],
+      status: shown("Intended", "ours", 2),
+      expected: undefined,
+      left: [],
+    },
+    {
+      name: "a restored journal has an earlier attempt, and the lost one had the later one",
+      journal: [earlier],
+      status: shown("Intended", "lost", 2),
+      expected: entryOf({ attempt: 2, restored: true }),
+      left: ["intent-1"],
+    },
+    {
+      name: "a restored journal has a request of the same attempt that was not sent, and the next one was accepted",
+      journal: [earlier],
+      status: shown("Accepted"),
+      expected: undefined,
+      left: [],
+    },
+    {
+      name: "the journal has another request of the same attempt, and the status shows one that was not sent",
+      journal: [earlier],
+      status: shown("NotSent"),
+      expected: earlier,
+      left: ["intent-0"],
+    },
+    {
+      name: "the journal has a later attempt than a status that is read too early",
+      journal: [next],
+      status: shown("Accepted"),
+      expected: next,
+      left: ["intent-2"],
+    },
+    {
+      name: "the object is finished, and a restored journal has a request that was not sent",
+      journal: [earlier],
+      status: { ...shown("NotSent"), finished: true },
+      expected: undefined,
+      left: [],
+    },
+    {
+      name: "the object is finished, and another journal had the intent that was not sent",
+      journal: [],
+      status: { ...shown("Intended", "lost"), finished: true },
+      expected: undefined,
+      left: [],
+    },
   ])("$name", ({ journal, status, expected, left }) => {
     const j = journalWith(...journal);
     expect(unsettledEntry(j, subject, status, newID)).toEqual(expected);
     expect(j.left()).toEqual(left);
+  });
+
+  it.each([
+    ["that the status shows", "0123456789abcdef"],
+    ["of an earlier version, which shows none", undefined],
+  ])("a lost entry has the version of the key %s", (_name, keyVersion) => {
+    const { submission } = shown("Intended", "lost");
+    const status = { submission: submission && { ...submission, ...(keyVersion && { keyVersion }) }, account };
+    const entry = unsettledEntry(journalWith(), subject, status, newID);
+    expect(entry?.restored).toBe(true);
+    expect(entry?.keyVersion).toBe(keyVersion);
   });
 
   const created = "2026-02-28T23:00:00Z";

@@ -54,6 +54,24 @@ function gate({ api, store }: JournalWorld): { arrived: () => number; open: () =
   return { arrived: () => arrived, open: () => release() };
 }
 
+/** A person changes the ConfigMap. */
+function touch(store: ObjectStore): void {
+  const object = store.objects.get(JOURNAL_PATH);
+  if (object === undefined) throw new Error("no journal");
+  store.put(JOURNAL_PATH, { ...object, metadata: { ...object.metadata, annotations: { note: "looked at" } } });
+}
+
+/** The next reads of the journal fail. Returns how many have. */
+function failReads({ api, store }: JournalWorld, count: number): () => number {
+  let failed = 0;
+  api.answer((request) => {
+    if (request.method !== "GET" || failed === count) return store.script(request);
+    failed++;
+    return { status: 500, body: "etcd has no leader" };
+  });
+  return () => failed;
+}
+
 describe("group commit", () => {
   it("writes 500 commits of one moment with one write", async () => {
     const w = await journalWorld();
@@ -108,6 +126,35 @@ describe("group commit", () => {
     expect(storedIDs(w.store)).toEqual([]);
   });
 
+  it.each<{ name: string; fail: (w: JournalWorld) => void }>([
+    {
+      name: "the ConfigMap was changed, and the read of the change fails",
+      fail(w) {
+        touch(w.store);
+        failReads(w, 1);
+      },
+    },
+    {
+      name: "the response is no JSON",
+      fail({ api, store }) {
+        let failed = false;
+        api.answer((request) => {
+          if (request.method !== "PUT" || failed) return store.script(request);
+          failed = true;
+          return { status: 200, body: "<html>" };
+        });
+      },
+    },
+  ])("writes a settled entry away after a failed write, without another commit: $name", async ({ fail }) => {
+    const w = await journalWorld();
+    const journal = journalOf(w);
+    await journal.open(forever);
+    await committed(w, journal, "a");
+    fail(w);
+    journal.settle("a");
+    await until(() => storedIDs(w.store).length === 0, { ...w, stepMs: 50 });
+  });
+
   it("leaves no listener on the signal of a commit, however the commit ends", async () => {
     const w = await journalWorld();
     const journal = journalOf(w);
@@ -137,9 +184,7 @@ describe("a commit that cannot be written at once", () => {
     const w = await journalWorld();
     const journal = journalOf(w);
     await journal.open(forever);
-    const object = w.store.objects.get(JOURNAL_PATH);
-    if (object === undefined) throw new Error("no journal");
-    w.store.put(JOURNAL_PATH, { ...object, metadata: { ...object.metadata, annotations: { note: "looked at" } } });
+    touch(w.store);
     await committed(w, journal, "a");
     expect(storedIDs(w.store)).toEqual(["a"]);
     expect(w.fenced).toEqual([]);
@@ -171,6 +216,16 @@ describe("a commit that cannot be written at once", () => {
     );
     await committed(w, journal, "a");
     expect(failures).toBe(4);
+  });
+
+  it("waits out an API server that fails after a person changed the ConfigMap", async () => {
+    const w = await journalWorld();
+    const journal = journalOf(w);
+    await journal.open(forever);
+    touch(w.store);
+    const failed = failReads(w, 2);
+    await committed(w, journal, "a");
+    expect([storedIDs(w.store), failed()]).toEqual([["a"], 2]);
   });
 
   it("is given up when its caller gives up, and is not an intent any more", async () => {

@@ -35,7 +35,7 @@ async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
     spec: accountSpecSchema.parse(manifest("account", { baseURL: service.url }).spec),
     live: {
       apiKey: "sk-test",
-      keyVersion: undefined,
+      keyVersion: "0123456789abcdef",
       billing: { intervalMs: 60_000, timeZone: "UTC", settleMs: 86_400_000 },
       budget,
       showsSpending,

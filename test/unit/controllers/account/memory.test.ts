@@ -2,13 +2,14 @@ import { expect, it, onTestFinished } from "vitest";
 import type { Account } from "../../../../src/api/v1alpha1/account.ts";
 import { accountSpecSchema } from "../../../../src/api/v1alpha1/account.ts";
 import { accountResource } from "../../../../src/api/v1alpha1/kinds.ts";
-import { createAccountMemory, type ReadKey } from "../../../../src/controllers/account/memory.ts";
+import { createAccountMemory } from "../../../../src/controllers/account/memory.ts";
 import { createKubeClient } from "../../../../src/kube/client.ts";
 import { anyAddress } from "../../../../src/net/address-guard.ts";
 import { createByteBudget } from "../../../../src/provider/byte-budget.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { anonymous } from "../../../../tools/cluster/credentials.ts";
 import { manifest } from "../../../support/manifests.ts";
+import { scriptedService } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
 
 const KEY = "Account/team/default";
@@ -22,8 +23,8 @@ function accountOf(change: object = {}): Account {
 }
 
 /** A process that knows no account yet. */
-function start() {
-  const shared = sharedOf(createKubeClient(anonymous("http://127.0.0.1:9")), accountResource);
+function startMemory(change: Parameters<typeof sharedOf>[2] = {}) {
+  const shared = sharedOf(createKubeClient(anonymous("http://127.0.0.1:9")), accountResource, change);
   const memories = createAccountMemory(shared, createStore<Account>({}), {
     accountKind: "Account",
     lookup: undefined,
@@ -45,32 +46,62 @@ function start() {
     onMoney: () => {},
   });
   onTestFinished(() => memories.get(KEY)?.handle.close());
-  return async (account: Account, read: ReadKey) => {
-    const { memory } = await memories.remember(KEY, account, read);
+  return memories;
+}
+
+function start() {
+  const memories = startMemory();
+  return async (account: Account, apiKey: string) => {
+    const { memory } = await memories.remember(KEY, account, apiKey);
     return memory.handle.keyVersion();
   };
 }
 
-const read = (change: Partial<ReadKey> = {}): ReadKey => ({ apiKey: "sk-1", version: "uid/7/apiKey", ...change });
-
-it("the version of a key is the same in the next process, and does not depend on the key itself", async () => {
-  const version = await start()(accountOf(), read());
+it("the version of a key is the same in the next process, and when other settings change", async () => {
+  const version = await start()(accountOf(), "sk-1");
   expect(version).toMatch(/^[0-9a-f]{16}$/);
-  expect(await start()(accountOf(), read({ apiKey: "sk-2" }))).toBe(version);
-  const budget = { monthlyLimit: "100" };
-  expect(await start()(accountOf({ budget }), read())).toBe(version);
+  expect(await start()(accountOf(), "sk-1")).toBe(version);
+  const change = { budget: { monthlyLimit: "100" }, maxConcurrentTasks: 3 };
+  expect(await start()(accountOf(change), "sk-1")).toBe(version);
+});
+
+it("a key that returns has its former version", async () => {
+  const remember = start();
+  const version = await remember(accountOf(), "sk-1");
+  expect(await remember(accountOf(), "sk-2")).not.toBe(version);
+  expect(await remember(accountOf(), "sk-1\n")).toBe(version);
+});
+
+it("the same key has another version in another account, and in another cluster", async () => {
+  const version = await start()(accountOf(), "sk-1");
+  const { memory } = await startMemory().remember("Account/team/other", accountOf(), "sk-1");
+  onTestFinished(() => memory.handle.close());
+  const elsewhere = await startMemory({ clusterUID: "another" }).remember(KEY, accountOf(), "sk-1");
+  expect([memory.handle.keyVersion(), elsewhere.memory.handle.keyVersion()]).not.toContain(version);
 });
 
 it.each([
-  { name: "another version of the Secret", change: {}, secret: { version: "uid/8/apiKey" } },
-  { name: "another base URL", change: { baseURL: "http://127.0.0.1:10" }, secret: {} },
-  { name: "another generation of the list", change: { endpoints: { generation: "Earlier" } }, secret: {} },
-])("$name is another version of the key", async ({ change, secret }) => {
+  { name: "another key", change: {}, apiKey: "sk-2" },
+  { name: "another base URL", change: { baseURL: "http://127.0.0.1:10" }, apiKey: "sk-1" },
+  { name: "another path", change: { paths: { listEndpoints: "/other" } }, apiKey: "sk-1" },
+  { name: "another generation of the list", change: { endpoints: { generation: "Earlier" } }, apiKey: "sk-1" },
+])("$name is another version of the key", async ({ change, apiKey }) => {
   const remember = start();
-  const version = await remember(accountOf(), read());
-  expect(await remember(accountOf(change), read(secret))).not.toBe(version);
+  const version = await remember(accountOf(), "sk-1");
+  expect(await remember(accountOf(change), apiKey)).not.toBe(version);
 });
 
-it("without a version of the Secret, the key has no version", async () => {
-  expect(await start()(accountOf(), read({ version: undefined }))).toBeUndefined();
+it("without the lease, not even the probe is sent: the next leader uses the account's rate limit", async () => {
+  const service = await scriptedService(() => ({}));
+  const assertLeading = () => {
+    throw new Error("the lease is not surely held");
+  };
+  const memories = startMemory({ assertLeading });
+  const { memory } = await memories.remember(KEY, accountOf({ baseURL: service.url }), "sk-1");
+  await expect(memory.handle.probe(new AbortController().signal)).rejects.toMatchObject({
+    kind: "Aborted",
+    delivery: "NotSent",
+    message: "getEndpointLimits: the lease is not surely held",
+  });
+  expect(service.requests).toEqual([]);
 });

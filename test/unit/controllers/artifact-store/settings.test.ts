@@ -12,7 +12,6 @@ const withoutCredentials: ArtifactStore = {
 };
 const reader: ValueReader = {
   secretKey: () => Promise.reject(new Error("no Secret is read")),
-  secretVersion: () => Promise.reject(new Error("no Secret is read")),
   configMapKey: () => Promise.reject(new Error("no ConfigMap is read")),
 };
 const wiring = (allowAmbientCredentials: boolean): StoreWiring => ({

@@ -22,6 +22,9 @@ import { type Bench, endpointBody, startBench } from "../../simulator/start.ts";
 const deleteOperation = { method: "DELETE", path: "/gpus/v2/endpoints/{id}" } as const;
 const signal = new AbortController().signal;
 
+const FOREIGN_KEY = "second-key";
+const CREATED = "2026-01-01T00:00:00Z";
+
 type Deletion = NonNullable<GpuEndpointStatus["deletion"]>;
 
 let bench: Bench;
@@ -48,6 +51,8 @@ async function scene({
   generation = "Current" as "Current" | "Earlier",
   alsoBound = 0,
   seen = true,
+  /** Another object of the account is bound to an endpoint of the key that the account gets by `becomeForeign`. */
+  foreignBound = false,
 } = {}): Promise<Scene> {
   bench = await startBench({ bootDelayMs: 0, keySees: "Member", deleteOperation });
   let apiKey = KEY;
@@ -57,6 +62,11 @@ async function scene({
   const bound = [id];
   for (let i = 0; i < alsoBound; i++) {
     bound.push((await client.createEndpoint(endpointBody({ appName: `other-${i}` }))).id);
+  }
+  if (foreignBound) {
+    const foreign = makeClient(bench.url, { apiKey: () => FOREIGN_KEY }, deleteOperation);
+    onTestFinished(() => foreign.close());
+    bound.push((await foreign.createEndpoint(endpointBody({ appName: "foreign" }))).id);
   }
   const clock = createFakeClock();
   const kube = createKubeClient(anonymous("http://127.0.0.1:9"));
@@ -83,6 +93,7 @@ async function scene({
       conditions: [],
       endpointID: id,
       ...(seen && generation === "Current" ? { memberID: "member-1" } : {}),
+      ...(seen ? {} : { unconfirmedCreates: [{ endpointID: id, keyVersion: `version-of-${KEY}`, time: CREATED }] }),
       ...(deletion === undefined ? {} : { deletion }),
     };
     const input = {
@@ -94,6 +105,7 @@ async function scene({
       recordDeletion: async (next: Deletion) => {
         deletion = next;
       },
+      assertCurrent: async () => {},
       context: { signal, log: silentLog },
     };
     return policy === "Delete" ? deleteRemote(input, deletions) : scaleToZero(input, scalings);
@@ -109,7 +121,7 @@ async function scene({
       }
     },
     becomeForeign() {
-      apiKey = "second-key";
+      apiKey = FOREIGN_KEY;
       operator.session.keyChanged();
     },
     restart() {
@@ -244,6 +256,27 @@ describe.each(["Current", "Earlier"] as const)("deleting the account's last endp
     await erase(id);
     expect(await decided("Delete")).toMatchObject({ kind: "Blocked", reason: "RemoteMissing" });
     expect(deletion()).toBeUndefined();
+  });
+});
+
+describe.each(["Current", "Earlier"] as const)("an endpoint that no read has shown, generation %s", (generation) => {
+  it.each(["ScaleToZero", "Delete"] as const)(
+    "%s is blocked when the key is another one that shows another object's endpoint",
+    async (policy) => {
+      const s = await scene({ generation, seen: false, foreignBound: true });
+      s.becomeForeign();
+      expect(await s.decided(policy)).toMatchObject({
+        kind: "Blocked",
+        reason: "RemoteMissing",
+        message: expect.stringMatching(/^Endpoint \S+ was created with another API key .* Put a key that sees/),
+      });
+    },
+  );
+
+  it("is deleted when the key that it was created with shows another endpoint instead", async () => {
+    const s = await scene({ generation, seen: false, alsoBound: 1 });
+    await erase(s.id);
+    expect(await s.decided("ScaleToZero")).toMatchObject({ kind: "Done" });
   });
 });
 

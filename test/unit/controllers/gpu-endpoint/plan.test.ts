@@ -25,6 +25,7 @@ function plan(change: Change, binding: (endpoint: GpuEndpoint) => Binding, facts
     resuming: false,
     history: history({}),
     vanished: () => 0,
+    seenByNoKey: false,
     creates: [],
     requestCommand: "kubectl annotate",
     requested: false,
@@ -65,10 +66,11 @@ const adopting =
     adopt: remote === "NotFound" ? remote : remote(recordOf(desiredOf(endpoint), { appName: "theirs" })),
   });
 const unknown =
-  (agoMs: number, candidate?: Remote) =>
+  (agoMs: number, candidate?: Remote, key: Extract<Binding, { kind: "CreateUnknown" }>["key"] = "Same") =>
   (endpoint: GpuEndpoint): Binding => ({
     kind: "CreateUnknown",
     candidate: candidate?.(recordOf(desiredOf(endpoint))),
+    key,
     sentAt: START - agoMs,
     unknownForMs: agoMs,
   });
@@ -134,6 +136,19 @@ describe("a create whose answer was lost", () => {
     ["is looked for up to 60 s", {}, unknown(59_999), "LookAgain"],
     ["did not happen when nothing shows after 60 s", {}, unknown(60_000), "Create"],
     ["is not sent again when the limits have changed meanwhile", tooMany, unknown(60_000), "Stall OutOfRange"],
+    [
+      "is not sent again when another key does not show it",
+      {},
+      unknown(60_000, undefined, "Other"),
+      "Stall RemoteMissing",
+    ],
+    [
+      "is looked for again when the key changed during the search",
+      {},
+      unknown(60_000, undefined, "Changed"),
+      "LookAgain",
+    ],
+    ["is found with another key, too", {}, unknown(60_000, same, "Other"), "Bind"],
     ["is found by its generated app name", {}, unknown(1_000, same), "Bind"],
     ["is found long after, too", {}, unknown(600_000, same), "Bind"],
     ["under a chosen name is ours when name, spec and age fit", chosen, unknown(1_000, same), "Bind"],
@@ -343,6 +358,27 @@ describe("an endpoint that the service does not show", () => {
     expect(summary(plan({}, missing(false), vanished))).toBe("AwaitProofOfAbsence");
     expect(summary(plan({}, unknown(60_000), vanished))).toBe("Stall RemoteMissing");
     expect(summary(plan({}, unbound(), vanished))).toBe("Create");
+  });
+
+  it("is not created again when only another key can show it, unless somebody asks for it", () => {
+    const stalled = plan({}, missing(true), { seenByNoKey: true });
+    expect(stalled).toMatchObject({
+      reason: "RemoteMissing",
+      message: expect.stringMatching(
+        /^Endpoint \S+ was created with another API key than the current one, .*: kubectl annotate$/,
+      ),
+    });
+    expect(summary(plan({}, missing(false), { seenByNoKey: true }))).toBe("AwaitProofOfAbsence");
+  });
+
+  it("is created again when another key does not show it and a user requests it", () => {
+    const elsewhere = unknown(60_000, undefined, "Other");
+    expect(plan({}, elsewhere)).toMatchObject({
+      message: expect.stringMatching(
+        /^The response to the create of \S+ was lost\. The API key has changed since, .*: kubectl annotate$/,
+      ),
+    });
+    expect(summary(plan({}, elsewhere, { requested: true }))).toBe("Create");
   });
 
   it("is not created again when it is the account's only endpoint, unless somebody asks for it", () => {

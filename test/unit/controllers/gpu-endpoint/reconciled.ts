@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import { rfc3339 } from "../../../../src/clock.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { type ControllerDeps, createKind } from "../../../../src/controllers/controller-deps.ts";
 import { claimIndexers } from "../../../../src/controllers/gpu-endpoint/claims.ts";
@@ -21,7 +22,11 @@ import { type Bench, startBench } from "../../simulator/start.ts";
 
 const NAME = "team/echo";
 const PATH = "/apis/mooring.dev/v1alpha1/namespaces/team/gpuendpoints/echo";
+/** The operation of the account that deletes an endpoint. */
+const DELETE = { method: "DELETE", path: "/gpus/v2/endpoints/{id}" } as const;
 const signal = new AbortController().signal;
+/** Of another member: it does not show the endpoints that KEY created. */
+export const OTHER_KEY = "second-key";
 
 /** A GpuEndpoint, the service and the API server, with an operator whose reconciles the test calls. */
 export type ReconciledEndpoint = {
@@ -37,29 +42,45 @@ export type ReconciledEndpoint = {
   /** Reads the whole list of endpoints, as the operator does once a minute. */
   list(): Promise<void>;
   status(): GpuEndpointStatus;
+  finalizers(): string[];
   /** `TYPE=STATUS/REASON`, sorted. */
   conditions(): string[];
   kstatus(): string;
   /** Changes the spec, which begins a new generation. */
   edit(change: Change): void;
   annotate(annotations: Record<string, string>): void;
-  /** The object is gone when the next status is written, whatever its finalizers are. */
+  /** A user deletes the object. */
+  remove(): void;
+  /** The object is gone when the next status is written that shows no intent, whatever its finalizers are. */
   departBeforeStatus(): void;
   /** Whether the last reconcile told the reference poller that the endpoint waits for what it refers to. */
   waitsForReference(): boolean;
   /** Requests whose outcome no status shows yet. */
   unsettled(): JournalEntry[];
+  /** The Secret of the account gets another API key. The service has those of two members: KEY and OTHER_KEY. */
+  rotateKey(apiKey: string): void;
   /** Another process takes over: what it remembers begins with the status and the journal. */
   restart(): Promise<void>;
+  /**
+   * The process stops, and another one takes over. Its list shows the last state of the object that `isShown` accepts, until the
+   * returned function is called. Reads and writes of the object are consistent.
+   */
+  restartBehind(isShown: (endpoint: GpuEndpoint) => boolean): Promise<() => void>;
+  /** How often the operator has read the object alone. */
+  reads(): number;
+  /** From now on, the operator lacks the right `get`. */
+  forbidGet(): void;
   /** Another process takes over after the journal was deleted. */
   restartWithoutJournal(): Promise<void>;
+  /** From now on, another process may hold the lease. */
+  loseLease(): void;
 };
 
 export async function reconciledEndpoint(
   spec: Change = {},
   { simulator = {}, vanished = () => 0 }: { simulator?: AssumptionsInput; vanished?: () => number } = {},
 ): Promise<ReconciledEndpoint> {
-  const bench = await startBench({ bootDelayMs: 0, ...simulator });
+  const bench = await startBench({ bootDelayMs: 0, deleteOperation: DELETE, ...simulator });
   onTestFinished(() => bench.close());
   const kind = { resource: gpuEndpointResource, store: createStore<GpuEndpoint>(claimIndexers(CLUSTER_UID)) };
   const stored = () => {
@@ -69,10 +90,13 @@ export async function reconciledEndpoint(
   };
   let version = 7;
   let departs = false;
+  let forbidsGet = false;
   let change = spec;
+  const states: GpuEndpoint[] = [];
   const put = (next: GpuEndpoint) => {
     version += 1;
     kind.store.upsert({ ...next, metadata: { ...next.metadata, resourceVersion: String(version) } });
+    states.push(stored());
     return stored();
   };
   kind.store.upsert(endpointOf(change, { generation: 1 }));
@@ -80,13 +104,14 @@ export async function reconciledEndpoint(
   const objects = createObjectStore();
   const api = await scriptedApi((request: ApiRequest) => {
     if (!request.path.startsWith(PATH)) return objects.script(request);
-    const { metadata, status } = request.body as {
-      metadata: Partial<GpuEndpoint["metadata"]>;
-      status?: object;
-    };
     const present = kind.store.get(NAME);
     if (present === undefined) return failure(404, "NotFound");
-    if (departs && status !== undefined) {
+    if (request.method === "GET") return forbidsGet ? failure(403, "Forbidden") : { body: present };
+    const { metadata, status } = request.body as {
+      metadata: Partial<GpuEndpoint["metadata"]>;
+      status?: Partial<GpuEndpointStatus>;
+    };
+    if (departs && status !== undefined && status.submission?.state !== "Intended") {
       kind.store.remove(present);
       return failure(404, "NotFound");
     }
@@ -98,16 +123,30 @@ export async function reconciledEndpoint(
 
   const clock = createFakeClock();
   const events: string[] = [];
-  const session = sessionAt(bench.url, { apiKey: KEY, clock: hastyClock });
-  session.start();
+  let leads = true;
+  const assertServing = () => {
+    if (!leads) throw new Error("the lease is not surely held");
+  };
+  let apiKey = KEY;
+  const connect = () => {
+    const opened = sessionAt(bench.url, {
+      apiKey: () => apiKey,
+      clock: hastyClock,
+      assertServing,
+      deleteOperation: DELETE,
+    });
+    opened.start();
+    accounts.set("Account/team/default", {
+      state: { kind: "Ready" },
+      handle: accountAt(bench.url, { ...opened, vanished, keyVersion: () => `version-of-${apiKey}` }),
+    });
+    return opened;
+  };
   const accounts = createAccountRegistry(
     () => true,
     () => {},
   );
-  accounts.set("Account/team/default", {
-    state: { kind: "Ready" },
-    handle: accountAt(bench.url, { ...session, vanished }),
-  });
+  let session = connect();
   const recorder: ControllerDeps["recorder"] = {
     normal: (_object, reason, _action, note) => void events.push(`Normal ${reason}: ${note}`),
     warning: (_object, reason, _action, note) => void events.push(`Warning ${reason}: ${note}`),
@@ -116,7 +155,9 @@ export async function reconciledEndpoint(
   const metrics = { moved: () => {} };
   let waits = false;
   let journal: Journal | undefined;
-  const start = async () => {
+  let observedStore = kind.store;
+  const start = async (listed = kind.store) => {
+    observedStore = listed;
     const shared = sharedOf(api.client, gpuEndpointResource, { accounts, recorder, clusterUID: CLUSTER_UID });
     await shared.journal.open(signal);
     journal = shared.journal;
@@ -126,7 +167,11 @@ export async function reconciledEndpoint(
         waits = options?.waits ?? false;
       },
     };
-    return createGpuEndpointReconciler({ ...shared, references, clock }, createKind(api.client, kind), metrics);
+    return createGpuEndpointReconciler(
+      { ...shared, references, clock },
+      createKind(api.client, { ...kind, store: listed }),
+      metrics,
+    );
   };
   let run = await start();
 
@@ -138,7 +183,7 @@ export async function reconciledEndpoint(
       try {
         for (;;) {
           const result = await run({ key: NAME, namespace: "team", name: "echo" }, { signal, log: silentLog });
-          const intended = kind.store.get(NAME)?.status?.submission?.state === "Intended";
+          const intended = observedStore.get(NAME)?.status?.submission?.state === "Intended";
           if (!intended || result?.requeueAfterMs !== 0) return result?.requeueAfterMs;
         }
       } catch {
@@ -156,6 +201,7 @@ export async function reconciledEndpoint(
     },
     list: () => session.endpoints.observed.next(signal),
     status: () => stored().status ?? { conditions: [] },
+    finalizers: () => stored().metadata.finalizers ?? [],
     conditions: () => shown(world.status().conditions),
     kstatus: () => kstatusOf(stored()),
     edit(more) {
@@ -171,19 +217,43 @@ export async function reconciledEndpoint(
       const { metadata } = stored();
       put({ ...stored(), metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } });
     },
+    remove() {
+      put({ ...stored(), metadata: { ...stored().metadata, deletionTimestamp: rfc3339(clock.now()) } });
+    },
     departBeforeStatus() {
       departs = true;
     },
     waitsForReference: () => waits,
+    rotateKey(next) {
+      apiKey = next;
+      session.keyChanged();
+    },
     unsettled: () => journal?.entries() ?? [],
     async restart() {
       run = await start();
+    },
+    async restartBehind(isShown) {
+      const behind = createStore<GpuEndpoint>(claimIndexers(CLUSTER_UID));
+      const earlier = states.findLast(isShown);
+      if (earlier === undefined) throw new Error(`${NAME} was never in this state`);
+      behind.upsert(structuredClone(earlier));
+      await journal?.close(signal);
+      session = connect();
+      run = await start(behind);
+      return () => void behind.upsert(structuredClone(stored()));
+    },
+    reads: () => api.requests.filter(({ method, path }) => method === "GET" && path.startsWith(PATH)).length,
+    forbidGet() {
+      forbidsGet = true;
     },
     async restartWithoutJournal() {
       const path = [...objects.objects.keys()].find((one) => one.endsWith("/mooring-journal"));
       if (path === undefined) throw new Error("there is no journal");
       objects.objects.delete(path);
       run = await start();
+    },
+    loseLease() {
+      leads = false;
     },
   };
   return world;

@@ -110,6 +110,26 @@ describe("Synced after a change of the spec that was never applied", () => {
   });
 });
 
+describe("the status of an endpoint, while another process may hold the lease", () => {
+  it("is not changed by a read that is not sent", async () => {
+    const world = await servingEndpoint();
+    const before = world.status();
+    world.loseLease();
+    world.annotate({ "mooring.dev/reconcile-requested-at": "1" });
+    expect(await world.reconcile()).toBe("Error");
+    expect(world.status()).toEqual(before);
+  });
+
+  it("is not changed by a deletion that is not sent", async () => {
+    const world = await servingEndpoint();
+    const before = world.status();
+    world.loseLease();
+    world.remove();
+    expect(await world.reconcile()).toBe("Error");
+    expect(world.status()).toEqual(before);
+  });
+});
+
 describe("a suspended endpoint", () => {
   it("is Ready with reason Suspended, and STATUS shows Suspended", async () => {
     const world = await servingEndpoint();

@@ -40,6 +40,31 @@ it("nothing is sent when the API server drops the intent: its CRD is of an earli
   expect(w.journal.entries()).toEqual([]);
 });
 
+describe("given a restored journal with the request of an earlier attempt", () => {
+  const status = (phase: VideoJobStatus["phase"]): VideoJobStatus => ({
+    conditions: [],
+    phase,
+    account: other,
+    submission: { id: "intent-2", specHash: "0", attempt: 2, state: "Accepted", time: "2026-03-01T00:10:00Z" },
+    taskID: "task-2",
+    attempts: 2,
+  });
+
+  it.each<{ phase: VideoJobStatus["phase"]; entry: Partial<JournalEntry> }>([
+    { phase: "Running", entry: {} },
+    { phase: "Running", entry: { outcome: { taskID: "task-1" } } },
+    { phase: "Succeeded", entry: {} },
+    { phase: "Failed", entry: {} },
+  ])("a job that is $phase stays so, nothing is sent, and the entry $entry goes", async ({ phase, entry }) => {
+    const spec = { onSubmissionUnknown: "Resubmit", backoffLimit: 1 };
+    const w = await jobWorld({ spec, status: () => status(phase), left: [entryOf(entry)] });
+    for (let reconciles = 0; reconciles < 2; reconciles++) await w.reconcile();
+    expect(w.job()?.status).toMatchObject({ phase, taskID: "task-2", attempts: 2, submission: { id: "intent-2" } });
+    expect(w.steps).not.toContain("request");
+    expect(w.journal.entries()).toEqual([]);
+  });
+});
+
 describe("given an operator that ended while a request was in flight, the next one", () => {
   it.each<{ name: string; entry: Partial<JournalEntry>; phase: string }>([
     { name: "accepted", entry: { outcome: { taskID: "task-1" } }, phase: "Queued" },

@@ -35,9 +35,10 @@ async function replaced(ends: { status: number; body: object }) {
   const api = await scriptedApi((request) => {
     if (request.path.includes("/events")) return { status: 201, body: request.body };
     if (!request.path.startsWith(JOBS)) return objects.script(request);
-    const { status } = request.body as { status: VideoJobStatus };
     const stored = kind.store.get("team/sea");
     if (stored === undefined) throw new Error("no job");
+    if (request.method === "GET") return { body: stored };
+    const { status } = request.body as { status: VideoJobStatus };
     version++;
     const metadata = { ...stored.metadata, resourceVersion: String(version) };
     return { body: { ...stored, metadata, status: { ...stored.status, ...status } } };

@@ -104,6 +104,22 @@ describe("paid requests beside the reconciles", () => {
     await draining;
   });
 
+  it("of a reconcile that ends after the end has begun are withdrawn before they are sent", async () => {
+    const { running } = create();
+    await running.drain(new AbortController().signal);
+    const signals: AbortSignal[] = [];
+    running.begin(
+      "admitted before",
+      () => {},
+      (_progress, signal) => {
+        signals.push(signal);
+        return Promise.resolve(answer);
+      },
+    );
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(String(signals[0]?.reason)).toContain("the operator is stopping");
+  });
+
   it("are withdrawn at the end while no byte has left: they do not delay it", async () => {
     const world = create();
     request(world, "a", "waits for its turn");

@@ -14,6 +14,7 @@ import {
   stateOf,
 } from "../../../../src/controllers/jobs/observations.ts";
 import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
+import { showSuspended } from "../../../../src/controllers/jobs/steps.ts";
 import { observeTask } from "../../../../src/controllers/jobs/tasks.ts";
 import { decide, JOB_TABLE } from "../../../../src/controllers/jobs/transitions.ts";
 import type { Job, JobStatus } from "../../../../src/controllers/jobs/types.ts";
@@ -194,6 +195,23 @@ describe("an unknown submission", () => {
     expect(observeHalted(contextOf({}, { ...halted, lastHandledResubmitToken: "again" }), "again").kind).toBe(
       "Unreleased",
     );
+  });
+});
+
+describe("a job that is suspended before its request", () => {
+  const suspend = (shown?: JobStatus["submission"]) => {
+    const job = videoJobOf("image", { suspend: true });
+    const status = shown === undefined ? waiting : { ...waiting, submission: shown };
+    return showSuspended({ kind: "Suspended" }, { job: { ...job, status }, now: START });
+  };
+
+  it("shows that the request of its intent was not sent", () => {
+    const { state, attempt } = suspend({ ...submission(1, "Accepted"), state: "Intended" }).written?.submission ?? {};
+    expect({ state, attempt }).toEqual({ state: "NotSent", attempt: 1 });
+  });
+
+  it.each([[undefined], [submission(1, "Accepted")]])("changes no other submission: %j", (shown) => {
+    expect(suspend(shown).written).toBeUndefined();
   });
 });
 

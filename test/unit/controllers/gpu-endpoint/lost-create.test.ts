@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
+import { ANNOTATIONS } from "../../../../src/api/v1alpha1/meta.ts";
+import { KEY } from "../../provider/http/make-client.ts";
+import { OTHER_KEY, type ReconciledEndpoint, reconciledEndpoint } from "./reconciled.ts";
+
+const MINUTES_MS = 3 * 60_000;
+const SERVING = ["Ready=True/Serving", "Synced=True/InSync"];
+
+/** The operator sends a create, and crashes before it knows the outcome. Then the Secret has the key of another member. */
+async function createdWithFormerKey(
+  took: "Effect" | "NoEffect",
+  options: Parameters<typeof reconciledEndpoint>[1] = {},
+): Promise<ReconciledEndpoint> {
+  const world = await reconciledEndpoint({}, { simulator: { keySees: "Member" }, ...options });
+  await world.bench.fault({ operation: "createEndpoint", kind: took === "Effect" ? "resetAfter" : "resetBefore" });
+  await world.reconcile();
+  expect(world.unsettled()).toMatchObject([{ operation: "createEndpoint", keyVersion: `version-of-${KEY}` }]);
+  await world.restart();
+  world.rotateKey(OTHER_KEY);
+  return world;
+}
+
+const creates = async ({ bench }: ReconciledEndpoint) => (await bench.audit("?operation=createEndpoint")).length;
+
+async function scales({ bench }: ReconciledEndpoint): Promise<string[]> {
+  const { endpoints } = (await (await fetch(`${bench.url}/__state`)).json()) as {
+    endpoints: { parameters: { workerConfig: { minNum: number; maxNum: number } } }[];
+  };
+  return endpoints.map(({ parameters: { workerConfig } }) => `${workerConfig.minNum}/${workerConfig.maxNum}`);
+}
+
+describe("a create whose response was lost before the key of the account changed", () => {
+  it.each(["Effect", "NoEffect"] as const)("%s: is not repeated, and the endpoint says what to do", async (took) => {
+    const world = await createdWithFormerKey(took);
+    await world.reconcileFor(MINUTES_MS);
+    expect(world.conditions()).toEqual(["Ready=False/RemoteMissing", "Stalled=True/RemoteMissing"]);
+    const message = getCondition(world.status().conditions, "Stalled")?.message;
+    expect(message).toMatch(
+      /the endpoint may run: put the former key into the Secret of the account\. .*kubectl annotate gpuendpoint .* --overwrite$/,
+    );
+    expect([await creates(world), world.unsettled().length]).toEqual([1, 1]);
+  });
+
+  it("is found when the former key returns", async () => {
+    const world = await createdWithFormerKey("Effect");
+    await world.reconcileFor(MINUTES_MS);
+    world.rotateKey(KEY);
+    await world.reconcileFor(MINUTES_MS);
+    expect(world.conditions()).toEqual(SERVING);
+    expect([await creates(world), world.unsettled()]).toEqual([1, []]);
+  });
+
+  it("is found with a key that shows the endpoints of the same account", async () => {
+    const world = await createdWithFormerKey("Effect", { simulator: { keySees: "Account" } });
+    await world.reconcileFor(MINUTES_MS);
+    expect(world.conditions()).toEqual(SERVING);
+    expect([await creates(world), world.unsettled()]).toEqual([1, []]);
+  });
+
+  it("is repeated when the former key returns and does not show the endpoint either", async () => {
+    const world = await createdWithFormerKey("NoEffect");
+    await world.reconcileFor(MINUTES_MS);
+    world.rotateKey(KEY);
+    await world.reconcileFor(MINUTES_MS);
+    expect(world.conditions()).toEqual(SERVING);
+    expect([await creates(world), world.unsettled()]).toEqual([2, []]);
+  });
+
+  it("is repeated with the new key when a user requests it", async () => {
+    const world = await createdWithFormerKey("NoEffect");
+    await world.reconcileFor(MINUTES_MS);
+    world.annotate({ [ANNOTATIONS.reconcileRequestedAt]: "now" });
+    await world.reconcileFor(MINUTES_MS);
+    expect(world.conditions()).toEqual(SERVING);
+    expect([await creates(world), world.unsettled()]).toEqual([2, []]);
+  });
+
+  it("blocks the deletion of the object until the former key returns", async () => {
+    const world = await createdWithFormerKey("Effect");
+    world.remove();
+    await world.reconcileFor(MINUTES_MS);
+    expect(world.finalizers()).toHaveLength(1);
+    expect(world.conditions()).toContain("Stalled=True/RemoteMissing");
+    const message = getCondition(world.status().conditions, "Stalled")?.message;
+    expect(message).toMatch(
+      /Put the former key into the Secret of the account\. To let the object go .*=Retain --overwrite$/,
+    );
+    expect([await scales(world), world.unsettled().length]).toEqual([["1/2"], 1]);
+
+    world.rotateKey(KEY);
+    await world.reconcileFor(MINUTES_MS);
+    expect([await scales(world), world.finalizers(), world.unsettled()]).toEqual([["0/0"], [], []]);
+  });
+
+  it("blocks the deletion until a user lets the object go", async () => {
+    const world = await createdWithFormerKey("NoEffect");
+    world.remove();
+    await world.reconcileFor(MINUTES_MS);
+    world.annotate({ [ANNOTATIONS.deletionPolicy]: "Retain" });
+    await world.reconcile();
+    expect([world.finalizers(), world.unsettled()]).toEqual([[], []]);
+  });
+});
+
+it("a create whose response was lost is repeated after a minute when the key did not change", async () => {
+  const world = await createdWithFormerKey("NoEffect");
+  world.rotateKey(KEY);
+  await world.reconcileFor(MINUTES_MS);
+  expect(world.conditions()).toEqual(SERVING);
+  expect(await creates(world)).toBe(2);
+});
+
+it("a deletion needs no user when a create had no effect and the key did not change", async () => {
+  const world = await createdWithFormerKey("NoEffect");
+  world.rotateKey(KEY);
+  world.remove();
+  await world.reconcileFor(MINUTES_MS);
+  expect([world.finalizers(), world.unsettled(), await creates(world)]).toEqual([[], [], 1]);
+});
+
+it("a new key changes nothing for an endpoint without a create under way", async () => {
+  const world = await reconciledEndpoint({}, { simulator: { keySees: "Account" } });
+  await world.reconcileFor(MINUTES_MS);
+  world.rotateKey(OTHER_KEY);
+  for (let round = 0; round < 3; round++) {
+    await world.list();
+    await world.reconcileFor(MINUTES_MS);
+  }
+  expect(world.conditions()).toEqual(SERVING);
+  expect(await creates(world)).toBe(1);
+});
