@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createScheduler, RunawayError } from "./engine/scheduler.ts";
 import type { Plan } from "./scenario/plan.ts";
 import { planOf } from "./scenario/plan.ts";
 import { runPlan } from "./scenario/run.ts";
@@ -32,4 +33,15 @@ it("a failing plan shrinks to the parts that the failure needs", async () => {
   expect(smallest.objects).toEqual([needed]);
   expect(smallest.faults).toEqual([last]);
   expect(smallest.actions).toEqual([]);
+});
+
+it("an event that repeats itself without a pause ends, and so does the run", async () => {
+  const scheduler = createScheduler(1);
+  const runaway = Promise.withResolvers<unknown>();
+  const repeat = async () => {
+    for (;;) await scheduler.after(0, () => {});
+  };
+  scheduler.after(0, () => void repeat().catch(runaway.resolve));
+  await scheduler.step(0);
+  expect(await runaway.promise).toBeInstanceOf(RunawayError);
 });

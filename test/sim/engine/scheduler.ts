@@ -26,11 +26,16 @@ export type Scheduler = {
   lastLines(): string[];
 };
 
+/** Thrown into what adds event after event without an end of its own: time cannot go on. */
+export class RunawayError extends Error {}
+
 type Event = { at: number; tie: number; run: (() => void) | undefined };
 
 const KEPT_LINES = 400;
 /** Steps for each turn of Node's event loop: a turn costs a system call. */
 const STEPS_PER_TURN = 64;
+/** Events that one event adds. The largest are starts: some hundreds. */
+const ADDED_BY_ONE = 100_000;
 
 export function createScheduler(seed: number, onTrace: (line: string) => void = () => {}): Scheduler {
   const ties = createRandom(hashText(`${seed} ties`));
@@ -38,6 +43,7 @@ export function createScheduler(seed: number, onTrace: (line: string) => void = 
   const lines: string[] = [];
   let now = 0;
   let steps = 0;
+  let added = 0;
   let digest = 0;
 
   function runNext(until: number): boolean {
@@ -46,6 +52,7 @@ export function createScheduler(seed: number, onTrace: (line: string) => void = 
       if (event.run === undefined) continue;
       now = Math.max(now, event.at);
       steps++;
+      added = 0;
       event.run();
       return true;
     }
@@ -56,6 +63,10 @@ export function createScheduler(seed: number, onTrace: (line: string) => void = 
   return {
     now: () => now,
     after(ms, run) {
+      if (++added > ADDED_BY_ONE) {
+        added = 0;
+        throw new RunawayError(`one event adds more than ${ADDED_BY_ONE} events: something repeats without a pause`);
+      }
       const event: Event = { at: now + Math.max(0, ms), tie: ties.next(), run };
       events.push(event);
       return () => {

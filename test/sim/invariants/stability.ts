@@ -14,7 +14,7 @@ export function unstable(world: World): string[] {
   const remotes = world.census.all().flatMap(({ serial, endpoint }) => {
     const object = plan.objects.find((one) => one.serial === serial);
     if (object !== undefined && objectOf(world, object) !== undefined) return [];
-    if (endpoint.memberID !== OWN_MEMBER) return [];
+    if (endpoint.memberID !== OWN_MEMBER || isReplacedByUser(world, serial)) return [];
     const { minNum, maxNum } = endpoint.parameters.workerConfig;
     return maxNum === 0
       ? []
@@ -23,32 +23,56 @@ export function unstable(world: World): string[] {
   return [...found, ...remotes, ...journalProblems(world)];
 }
 
-/** Every request has its outcome in the status of its object, so the journal is empty. */
+/**
+ * Every request has its outcome in the status of its object, so the leader's journal is empty. A ConfigMap that the leader has not
+ * opened is judged after a restart (hasUnnoticedLoss).
+ */
 function journalProblems(world: World): string[] {
-  const entries = journalEntries(world);
-  // An operator that sends nothing does not write the journal, so it does not notice the loss of all ConfigMaps.
-  const isLost = world.plan.faults.some((one) => one.fault === "loseJournal" && one.shard === "All");
-  if (entries === undefined) return isLost ? [] : ["there is no journal"];
-  return entries
+  const opened = openedJournal(world);
+  if (opened === undefined) return ["no process leads"];
+  const isExpected = world.plan.faults.some(({ fault }) => fault === "loseJournal");
+  if (!isExpected && hasUnnoticedLoss(world)) return ["the leader's journal is not that of the cluster"];
+  return journalShards(world)
+    .filter((shard) => opened.includes(uidOf(shard) ?? ""))
+    .flatMap(entriesOf)
     .filter((entry) => !waitsForKey(world, entry))
     .map((entry) => `the journal holds ${JSON.stringify(entry)}`);
 }
 
-/** The requests without an outcome; undefined: there is no journal. */
-export function journalEntries({ cluster }: Pick<World, "cluster">): JsonValue[] | undefined {
-  const shards = journalNames(JOURNAL_NAME)
-    .map((name) => cluster.get(configMapResource, { namespace: OPERATOR_NAMESPACE, name }))
-    .filter((shard) => shard !== undefined);
-  if (shards.length === 0) return undefined;
-  return shards.flatMap((shard) => {
-    const intents = textAt(shard["data"], "intents");
-    const entries = parseJson(intents ?? "[]");
-    if (!Array.isArray(entries)) throw new Error(`the journal holds ${intents}`);
-    return entries;
-  });
+/**
+ * A ConfigMap of the journal was deleted or restored since the leader opened it. The operator notices this at its next write to the
+ * ConfigMap (docs/recovery.md) or at its next start. An operator that sends nothing does not write the journal. Until then, a
+ * restored ConfigMap can have entries that the operator removed from the lost one.
+ */
+export function hasUnnoticedLoss(world: World): boolean {
+  const stored = journalNames(JOURNAL_NAME).map((name) => uidOf(journalShard(world, name)));
+  return openedJournal(world)?.some((id, index) => id !== stored[index]) === true;
 }
 
-export const isCreate = (entry: JsonValue) => textAt(entry, "operation") === "createEndpoint";
+/** The UIDs of the ConfigMaps that the leader has opened, the head first; undefined: no process leads. */
+function openedJournal({ replicas }: World): string[] | undefined {
+  return replicas
+    .running()
+    .find((process) => process.leading())
+    ?.journalIDs();
+}
+
+const journalShard = ({ cluster }: Pick<World, "cluster">, name: string): Json | undefined =>
+  cluster.get(configMapResource, { namespace: OPERATOR_NAMESPACE, name });
+
+const journalShards = (world: Pick<World, "cluster">): Json[] =>
+  journalNames(JOURNAL_NAME)
+    .map((name) => journalShard(world, name))
+    .filter((shard) => shard !== undefined);
+
+function entriesOf(shard: Json): JsonValue[] {
+  const intents = textAt(shard["data"], "intents");
+  const entries = parseJson(intents ?? "[]");
+  if (!Array.isArray(entries)) throw new Error(`the journal holds ${intents}`);
+  return entries;
+}
+
+const isCreate = (entry: JsonValue) => textAt(entry, "operation") === "createEndpoint";
 
 /**
  * The outcome of this create is unknown, and the account's key cannot tell: the endpoint may be among those of the other
@@ -103,6 +127,22 @@ function problemsOf(world: World, plan: ObjectPlan): string[] {
 const OWN_MEMBER = "member-1";
 
 /**
+ * A user requested another endpoint while the account had the key of another member, which does not show this one: both can run
+ * (docs/correctness.md, "What is not guaranteed").
+ */
+function isReplacedByUser({ plan }: Pick<World, "plan">, serial: number | undefined): boolean {
+  const requests = plan.actions.filter((action) => action.do === "reconcile" && action.serial === serial);
+  return plan.faults.some(
+    (fault) =>
+      fault.fault === "foreignKey" &&
+      requests.some(({ at }) => at >= fault.at && at < fault.at + fault.forMs + KEY_NOTICED_MS),
+  );
+}
+
+/** The operator notices a changed Secret within this time. */
+const KEY_NOTICED_MS = 30_000;
+
+/**
  * Its endpoint was created with the key of another member. Only that key shows it, so a user has to act. An object in deletion waits
  * for that endpoint when the account's own one is stopped.
  */
@@ -120,7 +160,7 @@ function isSuspended(object: Json): boolean {
   const { phase, submission } = objectAt(object, "status");
   const reason = textAt(condition(object, "Ready"), "reason");
   const isSending = textAt(submission, "state") === "Intended";
-  return objectAt(object, "spec")["suspend"] === true && phase === "Pending" && reason === "Suspended" && !isSending;
+  return isSuspendedSpec(object) && phase === "Pending" && reason === "Suspended" && !isSending;
 }
 
 /** What is left of the budget does not pay for another task. */
@@ -131,8 +171,16 @@ function waitsForBudget({ plan, service }: World, object: Json): boolean {
 
 export const NO_ENDPOINT = "no endpoint at the service";
 
-/** How an endpoint differs from its object. */
-export function endpointProblems(world: Pick<World, "census">, plan: ObjectPlan, object: Json): string[] {
+/** A field of the spec that has another value at the service. */
+export type FieldDifference = { field: "workers.max" | "command"; desired: string; observed: string };
+
+/** How an endpoint differs from its object. `accepts`: differences that are no problem; default: none. */
+export function endpointProblems(
+  world: Pick<World, "census">,
+  plan: ObjectPlan,
+  object: Json,
+  accepts: (difference: FieldDifference) => boolean = () => false,
+): string[] {
   const [endpoint, ...more] = world.census.of(plan.serial).filter(({ memberID }) => memberID === OWN_MEMBER);
   const problems: string[] = [];
   if (condition(object, "Ready")?.["status"] !== "True") problems.push("not Ready");
@@ -141,14 +189,19 @@ export function endpointProblems(world: Pick<World, "census">, plan: ObjectPlan,
   if (textAt(object["status"], "endpointID") !== endpoint.id) problems.push("bound to another endpoint");
   const { workerConfig, image } = endpoint.parameters;
   const spec = objectAt(object, "spec");
-  const wanted = spec["suspend"] === true ? 0 : objectAt(spec, "workers")["max"];
-  if (workerConfig.maxNum !== wanted)
-    problems.push(`the service has max ${workerConfig.maxNum}, wanted ${String(wanted)}`);
-  const command = textAt(spec, "command") ?? "";
-  if ((image.command ?? "") !== command)
-    problems.push(`the service has command "${image.command}", wanted "${command}"`);
-  return problems;
+  const max = isSuspendedSpec(object) ? 0 : objectAt(spec, "workers")["max"];
+  const fields: FieldDifference[] = [
+    { field: "workers.max", desired: String(max), observed: String(workerConfig.maxNum) },
+    { field: "command", desired: textAt(spec, "command") ?? "", observed: image.command ?? "" },
+  ];
+  const differing = fields.filter((one) => one.desired !== one.observed && !accepts(one));
+  return [
+    ...problems,
+    ...differing.map(({ field, desired, observed }) => `the service has ${field} "${observed}", wanted "${desired}"`),
+  ];
 }
+
+export const isSuspendedSpec = (object: Json) => objectAt(object, "spec")["suspend"] === true;
 
 export function condition(object: Json, type: string): Json | undefined {
   const conditions = objectAt(object, "status")["conditions"];

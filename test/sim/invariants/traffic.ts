@@ -19,10 +19,26 @@ export type Traffic = {
 
 /** A token bucket of all processes together; requests of one event and rounding may take one token too many. */
 const SLACK = 1.5;
+/**
+ * First bytes may be late: the turn of a call holds for a second, and calls that waited for a connection leave with a burst of their
+ * own (src/provider/http/first-bytes.ts).
+ */
+const FIRST_BYTE_SLACK = RATE.burst + RATE.requestsPerSecond + SLACK;
+/** Requests of one process for one path in `PACE_MS`. The busiest are the leases and the journal, with one in a tenth of a second. */
+const PACED = 200;
+const PACE_MS = 10_000;
 
 export function createTraffic(storage: Storage, now: () => number, judge: Judge): Traffic {
-  let tokens: number = RATE.burst;
-  let at = 0;
+  const takeTurn = tokenBucket(now);
+  const takeFirstByte = tokenBucket(now);
+  const paths = new Map<string, { from: number; count: number }>();
+
+  function checkPace(what: string): void {
+    const known = paths.get(what);
+    if (known === undefined || now() - known.from >= PACE_MS) paths.set(what, { from: now(), count: 1 });
+    else if (++known.count > PACED)
+      judge.violated("Paced", `${what}: more than ${PACED} times in ${PACE_MS / 1_000} s`);
+  }
 
   function checkCanaries(where: string, text: string): void {
     const found = CANARIES.find((canary) => text.includes(canary));
@@ -31,21 +47,39 @@ export function createTraffic(storage: Storage, now: () => number, judge: Judge)
 
   return {
     toApi({ identity }, { method, path, body }) {
+      checkPace(`${identity} ${method} ${path}`);
       if (method !== "GET") checkCanaries(`${identity} ${method} ${path}`, JSON.stringify(body ?? null));
     },
     departed({ identity }) {
-      tokens = Math.min(RATE.burst, tokens + ((now() - at) / 1_000) * RATE.requestsPerSecond) - 1;
-      at = now();
+      const tokens = takeTurn();
       if (tokens < -SLACK) judge.violated("RateLimit", `${identity} sends ${-tokens} requests over the rate limit`);
     },
     toService({ identity, leaderElect }, { method, path }) {
-      if (method === "GET" || !leaderElect) return;
+      const tokens = takeFirstByte();
+      if (tokens < -FIRST_BYTE_SLACK) {
+        judge.violated("RateLimit", `${-tokens} first bytes over the rate limit leave ${identity}`);
+      }
+      if (!leaderElect) return;
       const lease = storage.get("leases.coordination.k8s.io", `${OPERATOR_NAMESPACE}/${LEASE_NAME}`);
       const holder = textAt(lease?.["spec"], "holderIdentity");
       if (holder !== identity) {
-        judge.violated("LeaseBeforeWrite", `${identity} sends ${method} ${path}, but the lease is held by "${holder}"`);
+        judge.violated(
+          "LeaseBeforeRequest",
+          `${identity} sends ${method} ${path}, but the lease is held by "${holder}"`,
+        );
       }
     },
     logged: (line) => checkCanaries("the log", line),
+  };
+}
+
+/** Takes a token, and returns how many are left. Negative: so many calls are over the rate. */
+function tokenBucket(now: () => number): () => number {
+  let tokens: number = RATE.burst;
+  let at = 0;
+  return () => {
+    tokens = Math.min(RATE.burst, tokens + ((now() - at) / 1_000) * RATE.requestsPerSecond) - 1;
+    at = now();
+    return tokens;
   };
 }

@@ -1,8 +1,16 @@
-import { objectAt } from "../api-server/json.ts";
+import { isJson, type Json, objectAt, textAt } from "../api-server/json.ts";
 import { objectOf } from "../scenario/actions.ts";
 import { SYNC_MS } from "../scenario/manifests.ts";
 import type { World } from "../scenario/world.ts";
-import { condition, endpointProblems, NO_ENDPOINT, nameOf, shown } from "./stability.ts";
+import {
+  condition,
+  endpointProblems,
+  type FieldDifference,
+  isSuspendedSpec,
+  NO_ENDPOINT,
+  nameOf,
+  shown,
+} from "./stability.ts";
 
 /** Judges statuses while nothing disturbs the operator. Call `look` again and again. */
 export type TruthWatch = { look(): void };
@@ -34,7 +42,8 @@ export function createTruthWatch(world: World): TruthWatch {
         }
         if (found === undefined || object.kind !== "GpuEndpoint") continue;
         const isReady = !isBehind && condition(found, "Ready")?.["status"] === "True";
-        const problems = isReady ? endpointProblems(world, object, found) : [];
+        const tells = (difference: FieldDifference) => tellsOfFight(found, difference);
+        const problems = isReady ? endpointProblems(world, object, found, tells) : [];
         const isGone = problems.some((problem) => problem === NO_ENDPOINT);
         // A list without an endpoint proves nothing; two in a row do.
         const lists = isGone ? 2 : 1;
@@ -45,4 +54,21 @@ export function createTruthWatch(world: World): TruthWatch {
       }
     },
   };
+}
+
+/**
+ * Mooring stops updating a field that another client keeps changing (docs/troubleshooting.md, DriftFight). An endpoint that can run
+ * workers still does what Ready=True says: it serves. So the status is true when it names the value at the service. A suspended
+ * endpoint with workers, and an endpoint that can run none, are never ready.
+ */
+function tellsOfFight(object: Json, { field, desired, observed }: FieldDifference): boolean {
+  const synced = condition(object, "Synced");
+  const isFight = synced?.["status"] === "False" && synced["reason"] === "DriftFight";
+  const isCurrent = synced?.["observedGeneration"] === objectAt(object, "metadata")["generation"];
+  if (!isFight || !isCurrent || isSuspendedSpec(object)) return false;
+  if (field === "workers.max" && observed === "0") return false;
+  const { drift } = objectAt(object, "status");
+  const entries = Array.isArray(drift) ? drift.filter(isJson) : [];
+  const entry = entries.find((one) => one["field"] === field);
+  return textAt(entry, "desired") === desired && textAt(entry, "observed") === observed;
 }

@@ -4,7 +4,7 @@ export type Invariant =
   | "OneEndpoint"
   | "TerminalPhase"
   | "TrueStatus"
-  | "LeaseBeforeWrite"
+  | "LeaseBeforeRequest"
   | "RateLimit"
   | "Budget"
   | "NoSecret"

@@ -50,6 +50,14 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/controllers/gpu-endpoint/plan",
   },
   {
+    name: "create-of-another-key",
+    file: "src/controllers/gpu-endpoint/observe.ts",
+    find: 'return keyVersion === account.keyVersion() ? "Same" : "Other";',
+    replace: 'return keyVersion === account.keyVersion() ? "Same" : "Same";',
+    breaks: ["OneEndpoint", "Stable"],
+    tests: "test/unit/controllers/gpu-endpoint/lost-create",
+  },
+  {
     name: "endpoint-of-another-object",
     file: "src/controllers/gpu-endpoint/converge.ts",
     find: 'if (claimed.kind !== "Granted") return unclaimed(claimed, written);',

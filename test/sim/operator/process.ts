@@ -40,6 +40,8 @@ export type OperatorProcess = {
   connections: ApiConnections;
   /** Whether it believes that it holds the lease. */
   leading(): boolean;
+  /** UIDs of the ConfigMaps of its journal, the head first. @throws Error before it leads */
+  journalIDs(): string[];
   /** SIGTERM. */
   stop(): void;
   /** SIGKILL: nothing that it was about to do happens. */
@@ -118,6 +120,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     time,
     connections,
     leading: () => manager.leading() && elector?.surelyHeld() !== false,
+    journalIDs: () => journal.shards().map(({ id }) => id),
     stop: () => time.deliver(() => stop.abort(new Error("SIGTERM"))),
     kill() {
       time.die();

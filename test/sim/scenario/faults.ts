@@ -1,21 +1,15 @@
 import { configMapResource } from "../../../src/submission/journal.ts";
 import { journalNames } from "../../../src/submission/journal-shards.ts";
-import { isCreate, journalEntries } from "../invariants/stability.ts";
+import { objectAt } from "../api-server/json.ts";
 import { CALM, countFault, type Weather } from "../network/weather.ts";
 import { JOURNAL_NAME, OPERATOR_NAMESPACE } from "../operator/process.ts";
 import { FOREIGN_KEY, setKeySecret } from "./manifests.ts";
 import type { Fault } from "./plan.ts";
 import type { World } from "./world.ts";
 
-const POSTPONE_MS = 1_000;
-
 /** Lets a fault begin. */
 export function inject(world: World, fault: Fault): void {
   const { replicas, storage, counts } = world;
-  if (fault.fault === "foreignKey" && journalEntries(world)?.some(isCreate)) {
-    postpone(world, fault);
-    return;
-  }
   const connections = () => replicas.running().map((process) => process.connections);
   if (fault.fault !== "requests") countFault(counts, fault.fault);
   switch (fault.fault) {
@@ -73,15 +67,17 @@ export function inject(world: World, fault: Fault): void {
       break;
     case "foreignKey":
       setKeySecret(world.cluster, FOREIGN_KEY);
-      world.scheduler.after(fault.forMs, () => setKeySecret(world.cluster, world.service.config().apiKeys[0] ?? ""));
+      world.scheduler.after(fault.forMs, () => setOwnKey(world));
+      break;
+    case "loseKey":
+      setKeySecret(world.cluster, undefined);
+      world.scheduler.after(fault.forMs, () => setOwnKey(world));
       break;
   }
 }
 
-/** An assumption of docs/correctness.md: the key stays that of one member while the outcome of a create is unknown. */
-function postpone(world: World, fault: Fault): void {
-  const { scheduler, plan } = world;
-  if (scheduler.now() < plan.chaosMs) scheduler.after(POSTPONE_MS, () => inject(world, fault));
+function setOwnKey({ cluster, service }: World): void {
+  setKeySecret(cluster, service.config().apiKeys[0] ?? "");
 }
 
 /** The latest change wins; each ends by itself. */
@@ -105,16 +101,12 @@ function loseJournal(
   const names = journalNames(JOURNAL_NAME).filter((_name, index) => shard === "All" || shard === index);
   for (const name of names) {
     const place = { namespace: OPERATOR_NAMESPACE, name };
-    const data = cluster.get(configMapResource, place)?.["data"];
+    const backup = cluster.get(configMapResource, place);
     scheduler.after(restoredMs ?? 0, () => {
       cluster.delete(configMapResource, place);
-      if (restoredMs === undefined || data === undefined) return;
-      cluster.create(configMapResource, OPERATOR_NAMESPACE, {
-        apiVersion: "v1",
-        kind: "ConfigMap",
-        metadata: { name },
-        data,
-      });
+      if (restoredMs === undefined || backup === undefined) return;
+      const { uid: _uid, resourceVersion: _version, ...metadata } = objectAt(backup, "metadata");
+      cluster.create(configMapResource, OPERATOR_NAMESPACE, { ...backup, metadata });
     });
   }
 }

@@ -73,8 +73,10 @@ export function createBase(cluster: Cluster, plan: Plan): void {
   });
 }
 
-export function setKeySecret(cluster: Cluster, key: string): void {
-  cluster.patch(secretResource, { namespace: "platform", name: "key" }, { data: { apiKey: base64(key) } });
+/** @param key undefined: the Secret has none */
+export function setKeySecret(cluster: Cluster, key: string | undefined): void {
+  const apiKey = key === undefined ? null : base64(key);
+  cluster.patch(secretResource, { namespace: "platform", name: "key" }, { data: { apiKey } });
 }
 
 export function setEnvSecret(cluster: Cluster, namespace: string, value: string): void {

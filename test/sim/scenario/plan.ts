@@ -2,6 +2,7 @@ import { createRandom, type Random } from "../../../src/simulator/random.ts";
 import { hashText } from "../engine/scheduler.ts";
 import { REQUEST_FAULTS, type RequestFault } from "../network/weather.ts";
 import { type LostJournal, planLostJournals } from "./lost-journals.ts";
+import { type LostKey, planLostKeys } from "./lost-keys.ts";
 import { planStaleStates, type StaleState } from "./stale-states.ts";
 
 /** An object that a user creates. `serial` is part of what is sent to the service, so that each request names its object. */
@@ -71,6 +72,7 @@ export type Fault =
   | { fault: "restartApi" }
   | StaleState
   | LostJournal
+  | LostKey
   /** The service accepts updates of endpoints without effect. */
   | { fault: "ignoreUpdates"; forMs: number }
   /** The Secret holds the key of another member, which does not see the endpoints. */
@@ -140,6 +142,7 @@ export function planOf(seed: number, hours?: number): Plan {
       // The earlier generation shows no members, so that nothing tells a foreign key from a deletion.
       ...planFaults(random, objects, pace).filter(({ fault }) => fault !== "foreignKey" || generation === "Current"),
       ...planStaleStates(`${seed} ${hours}`, objects, { chaosMs, gapMs: STALE_STATE_GAPS * pace.faultGapMs[0] }),
+      ...planLostKeys(`${seed} ${hours}`, chaosMs),
     ],
     chaosMs,
   };

@@ -1,8 +1,8 @@
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import { LEDGER_NAMES, WRITE_MS } from "../../../src/controllers/showback/ledger.ts";
 import { type Json, textAt } from "../api-server/json.ts";
-import { settled } from "../engine/scheduler.ts";
-import { condition, unstable, watchTerminalPhases } from "../invariants/stability.ts";
+import { RunawayError, settled } from "../engine/scheduler.ts";
+import { condition, hasUnnoticedLoss, unstable, watchTerminalPhases } from "../invariants/stability.ts";
 import { createTruthWatch } from "../invariants/truth.ts";
 import type { Violation } from "../invariants/violation.ts";
 import { CALM, type FaultCounts } from "../network/weather.ts";
@@ -47,7 +47,9 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   const { scheduler, replicas, judge } = world;
   let over = false;
   const onRejection = (reason: unknown) => {
-    if (!over) judge.violated("NoCrash", `unhandled: ${reason instanceof Error ? reason.stack : String(reason)}`);
+    if (over) return;
+    if (reason instanceof RunawayError) judge.violated("Paced", reason.message);
+    else judge.violated("NoCrash", `unhandled: ${reason instanceof Error ? reason.stack : String(reason)}`);
   };
   process.on("unhandledRejection", onRejection);
   try {
@@ -97,8 +99,21 @@ function runUntil({ scheduler, judge }: World, until: number): Promise<void> {
   });
 }
 
-/** Steps until everything is stable. */
+/**
+ * Steps until everything is stable. A leader that has not noticed the loss of ConfigMaps of the journal restarts. The next leader
+ * takes over the ConfigMaps that exist then, and settles the entries that a restored one has.
+ */
 async function becomeStable(world: World): Promise<void> {
+  const { scheduler, replicas, judge } = world;
+  await waitUntilStable(world);
+  if (judge.first() !== undefined || !hasUnnoticedLoss(world)) return;
+  for (const process of replicas.running()) if (process.leading()) process.stop();
+  await runUntil(world, scheduler.now() + RECOVERY_MS);
+  await waitUntilStable(world);
+  if (hasUnnoticedLoss(world)) judge.violated("Stable", "the restarted leader's journal is not that of the cluster");
+}
+
+async function waitUntilStable(world: World): Promise<void> {
   const { scheduler, judge, plan } = world;
   const deadline = scheduler.now() + STABLE_WITHIN_MS;
   let lookedAt = scheduler.now();
@@ -142,15 +157,17 @@ function helpOut(world: World, token: string): void {
   releaseHalted(world, token);
   for (const object of world.plan.objects) {
     const found = objectOf(world, object);
-    const reason = found === undefined ? undefined : textAt(condition(found, "Ready"), "reason");
-    if (found === undefined || reason !== "RemoteMissing") continue;
-    const deletionTimestamp = textAt(found["metadata"], "deletionTimestamp");
-    const annotations =
-      deletionTimestamp === undefined
-        ? { [ANNOTATIONS.reconcileRequestedAt]: token }
-        : { [ANNOTATIONS.deletionPolicy]: "Retain" };
+    if (found === undefined) continue;
+    const reasonOf = (type: string) => textAt(condition(found, type), "reason");
+    const inDeletion = textAt(found["metadata"], "deletionTimestamp") !== undefined;
     // A user who reads the service's own list sees that the endpoint does not exist.
-    if (world.census.of(object.serial).length > 0) continue;
+    const isMissing = reasonOf("Ready") === "RemoteMissing" && world.census.of(object.serial).length === 0;
+    // The other client has ended.
+    const isFought = reasonOf("Synced") === "DriftFight" && !inDeletion;
+    if (!isMissing && !isFought) continue;
+    const annotations = inDeletion
+      ? { [ANNOTATIONS.deletionPolicy]: "Retain" }
+      : { [ANNOTATIONS.reconcileRequestedAt]: token };
     world.cluster.patch(resourceOf(object), object, { metadata: { annotations } });
   }
 }
