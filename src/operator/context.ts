@@ -133,7 +133,7 @@ function createDeps(
 ): ControllerDeps {
   const { kube, clock, random, newID, log, journal, clusterUID, elector, recorder, claims, ledger } = options;
   const accounts = createAccountRegistry((key) => accountObject(key) !== undefined, checkAccount);
-  const dependants = createDependants(jobsAndEndpoints(informers), () => accounts);
+  const dependants = createDependants(jobsAndEndpoints(informers), journal, () => accounts);
   const onChange = (key: string): void => {
     const colon = key.indexOf(":");
     enqueue({ plural: key.slice(0, colon) }, key.slice(colon + 1));
@@ -185,7 +185,7 @@ function createDeps(
 function createAccountWiring(
   { kube, clock, metrics, openService, ...settings }: AssembleOptions,
   informers: Informers,
-  { accounts, admission, estimates }: ControllerDeps,
+  { accounts, admission, estimates, journal }: ControllerDeps,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
 ): Omit<AccountWiring, "accountKind" | "lookup" | "claims"> {
   const { endpoints } = informers;
@@ -197,7 +197,7 @@ function createAccountWiring(
   );
   return {
     namespaceLabels: createNamespaceLabels(kube, clock),
-    dependants: createDependants(jobsAndEndpoints(informers), () => accounts),
+    dependants: createDependants(jobsAndEndpoints(informers), journal, () => accounts),
     orphansAmong: (records) => findOrphans(records, endpointsKnownTo(endpoints.store)),
     onEndpoint: (_account, id, appName) => {
       const found = [...endpoints.store.byIndex("endpointID", id), ...endpoints.store.byIndex("appName", appName)];

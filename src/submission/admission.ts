@@ -28,7 +28,7 @@ import type { Allowance, BookReading, TaskEnd } from "./reservations.ts";
  *   request has begun.
  *
  * # Assumptions
- * - `inFlight` and `ended` give the jobs that the statuses show; this process remembers nothing from before its start.
+ * - `inFlight` and `ended` give the jobs that the statuses and the journal show; this process remembers nothing from before its start.
  */
 export type SpendingAdmission = {
   /** Takes a place, or a position in the queue. `wake` is called when the job has a place: ask again then. */
@@ -70,7 +70,7 @@ export type Admission = { kind: "Admitted" } | ({ kind: "Waiting" } & Wait);
 export type SpendingAdmissionOptions = {
   clock: Clock;
   allowance: (account: string) => Allowance;
-  /** Jobs of the account that the statuses show in flight. Called once per account. */
+  /** Jobs of the account that the statuses or the journal show in flight. Called once per account. */
   inFlight: (account: string) => Work[];
   /** Jobs of the account whose task ended, as the statuses show, and how long ago. Called once per account. */
   ended?: (account: string) => EndedWork[];

@@ -58,6 +58,21 @@ export function unsettledEntry(
 }
 
 /**
+ * Whether the object has an entry as of `unsettledEntry`: a request can have been sent whose outcome the status does not show. Changes
+ * nothing.
+ */
+export function hasUnsettledEntry(
+  journal: Pick<Journal, "entriesOf" | "covers">,
+  subject: Subject,
+  shown: ShownRequest,
+): boolean {
+  const entries = journal.entriesOf(subject).filter(({ uid }) => uid === subject.uid);
+  return (
+    entries.some((entry) => !isReported(entry, shown)) || lostEntry(journal, subject, shown, () => "") !== undefined
+  );
+}
+
+/**
  * Whether the status has the outcome of an entry, or shows a later request. A request has the attempt that follows the status
  * (`nextAttempt`), so an entry of an earlier attempt is older than the status. Of two requests of the same attempt, either can be the
  * older one: a list can show an earlier status. An earlier version that could not see the entry has gone on from the status.

@@ -4,6 +4,8 @@ import { keyOf, type NamespacedObject } from "../../kube/types.ts";
 import type { Indexer, Store } from "../../runtime/store.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { EndedWork } from "../../submission/admission.ts";
+import type { Journal } from "../../submission/journal.ts";
+import { hasEntry } from "../jobs/journal-entry.ts";
 import { endedWorkOf, hasReleasedSlot, IN_FLIGHT } from "../jobs/tasks.ts";
 import { type Job, workOf } from "../jobs/types.ts";
 import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } from "./registry.ts";
@@ -23,7 +25,10 @@ export type Dependants = {
   hasVolumes(key: AccountKey): boolean;
   /** Identifiers of the remote endpoints that they are bound to. */
   boundEndpoints(key: AccountKey): string[];
-  /** Jobs whose request is on its way or whose task runs, as their statuses say; without those that gave their slot back. */
+  /**
+   * Jobs whose request is on its way or whose task runs, as their statuses say, or that have a journal entry whose outcome their
+   * status does not show yet; without those that gave their slot back.
+   */
   inFlight(key: AccountKey): Work[];
   /** Jobs whose task or request has ended so lately that its charge may not show yet. `now`: ms since the epoch. */
   ended(key: AccountKey, now: number): EndedWork[];
@@ -46,7 +51,11 @@ export const byAccount: Indexer<Dependant> = (object) =>
 export const byAccountWithVolumes: Indexer<GpuEndpoint> = (endpoint) =>
   (endpoint.spec.volumes?.length ?? 0) > 0 ? byAccount(endpoint) : [];
 
-export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegistry, "keyOf">): Dependants {
+export function createDependants(
+  kinds: Kinds,
+  journal: Pick<Journal, "entriesOf" | "covers">,
+  accounts: () => Pick<AccountRegistry, "keyOf">,
+): Dependants {
   /** What an object is bound to, or else means now. */
   function belongs(object: GpuEndpoint | Job, key: AccountKey): boolean {
     const { namespace } = object.metadata;
@@ -55,6 +64,8 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
       ? accounts().keyOf(object.spec.accountRef, namespace) === key
       : accountKey(bound.kind === "Account" ? "Account" : "ClusterAccount", bound.name, namespace) === key;
   }
+  const isInFlight = (kind: string, job: Job) =>
+    IN_FLIGHT.includes(job.status?.phase ?? "Pending") ? !hasReleasedSlot(job.status) : hasEntry(journal, kind, job);
   const needsAccount = (job: Job, key: AccountKey) =>
     job.status?.phase !== "Succeeded" && job.status?.phase !== "Failed" && belongs(job, key);
   const endpointsOf = (key: AccountKey) =>
@@ -66,10 +77,10 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
     hasVolumes: (key) => kinds.endpoints.store.someInIndex("volumes", key, (endpoint) => belongs(endpoint, key)),
     boundEndpoints: (key) => endpointsOf(key).flatMap(({ status }) => status?.endpointID ?? []),
     inFlight: (key) =>
-      kinds.jobs.flatMap(({ store }) =>
+      kinds.jobs.flatMap(({ resource, store }) =>
         store
           .byIndex("account", key)
-          .filter(({ status }) => IN_FLIGHT.includes(status?.phase ?? "Pending") && !hasReleasedSlot(status))
+          .filter((job) => isInFlight(resource.kind, job))
           .filter((job) => belongs(job, key))
           .map((job) => workOf(job)),
       ),

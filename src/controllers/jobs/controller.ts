@@ -1,19 +1,18 @@
 import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
-import { unsettledEntry } from "../../submission/intents.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { createReconciler, earlierOf } from "../reconciler.ts";
 import { costOf, recordUsage } from "../showback/job-usage.ts";
 import { startCopy } from "./copies.ts";
 import { createLiveJobs, observeGeneration, reconcileFinished } from "./finish.ts";
+import { entryOf } from "./journal-entry.ts";
 import { deadlineOf, type JobState, type Observed, stateOf } from "./observations.ts";
 import { observe } from "./observe.ts";
 import { announce, jobStatusOf } from "./status.ts";
 import { startRequest } from "./submit.ts";
 import { createTaskFollower } from "./tasks.ts";
 import { decide, type Transition } from "./transitions.ts";
-import { type Job, type JobAdapter, type JobDeps, type JobStatus, type JobWiring, paidOperation } from "./types.ts";
+import type { Job, JobAdapter, JobDeps, JobStatus, JobWiring } from "./types.ts";
 
 /** Reconciles the jobs of one kind: observe, decide, apply, report. `transitions.ts` has the table of states. */
 export function createJobReconciler<T extends Job>(
@@ -111,22 +110,6 @@ export function createJobReconciler<T extends Job>(
 
 function isFinished({ kind }: JobState): boolean {
   return kind === "Succeeded" || kind === "Failed";
-}
-
-/** The journal entry of the job whose outcome its status does not show. */
-function entryOf(
-  { journal, newID }: Pick<ControllerDeps, "journal" | "newID">,
-  kind: string,
-  job: Job,
-): JournalEntry | undefined {
-  const { metadata, status } = job;
-  const { phase, submission, account } = status ?? {};
-  const remote = phase === "Queued" || phase === "Running";
-  const unexplained = phase === "Submitting" || (remote && submission === undefined);
-  const subject = { kind, key: keyOf(job), uid: metadata.uid, operation: paidOperation(job) };
-  const unexplainedSince = unexplained ? metadata.creationTimestamp : undefined;
-  const finished = phase === "Succeeded" || phase === "Failed";
-  return unsettledEntry(journal, subject, { submission, account, unexplainedSince, finished }, newID);
 }
 
 /**

@@ -7,6 +7,7 @@ export type Invariant =
   | "LeaseBeforeRequest"
   | "RateLimit"
   | "Budget"
+  | "Concurrency"
   | "NoSecret"
   | "Bounded"
   | "Paced"

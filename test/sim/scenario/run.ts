@@ -2,6 +2,7 @@ import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import { LEDGER_NAMES, WRITE_MS } from "../../../src/controllers/showback/ledger.ts";
 import { type Json, textAt } from "../api-server/json.ts";
 import { RunawayError, settled } from "../engine/scheduler.ts";
+import { watchConcurrency } from "../invariants/concurrency.ts";
 import { condition, hasUnnoticedLoss, unstable, watchTerminalPhases } from "../invariants/stability.ts";
 import { createTruthWatch } from "../invariants/truth.ts";
 import type { Violation } from "../invariants/violation.ts";
@@ -54,6 +55,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   process.on("unhandledRejection", onRejection);
   try {
     watchTerminalPhases(world);
+    watchConcurrency(world);
     for (const object of plan.objects) scheduler.after(object.at, () => createObject(world, object));
     for (const action of plan.actions) scheduler.after(action.at, () => performAction(world, action));
     for (const fault of plan.faults) scheduler.after(fault.at, () => inject(world, fault));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nextAttempt, type ShownRequest, unsettledEntry } from "../../../src/submission/intents.ts";
+import { hasUnsettledEntry, nextAttempt, type ShownRequest, unsettledEntry } from "../../../src/submission/intents.ts";
 import type { JournalEntry } from "../../../src/submission/journal.ts";
 import { entryOf } from "../../support/jobs.ts";
 
@@ -14,6 +14,7 @@ function journalWith(...entries: JournalEntry[]) {
     covers: (_uid: string, id: string | undefined) => id === "ours",
     find: (wanted: string) => [...live.values()].find((entry) => entry.uid === wanted),
     settle: (id: string) => void live.delete(id),
+    entriesOf: (object: Pick<JournalEntry, "key">) => [...live.values()].filter((entry) => entry.key === object.key),
     restore: (entry: JournalEntry) => void live.set(entry.id, { ...entry, restored: true }),
     left: () => [...live.keys()],
   };
@@ -146,6 +147,8 @@ describe("the request of an object whose status does not show the outcome", () =
     },
   ])("$name", ({ journal, status, expected, left }) => {
     const j = journalWith(...journal);
+    expect(hasUnsettledEntry(j, subject, status)).toBe(expected !== undefined);
+    expect(j.left()).toEqual(journal.map(({ id }) => id));
     expect(unsettledEntry(j, subject, status, newID)).toEqual(expected);
     expect(j.left()).toEqual(left);
   });
