@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { expect, it, onTestFailed, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { manifest } from "../support/manifests.ts";
+import { startRestarted } from "../support/restarted-operator.ts";
 import {
   closeWorldsAfterAll,
   condition,
@@ -26,20 +27,7 @@ async function installationNamespace(world: World): Promise<string> {
   return name;
 }
 
-/** An operator that starts again when it ends, as in a Deployment: on a busy machine it may lose its lease. */
-async function startRestarted(world: World, args: string[]): Promise<void> {
-  let testEnded = false;
-  onTestFinished(() => {
-    testEnded = true;
-  });
-  const operator = await world.startOperator({ args });
-  onTestFailed(() => console.log(operator.log()));
-  void operator.exited.then(async () => {
-    if (!testEnded) await startRestarted(world, args);
-  });
-}
-
-it(`two installations for the same namespace: none of ${JOBS} jobs is paid twice, and the second one says why it waits`, async () => {
+it(`two installations for the same namespace: none of ${JOBS} jobs is paid twice, and the second one says why it waits`, async (test) => {
   const world = await disposableWorld("installations", { simulator: { timeScale: 0.5 } });
   const second = await installationNamespace(world);
   const third = await installationNamespace(world);
@@ -90,7 +78,7 @@ it(`two installations for the same namespace: none of ${JOBS} jobs is paid twice
   // After an uninstall, another installation has the account when the claim has expired, and continues with the objects.
   await waiting?.stop();
   await holder?.stop();
-  await startRestarted(world, ["--leader-elect", `--leader-election-namespace=${third}`]);
+  await startRestarted(test, world, ["--leader-elect", `--leader-election-namespace=${third}`]);
   await world.apply(manifest("hd", {}, "after"));
   await waitForCondition(world, "SpeechJob", "after", "Complete", "True", 200_000);
   expect(await world.audit("submitSpeech")).toHaveLength(JOBS + 1);

@@ -4,12 +4,12 @@ import { inject, it, type TestContext } from "vitest";
 import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { isNotFound } from "../../src/kube/errors.ts";
 import { manifest } from "../support/manifests.ts";
+import { startRestarted } from "../support/restarted-operator.ts";
 import {
   closeWorldsAfterAll,
   condition,
   disposableWorld,
   eventually,
-  type Operator,
   type World,
   waitForCondition,
 } from "../support/world.ts";
@@ -22,14 +22,14 @@ const ACCOUNT_GONE = "Secret and account first";
 
 /** A namespace that holds everything: key, account, five endpoints with their exports. The operator's journal is elsewhere. */
 async function inhabited(
-  onTestFinished: TestContext["onTestFinished"],
-): Promise<{ world: World; restart: () => Promise<Operator> }> {
+  test: Pick<TestContext, "onTestFailed" | "onTestFinished">,
+): Promise<{ world: World; restart: () => Promise<void> }> {
   const world = await disposableWorld("farewell");
   const journal = `${world.namespace}-journal`;
   await world.kube.create(namespaceResource, {}, { metadata: { name: journal }, spec: {} });
-  onTestFinished(() => world.kube.delete(namespaceResource, { name: journal }));
-  const start = () => world.startOperator({ args: [`--leader-election-namespace=${journal}`] });
-  const operator = await start();
+  test.onTestFinished(() => world.kube.delete(namespaceResource, { name: journal }));
+  const start = () => startRestarted(test, world, [`--leader-election-namespace=${journal}`]);
+  const stop = await start();
   await Promise.all(
     NAMES.map(async (name) => {
       await world.apply(manifest("endpoint", { exportTo: { configMap: { name: `${name}-export` } } }, name));
@@ -37,8 +37,8 @@ async function inhabited(
     }),
   );
   const restart = async () => {
-    await operator.stop();
-    return start();
+    await stop();
+    await start();
   };
   return { world, restart };
 }
@@ -81,8 +81,9 @@ async function scales(world: World): Promise<string[]> {
 
 it.concurrent.for(["everything at once", SECRETS_GONE, ACCOUNT_GONE])(
   "a namespace goes, %s, and its endpoints are scaled to zero",
-  async (what, { expect, onTestFinished }) => {
-    const { world } = await inhabited(onTestFinished);
+  async (what, test) => {
+    const { expect } = test;
+    const { world } = await inhabited(test);
     expect(await scales(world)).toEqual(NAMES.map(() => "1/2"));
     if (what !== "everything at once") await impoverish(world, what);
     await kubectl("delete", "namespace", world.namespace, "--wait=false");
@@ -94,8 +95,9 @@ it.concurrent.for(["everything at once", SECRETS_GONE, ACCOUNT_GONE])(
 
 it.concurrent.for([SECRETS_GONE, ACCOUNT_GONE])(
   "%s, and the operator was started anew: the objects say so, and their lines let the namespace go",
-  async (what, { expect, onTestFinished }) => {
-    const { world, restart } = await inhabited(onTestFinished);
+  async (what, test) => {
+    const { expect } = test;
+    const { world, restart } = await inhabited(test);
     await impoverish(world, what);
     await restart();
     await kubectl("delete", "namespace", world.namespace, "--wait=false");
