@@ -11,7 +11,7 @@
  * --mutants      the same for all guards
  * --log          prints the trace and the logs; for one seed
  */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -39,38 +39,65 @@ const { values } = parseArgs({
 const seeds = Number(values.seeds);
 const from = Number(values.from);
 const hours = values.hours === undefined ? undefined : Number(values.hours);
-const until = String(Date.now() + Number(values.minutes) * 60_000);
+const until = Date.now() + Number(values.minutes) * 60_000;
 
 type Search = { mutant?: string | undefined; stopAtFirst: boolean };
 
-/** Runs the seeds in several processes. */
+/**
+ * Seeds that a process runs. An operator that crashes in the simulation leaves its signals behind, and Node never frees one that has
+ * listeners: a process grows by some MB with each seed.
+ */
+const SEEDS_PER_PROCESS = 100;
+
+/** Runs the seeds in several processes at once. */
 async function runSeeds({ mutant, stopAtFirst }: Search): Promise<SeedReport[]> {
   const workers = Math.min(seeds, Number(values.workers));
   const reports: SeedReport[] = [];
-  const children = Array.from({ length: workers }, (_, i) => {
-    const count = Math.ceil((seeds - i) / workers);
-    const args = ["--from", String(from + i), "--seeds", String(count), "--step", String(workers), "--until", until];
+  const children = new Set<ChildProcess>();
+  let stopped = false;
+
+  async function runWorker(first: number, count: number): Promise<void> {
+    const args = [
+      "--from",
+      String(first),
+      "--seeds",
+      String(count),
+      "--step",
+      String(workers),
+      "--until",
+      String(until),
+    ];
     if (mutant !== undefined) args.push("--mutant", mutant);
     if (hours !== undefined) args.push("--hours", String(hours));
     if (values.log) args.push("--log");
     if (values.twice) args.push("--twice");
-    return spawn(process.execPath, [join(import.meta.dirname, "worker.ts"), ...args], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-  });
-  const ends = children.map(async (child) => {
+    const program = join(import.meta.dirname, "worker.ts");
+    const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+    children.add(child);
     const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
     for await (const line of createInterface({ input: child.stdout })) {
       const report: SeedReport = JSON.parse(line);
       reports.push(report);
       if (report.violation === undefined) continue;
       if (!stopAtFirst) console.log(`seed ${report.seed}: ${report.violation.invariant}: ${report.violation.message}`);
-      else for (const one of children) one.kill();
+      else {
+        stopped = true;
+        for (const one of children) one.kill();
+      }
     }
     const code = await exited;
+    children.delete(child);
     if (code !== 0 && code !== null) throw new Error(`a worker ended with ${code}`);
-  });
-  await Promise.all(ends);
+  }
+
+  /** Every `workers`th seed from `first` on. */
+  async function runShare(first: number, count: number): Promise<void> {
+    for (let done = 0; done < count && !stopped && Date.now() < until; done += SEEDS_PER_PROCESS) {
+      await runWorker(first + done * workers, Math.min(SEEDS_PER_PROCESS, count - done));
+    }
+  }
+
+  await Promise.all(Array.from({ length: workers }, (_, i) => runShare(from + i, Math.ceil((seeds - i) / workers))));
   return reports.sort((a, b) => a.seed - b.seed);
 }
 
