@@ -3,6 +3,22 @@ import type { Mutant } from "./mutant.ts";
 /** Guards of budgets, secrets and sizes. */
 export const LIMIT_GUARDS: readonly Mutant[] = [
   {
+    name: "max-tasks",
+    file: "src/submission/account-line.ts",
+    find: "maxTasks === undefined || places.size() < maxTasks",
+    replace: "maxTasks === undefined || places.size() < maxTasks * 10",
+    breaks: ["Concurrency"],
+    tests: "test/unit/submission/admission",
+  },
+  {
+    name: "places-of-the-journal",
+    file: "src/controllers/account/dependants.ts",
+    find: "hasEntry(journal, kind, job)",
+    replace: "false",
+    breaks: ["Concurrency"],
+    tests: "test/unit/controllers/account/dependants",
+  },
+  {
     name: "budget-reservation",
     file: "src/submission/reservations.ts",
     find: "return reserved + cost <= budget.headroom ? undefined",
