@@ -77,10 +77,17 @@ export function entriesOf(configMaps: readonly AnyObject[]): JournalEntry[] {
   return entriesIn(configMaps.filter(({ metadata }) => JOURNAL_MAPS.includes(metadata.name)));
 }
 
+/** A file that goes after the folder was read, as the part of a copy does, is none. */
 async function filesIn(root: string): Promise<string[]> {
   const all = await readdir(root, { recursive: true, withFileTypes: true });
   const files = all.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name));
-  return Promise.all(files.map(async (path) => `${relative(root, path)}: ${(await stat(path)).size} bytes`));
+  const lines = files.map(async (path) => `${relative(root, path)}: ${(await stat(path)).size} bytes`);
+  const read = await Promise.allSettled(lines);
+  return read.flatMap((line) => {
+    if (line.status === "fulfilled") return line.value;
+    if (line.reason.code === "ENOENT") return [];
+    throw line.reason;
+  });
 }
 
 /** Lists are compared without order, except where the order is part of the value. */
