@@ -27,7 +27,7 @@ import type { EndpointMetrics } from "./metrics.ts";
 import { emptyOutcome, pausedStatus, statusOf, warn } from "./status.ts";
 import { createDriftFightTracker, createRefusals } from "./write-limits.ts";
 
-/** The watch catches up, or the next reconcile finds the object as it is. */
+/** Time for the watch to catch up with the API server. */
 const OUTDATED_MS = 2_000;
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */

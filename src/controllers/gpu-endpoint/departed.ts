@@ -17,8 +17,8 @@ import { deletionPolicyOf, type FinalizeInput } from "./finalize.ts";
  */
 type DepartedObjects = {
   /**
-   * A create may follow. The object is surely current (`CurrentState`): its deletion policy is not an earlier one. An object without the
-   * finalizer leaves its endpoint as it is.
+   * A create may follow. The object is surely current (`CurrentState`): its deletion policy is not an earlier one. When an object
+   * without the finalizer goes, its endpoint is not changed.
    */
   remember(endpoint: GpuEndpoint): void;
   /**
