@@ -65,12 +65,27 @@ it("an interrupted watch: the page says so, keeps what it knows, and shows after
 it("a server of the page that does not respond: the page says so, and connects again by itself", async () => {
   const { page, go, ui } = await openPage({ args: [`--namespace=${world.namespace}`] });
   await go("jobs");
+  await page.getByRole("link", { name: "first" }).waitFor();
   await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
   ui.halt();
   await page.getByRole("alert").getByText("The page's server does not respond").waitFor();
-  await page.getByRole("link", { name: "first" }).waitFor();
+  expect(await page.getByRole("link", { name: "first" }).count()).toBe(1);
   await world.apply(manifest("turbo", {}, "while-halted"));
   ui.resume();
   await page.getByRole("link", { name: "while-halted" }).waitFor();
   await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
+});
+
+it("a list whose first read gets no answer: it is read again when the page is connected again", async () => {
+  const { page, go, ui } = await openPage({ args: [`--namespace=${world.namespace}`] });
+  let lost = true;
+  await page.route(/api\/rows\?view=jobs/, (route) => (lost ? undefined : route.continue()));
+  await go("jobs");
+  await page.getByText("Loading").waitFor();
+  await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
+  ui.halt();
+  await page.getByRole("alert").getByText("The page's server does not respond").waitFor();
+  lost = false;
+  ui.resume();
+  await page.getByRole("link", { name: "first" }).waitFor();
 });

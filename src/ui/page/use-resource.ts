@@ -16,34 +16,42 @@ export function useResource<T>(live: Live, path: string, concerns: (changed: Cha
   const [resource, setResource] = useState<Resource<T>>({ data: undefined, error: undefined });
 
   useEffect(() => {
-    const ending = new AbortController();
-    let reading = false;
+    let reading: AbortController | undefined;
     let again = false;
 
     async function read(): Promise<void> {
-      again = reading;
-      if (reading) return;
-      reading = true;
+      again = reading !== undefined;
+      if (again) return;
+      const own = new AbortController();
+      reading = own;
       try {
-        const data = await getJson<T>(path, ending.signal);
+        const data = await getJson<T>(path, own.signal);
         setResource({ data, error: undefined });
       } catch (error) {
-        if (ending.signal.aborted) return;
+        if (own.signal.aborted) return;
         const failure = error instanceof ApiError ? error : new ApiError(0, String(error));
         setResource(({ data }) => ({ data: failure.status === 404 ? undefined : data, error: failure }));
       }
       window.setTimeout(() => {
-        reading = false;
-        if (again && !ending.signal.aborted) void read();
+        if (reading !== own) return;
+        reading = undefined;
+        if (again) void read();
       }, PACE_MS);
+    }
+
+    function stop(): void {
+      reading?.abort();
+      reading = undefined;
     }
 
     void read();
     const unsubscribe = live.onChange((changed) => {
+      // A read from before an interruption may never get its answer.
+      if (changed === undefined) stop();
       if (changed === undefined || concerns(changed)) void read();
     });
     return () => {
-      ending.abort();
+      stop();
       unsubscribe();
     };
   }, [live, path, concerns]);
