@@ -113,6 +113,19 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
     { kind: "SpeechJob", name: "speech-hd", spec: { ...SPEECH, model: "speech-2.6-hd", text: "Ahoy NAME." } },
     {
       kind: "SpeechJob",
+      name: "speech-short",
+      spec: {
+        ...SPEECH,
+        model: "speech-2.6-turbo",
+        text: "Ahoy NAME.",
+        voiceSetting: { voiceID: "announcer", latexRead: false },
+        stream: false,
+        aigcWatermark: false,
+        output: { storeRef: { name: "volume" } },
+      },
+    },
+    {
+      kind: "SpeechJob",
       name: "speech-turbo",
       spec: {
         ...SPEECH,
@@ -167,4 +180,9 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
 /** The base in which a field has a value or, where none has, could have one. */
 export function baseWith(bases: readonly Base[], path: string): Base | undefined {
   return bases.find(({ spec }) => valueAt(spec, path) !== undefined) ?? bases.find(({ spec }) => hasParent(spec, path));
+}
+
+/** The spec of the object of this name: NAME stands for it. */
+export function specFor(spec: Record<string, unknown>, name: string): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(spec).replaceAll("NAME", name));
 }

@@ -4,7 +4,7 @@ import type { Resource } from "../../src/kube/resource.ts";
 import { PAID } from "../faults/paid-calls.ts";
 import { differences } from "../perturbation/outcome.ts";
 import { type AnyObject, condition, type World } from "../support/world.ts";
-import type { Base } from "./bases.ts";
+import { type Base, specFor } from "./bases.ts";
 import type { Observer, Snapshot } from "./observer.ts";
 import { withValue } from "./paths.ts";
 import { parameterMismatches, requestMismatch } from "./remote.ts";
@@ -142,10 +142,6 @@ async function requestProblems(world: World, path: string, job: AnyObject): Prom
 function slugOf(path: string): string {
   const words = path.replaceAll("[]", ".item").replace(/[^A-Za-z]+/g, "-");
   return words.replace(/-$/, "").toLowerCase();
-}
-
-function specFor(spec: Record<string, unknown>, name: string): Record<string, unknown> {
-  return JSON.parse(JSON.stringify(spec).replaceAll("NAME", name));
 }
 
 /** Creates and updates objects of a kind, and tells refusals from failures. */

@@ -63,16 +63,17 @@ function plain(value: unknown): unknown {
 const NOT_SENT =
   /^(accountRef|activeDeadlineSeconds|backoffLimit|managedBy|model|onSubmissionUnknown|output|outputFormat|suspend|textFrom|ttlSecondsAfterFinished)\b/;
 
-/** False is the default of the service, or asks a model for nothing. */
+/** Without a value, the service takes false. */
 const DEFAULT_FALSE = /^(stream|aigcWatermark|voiceSetting\.latexRead)$/;
 
 /** Where the request of a job differs from one field of its spec. */
 export function requestMismatch(path: string, spec: object, request: AuditEntry): string[] {
-  if (NOT_SENT.test(path) || (DEFAULT_FALSE.test(path) && valueAt(spec, path) === false)) return [];
+  if (NOT_SENT.test(path)) return [];
   // A stream whose spec says nothing asks for no repeated audio.
   if (path === "streamOptions.excludeAggregatedAudio" && valueAt(spec, path) === undefined) return [];
   const [wanted, found] = [wireOf(valueAt(spec, path)), valueAt(request.body, wirePath(path))];
-  const equal = isDeepStrictEqual(plain(wanted), plain(found));
+  const absent = DEFAULT_FALSE.test(path) ? false : null;
+  const equal = isDeepStrictEqual(plain(wanted) ?? absent, plain(found) ?? absent);
   return equal
     ? []
     : [`${wirePath(path)} is ${JSON.stringify(found)} in the request instead of ${JSON.stringify(wanted)}`];
