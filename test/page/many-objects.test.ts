@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { speechJobResource } from "../../src/api/v1alpha1/kinds.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
-import { browserForTests, expectAccessible } from "../support/browser.ts";
+import { browserForTests, expectAccessible, type OpenPage } from "../support/browser.ts";
 import { manifest } from "../support/manifests.ts";
 import { closeWorldsAfterAll, disposableWorld, type World } from "../support/world.ts";
 
@@ -9,15 +9,17 @@ closeWorldsAfterAll();
 const openPage = browserForTests();
 
 const OBJECTS = 10_000;
+/** Enough for a full page of the list. */
+const FEW_OBJECTS = 60;
 const AT_ONCE = 50;
 
 const nameOf = (index: number) => `job-${String(index).padStart(5, "0")}`;
 
 /** Jobs that no operator reconciles; every hundredth is Running. */
-async function createJobs({ kube, namespace }: World): Promise<void> {
+async function createJobs({ kube, namespace }: World, count: number): Promise<void> {
   let next = 0;
   async function create(): Promise<void> {
-    for (let index = next++; index < OBJECTS; index = next++) {
+    for (let index = next++; index < count; index = next++) {
       const job: KubeObject = manifest(
         "turbo",
         { text: "The ferry leaves in five minutes. ".repeat(20) },
@@ -32,12 +34,21 @@ async function createJobs({ kube, namespace }: World): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, create));
 }
 
-it("10,000 objects: the first list is there in under a second, and every page, filter and change soon after", async () => {
-  const world = await disposableWorld("many");
-  await createJobs(world);
+/** Time from the navigation to the first rows of the list, ms. */
+async function firstList({ page, ui }: OpenPage): Promise<number> {
+  const navigated = performance.now();
+  await page.goto(`${ui.origin}/?${navigated}#/jobs`);
+  await page.getByRole("row").nth(50).waitFor();
+  return performance.now() - navigated;
+}
+
+it("10,000 objects: the first list is there about as soon as with 60, and every page, filter and change soon after", async () => {
+  const [world, smallWorld] = [await disposableWorld("many"), await disposableWorld("few")];
+  await Promise.all([createJobs(world, OBJECTS), createJobs(smallWorld, FEW_OBJECTS)]);
+  const small = await openPage({ args: [`--namespace=${smallWorld.namespace}`] });
   const started = performance.now();
   const opened = await openPage({ args: [`--namespace=${world.namespace}`] });
-  const { page, ui, go, problems } = opened;
+  const { page, go, problems } = opened;
   const text = (value: string) => page.getByText(value);
   await go("jobs");
   await page.getByRole("row").nth(50).waitFor();
@@ -45,18 +56,15 @@ it("10,000 objects: the first list is there in under a second, and every page, f
   await text("1–50 of 10,000").waitFor();
   const completeMs = performance.now() - started;
 
-  /** Time from the navigation to the rows of the list, ms. */
-  async function firstList(): Promise<number> {
-    const navigated = performance.now();
-    await page.goto(`${ui.origin}/?${navigated}#/jobs`);
-    await page.getByRole("row").nth(50).waitFor();
-    return performance.now() - navigated;
-  }
-  const lists = [await firstList(), await firstList(), await firstList()];
+  const pairs: { few: number; many: number }[] = [];
+  for (let count = 0; count < 5; count++) pairs.push({ few: await firstList(small), many: await firstList(opened) });
+  const shown = pairs.map(({ few, many }) => `${many.toFixed(0)} and ${few.toFixed(0)}`).join(", ");
   console.log(
-    `start of mooring ui and browser to first rows ${startMs.toFixed(0)} ms, to all objects ${completeMs.toFixed(0)} ms; first list of a running page ${lists.map((ms) => ms.toFixed(0)).join(", ")} ms`,
+    `start of mooring ui and browser to first rows ${startMs.toFixed(0)} ms, to all objects ${completeMs.toFixed(0)} ms; first list of a running page with ${OBJECTS} and with ${FEW_OBJECTS} objects, ms: ${shown}`,
   );
-  expect(Math.max(...lists)).toBeLessThan(1_000);
+  // The median: other work on the machine can delay single ones.
+  const [, , ratio = Number.POSITIVE_INFINITY] = pairs.map(({ few, many }) => many / few).sort((a, b) => a - b);
+  expect(ratio).toBeLessThan(2);
 
   await page.getByRole("link", { name: "Next" }).click();
   await text("51–100 of 10,000").waitFor();
