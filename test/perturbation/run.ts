@@ -118,7 +118,7 @@ export async function runScenario(
     };
   } finally {
     user.end();
-    operators.stop();
+    await operators.stop();
     await world.close();
     await Promise.all([kubernetes.close(), service.close()]);
     await rm(root, { recursive: true, force: true });

@@ -1,35 +1,22 @@
-import type { Operator, World } from "../support/world.ts";
+import { restartOperators } from "../support/restarted-operator.ts";
+import type { World } from "../support/world.ts";
 import { entriesOf } from "./outcome.ts";
 import type { WriteLog } from "./writes.ts";
 
-/** Starts another operator when one was killed, as a kubelet does. */
+/** Starts another operator when one was killed, and notes whether it left an unknown outcome. */
 export function superviseOperators(world: World, log: WriteLog) {
-  let operator: Operator | undefined;
-  const all: Operator[] = [];
-  let stopped = false;
   let unknown = false;
-  let options: Parameters<World["startOperator"]>[0];
+  const operators = restartOperators(world, async () => {
+    log.release();
+    unknown = await hasUnknownOutcome(world);
+  });
 
-  async function start(given?: typeof options): Promise<void> {
-    options = given ?? options;
-    const started = await world.startOperator(options);
-    operator = started;
-    all.push(started);
-    void started.exited.then(async () => {
-      log.release();
-      if (stopped) return;
-      unknown = await hasUnknownOutcome(world);
-      await start();
-    });
-  }
   return {
-    start,
-    kill: () => void operator?.kill(),
-    stop: () => {
-      stopped = true;
-    },
+    start: operators.start,
+    kill: () => void operators.current()?.kill(),
+    stop: operators.stop,
     unknownOutcome: () => unknown,
-    log: () => all.map((one) => one.log()).join("\n--- next operator\n"),
+    log: operators.log,
   };
 }
 
