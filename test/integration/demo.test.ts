@@ -104,7 +104,9 @@ describe("in somebody else's cluster", () => {
     expect(await demo.ended, demo.output()).toBe(1);
     const output = demo.output();
     expect(output).toMatch(/^FAILED: \d+ objects not there after 0\.5 s$/m);
-    expect(output).toMatch(/^ {2}VideoJob\/waves: \S+, Ready=(False|Unknown), \w+: \S/m);
+    // On a busy machine, 0.5 s can be too short for its first status.
+    const state = /(\S+, Ready=(False|Unknown), \w+: \S|the operator has not reconciled it yet$)/;
+    expect(output).toMatch(new RegExp(`^ {2}VideoJob/waves: ${state.source}`, "m"));
     const logs = /^logs: (.+)$/m.exec(output)?.[1] ?? "no line with the logs";
     expect(await readFile(join(logs, "operator.log"), "utf8")).toContain("operator starts");
     expect(await demoNamespaces()).toEqual([]);

@@ -7,10 +7,13 @@ export function failureLines(missing: readonly Row[], timeoutSeconds: number): s
   const reason = missing.every(({ stalled }) => stalled) ? "need a person" : `not there after ${timeoutSeconds} s`;
   return [
     `FAILED: ${missing.length} ${missing.length === 1 ? "object" : "objects"} ${reason}`,
-    ...missing.map(
-      (row) => `  ${row.kind}/${row.name}: ${row.state}, Ready=${row.ready}, ${row.reason}: ${row.message}`,
-    ),
+    ...missing.map((row) => `  ${row.kind}/${row.name}: ${stateOf(row)}`),
   ];
+}
+
+function stateOf({ state, ready, reason, message }: Row): string {
+  if (ready === "-") return "the operator has not reconciled it yet";
+  return `${state}, Ready=${ready}, ${reason}: ${message}`;
 }
 
 /** What to type in another terminal while everything runs. */

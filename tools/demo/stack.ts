@@ -12,6 +12,8 @@ import { waitUntil } from "../cluster/wait-until.ts";
 const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
 const API_KEY = "demo-key";
 const START_TIMEOUT_MS = 30_000;
+/** In a busy cluster, the deletion of a namespace takes more than a minute. */
+const GONE_TIMEOUT = "--timeout=5m";
 
 /** Everything the demo runs. All of it ends with this process, whichever way that ends. */
 export type Stack = {
@@ -93,8 +95,13 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
   /** The operator still runs: it is what ends the endpoints. */
   async function giveBack(): Promise<void> {
     say(`deleting namespace ${namespace}; the CRDs stay in the cluster`);
-    const args = ["--kubeconfig", controlPlane.kubeconfig, "delete", "namespace", namespace, "--timeout=60s"];
-    await runProgram(controlPlane.kubectl, args).catch((error: unknown) => say(String(error)));
+    const args = ["--kubeconfig", controlPlane.kubeconfig, "delete", "namespace", namespace, GONE_TIMEOUT];
+    try {
+      await runProgram(controlPlane.kubectl, args);
+    } catch (error) {
+      const scope = `--watch-namespaces ${namespace} --leader-election-namespace ${namespace}`;
+      say(`${message(error)}\nIf the namespace stays: npm exec -- node dist/mooring.mjs cleanup ${scope}`);
+    }
   }
 
   if (borrowed) await run(["create", "namespace", namespace]);
