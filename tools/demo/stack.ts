@@ -11,7 +11,9 @@ import { waitUntil } from "../cluster/wait-until.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
 const API_KEY = "demo-key";
-const START_TIMEOUT_MS = 30_000;
+/** Each step of the start takes a second or two, and more on a busy machine. */
+const START_TIMEOUT_MS = 120_000;
+const STARTED_TIMEOUT = `--timeout=${START_TIMEOUT_MS / 1000}s`;
 /** In a busy cluster, the deletion of a namespace takes more than a minute. */
 const GONE_TIMEOUT = "--timeout=5m";
 
@@ -109,7 +111,7 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
     const crds = join(dir, "crds.yaml");
     await writeFile(crds, await runProgram(process.execPath, [BUNDLE, "crds"], { signal: either }));
     await run(["apply", "--server-side", "--force-conflicts", "-f", crds]);
-    await run(["wait", "--for=condition=Established", "--timeout=30s", "-f", crds]);
+    await run(["wait", "--for=condition=Established", STARTED_TIMEOUT, "-f", crds]);
     say("CRDs established");
 
     await guarded.start("simulator", process.execPath, [BUNDLE, "simulator", "--port=0", `--api-key=${API_KEY}`]);
@@ -141,7 +143,7 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
     await writeFile(account, accountManifests(simulator, namespace, borrowed));
     await run(["apply", "-f", account]);
     const kind = borrowed ? "account" : "clusteraccount";
-    await run(["wait", "--for=condition=Ready", `${kind}/default`, "--timeout=30s"]);
+    await run(["wait", "--for=condition=Ready", `${kind}/default`, STARTED_TIMEOUT]);
     say(`${borrowed ? "Account" : "ClusterAccount"} default is Ready: the simulator takes its key`);
     return { ...stack, simulator, metrics, operatorCommand: [process.execPath, ...command].join(" ") };
   } catch (error) {
