@@ -1,5 +1,3 @@
-import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
 import type { Command } from "commander";
 import { parseDuration } from "../api/v1alpha1/duration.ts";
 import { deadlineSignal, systemClock } from "../clock.ts";
@@ -8,12 +6,12 @@ import { loadCredentials } from "../kube/credentials.ts";
 import { isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { createLogger } from "../log.ts";
 import { journalNameOf, leaseNameOf, SHARD_INDEXES } from "../operator/shard.ts";
-import { createLeaderElector, leaseResource } from "../runtime/leader.ts";
+import { leaseResource } from "../runtime/leader.ts";
 import { configMapResource } from "../submission/journal.ts";
 import { type JournalData, parseEntries } from "../submission/journal-data.ts";
 import { journalNames } from "../submission/journal-shards.ts";
+import { excludeOperators, NOBODY_EXCLUDED } from "./exclude-operators.ts";
 import { examplesHelp } from "./exit-codes.ts";
 import { releaseObjects } from "./release-objects.ts";
 import { scaleEndpointsToZero } from "./scale-endpoints.ts";
@@ -88,41 +86,17 @@ async function cleanUp(kube: KubeClient, flags: Flags): Promise<void> {
   const namespace = flags.leaderElectionNamespace ?? kube.defaultNamespace ?? "default";
   const timeout = deadlineSignal(parseDuration(flags.timeout));
   const { dryRun } = flags;
-  // Holding the leases of all shards is what keeps an operator from working while finalizers are taken off.
-  const electors = SHARD_INDEXES.map((index) => ({
-    lease: `${namespace}/${leaseNameOf(index)}`,
-    ...createLeaderElector({
-      client: kube,
-      namespace,
-      name: leaseNameOf(index),
-      identity: `cleanup_${hostname()}_${randomUUID()}`,
-      clock: systemClock,
-      log: createLogger({ logLevel: "warn", logFormat: "json" }),
-    }),
-  }));
   const namespaces = listOf(flags.watchNamespaces);
   if (flags.scaleEndpointsToZero) {
     await scaleEndpointsToZero(kube, { clock: systemClock, namespaces, dryRun, timeout, print: console.log });
   }
-  if (!dryRun) {
-    for (const name of listOf(flags.stopDeployment ?? "")) await stopDeployment(kube, namespace, name);
-    const acquired = electors.map(({ lease, acquire }) =>
-      acquire(timeout).catch((cause: unknown) => {
-        throw new Error(
-          `an operator still holds the lease ${lease} after ${flags.timeout}: scale it to 0 (kubectl scale deployment --replicas=0) and run this again`,
-          { cause },
-        );
-      }),
-    );
-    await Promise.allSettled(acquired);
-    await Promise.all(acquired).catch(async (error: unknown) => {
-      await Promise.all(electors.map(({ release }) => release()));
-      throw error;
-    });
-  }
+  if (!dryRun) for (const name of listOf(flags.stopDeployment ?? "")) await stopDeployment(kube, namespace, name);
+  const exclusion = dryRun
+    ? NOBODY_EXCLUDED
+    : await excludeOperators(kube, { namespace, timeout, waited: flags.timeout });
   let released = 0;
-  const signal = AbortSignal.any(electors.map(({ lost }) => lost));
   try {
+    const { signal } = exclusion;
     for await (const { kind, key, deleting } of releaseObjects(kube, { namespaces, dryRun, signal })) {
       released++;
       const done = dryRun ? "would be taken off" : "taken off";
@@ -130,7 +104,7 @@ async function cleanUp(kube: KubeClient, flags: Flags): Promise<void> {
     }
     for (const index of SHARD_INDEXES) await settleJournal(kube, { namespace, name: journalNameOf(index) }, dryRun);
   } finally {
-    if (!dryRun) await Promise.all(electors.map(({ release }) => release()));
+    await exclusion.end();
   }
   if (!dryRun) {
     for (const index of SHARD_INDEXES) await removeIfThere(kube, leaseResource, namespace, leaseNameOf(index));

@@ -1,4 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { expect, inject, it } from "vitest";
+import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
+import { findObject } from "../../src/kube/client.ts";
 import { leaseResource } from "../../src/runtime/leader.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
 import { JOURNAL_MAPS } from "../support/journal-maps.ts";
@@ -15,7 +18,7 @@ import {
 
 closeWorldsAfterAll();
 
-/** Runs `mooring cleanup` for a world. */
+/** Runs `mooring cleanup` for a world. Of a flag that is given twice, the last value counts. */
 function cleanup({ namespace }: World, ...args: string[]): Promise<Ended> {
   const place = [`--leader-election-namespace=${namespace}`, `--watch-namespaces=${namespace}`];
   return run(process.execPath, [BUNDLE, "cleanup", `--kubeconfig=${inject("kubeconfig")}`, ...place, ...args]);
@@ -148,3 +151,41 @@ it.concurrent("an endpoint that no operator scales is named, and its operator is
   expect(ended.stderr).toContain(`GpuEndpoint ${world.namespace}/paused: `);
   expect(await finalizers(world, "paused")).toEqual(["mooring.dev/finalizer"]);
 });
+
+it.concurrent.for([
+  { rest: "nothing", finalizers: [] },
+  { rest: "an object with another finalizer", finalizers: ["example.com/theirs"] },
+])(
+  "a namespace of the operator that was deleted, and of which $rest is left: cleanup waits until the operator cannot work",
+  async (left, test) => {
+    const world = await disposableWorld("cleanup");
+    const name = `installation-${randomBytes(4).toString("hex")}`;
+    await world.kube.create(namespaceResource, {}, { metadata: { name }, spec: {} });
+    const theirs = { namespace: name, name: "theirs" };
+    const metadata = { name: theirs.name, finalizers: left.finalizers };
+    await world.kube.create(configMapResource, { namespace: name }, { metadata, spec: {} });
+    if (left.finalizers.length > 0) {
+      test.onTestFinished(async () => {
+        await world.kube.mergePatch(configMapResource, theirs, { metadata: { finalizers: [] } });
+      });
+    }
+    const operator = await world.startOperator({ args: ["--leader-elect", `--leader-election-namespace=${name}`] });
+    await world.apply(manifest("endpoint", {}, "left"));
+    await waitForCondition(world, "GpuEndpoint", "left", "Ready");
+
+    await world.kube.delete(namespaceResource, { name });
+    await eventually("the lease is gone", async () => {
+      const namespace = await findObject(world.kube, namespaceResource, { name });
+      const lease = await findObject(world.kube, leaseResource, { namespace: name, name: "mooring-operator" });
+      return lease === undefined && (left.finalizers.length > 0 || namespace === undefined);
+    });
+    const ended = cleanup(world, `--leader-election-namespace=${name}`);
+    const order = [operator.exited.then(() => "operator"), ended.then(() => "cleanup")];
+    expect(await Promise.race(order)).toBe("operator");
+    const { code, stdout, stderr } = await ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`namespace ${name} is deleted: waiting 15 s until no operator can have a lease in it\n`);
+    expect(stdout).toContain(`GpuEndpoint ${world.namespace}/left: finalizer taken off\n`);
+    expect(await finalizers(world, "left")).toEqual([]);
+  },
+);
