@@ -58,6 +58,9 @@ async function impoverish(world: World, what: string): Promise<void> {
   await waitForCondition(world, "GpuEndpoint", "one", "Reconciling");
 }
 
+/** Kubernetes deletes what is in a namespace one namespace after another, in a loaded cluster minutes later. */
+const CONTROLLER_MS = 600_000;
+
 const kubectl = (...args: string[]) =>
   promisify(execFile)(inject("kubectl"), ["--kubeconfig", inject("kubeconfig"), ...args]);
 
@@ -81,13 +84,14 @@ async function scales(world: World): Promise<string[]> {
 
 it.concurrent.for(["everything at once", SECRETS_GONE, ACCOUNT_GONE])(
   "a namespace goes, %s, and its endpoints are scaled to zero",
+  { timeout: 3 * CONTROLLER_MS },
   async (what, test) => {
     const { expect } = test;
     const { world } = await inhabited(test);
     expect(await scales(world)).toEqual(NAMES.map(() => "1/2"));
     if (what !== "everything at once") await impoverish(world, what);
     await kubectl("delete", "namespace", world.namespace, "--wait=false");
-    await eventually("the namespace is gone", isGone(world), 120_000);
+    await eventually("the namespace is gone", isGone(world), CONTROLLER_MS);
     expect(await scales(world)).toEqual(NAMES.map(() => "0/0"));
     expect(await world.audit("createEndpoint")).toHaveLength(NAMES.length);
   },
@@ -95,6 +99,7 @@ it.concurrent.for(["everything at once", SECRETS_GONE, ACCOUNT_GONE])(
 
 it.concurrent.for([SECRETS_GONE, ACCOUNT_GONE])(
   "%s, and the operator was started anew: the objects say so, and their lines let the namespace go",
+  { timeout: 3 * CONTROLLER_MS },
   async (what, test) => {
     const { expect } = test;
     const { world, restart } = await inhabited(test);
@@ -104,17 +109,21 @@ it.concurrent.for([SECRETS_GONE, ACCOUNT_GONE])(
     const lines = await Promise.all(
       NAMES.map(async (name) => {
         const line = `kubectl annotate gpuendpoint -n ${world.namespace} ${name} mooring.dev/deletion-policy=Retain --overwrite`;
-        return eventually(`${name} says why it stays`, async () => {
-          const object = await world.get("GpuEndpoint", name);
-          const { reason, message } = condition(object, "Stalled") ?? {};
-          if (object.metadata.deletionTimestamp === undefined || !message?.endsWith(line)) return false;
-          expect(reason).toBe(what === ACCOUNT_GONE ? "AccountNotFound" : "AccountNotReady");
-          return line;
-        });
+        return eventually(
+          `${name} says why it stays`,
+          async () => {
+            const object = await world.get("GpuEndpoint", name);
+            const { reason, message } = condition(object, "Stalled") ?? {};
+            if (object.metadata.deletionTimestamp === undefined || !message?.endsWith(line)) return false;
+            expect(reason).toBe(what === ACCOUNT_GONE ? "AccountNotFound" : "AccountNotReady");
+            return line;
+          },
+          CONTROLLER_MS,
+        );
       }),
     );
     for (const line of lines) await kubectl(...line.split(" ").slice(1));
-    await eventually("the namespace is gone", isGone(world), 120_000);
+    await eventually("the namespace is gone", isGone(world), CONTROLLER_MS);
     expect(await scales(world)).toEqual(NAMES.map(() => "1/2"));
   },
 );
