@@ -29,12 +29,20 @@ const LOOK_MS = 500;
 
 /**
  * Waits until no operator works, and keeps it so. Without leader election, an operator has no lease and is not seen.
- * @throws Error when an operator still works at the end of `timeout`
+ * @throws Error when an operator still works at the end of `timeout`, or when the namespace is not there: with a wrong name, no operator
+ * would be seen
  */
 export async function excludeOperators(kube: KubeClient, options: Options): Promise<Exclusion> {
-  if (await isEnding(kube, options.namespace)) {
+  const { namespace } = options;
+  const state = await stateOf(kube, namespace);
+  if (state === "Missing") {
+    throw new Error(
+      `namespace ${namespace} is not there: correct --leader-election-namespace or, if an operator was in it, run this again after kubectl create namespace ${namespace}`,
+    );
+  }
+  if (state === "Terminating") {
     console.log(
-      `namespace ${options.namespace} is deleted: waiting ${LEASE_MS / 1000} s until no operator can have a lease in it`,
+      `namespace ${namespace} is being deleted: waiting ${LEASE_MS / 1000} s until no operator can have a lease in it`,
     );
     await waitWithoutLeases(kube, options);
     return NOBODY_EXCLUDED;
@@ -42,14 +50,15 @@ export async function excludeOperators(kube: KubeClient, options: Options): Prom
   return holdLeases(kube, options);
 }
 
-/** Whether the namespace is deleted, or about to be: no lease can be made in it. */
-async function isEnding(kube: KubeClient, name: string): Promise<boolean> {
+/** In a namespace that is being deleted, and in one that is not there, nobody can make a lease. */
+async function stateOf(kube: KubeClient, name: string): Promise<"Active" | "Terminating" | "Missing"> {
   try {
     const namespace = await findObject(kube, namespaceResource, { name });
-    return namespace === undefined || namespace.metadata.deletionTimestamp !== undefined;
+    if (namespace === undefined) return "Missing";
+    return namespace.metadata.deletionTimestamp === undefined ? "Active" : "Terminating";
   } catch (error) {
     // The cleanup Job of the chart may not read namespaces. Its own is there.
-    if (isForbidden(error)) return false;
+    if (isForbidden(error)) return "Active";
     throw error;
   }
 }

@@ -12,6 +12,7 @@ import {
   closeWorldsAfterAll,
   disposableWorld,
   eventually,
+  type Operator,
   type World,
   waitForCondition,
 } from "../support/world.ts";
@@ -152,40 +153,68 @@ it.concurrent("an endpoint that no operator scales is named, and its operator is
   expect(await finalizers(world, "paused")).toEqual(["mooring.dev/finalizer"]);
 });
 
-it.concurrent.for([
-  { rest: "nothing", finalizers: [] },
-  { rest: "an object with another finalizer", finalizers: ["example.com/theirs"] },
-])(
-  "a namespace of the operator that was deleted, and of which $rest is left: cleanup waits until the operator cannot work",
-  async (left, test) => {
-    const world = await disposableWorld("cleanup");
-    const name = `installation-${randomBytes(4).toString("hex")}`;
-    await world.kube.create(namespaceResource, {}, { metadata: { name }, spec: {} });
-    const theirs = { namespace: name, name: "theirs" };
-    const metadata = { name: theirs.name, finalizers: left.finalizers };
-    await world.kube.create(configMapResource, { namespace: name }, { metadata, spec: {} });
-    if (left.finalizers.length > 0) {
-      test.onTestFinished(async () => {
-        await world.kube.mergePatch(configMapResource, theirs, { metadata: { finalizers: [] } });
-      });
-    }
-    const operator = await world.startOperator({ args: ["--leader-elect", `--leader-election-namespace=${name}`] });
-    await world.apply(manifest("endpoint", {}, "left"));
-    await waitForCondition(world, "GpuEndpoint", "left", "Ready");
+/** The namespace of another installation's lease. */
+async function installation(world: World): Promise<string> {
+  const name = `installation-${randomBytes(4).toString("hex")}`;
+  await world.kube.create(namespaceResource, {}, { metadata: { name }, spec: {} });
+  return name;
+}
 
-    await world.kube.delete(namespaceResource, { name });
-    await eventually("the lease is gone", async () => {
-      const namespace = await findObject(world.kube, namespaceResource, { name });
-      const lease = await findObject(world.kube, leaseResource, { namespace: name, name: "mooring-operator" });
-      return lease === undefined && (left.finalizers.length > 0 || namespace === undefined);
-    });
-    const ended = cleanup(world, `--leader-election-namespace=${name}`);
-    const order = [operator.exited.then(() => "operator"), ended.then(() => "cleanup")];
-    expect(await Promise.race(order)).toBe("operator");
-    const { code, stdout, stderr } = await ended;
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain(`namespace ${name} is deleted: waiting 15 s until no operator can have a lease in it\n`);
-    expect(stdout).toContain(`GpuEndpoint ${world.namespace}/left: finalizer taken off\n`);
-    expect(await finalizers(world, "left")).toEqual([]);
-  },
-);
+/** An operator with its lease in the namespace, and an endpoint that it has made. */
+async function operatorWithEndpoint(world: World, namespace: string): Promise<Operator> {
+  const operator = await world.startOperator({ args: ["--leader-elect", `--leader-election-namespace=${namespace}`] });
+  await world.apply(manifest("endpoint", {}, "left"));
+  await waitForCondition(world, "GpuEndpoint", "left", "Ready");
+  return operator;
+}
+
+it.concurrent("the namespace of the operator is being deleted: cleanup goes on when the operator cannot work any more", async ({
+  onTestFinished,
+}) => {
+  const world = await disposableWorld("cleanup");
+  const name = await installation(world);
+  const theirs = { namespace: name, name: "theirs" };
+  const metadata = { name: theirs.name, finalizers: ["example.com/theirs"] };
+  await world.kube.create(configMapResource, { namespace: name }, { metadata, spec: {} });
+  onTestFinished(async () => {
+    await world.kube.mergePatch(configMapResource, theirs, { metadata: { finalizers: [] } });
+  });
+  const operator = await operatorWithEndpoint(world, name);
+
+  await world.kube.delete(namespaceResource, { name });
+  const lease = { namespace: name, name: "mooring-operator" };
+  await eventually("the lease is gone", async () => (await findObject(world.kube, leaseResource, lease)) === undefined);
+  const ended = cleanup(world, `--leader-election-namespace=${name}`);
+  const order = [operator.exited.then(() => "operator"), ended.then(() => "cleanup")];
+  expect(await Promise.race(order)).toBe("operator");
+  const { code, stdout, stderr } = await ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toContain(
+    `namespace ${name} is being deleted: waiting 15 s until no operator can have a lease in it\n`,
+  );
+  expect(stdout).toContain(`GpuEndpoint ${world.namespace}/left: finalizer taken off\n`);
+  expect(await finalizers(world, "left")).toEqual([]);
+});
+
+it.concurrent("the namespace of the operator is not there: cleanup changes nothing, and works when it is there again", async ({
+  onTestFinished,
+}) => {
+  const world = await disposableWorld("cleanup");
+  const name = await installation(world);
+  const operator = await operatorWithEndpoint(world, name);
+  await operator.kill();
+  await world.kube.delete(namespaceResource, { name });
+  const find = () => findObject(world.kube, namespaceResource, { name });
+  await eventually("the namespace is gone", async () => (await find()) === undefined);
+
+  const refused = await cleanup(world, `--leader-election-namespace=${name}`);
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toContain(`namespace ${name} is not there: correct --leader-election-namespace`);
+  expect(refused.stderr).toContain(`kubectl create namespace ${name}\n`);
+  expect(await finalizers(world, "left")).toEqual(["mooring.dev/finalizer"]);
+
+  await world.kube.create(namespaceResource, {}, { metadata: { name }, spec: {} });
+  onTestFinished(() => world.kube.delete(namespaceResource, { name }));
+  expect(await cleanup(world, `--leader-election-namespace=${name}`)).toMatchObject({ code: 0, stderr: "" });
+  expect(await finalizers(world, "left")).toEqual([]);
+});
