@@ -11,7 +11,7 @@ import { leaseResource } from "../runtime/leader.ts";
 import { configMapResource } from "../submission/journal.ts";
 import { type JournalData, parseEntries } from "../submission/journal-data.ts";
 import { journalNames } from "../submission/journal-shards.ts";
-import { excludeOperators, NOBODY_EXCLUDED } from "./exclude-operators.ts";
+import { excludeOperators, NO_LEASES } from "./exclude-operators.ts";
 import { examplesHelp } from "./exit-codes.ts";
 import { releaseObjects } from "./release-objects.ts";
 import { scaleEndpointsToZero } from "./scale-endpoints.ts";
@@ -91,9 +91,7 @@ async function cleanUp(kube: KubeClient, flags: Flags): Promise<void> {
     await scaleEndpointsToZero(kube, { clock: systemClock, namespaces, dryRun, timeout, print: console.log });
   }
   if (!dryRun) for (const name of listOf(flags.stopDeployment ?? "")) await stopDeployment(kube, namespace, name);
-  const exclusion = dryRun
-    ? NOBODY_EXCLUDED
-    : await excludeOperators(kube, { namespace, timeout, waited: flags.timeout });
+  const exclusion = dryRun ? NO_LEASES : await excludeOperators(kube, { namespace, timeout, waited: flags.timeout });
   let released = 0;
   try {
     const { signal } = exclusion;

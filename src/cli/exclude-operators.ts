@@ -15,7 +15,8 @@ export type Exclusion = {
   end(): Promise<void>;
 };
 
-export const NOBODY_EXCLUDED: Exclusion = { signal: new AbortController().signal, end: async () => {} };
+/** No lease is held, so none is given back. */
+export const NO_LEASES: Exclusion = { signal: new AbortController().signal, end: async () => {} };
 
 type Options = {
   /** The namespace of the leases. */
@@ -45,7 +46,7 @@ export async function excludeOperators(kube: KubeClient, options: Options): Prom
       `namespace ${namespace} is being deleted: waiting ${LEASE_MS / 1000} s until no operator can have a lease in it`,
     );
     await waitWithoutLeases(kube, options);
-    return NOBODY_EXCLUDED;
+    return NO_LEASES;
   }
   return holdLeases(kube, options);
 }
@@ -63,7 +64,7 @@ async function stateOf(kube: KubeClient, name: string): Promise<"Active" | "Term
   }
 }
 
-/** Waits until there has been no lease for so long that whoever held one has stopped. Nobody can make another one. */
+/** An operator stops when it cannot renew its lease. So none works when there has been no lease for the duration of a lease. */
 async function waitWithoutLeases(kube: KubeClient, { namespace, timeout, waited }: Options): Promise<void> {
   let since = performance.now();
   while (performance.now() < since + LEASE_MS) {

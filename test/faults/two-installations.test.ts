@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
 import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
+import { installationNamespace } from "../support/installation-namespace.ts";
 import { manifest } from "../support/manifests.ts";
 import { startRestarted } from "../support/restarted-operator.ts";
 import {
@@ -19,18 +19,17 @@ const JOBS = 40;
 /** A response takes this long after its effect. */
 const LATENCY_MS = 5_000;
 
-/** The namespace of the lease and the journal of another installation. */
-async function installationNamespace(world: World): Promise<string> {
-  const name = `installation-${randomBytes(4).toString("hex")}`;
-  await world.kube.create(namespaceResource, {}, { metadata: { name }, spec: {} });
+/** Deleted after the test. */
+async function temporaryNamespace(world: World): Promise<string> {
+  const name = await installationNamespace(world);
   onTestFinished(() => world.kube.delete(namespaceResource, { name }));
   return name;
 }
 
 it(`two installations for the same namespace: none of ${JOBS} jobs is paid twice, and the second one says why it waits`, async (test) => {
   const world = await disposableWorld("installations", { simulator: { timeScale: 0.5 } });
-  const second = await installationNamespace(world);
-  const third = await installationNamespace(world);
+  const second = await temporaryNamespace(world);
+  const third = await temporaryNamespace(world);
   const names = Array.from({ length: JOBS }, (_, index) => `job-${index}`);
 
   const operators = await Promise.all([

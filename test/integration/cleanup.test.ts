@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { expect, inject, it } from "vitest";
 import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { findObject } from "../../src/kube/client.ts";
 import { leaseResource } from "../../src/runtime/leader.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
+import { installationNamespace } from "../support/installation-namespace.ts";
 import { JOURNAL_MAPS } from "../support/journal-maps.ts";
 import { manifest } from "../support/manifests.ts";
 import { type Ended, run } from "../support/run.ts";
@@ -153,13 +153,6 @@ it.concurrent("an endpoint that no operator scales is named, and its operator is
   expect(await finalizers(world, "paused")).toEqual(["mooring.dev/finalizer"]);
 });
 
-/** The namespace of another installation's lease. */
-async function installation(world: World): Promise<string> {
-  const name = `installation-${randomBytes(4).toString("hex")}`;
-  await world.kube.create(namespaceResource, {}, { metadata: { name }, spec: {} });
-  return name;
-}
-
 /** An operator with its lease in the namespace, and an endpoint that it has made. */
 async function operatorWithEndpoint(world: World, namespace: string): Promise<Operator> {
   const operator = await world.startOperator({ args: ["--leader-elect", `--leader-election-namespace=${namespace}`] });
@@ -172,7 +165,7 @@ it.concurrent("the namespace of the operator is being deleted: cleanup goes on w
   onTestFinished,
 }) => {
   const world = await disposableWorld("cleanup");
-  const name = await installation(world);
+  const name = await installationNamespace(world);
   const theirs = { namespace: name, name: "theirs" };
   const metadata = { name: theirs.name, finalizers: ["example.com/theirs"] };
   await world.kube.create(configMapResource, { namespace: name }, { metadata, spec: {} });
@@ -200,7 +193,7 @@ it.concurrent("the namespace of the operator is not there: cleanup changes nothi
   onTestFinished,
 }) => {
   const world = await disposableWorld("cleanup");
-  const name = await installation(world);
+  const name = await installationNamespace(world);
   const operator = await operatorWithEndpoint(world, name);
   await operator.kill();
   await world.kube.delete(namespaceResource, { name });
