@@ -113,3 +113,45 @@ function skipRemoved<T>(group: Group<T>): void {
   group.passed += group.head;
   group.head = 0;
 }
+
+/** `urgent` entries go first, but for the share of the `routine` ones. */
+export type Lane = "urgent" | "routine";
+
+/** Two fair queues. Groups take turns in each lane. */
+export type LanedQueue<T> = {
+  /** @throws Error when the queue has an entry of this key */
+  push(lane: Lane, key: string, value: T): void;
+  /** Moves an entry to the end of another lane. An entry that is not in the queue, or in this lane, stays. */
+  move(lane: Lane, key: string): void;
+  remove(key: string): void;
+  shift(): { key: string; value: T } | undefined;
+  size(): number;
+};
+
+/** @param routineEvery one in so many entries is routine, however many are urgent */
+export function createLanedQueue<T>(routineEvery: number, groupOf: (key: string, value: T) => string): LanedQueue<T> {
+  const lanes = { urgent: createFairQueue<T>(), routine: createFairQueue<T>() };
+  let urgentInARow = 0;
+  const push = (lane: Lane, key: string, value: T) => lanes[lane].push(groupOf(key, value), key, value);
+
+  return {
+    push,
+    move(lane, key) {
+      const other = lanes[lane === "urgent" ? "routine" : "urgent"];
+      const value = other.get(key);
+      if (value === undefined) return;
+      other.remove(key);
+      push(lane, key, value);
+    },
+    remove(key) {
+      lanes.urgent.remove(key);
+      lanes.routine.remove(key);
+    },
+    shift() {
+      const routine = lanes.urgent.size() === 0 || (urgentInARow >= routineEvery - 1 && lanes.routine.size() > 0);
+      urgentInARow = routine ? 0 : urgentInARow + 1;
+      return lanes[routine ? "routine" : "urgent"].shift();
+    },
+    size: () => lanes.urgent.size() + lanes.routine.size(),
+  };
+}

@@ -25,11 +25,11 @@ import { keyOf } from "../kube/types.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
 import { assertSurelyHeld } from "../runtime/leader.ts";
 import { createObjectReader } from "../runtime/object-reader.ts";
-import { createReadBudget } from "../runtime/read-budget.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { createSpendingAdmission } from "../submission/admission.ts";
 import { NO_ALLOWANCE } from "../submission/reservations.ts";
+import { createPace } from "../token-bucket.ts";
 import { createAddresses } from "./addresses.ts";
 import { type Informers, jobInformersOf } from "./informers.ts";
 import { createKindMetrics } from "./kind-metrics.ts";
@@ -138,8 +138,8 @@ function createDeps(
     const colon = key.indexOf(":");
     enqueue({ plural: key.slice(0, colon) }, key.slice(colon + 1));
   };
-  const budget = createReadBudget(clock, REFERENCE_READS_PER_SECOND);
-  const polled = { client: kube, clock, budget, log, onChange };
+  const pace = createPace(clock, REFERENCE_READS_PER_SECOND);
+  const polled = { client: kube, clock, pace, log, onChange };
   const admission = createSpendingAdmission({
     clock,
     allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import { type Bucket, createBucket, freeAt, isFull, takeToken } from "../token-bucket.ts";
 
 /** An event that was sent, and how often it happened since. */
 export type Series = { name: string; namespace: string; count: number };
@@ -25,15 +26,14 @@ const FORGET_EVERY_MS = 60_000;
 
 export function createEventMemory(clock: Pick<Clock, "monotonic">): EventMemory {
   const series = new Map<string, Series & { lastSeen: number }>();
-  const buckets = new Map<string, { tokens: number; at: number }>();
+  const buckets = new Map<string, Bucket>();
   let forgottenAt = clock.monotonic();
 
   function forgetOld(now: number): void {
     if (now - forgottenAt < FORGET_EVERY_MS) return;
     forgottenAt = now;
     for (const [key, one] of series) if (now - one.lastSeen > SERIES_MS) series.delete(key);
-    // A bucket that is full again limits nothing.
-    for (const [uid, { tokens, at }] of buckets) if (tokens + (now - at) / REFILL_MS >= BURST) buckets.delete(uid);
+    for (const [uid, bucket] of buckets) if (isFull(bucket, now)) buckets.delete(uid);
   }
 
   return {
@@ -48,12 +48,10 @@ export function createEventMemory(clock: Pick<Clock, "monotonic">): EventMemory 
     },
     allows(uid) {
       const now = clock.monotonic();
-      const bucket = buckets.get(uid) ?? { tokens: BURST, at: now };
-      bucket.tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MS);
-      bucket.at = now;
+      const bucket = buckets.get(uid) ?? createBucket(1 / REFILL_MS, BURST, BURST, now);
       buckets.set(uid, bucket);
-      if (bucket.tokens < 1) return false;
-      bucket.tokens -= 1;
+      if (freeAt(bucket, now) > now) return false;
+      takeToken(bucket, now);
       return true;
     },
     begin: (key, event) => void series.set(key, { ...event, count: 1, lastSeen: clock.monotonic() }),

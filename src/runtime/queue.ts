@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { createFairQueue } from "../fair-queue.ts";
+import { createLanedQueue } from "../fair-queue.ts";
 import { splitKey } from "../kube/types.ts";
 import { createSchedule } from "../schedule.ts";
 import { type BackoffOptions, backoffDelay } from "./backoff.ts";
@@ -43,6 +43,7 @@ export type WorkQueueOptions = {
 };
 
 const LOW_SHARE = 8;
+const LANE_OF = { high: "urgent", low: "routine" } as const;
 
 type Entry = { priority: Priority; due: number; ready: boolean; readyAt: number };
 
@@ -52,7 +53,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const running = new Set<string>();
   const again = new Map<string, Entry>();
   const failures = new Map<string, number>();
-  const ready = createReadyKeys(options.groupOf ?? ((key) => splitKey(key).namespace ?? ""));
+  const ready = createLanedQueue<Entry>(LOW_SHARE, options.groupOf ?? ((key) => splitKey(key).namespace ?? ""));
   const waiting = createSchedule<string>(clock, (due) => {
     for (const { item: key, due: at } of due) {
       const entry = entries.get(key);
@@ -82,11 +83,11 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     const present = entries.get(key);
     const entry = present ?? waitingUntil(due, priority);
     const raised = higher(priority, entry.priority);
+    entry.priority = raised;
     if (entry.ready) {
-      if (raised !== entry.priority) ready.raise(key, entry, raised);
+      ready.move(LANE_OF[raised], key);
       return;
     }
-    entry.priority = raised;
     if (present === undefined || due < entry.due) {
       entry.due = Math.min(due, entry.due);
       if (entry.due > clock.monotonic()) waiting.add(key, entry.due);
@@ -98,11 +99,11 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   function makeReady(key: string, entry: Entry): void {
     entry.ready = true;
     entry.readyAt = clock.monotonic();
-    ready.push(key, entry);
+    ready.push(LANE_OF[entry.priority], key, entry);
   }
 
   function take(): string | undefined {
-    const taken = ready.take();
+    const taken = ready.shift();
     if (taken === undefined) return undefined;
     const { key, value: entry } = taken;
     entries.delete(key);
@@ -161,33 +162,6 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       for (const taker of takers.splice(0)) taker(undefined);
       tellIdle();
     },
-  };
-}
-
-/** The keys that are ready to run, in the order in which they do. Changes the priority of an entry that is raised. */
-function createReadyKeys(groupOf: (key: string) => string) {
-  const queues = { high: createFairQueue<Entry>(), low: createFairQueue<Entry>() };
-  let highInARow = 0;
-
-  function push(key: string, entry: Entry): void {
-    queues[entry.priority].push(groupOf(key), key, entry);
-  }
-
-  return {
-    push,
-    raise(key: string, entry: Entry, priority: Priority): void {
-      queues[entry.priority].remove(key);
-      entry.priority = priority;
-      push(key, entry);
-    },
-    take() {
-      const lowTurn = highInARow >= LOW_SHARE - 1 && queues.low.size() > 0;
-      const from = lowTurn || queues.high.size() === 0 ? queues.low : queues.high;
-      const taken = from.shift();
-      if (taken !== undefined) highInARow = from === queues.high ? highInARow + 1 : 0;
-      return taken;
-    },
-    size: () => queues.high.size() + queues.low.size(),
   };
 }
 

@@ -1,10 +1,11 @@
 import type { Logger } from "pino";
-import { type Clock, delay } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import { createFairQueue } from "../fair-queue.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { plainText } from "../text/sanitizer.ts";
+import { createPace } from "../token-bucket.ts";
 import { createEventMemory } from "./event-memory.ts";
 
 export const eventResource: Resource = {
@@ -58,7 +59,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
   const memory = createEventMemory(clock);
   const queue = createFairQueue<Queued>();
   let draining: Promise<void> | undefined;
-  const pacing = { tokens: EVENTS_AT_ONCE, at: clock.monotonic() };
+  const pace = createPace(clock, EVENTS_PER_SECOND, EVENTS_AT_ONCE);
   /** At the end, what is queued goes out without pauses. */
   const flushing = new AbortController();
   let sequence = 0;
@@ -66,20 +67,13 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
 
   async function drain(): Promise<void> {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      await pace();
+      await pace.turn(flushing.signal);
       try {
         await next.value.send();
       } catch (error) {
         log.debug({ reason: String(error) }, "event not written");
       }
     }
-  }
-
-  async function pace(): Promise<void> {
-    const now = clock.monotonic();
-    pacing.tokens = Math.min(EVENTS_AT_ONCE, pacing.tokens + ((now - pacing.at) / 1000) * EVENTS_PER_SECOND) - 1;
-    pacing.at = now;
-    if (pacing.tokens < 0) await delay(clock, (-pacing.tokens / EVENTS_PER_SECOND) * 1000, flushing.signal);
   }
 
   function push(namespace: string, event: Queued): void {

@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
+import { createLanedQueue, type Lane } from "../fair-queue.ts";
 import { isForbidden, isNotFound } from "../kube/errors.ts";
 import type { Place, Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { createPollLoop } from "../poll-loop.ts";
-import type { ReadBudget } from "./read-budget.ts";
-import { createReferenceLine, type Line } from "./reference-line.ts";
+import { createSchedule } from "../schedule.ts";
+import type { Pace } from "../token-bucket.ts";
 
 /** An object that another one refers to and that may not be watched (Secrets: `get` only). */
 export type Reference = { resource: Resource; namespace: string; name: string };
@@ -14,7 +14,7 @@ export type Reference = { resource: Resource; namespace: string; name: string };
  * Notices changes of referenced objects by reading each one once an interval, however many objects refer to it. Only
  * its resource version is kept.
  *
- * Guarantees: no more reads begin than the budget allows, so the interval grows with the number of referenced objects. Namespaces take
+ * Guarantees: no more reads begin than the pace allows, so the interval grows with the number of referenced objects. Namespaces take
  * turns. A referenced object that does not exist, or that an object waits for, is read before the others. One read in four is for the
  * others, if one of them is due.
  */
@@ -38,7 +38,8 @@ export type ReferencePollerOptions = {
   clock: Clock;
   /** The shortest time between two reads of an object, ms. */
   intervalMs: number;
-  budget: ReadBudget;
+  /** Reads that may begin in a second, of all pollers that share it. */
+  pace: Pace;
   log: Logger;
   /** A referenced object has appeared, changed or gone. */
   onChange: (key: string) => void;
@@ -53,20 +54,36 @@ type Followed = {
   version: string | undefined;
   /** Monotonic ms of the last read; before the first one, when it was referred to first. */
   readAt: number;
+  /** Monotonic ms of the next read; undefined while it waits for its turn or is read. */
+  dueAt: number | undefined;
 };
 
 const ABSENT = "absent";
+/** One of so many reads is for objects that nothing waits for, however many others there are. */
+const ROUTINE_EVERY = 4;
 /** Reads at once: polling must never be what loads the API server. */
 const CONCURRENCY = 4;
 
 export function createReferencePoller(options: ReferencePollerOptions): ReferencePoller {
-  const { client, clock, log, budget } = options;
+  const { client, clock, log, pace } = options;
   const followed = new Map<string, Followed>();
   const referencesOf = new Map<string, Set<string>>();
-  const line = createReferenceLine<Followed>(clock);
+  const due = createLanedQueue<Followed>(ROUTINE_EVERY, (_, { reference }) => reference.namespace);
+  const schedule = createSchedule<Followed>(clock, (items) => {
+    for (const { item, due: at } of items) {
+      // An object that is no longer followed, or has another time, leaves its old entry behind.
+      if (followed.get(item.id) !== item || item.dueAt !== at) continue;
+      item.dueAt = undefined;
+      due.push(laneOf(item), item.id, item);
+    }
+    pump();
+  });
+  const ended = new AbortController();
+  const reads = new Set<Promise<void>>();
+  let started = false;
 
-  const lineOf = ({ version, waiting }: Followed): Line =>
-    version === ABSENT || waiting.size > 0 ? "First" : "Others";
+  const laneOf = ({ version, waiting }: Followed): Lane =>
+    version === ABSENT || waiting.size > 0 ? "urgent" : "routine";
 
   function untrack(key: string): void {
     for (const id of referencesOf.get(key) ?? []) {
@@ -75,7 +92,7 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
       one?.waiting.delete(key);
       if (one?.dependants.size !== 0) continue;
       followed.delete(id);
-      line.remove(id);
+      due.remove(id);
     }
     referencesOf.delete(key);
   }
@@ -83,17 +100,17 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
   function follow(id: string, reference: Reference): Followed {
     const known = followed.get(id);
     if (known !== undefined) return known;
-    const readAt = clock.monotonic();
-    const one = {
+    const one: Followed = {
       id,
       reference,
-      dependants: new Set<string>(),
-      waiting: new Set<string>(),
+      dependants: new Set(),
+      waiting: new Set(),
       version: undefined,
-      readAt,
+      readAt: clock.monotonic(),
+      dueAt: undefined,
     };
     followed.set(id, one);
-    line.add(one, readAt);
+    due.push(laneOf(one), id, one);
     return one;
   }
 
@@ -119,21 +136,26 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
   }
 
   /** Reads the object in its turn. It is due again an interval later. */
-  async function pollInTurn(one: Followed, signal: AbortSignal): Promise<void> {
-    await budget.turn(signal);
-    if (signal.aborted || followed.get(one.id) !== one) return;
-    await pollOne(one, signal);
-    if (followed.get(one.id) === one) line.add(one, clock.monotonic() + options.intervalMs);
+  async function pollInTurn(one: Followed): Promise<void> {
+    await pace.turn(ended.signal);
+    if (ended.signal.aborted || followed.get(one.id) !== one) return;
+    await pollOne(one, ended.signal);
+    if (followed.get(one.id) !== one) return;
+    one.dueAt = clock.monotonic() + options.intervalMs;
+    schedule.add(one, one.dueAt);
   }
 
-  const loop = createPollLoop({
-    clock,
-    stopReason: "the operator is stopping",
-    dueInMs: () => line.dueInMs(lineOf),
-    async poll(signal) {
-      await Promise.all(line.take(CONCURRENCY).map((one) => pollInTurn(one, signal)));
-    },
-  });
+  function pump(): void {
+    while (started && !ended.signal.aborted && reads.size < CONCURRENCY) {
+      const next = due.shift();
+      if (next === undefined) return;
+      const read = pollInTurn(next.value).finally(() => {
+        reads.delete(read);
+        pump();
+      });
+      reads.add(read);
+    }
+  }
 
   return {
     track(key, references, { waits = false } = {}) {
@@ -148,8 +170,9 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
         one.dependants.add(key);
         if (waits) one.waiting.add(key);
         else one.waiting.delete(key);
-        line.move(id, lineOf(one));
+        due.move(laneOf(one), id);
       }
+      pump();
     },
     forget: untrack,
     size: () => followed.size,
@@ -158,7 +181,14 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
       for (const { readAt } of followed.values()) oldest = Math.min(oldest, readAt);
       return clock.monotonic() - oldest;
     },
-    start: loop.start,
-    stop: loop.stop,
+    start() {
+      started = true;
+      pump();
+    },
+    async stop() {
+      ended.abort(new Error("the operator is stopping"));
+      schedule.stop();
+      await Promise.all(reads);
+    },
   };
 }

@@ -6,12 +6,12 @@ import type { ControllerDeps } from "../../src/controllers/controller-deps.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import { createObjectReader } from "../../src/runtime/object-reader.ts";
-import { createReadBudget } from "../../src/runtime/read-budget.ts";
 import { createEventRecorder } from "../../src/runtime/recorder.ts";
 import { createReferencePoller } from "../../src/runtime/reference-poller.ts";
 import { createSpendingAdmission } from "../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../src/submission/reservations.ts";
 import { createJournal } from "../../src/submission/sharded-journal.ts";
+import { createPace } from "../../src/token-bucket.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
 /** What every controller shares, over a client of a scripted API server; no account is known unless `change` brings some. */
@@ -26,7 +26,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     ),
     admission = createSpendingAdmission({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] }),
   } = change;
-  const polled = { ...parts, budget: createReadBudget(clock, 10), intervalMs: 20_000, onChange: () => {} };
+  const polled = { ...parts, pace: createPace(clock, 10), intervalMs: 20_000, onChange: () => {} };
   const abandoned = createAbandonedTasks({ accounts, admission, clock });
   return {
     kube: client,

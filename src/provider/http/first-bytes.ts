@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
+import { type Bucket, freeAt, takeToken } from "../../token-bucket.ts";
 import type { Operation } from "../operations.ts";
 import type { Rates } from "./rated-queue.ts";
-import { type Bucket, freeAt, takeToken } from "./token-bucket.ts";
 
 /**
  * The rate at which first bytes leave. A call has its turn before it waits for a connection. While the service cannot be

@@ -1,8 +1,8 @@
 import type { Clock } from "../../clock.ts";
+import { createBucket } from "../../token-bucket.ts";
 import type { Operation } from "../operations.ts";
 import { createFirstBytes, type FirstBytes } from "./first-bytes.ts";
 import { createRatedQueue, type Rates, type TurnOptions } from "./rated-queue.ts";
-import { createBucket } from "./token-bucket.ts";
 
 export type LimiterOptions = {
   clock: Clock;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
+import { type Bucket, freeAt, takeToken } from "../../token-bucket.ts";
 import { OPERATION_NAMES, type Operation } from "../operations.ts";
-import { type Bucket, freeAt, takeToken } from "./token-bucket.ts";
 import { createWaitingLine, type Waiter, type WaitingLine } from "./waiting-line.ts";
 
 /**

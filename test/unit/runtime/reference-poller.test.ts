@@ -3,8 +3,8 @@ import { secretResource } from "../../../src/controllers/references.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import type { Place, Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
-import { createReadBudget } from "../../../src/runtime/read-budget.ts";
 import { createReferencePoller, type Reference } from "../../../src/runtime/reference-poller.ts";
+import { createPace } from "../../../src/token-bucket.ts";
 import { createFakeClock, until } from "../../support/fake-clock.ts";
 import { type Answer, failure, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
 import { storedMeta } from "../../support/stored-meta.ts";
@@ -22,7 +22,7 @@ async function world(answer: Answer = secret(1), perSecond = 10) {
     client: api.client,
     clock,
     intervalMs: 20_000,
-    budget: createReadBudget(clock, perSecond),
+    pace: createPace(clock, perSecond),
     log: silentLog,
     onChange: (key) => changed.push(key),
   });
@@ -112,8 +112,8 @@ function readsWorld() {
     if (absent.has(id)) throw new KubeError("not found", { status: 404, reason: "NotFound" });
     return { apiVersion: "v1", kind: "Secret", metadata: storedMeta({ namespace, name }), spec: {} };
   }
-  const budget = createReadBudget(clock, 10);
-  const options = { client: { get }, clock, budget, log: silentLog, onChange: (key: string) => changed.push(key) };
+  const pace = createPace(clock, 10);
+  const options = { client: { get }, clock, pace, log: silentLog, onChange: (key: string) => changed.push(key) };
   const poller = createReferencePoller({ ...options, intervalMs: 20_000 });
   const other = createReferencePoller({ ...options, intervalMs: 60_000 });
   onTestFinished(async () => {

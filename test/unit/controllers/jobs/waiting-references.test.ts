@@ -14,12 +14,12 @@ import { KubeError } from "../../../../src/kube/errors.ts";
 import { keyOf } from "../../../../src/kube/types.ts";
 import { createController } from "../../../../src/runtime/controller.ts";
 import { createMetrics } from "../../../../src/runtime/metrics.ts";
-import { createReadBudget } from "../../../../src/runtime/read-budget.ts";
 import { createReferencePoller } from "../../../../src/runtime/reference-poller.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { configMapResource } from "../../../../src/submission/journal.ts";
 import type { Allowance } from "../../../../src/submission/reservations.ts";
+import { createPace } from "../../../../src/token-bucket.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { speechJobOf } from "../../../support/jobs.ts";
 import { memoryKube } from "../../../support/memory-kube.ts";
@@ -67,7 +67,7 @@ async function setUp(allowance: Allowance) {
   const references = createReferencePoller({
     client,
     clock,
-    budget: createReadBudget(clock, 10),
+    pace: createPace(clock, 10),
     intervalMs: 20_000,
     log: silentLog,
     onChange: (key) => controller.enqueue(key.slice(key.indexOf(":") + 1)),

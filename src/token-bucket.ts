@@ -1,3 +1,5 @@
+import { type Clock, delay } from "./clock.ts";
+
 /** Tokens that refill at a rate up to a burst. Each call takes one. Times in ms of one clock. */
 export type Bucket = { perMs: number; burst: number; tokens: number; at: number };
 
@@ -20,6 +22,32 @@ export function freeAt(bucket: Bucket, now: number): number {
 export function takeToken(bucket: Bucket, now: number): void {
   refill(bucket, now);
   bucket.tokens = Math.max(0, bucket.tokens - 1);
+}
+
+/** Whether nothing was taken lately: a full bucket limits nothing. */
+export function isFull(bucket: Bucket, now: number): boolean {
+  refill(bucket, now);
+  return bucket.tokens >= bucket.burst;
+}
+
+/** Spreads calls over time, however many callers share it. Callers go in the order in which they ask. */
+export type Pace = {
+  /** Resolves when the next call may begin, or at once when `signal` aborts: the caller looks at the signal. */
+  turn(signal: AbortSignal): Promise<void>;
+};
+
+/** @param perSecond calls that may begin in a second once `burst` calls are used up */
+export function createPace(clock: Clock, perSecond: number, burst = 1): Pace {
+  const bucket = createBucket(perSecond / 1000, burst, burst, clock.monotonic());
+  return {
+    async turn(signal) {
+      refill(bucket, clock.monotonic());
+      // Below 0: calls that wait have their tokens already.
+      bucket.tokens -= 1;
+      const waitMs = -bucket.tokens / bucket.perMs;
+      if (waitMs > EPSILON) await delay(clock, waitMs, signal);
+    },
+  };
 }
 
 function refill(bucket: Bucket, now: number): void {
