@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { mergePatchOf } from "../kube/patch.ts";
 import type { Place, Resource } from "../kube/resource.ts";
-import { type KubeObject, keyOf } from "../kube/types.ts";
+import type { KubeObject } from "../kube/types.ts";
 import type { ObjectReader } from "../runtime/object-reader.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
 import type { ReferencePoller } from "../runtime/reference-poller.ts";
@@ -120,16 +120,6 @@ export function assertJournalStored(
   throw new Error(
     `the CustomResourceDefinition of ${resource.kind} does not store ${field}, so nothing is sent: upgrade the CRDs to the version of the operator`,
   );
-}
-
-/** Throws when the object was deleted (or made anew) meanwhile. Called right before a request goes out for it. */
-export function assertPresent<T extends KubeObject>(
-  { store, resource }: Pick<Kind<T>, "store" | "resource">,
-  object: T,
-): void {
-  const stored = store.get(keyOf(object));
-  if (stored?.metadata.uid === object.metadata.uid && stored?.metadata.deletionTimestamp === undefined) return;
-  throw new Error(`${resource.kind} ${keyOf(object)} was deleted before its request was sent: nothing is sent`);
 }
 
 function record(value: unknown): Record<string, unknown> | undefined {

@@ -50,8 +50,11 @@ function respond(answer: ServiceAnswer, response: ServerResponse): void {
 }
 
 /** An account as its dependants use it, over a real session; nothing runs for it by itself. */
-export function accountAt(baseURL: string, change: Partial<AccountHandle> = {}): AccountHandle {
-  const session = sessionAt(baseURL);
+export function accountAt(
+  baseURL: string,
+  change: Partial<AccountHandle> = {},
+  session: AccountSession = sessionAt(baseURL),
+): AccountHandle {
   return {
     ...session,
     key: "Account/team/default",
@@ -75,14 +78,16 @@ export type SessionChange = {
   clock?: Clock;
   /** Throws while another process may serve the account. Default: there is none. */
   assertServing?: () => void;
+  /** Default: holds nothing up. */
+  rate?: { requestsPerSecond: number; burst: number };
 };
 
-/** A session whose rate limit holds nothing up. It is not started, and ends with the test. */
+/** A session. It is not started, and ends with the test. */
 export function sessionAt(
   baseURL: string,
   { apiKey = "sk-test", generation = "Current", clock = systemClock, ...change }: SessionChange = {},
 ): AccountSession {
-  const { deleteOperation, assertServing = () => {} } = change;
+  const { deleteOperation, assertServing = () => {}, rate = { requestsPerSecond: 1e6, burst: 1e6 } } = change;
   const session = openPassiveSession({
     connection: {
       baseURL,
@@ -94,7 +99,7 @@ export function sessionAt(
       deleteOperation,
     },
     assertServing,
-    rate: { requestsPerSecond: 1e6, burst: 1e6 },
+    rate,
     endpoints: { generation, pageSize: 100, intervalMs: 3_600_000 },
     billing: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: 86_400_000 }),
     clock,

@@ -45,6 +45,8 @@ export type ConvergeInput = {
   lostCreates: Pick<LostCreates, "ruleOut">;
   /** Throws unless the object is surely not older than this process's leadership (`CurrentState`). */
   assertCurrent: () => Promise<void>;
+  /** Throws unless the object still wants the write (wanted.ts). */
+  assertWanted: () => void;
   /** A user requests a reconcile: read the remote and try again now. */
   requested: boolean;
   context: ReconcileContext;
@@ -294,13 +296,23 @@ export function acceptedBy({ id, specHash, attempt, time: sentTime }: JournalEnt
   return { submission: { id, specHash, attempt, state: "Accepted", time }, lastAppliedTime: time, request };
 }
 
-/** Idempotent. Sent only while this process surely leads, for an object that is surely current. */
+/** Idempotent. Sent only for an object that is surely current. */
 export async function updateEndpoint(
-  { shared, account, assertCurrent, context }: Pick<ConvergeInput, "shared" | "account" | "assertCurrent" | "context">,
+  input: Pick<ConvergeInput, "account" | "assertCurrent" | "context"> & LastChecks,
   endpointID: string,
   desired: DesiredEndpoint,
 ): Promise<void> {
-  await assertCurrent();
-  const beforeSend = () => shared.assertLeading();
-  await account.endpoints.update(endpointID, desired, { signal: context.signal, beforeSend });
+  await input.assertCurrent();
+  const { account, context } = input;
+  await account.endpoints.update(endpointID, desired, { signal: context.signal, beforeSend: lastChecks(input) });
+}
+
+type LastChecks = Pick<ConvergeInput, "shared" | "assertWanted">;
+
+/** Before the first byte of a write: this process surely leads, and the object still wants the write. */
+export function lastChecks({ shared, assertWanted }: LastChecks): () => void {
+  return () => {
+    shared.assertLeading();
+    assertWanted();
+  };
 }

@@ -12,7 +12,7 @@ import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { updateEndpoint } from "./apply.ts";
+import { lastChecks, updateEndpoint } from "./apply.ts";
 import { desiredEndpoint, withIgnored } from "./fields.ts";
 import { completed } from "./observe.ts";
 import { LOOKUP_MS, madeWithOtherKey, noneShown } from "./plan.ts";
@@ -37,6 +37,8 @@ type CleanUpInput = {
   recordDeletion: (deletion: Deletion) => Promise<void>;
   /** Throws unless the object is surely not older than this process's leadership (`CurrentState`). */
   assertCurrent: () => Promise<void>;
+  /** Throws unless the object is still deleted with the same deletion policy (wanted.ts). */
+  assertWanted: () => void;
   context: ReconcileContext;
 };
 
@@ -140,7 +142,7 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
   await input.assertCurrent(); // the write of `status.deletion` is a proof
   let notFound = false;
   try {
-    await endpoints.delete(endpointID, { signal: context.signal, beforeSend: () => shared.assertLeading() });
+    await endpoints.delete(endpointID, { signal: context.signal, beforeSend: lastChecks(input) });
     sent.set(endpointID, { at: now, session });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;

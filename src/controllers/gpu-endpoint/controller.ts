@@ -16,6 +16,7 @@ import { referencesOf, waitsForReference } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import { visibleEstimate, withEndpointCost } from "../showback/object-cost.ts";
 import type { Verdict } from "../verdict.ts";
+import { assertWanted, UnwantedRequestError } from "../wanted.ts";
 import type { Converged } from "./apply.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
@@ -115,7 +116,8 @@ export function createGpuEndpointReconciler(
     if (currentState.isProven(kept)) departed.remember(kept);
     const requested = facts.requested !== undefined;
     const assertCurrent = () => currentState.assertCurrent(kept, context.signal);
-    const memory = { fights, refusals, claims, lostCreates, assertCurrent };
+    const wanted = () => assertWanted(shared, { kind, object: kept, account });
+    const memory = { fights, refusals, claims, lostCreates, assertCurrent, assertWanted: wanted };
     const input = { shared, kind, endpoint: kept, account, ref, entry, unknownForMs, requested, context, ...memory };
     return { endpoint: kept, ...(await converge(input)) };
   }
@@ -126,8 +128,8 @@ export function createGpuEndpointReconciler(
     try {
       return earlierOf(again, await reconcile(request, context));
     } catch (error) {
-      if (!(error instanceof OutdatedObjectError)) throw error;
-      context.log.info({ reason: error.message }, "the store lags behind the API server");
+      if (!(error instanceof OutdatedObjectError) && !(error instanceof UnwantedRequestError)) throw error;
+      context.log.info({ reason: error.message }, "the object has another state by now");
       return earlierOf(again, { requeueAfterMs: OUTDATED_MS });
     } finally {
       if (uid !== undefined) {

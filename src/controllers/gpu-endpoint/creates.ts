@@ -9,7 +9,8 @@ import { nextAttempt } from "../../submission/intents.ts";
 import type { Journal, JournalEntry } from "../../submission/journal.ts";
 import { submitOnce } from "../../submission/submit-once.ts";
 import { type AccountHandle, boundTo } from "../account/registry.ts";
-import { assertPresent, type ControllerDeps, type Kind } from "../controller-deps.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import { assertMaySubmit } from "../wanted.ts";
 import { type DesiredEndpoint, hasGeneratedAppName, requestHash } from "./fields.ts";
 
 type Created = { endpointID: string; submission: EndpointSubmission };
@@ -80,8 +81,7 @@ export async function createEndpoint(
     intent,
     journal,
     assertWanted: () => {
-      assertPresent(kind, endpoint);
-      shared.assertClaimed(account.key);
+      assertMaySubmit(shared, { kind, object: endpoint, account });
       assertSameKey(account, session);
     },
     send: (options) => account.endpoints.create(desired, options),

@@ -10,6 +10,7 @@ import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { type CurrentState, UnprovenObjectError } from "../current-state.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
+import { assertWanted } from "../wanted.ts";
 import type { Claims } from "./claims.ts";
 import {
   type CleanedUp,
@@ -133,7 +134,11 @@ export function createEndpointFinalizer(
       if (found.kind === "NotShown") return await stalled("RemoteMissing", found.message);
       const bound = found.endpointID;
       for (const id of [...otherEndpoints({ shared, account, claims, endpoint }, bound), bound]) {
-        const work = { shared, account, endpoint, endpointID: id, entry, recordDeletion, assertCurrent, context };
+        const assertStillWanted = () => {
+          if (!departed) assertWanted(shared, { kind, object: endpoint, account });
+        };
+        const checks = { assertCurrent, assertWanted: assertStillWanted };
+        const work = { shared, account, endpoint, endpointID: id, entry, recordDeletion, ...checks, context };
         done = await (policy === "Delete" ? deleteRemote(work, sentDeletions) : scaleToZero(work, sentScalings));
         if (done.kind !== "Done") break;
         if (id !== bound) forget(id); // done, and told once, although the bound one may keep the object waiting

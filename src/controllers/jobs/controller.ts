@@ -1,7 +1,7 @@
 import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { createReconciler, earlierOf } from "../reconciler.ts";
+import { createReconciler, earlierOf, isPaused } from "../reconciler.ts";
 import { costOf, recordUsage } from "../showback/job-usage.ts";
 import { startCopy } from "./copies.ts";
 import { createLiveJobs, observeGeneration, reconcileFinished } from "./finish.ts";
@@ -35,18 +35,29 @@ export function createJobReconciler<T extends Job>(
     return earlierOf(again, await run(request, context));
   };
 
-  /** Nothing is sent and nothing is polled. */
-  async function pause(job: T): Promise<undefined> {
-    tasks.forget(job);
+  /** Nothing is sent, polled or copied. The status still gets the outcome of what was under way. */
+  async function pause(job: T, context: ReconcileContext): Promise<Result> {
+    const { uid } = job.metadata;
     shared.references.forget(referenceKey(keyOf(job)));
-    shared.admission.withdraw(job.metadata.uid);
+    shared.admission.withdraw(uid);
+    const state = stateNow(job);
+    await follow(job, state);
+    const copied = state.kind === "Storing" && deps.copies.find(uid)?.end !== undefined;
+    return state.kind === "Sending" || copied ? advance(job, state, context) : undefined;
+  }
+
+  function stateNow(job: T): JobState {
+    return stateOf(
+      job.status,
+      entryOf(shared, kind.resource.kind, job),
+      deps.running.find(job.metadata.uid) !== undefined,
+    );
   }
 
   async function reconcile(stored: T, requested: string | undefined, context: ReconcileContext): Promise<Result> {
-    if (stored.spec.managedBy !== undefined) return pause(stored);
+    if (stored.spec.managedBy !== undefined) return pause(stored, context);
     const job = requested === undefined ? stored : await acknowledge(stored, requested, context);
-    const entry = entryOf(shared, kind.resource.kind, job);
-    const state = stateOf(job.status, entry, deps.running.find(job.metadata.uid) !== undefined);
+    const state = stateNow(job);
     await follow(job, state);
     if (isFinished(state)) return reconcileFinished(shared, kind, job, context);
 
@@ -69,18 +80,19 @@ export function createJobReconciler<T extends Job>(
     await apply(deps, after, { observed, transition }, context);
     settle(deps, job.metadata.uid, transition);
 
-    await live.removeParts(after, context);
+    if (!isHeld(job)) await live.removeParts(after, context);
     // Our own status write triggers no reconcile, so its consequences start here.
     if (transition.outcome !== undefined) await follow(after, stateOf(after.status, undefined, false));
     return nextReconcile(after, transition, { observedAt, now: shared.clock.now() });
   }
 
-  /** Polls the task of a job that has one, and of no other. Without a request or a task the job has no slot of one. */
+  /** Polls the task of a job that has one and is not held, and of no other. Without a request or a task the job has no slot of one. */
   async function follow(job: T, state: JobState): Promise<void> {
     if (isFinished(state)) return live.finish(job);
     live.track(job);
-    if (state.kind === "Tracking") return tasks.follow(job, state.taskID);
+    if (state.kind === "Tracking" && !isHeld(job)) return tasks.follow(job, state.taskID);
     tasks.forget(job);
+    if (state.kind === "Tracking") return;
     const { uid } = job.metadata;
     if (state.kind !== "Sending" && !shared.abandoned.has(uid)) shared.admission.taskEnded(uid);
   }
@@ -106,6 +118,11 @@ export function createJobReconciler<T extends Job>(
     const status = { ...(job.status ?? { conditions: [] }), lastHandledReconcileAt: requested };
     return kind.patchStatus(job, status as T["status"], signal);
   }
+}
+
+/** Mooring starts nothing for the job: it is paused, or another controller manages it. */
+function isHeld(job: Job): boolean {
+  return isPaused(job) || job.spec.managedBy !== undefined;
 }
 
 function isFinished({ kind }: JobState): boolean {

@@ -76,7 +76,7 @@ export type Observations = {
   Accepted: Submitted & { taskID: string };
   /** Surely without effect. It is sent again at `until`. */
   NotTaken: Block & { entry: JournalEntry | undefined; until: number };
-  /** Nothing was sent: the job was suspended, changed or deleted first. */
+  /** Nothing was sent: the job was paused, suspended, changed or deleted first. */
   Withdrawn: { until: number };
   /** Surely without effect. Sending it again cannot help. */
   Refused: End & { entry: JournalEntry; account: BoundAccount | undefined };

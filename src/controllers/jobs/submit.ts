@@ -1,13 +1,15 @@
 import type { JobResult } from "../../api/v1alpha1/job.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import type { Clock } from "../../clock.ts";
+import { keyOf } from "../../kube/types.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import { createBackoffs } from "../../runtime/backoff.ts";
 import type { SpendingAdmission } from "../../submission/admission.ts";
 import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import { assertJournalStored, assertPresent, type ControllerDeps, type Kind } from "../controller-deps.ts";
+import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { concernsKey, messageOf, type Verdict, verdictOf } from "../verdict.ts";
+import { assertMaySubmit, UnwantedRequestError } from "../wanted.ts";
 import { keyOfResult } from "./copies.ts";
 import type { Observed, RequestIntent } from "./observations.ts";
 import type { Transition } from "./transitions.ts";
@@ -31,14 +33,16 @@ type RunningRequestsOptions = {
 };
 
 const BACKOFF = { baseMs: 1_000, capMs: 5 * 60_000, jitter: 0.4 };
-/** Time to write the outcomes of aborted requests to the statuses. */
-const LAST_WRITES_MS = 2_000;
+/** Time to write the outcomes to the statuses at a stop, after the last request has ended. The journal has them too. */
+const LAST_WRITES_MS = 30_000;
+/** The same after the stop deadline. */
+const LATE_WRITES_MS = 2_000;
 
 export function createRunningRequests({ clock, random, admission }: RunningRequestsOptions): RunningRequests {
   const requests = new Map<string, RunningRequest>();
   const backoffs = createBackoffs(clock, { ...BACKOFF, random });
   /** Requests without an answer. Each has a signal of its own: what listens to it goes with the request. */
-  const unanswered = new Map<RunningRequest, AbortController>();
+  const unanswered = new Map<RunningRequest, { ending: AbortController; ended: Promise<void> }>();
   const onEmpty = new Set<() => void>();
   let draining = false;
 
@@ -48,7 +52,6 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
       const request: RunningRequest = { since: clock.now(), sent: false };
       const ending = new AbortController();
       requests.set(uid, request);
-      unanswered.set(request, ending);
       // A reconcile under way can have been admitted before. Nobody waits for its request once the drain is over.
       if (draining) ending.abort(stopping());
       admission.began(uid);
@@ -62,12 +65,13 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
           wake();
         },
       };
-      void run(progress, ending.signal).then((answer) => {
+      const ended = run(progress, ending.signal).then((answer) => {
         request.answer = answer;
         unanswered.delete(request);
         admission.answered(uid);
         wake();
       });
+      unanswered.set(request, { ending, ended });
     },
     forget(uid) {
       requests.delete(uid);
@@ -81,13 +85,16 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
       admission.stop();
       if (requests.size === 0) return;
       // A request that waits for its turn would be sent during the stop, or hold it up until the deadline.
-      for (const [{ sent }, ending] of unanswered) if (!sent) ending.abort(stopping());
+      for (const [{ sent }, { ending }] of unanswered) if (!sent) ending.abort(stopping());
+      const answered = Promise.all([...unanswered.values()].map(({ ended }) => ended));
       await new Promise<void>((resolve) => {
         onEmpty.add(resolve);
+        const resolveIn = (ms: number) => onEmpty.add(clock.setTimeout(resolve, ms));
         const end = () => {
-          for (const ending of unanswered.values()) ending.abort(deadline.reason);
-          clock.setTimeout(resolve, LAST_WRITES_MS);
+          for (const { ending } of unanswered.values()) ending.abort(deadline.reason);
+          resolveIn(LATE_WRITES_MS);
         };
+        void answered.then(() => resolveIn(LAST_WRITES_MS));
         if (deadline.aborted) end();
         else deadline.addEventListener("abort", end, { once: true });
       });
@@ -96,11 +103,6 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
 }
 
 const stopping = () => new Error("the operator is stopping");
-
-/** Thrown before anything is sent: the job was suspended or has changed since the decision to send. */
-class WithdrawnError extends Error {
-  override readonly name = "WithdrawnError";
-}
 
 export type SubmitOptions<T extends Job> = {
   kind: Kind<T>;
@@ -167,9 +169,8 @@ export async function submit<T extends Job>(shared: ControllerDeps, options: Sub
     },
     journal: intent.journal,
     assertWanted: () => {
-      assertPresent(kind, job);
-      assertWanted(kind, job);
-      shared.assertClaimed(account.key);
+      assertMaySubmit(shared, { kind, object: job, account });
+      assertIntentShown(kind, job);
     },
     send: (sendOptions) =>
       request.send({
@@ -202,7 +203,7 @@ function answerOf<T extends Job>(
     return { ...answer, kind: "Unknown", cause: messageOf(result.error) };
   }
   const { error } = result;
-  if (error instanceof WithdrawnError) return { ...answer, kind: "Withdrawn" };
+  if (error instanceof UnwantedRequestError) return { ...answer, kind: "Withdrawn" };
   if (isRefusal(error)) {
     const reason = error.kind === "NotEntitled" ? "NotEntitled" : "InvalidSpec";
     return { ...answer, kind: "Refused", reason, message: refusalMessage(error, kind.resource.kind) };
@@ -251,17 +252,12 @@ function retryAfterOf(verdict: Verdict): number | undefined {
   return verdict.reason === "OperationForbidden" ? verdict.againMs : (verdict.againMs ?? STALLED_RETRY_MS);
 }
 
-/**
- * The decision to send is based on an older object. Throws when the job was suspended meanwhile, or when its status does not
- * show this intent any more: another process has recorded the outcome of an earlier request.
- */
-function assertWanted<T extends Job>({ store }: Kind<T>, job: T): void {
-  const stored = store.get(`${job.metadata.namespace}/${job.metadata.name}`);
-  const ended = stored?.status?.phase === "Succeeded" || stored?.status?.phase === "Failed";
-  const shown = stored?.status?.submission;
-  const changed = shown?.id !== job.status?.submission?.id || shown?.state !== job.status?.submission?.state;
-  if (stored === undefined || ended || changed || stored.spec.suspend || stored.spec.managedBy !== undefined) {
-    throw new WithdrawnError("the job was suspended or changed before its request was sent: nothing is sent");
+/** The status does not show this intent any more when another process has recorded the outcome of an earlier request. */
+function assertIntentShown<T extends Job>({ store }: Kind<T>, job: T): void {
+  const { phase, submission } = store.get(keyOf(job))?.status ?? {};
+  const { id, state } = job.status?.submission ?? {};
+  if (phase === "Succeeded" || phase === "Failed" || submission?.id !== id || submission?.state !== state) {
+    throw new UnwantedRequestError("the status of the job changed before its request was sent: nothing is sent");
   }
 }
 

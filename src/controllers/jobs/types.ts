@@ -137,7 +137,7 @@ export type Answer = { account: BoundAccount; entry: JournalEntry } & (
   | { kind: "Unusable"; message: string }
   /** It may have taken effect. */
   | { kind: "Unknown"; cause: string }
-  /** Nothing was sent: the job was suspended, changed or deleted first. */
+  /** Nothing was sent: the job was paused, suspended, changed or deleted first. */
   | { kind: "Withdrawn" }
 );
 
@@ -177,7 +177,7 @@ export type RunningRequests = {
   resetBackoff(uid: string): void;
   /**
    * Admits no more jobs, withdraws the requests of which no byte has left, also those that begin later, and waits until every
-   * outcome is in the status.
+   * outcome is in the status, at most 30 s after the last response: an outcome that is not written by then is in the journal.
    * When `deadline` aborts, the requests under way are aborted: their outcome is unknown.
    */
   drain(deadline: AbortSignal): Promise<void>;

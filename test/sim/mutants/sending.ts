@@ -155,11 +155,18 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   },
   {
     name: "deleted-before-send",
-    file: "src/controllers/controller-deps.ts",
-    find: "stored?.metadata.uid === object.metadata.uid && stored?.metadata.deletionTimestamp === undefined",
-    replace: "stored === undefined || stored.metadata.uid !== undefined",
+    file: "src/controllers/wanted.ts",
+    find: 'if (stored === undefined) throw unwanted("was deleted");\n  if (!isDeepStrictEqual(decisionsOf(stored), decisionsOf(object)))',
+    replace: 'if (stored !== undefined && (stored.metadata.annotations?.[ANNOTATIONS.paused] ?? "") === "true")',
     breaks: ["OneEndpoint", "Stable"],
-    tests: "test/unit/controllers/gpu-endpoint/requests",
+    tests: "test/unit/controllers/gpu-endpoint/wanted",
+  },
+  {
+    name: "paused-before-send",
+    file: "src/controllers/wanted.ts",
+    find: 'paused: annotations?.[ANNOTATIONS.paused] === "true",',
+    replace: "paused: false,",
+    tests: "test/unit/controllers/gpu-endpoint/wanted",
   },
   {
     name: "key-before-send",
@@ -171,7 +178,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   {
     name: "withdrawn-before-send",
     file: "src/controllers/jobs/submit.ts",
-    find: "      assertWanted(kind, job);\n",
+    find: "      assertIntentShown(kind, job);\n",
     replace: "",
     tests: "test/unit/controllers/jobs/submit",
   },

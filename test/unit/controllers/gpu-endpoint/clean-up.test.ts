@@ -106,6 +106,7 @@ async function scene({
         deletion = next;
       },
       assertCurrent: async () => {},
+      assertWanted: () => {},
       context: { signal, log: silentLog },
     };
     return policy === "Delete" ? deleteRemote(input, deletions) : scaleToZero(input, scalings);

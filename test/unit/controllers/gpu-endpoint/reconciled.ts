@@ -49,6 +49,8 @@ export type ReconciledEndpoint = {
   /** Changes the spec, which begins a new generation. */
   edit(change: Change): void;
   annotate(annotations: Record<string, string>): void;
+  /** Called when the next call of the service begins to wait for its turn. */
+  atNextCall(act: () => void): void;
   /** A user deletes the object. */
   remove(): void;
   /** The object is gone when the next status is written that shows no intent, whatever its finalizers are. */
@@ -124,7 +126,10 @@ export async function reconciledEndpoint(
   const clock = createFakeClock();
   const events: string[] = [];
   let leads = true;
+  let act: (() => void) | undefined;
   const assertServing = () => {
+    act?.();
+    act = undefined;
     if (!leads) throw new Error("the lease is not surely held");
   };
   let apiKey = KEY;
@@ -216,6 +221,9 @@ export async function reconciledEndpoint(
     annotate(annotations) {
       const { metadata } = stored();
       put({ ...stored(), metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } });
+    },
+    atNextCall(next) {
+      act = next;
     },
     remove() {
       put({ ...stored(), metadata: { ...stored().metadata, deletionTimestamp: rfc3339(clock.now()) } });

@@ -78,7 +78,8 @@ export async function jobWorld({
     () => true,
     () => {},
   );
-  accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: accountAt(service.url) });
+  const account = accountAt(service.url);
+  accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: account });
   const shared = sharedOf(api.client, videoJobResource, {
     journal,
     accounts,
@@ -101,7 +102,16 @@ export async function jobWorld({
   return {
     kind,
     journal,
+    running,
     steps,
+    /** How many tasks are polled. */
+    polled: () => account.tasks.inFlight(),
+    annotate(annotations: Record<string, string>) {
+      const job = kind.store.get("team/sea");
+      if (job === undefined) throw new Error("the job is gone");
+      const resourceVersion = String(version++);
+      kind.store.upsert({ ...job, metadata: { ...job.metadata, annotations, resourceVersion } });
+    },
     reconcile: () => run(REQUEST, context),
     job: () => kind.store.get("team/sea"),
     async woken() {

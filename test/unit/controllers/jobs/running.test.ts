@@ -104,6 +104,23 @@ describe("paid requests beside the reconciles", () => {
     await draining;
   });
 
+  it("do not delay the end by more than 30 s when nobody writes their outcome down: the journal has it", async () => {
+    const world = create();
+    const one = request(world, "a", "one");
+    one.sent();
+    let drained = false;
+    const draining = world.running.drain(new AbortController().signal).then(() => {
+      drained = true;
+    });
+    await world.clock.advance(60_000);
+    expect(drained).toBe(false); // no answer yet
+    one.answer();
+    await world.clock.advance(29_999);
+    expect(drained).toBe(false);
+    await world.clock.advance(1);
+    await draining;
+  });
+
   it("of a reconcile that ends after the end has begun are withdrawn before they are sent", async () => {
     const { running } = create();
     await running.drain(new AbortController().signal);

@@ -20,6 +20,7 @@ import {
   type ServiceAnswer,
   type ServiceRequest,
   scriptedService,
+  sessionAt,
 } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
 
@@ -70,7 +71,7 @@ async function world(answer: (request: ServiceRequest, store: ObjectStore) => Se
 const changed = (job: VideoJob, change: Partial<VideoJob>): VideoJob => ({
   ...job,
   ...change,
-  metadata: { ...job.metadata, resourceVersion: "8" },
+  metadata: { ...job.metadata, resourceVersion: "8", generation: job.metadata.generation + (change.spec ? 1 : 0) },
 });
 const own = (status: number, reason: string, message = "m"): ServiceAnswer => ({
   status,
@@ -200,6 +201,7 @@ describe("a paid request", () => {
       (job) => ({ ...job, metadata: { ...job.metadata, deletionTimestamp: "2026-03-01T00:00:00Z" } }),
     ],
     ["was made anew under its name", (job) => ({ ...job, metadata: { ...job.metadata, uid: "another" } })],
+    ["is paused", (job) => ({ ...job, metadata: { ...job.metadata, annotations: { "mooring.dev/paused": "true" } } })],
     ["is suspended", (job) => changed(job, { spec: { ...job.spec, suspend: true } })],
     ["is another controller's", (job) => changed(job, { spec: { ...job.spec, managedBy: "example.com/queue" } })],
     ["has ended", (job) => changed(job, { status: { conditions: [], phase: "Failed" } })],
@@ -218,7 +220,27 @@ describe("a paid request", () => {
     w.kind.store.remove(w.job);
     const now = then(w.job);
     if (now !== undefined) w.kind.store.upsert(now);
-    expect(["Withdrawn", "NotTaken"]).toContain((await w.send()).kind);
+    expect((await w.send()).kind).toBe("Withdrawn");
+    expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
+  });
+
+  it("does not leave when its job is paused while it waits for the rate limit", async () => {
+    const w = await world(() => ({ body: { task_id: "t" } }));
+    const slow = sessionAt(w.service.url, { rate: { requestsPerSecond: 4, burst: 1 } });
+    const account = accountAt(w.service.url, {}, slow);
+    await slow.tasks.read("takes the burst", forever).catch(() => {});
+    const sent = w.send(w.service.url, {}, account);
+    const annotations = { "mooring.dev/paused": "true" };
+    w.kind.store.upsert({ ...w.job, metadata: { ...w.job.metadata, resourceVersion: "8", annotations } });
+    expect((await sent).kind).toBe("Withdrawn");
+    expect([w.service.requests.map(({ method }) => method), w.journal.entries()]).toEqual([["GET"], []]);
+  });
+
+  it("does not leave when its account is another one by then", async () => {
+    const w = await world(() => ({ body: { task_id: "t" } }));
+    const { accounts } = w.shared;
+    accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: accountAt(w.service.url) });
+    expect((await w.send()).kind).toBe("Withdrawn");
     expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
   });
 

@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from "node:util";
+import { ANNOTATIONS } from "../api/v1alpha1/meta.ts";
+import { type KubeObject, keyOf } from "../kube/types.ts";
+import type { AccountHandle } from "./account/registry.ts";
+import type { ControllerDeps, Kind } from "./controller-deps.ts";
+
+/** The object does not want the request any more that was decided on, or wants another one. Nothing is sent. */
+export class UnwantedRequestError extends Error {
+  override readonly name = "UnwantedRequestError";
+}
+
+type WantedBy<T extends KubeObject> = {
+  kind: Pick<Kind<T>, "store" | "resource">;
+  /** The object that the request was decided on. */
+  object: T;
+  account: Pick<AccountHandle, "key">;
+};
+
+/**
+ * The last check of every request that changes something at the service. It runs right before the first byte: the request can have
+ * waited for the rate limit or for a connection for minutes. What users decide is compared: another spec, a pause, a deletion, another
+ * deletion policy or another account spec than those that the request was decided on.
+ * @throws UnwantedRequestError
+ */
+export function assertWanted<T extends KubeObject>(
+  { accounts }: Pick<ControllerDeps, "accounts">,
+  { kind: { store, resource }, object, account }: WantedBy<T>,
+): void {
+  const stored = store.get(keyOf(object));
+  const unwanted = (why: string) =>
+    new UnwantedRequestError(`${resource.kind} ${keyOf(object)} ${why} before its request was sent: nothing is sent`);
+  if (stored === undefined) throw unwanted("was deleted");
+  if (!isDeepStrictEqual(decisionsOf(stored), decisionsOf(object))) throw unwanted("was deleted, paused or changed");
+  const handle = accounts.get(account.key)?.handle;
+  if (handle !== undefined && handle !== account) throw unwanted(`lost its account ${account.key}, which changed`);
+}
+
+function decisionsOf({ metadata }: KubeObject): unknown {
+  const { uid, generation, deletionTimestamp, annotations } = metadata;
+  return {
+    uid,
+    generation,
+    deletionTimestamp,
+    paused: annotations?.[ANNOTATIONS.paused] === "true",
+    deletionPolicy: annotations?.[ANNOTATIONS.deletionPolicy],
+  };
+}
+
+/**
+ * The last check of every request that costs or creates something: it is wanted, and this installation surely holds the account.
+ * @throws UnwantedRequestError | Error
+ */
+export function assertMaySubmit<T extends KubeObject>(
+  shared: Pick<ControllerDeps, "accounts" | "assertClaimed">,
+  wanted: WantedBy<T>,
+): void {
+  assertWanted(shared, wanted);
+  shared.assertClaimed(wanted.account.key);
+}
