@@ -154,7 +154,7 @@ async function copyInto(
 }
 
 function canGoOn(error: unknown): boolean {
-  return !(error instanceof ArtifactError) || (error.retryable && error.kind !== "Corrupt");
+  return !(error instanceof ArtifactError) || error.resumable;
 }
 
 /** Writes one after the other, and ends the sink once. */

@@ -7,11 +7,12 @@ export function shownURL(url: URL): string {
   return `${url.origin}${url.pathname}`.slice(0, 300);
 }
 
-/** Statuses below 500 that may pass. */
+/** Client errors that may pass. */
 const PASSING = [408, 425, 429];
 
 export function failedStatus(url: URL, status: number): ArtifactError {
-  const gone = status < 500 && !PASSING.includes(status);
+  // A 2xx other than 200 and 206 has no result yet.
+  const gone = status >= 300 && status < 500 && !PASSING.includes(status);
   const hint = gone ? ": the URL has expired or was never good" : "";
   const error = new Error(`HTTP ${status}`);
   return new ArtifactError(

@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import type { LookupFunction } from "node:net";
-import { Agent, type Dispatcher } from "undici";
+import { Agent } from "undici";
 import { type Clock, delay } from "../clock.ts";
 import { guardedConnector } from "../net/guarded-connect.ts";
 import { ArtifactError } from "./errors.ts";
+import { type Answer, answerOf } from "./source-answer.ts";
 import { failedStatus, shownURL, sourceFailure } from "./source-failure.ts";
 
 /** What a copy may cost at most, whatever the source does. */
@@ -27,25 +27,21 @@ export type SourceOptions = {
 };
 
 export type Source = {
-  /** Same identity, same bytes: made of size, ETag and Last-Modified. Undefined where the source cannot prove it. */
+  /** See `Answer`. */
   identity: string | undefined;
   totalBytes: number | undefined;
   /** Where `chunks` begins: `resume.offset`, or 0 when that could not be had. */
   start: number;
-  /** Goes on over broken connections, as long as the source stays the same and gives something between two breaks. */
+  /**
+   * The whole rest of the file, or an error. Continues after broken connections and short ranges, while the source stays the same
+   * and gives something between two breaks.
+   */
   chunks: AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 };
 
-type Answer = {
-  response: Dispatcher.ResponseData;
-  identity: string | undefined;
-  total: number | undefined;
-  start: number;
-};
-
 const MAX_REDIRECTS = 5;
-/** Pauses between attempts to take a broken transfer up again, ms; all of them are had again after any byte. */
+/** Pauses between attempts to continue a broken transfer, ms; they start again after any byte. */
 const PAUSES = [250, 500, 1_000, 2_000, 4_000];
 
 /** Asks an http(s) URL for its bytes. No credentials are sent, ever. @throws ArtifactError */
@@ -61,95 +57,105 @@ export async function openSource(sourceURL: string, options: SourceOptions): Pro
   });
   const close = () => agent.destroy();
 
-  async function ask(offset: number): Promise<Answer> {
-    let target = url;
-    for (let hops = 0; ; hops++) {
-      const range: Record<string, string> = offset === 0 ? {} : { range: `bytes=${offset}-` };
-      const response = await agent.request({
-        origin: target.origin,
-        path: `${target.pathname}${target.search}`,
-        method: "GET",
-        headers: { accept: "*/*", "accept-encoding": "identity", "user-agent": "mooring", ...range },
-        signal,
-      });
-      const location = response.headers["location"];
-      if (![301, 302, 303, 307, 308].includes(response.statusCode) || typeof location !== "string") {
-        return answerOf(response, offset);
-      }
-      drop(response);
-      if (hops === MAX_REDIRECTS) {
-        throw new ArtifactError("SourceGone", `${shownURL(url)} redirects more than ${MAX_REDIRECTS} times`);
-      }
-      target = parseSource(location, target);
-    }
-  }
-
-  /** The source from `offset`; from 0 when it gives no ranges or is not what `matches` knows. */
-  async function open(offset: number, matches: (identity: string) => boolean): Promise<Answer> {
+  /** The source from `offset`; from 0 when it gives no such range or is not what `matches` knows. */
+  async function open(offset: number, matches: (identity: string) => boolean): Promise<Answer & { start: number }> {
     try {
-      const answer = await ask(offset);
-      const { statusCode } = answer.response;
-      const same = answer.identity !== undefined && matches(answer.identity);
-      if (statusCode === 200 || (statusCode === 206 && same && answer.start === offset)) return answer;
-      drop(answer.response);
-      if (offset > 0 && (statusCode === 206 || statusCode === 416)) return await open(0, matches);
-      throw failedStatus(url, statusCode);
+      const answer = await ask(url, offset, { agent, signal });
+      const { status, start, identity, drop } = answer;
+      const same = offset === 0 || (identity !== undefined && matches(identity));
+      if (status === 200) return { ...answer, start: 0 };
+      if (status === 206 && same && start === offset) return { ...answer, start };
+      drop();
+      if (offset > 0 && (status === 206 || status === 416)) return await open(0, matches);
+      throw failedStatus(url, status);
     } catch (error) {
       throw sourceFailure(error, url, signal, idleMs);
     }
   }
 
-  async function* read(first: Answer): AsyncGenerator<Uint8Array> {
-    const { identity } = first;
-    let { response } = first;
+  async function* read(first: Answer & { start: number }): AsyncGenerator<Uint8Array> {
+    const { identity, total } = first;
+    let answer = first;
     let at = first.start;
     let pauses = [...PAUSES];
     for (;;) {
+      let cause: ArtifactError;
       try {
-        for await (const chunk of response.body) {
-          const bytes: Uint8Array = chunk;
+        for await (const bytes of answer.body) {
           at += bytes.length;
           if (at > limits.maxBytes) throw tooLarge(url, limits.maxBytes);
+          if (at > (answer.end ?? at)) throw changed(`has more bytes than it said: ${at - bytes.length} and more`);
           pauses = [...PAUSES];
           yield bytes;
         }
-        return;
+        if (at === 0) throw unreachable(`answers HTTP ${answer.status} without any bytes`);
+        if (at === (total ?? at)) return;
+        cause = unreachable(`ended after ${at} of ${total} bytes`);
+        if (at === answer.end) pauses.unshift(0);
       } catch (error) {
-        response = await takeUp(sourceFailure(error, url, signal, idleMs));
+        cause = sourceFailure(error, url, signal, idleMs);
       }
+      answer = await takeUp(cause);
     }
 
-    /** Asks for what is missing, after a break. */
-    async function takeUp(cause: ArtifactError): Promise<Dispatcher.ResponseData> {
+    /** Asks for what is missing. */
+    async function takeUp(cause: ArtifactError): Promise<Answer & { start: number }> {
       let last = cause;
       while (last.kind === "SourceUnreachable" && identity !== undefined) {
         const pause = pauses.shift();
         if (pause === undefined) break;
         await delay(clock, pause, signal);
-        const answer = await open(at, (found) => found === identity).catch((error) => {
+        const more = await open(at, (found) => found === identity).catch((error) => {
           last = sourceFailure(error, url, signal, idleMs);
         });
-        if (answer === undefined) continue;
-        if (answer.start === at) return answer.response;
-        drop(answer.response);
-        const why = answer.identity === identity ? "gives no ranges" : "is another file now";
-        const message = `${shownURL(url)} broke off after ${at} bytes and ${why}: the copy has to start again`;
-        throw new ArtifactError("SourceUnreachable", message, cause);
+        if (more === undefined) continue;
+        if (more.start === at) return more;
+        more.drop();
+        const why = more.identity === identity ? "does not give the rest" : "is another file now";
+        throw changed(`broke off after ${at} bytes and ${why}`, cause);
       }
       throw last;
     }
   }
 
+  const unreachable = (what: string) => new ArtifactError("SourceUnreachable", `${shownURL(url)} ${what}`);
+  const changed = (what: string, cause?: unknown) =>
+    new ArtifactError("SourceChanged", `${shownURL(url)} ${what}: the copy has to start again`, cause);
+
   try {
     const first = await open(resume?.offset ?? 0, (identity) => resume?.matches(identity) ?? false);
     if (first.total !== undefined && first.total > limits.maxBytes) {
-      drop(first.response);
+      first.drop();
       throw tooLarge(url, limits.maxBytes);
     }
     return { identity: first.identity, totalBytes: first.total, start: first.start, chunks: read(first), close };
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** Asks for the bytes from `offset` on, and follows redirects. */
+async function ask(
+  url: URL,
+  offset: number,
+  { agent, signal }: { agent: Agent; signal: AbortSignal },
+): Promise<Answer> {
+  const range: Record<string, string> = offset === 0 ? {} : { range: `bytes=${offset}-` };
+  const headers = { accept: "*/*", "accept-encoding": "identity", "user-agent": "mooring", ...range };
+  let target = url;
+  for (let hops = 0; ; hops++) {
+    const { origin, pathname, search } = target;
+    const response = await agent.request({ origin, path: `${pathname}${search}`, method: "GET", headers, signal });
+    const location = response.headers["location"];
+    if (![301, 302, 303, 307, 308].includes(response.statusCode) || typeof location !== "string") {
+      return answerOf(response, url);
+    }
+    response.body.on("error", () => undefined).destroy();
+    if (hops === MAX_REDIRECTS) {
+      throw new ArtifactError("SourceGone", `${shownURL(url)} redirects more than ${MAX_REDIRECTS} times`);
+    }
+    target = parseSource(location, target);
   }
 }
 
@@ -166,36 +172,6 @@ function parseSource(text: string, base?: URL): URL {
     );
   }
   return url;
-}
-
-function answerOf(response: Dispatcher.ResponseData, asked: number): Answer {
-  const header = (name: string) => response.headers[name]?.toString();
-  const partial = response.statusCode === 206;
-  const range = partial ? /^bytes (\d+)-\d+\/(\d+)$/.exec(header("content-range") ?? "") : null;
-  const length = partial ? range?.[2] : header("content-length");
-  const total = length !== undefined && /^\d+$/.test(length) ? Number(length) : undefined;
-  return {
-    response,
-    total,
-    start: range === null ? 0 : Number(range[1] ?? asked),
-    identity: identityOf(header, total),
-  };
-}
-
-/** A weak ETag says "as good as", which is not enough to join two halves. */
-function identityOf(header: (name: string) => string | undefined, total: number | undefined): string | undefined {
-  const etag = header("etag");
-  const strong = etag === undefined || etag.startsWith("W/") ? undefined : etag;
-  const modified = header("last-modified");
-  if (total === undefined || (strong === undefined && modified === undefined)) return undefined;
-  return createHash("sha256")
-    .update(JSON.stringify([total, strong, modified]))
-    .digest("hex")
-    .slice(0, 32);
-}
-
-function drop(response: Dispatcher.ResponseData): void {
-  response.body.on("error", () => undefined).destroy();
 }
 
 function tooLarge(url: URL, maxBytes: number): ArtifactError {

@@ -79,6 +79,7 @@ export function concernsKey(error: unknown): error is ServiceError {
 const ARTIFACT_ERRORS: Record<ArtifactErrorKind, { reason: Reason; retried: boolean }> = {
   SourceGone: { reason: "Unreachable", retried: true },
   SourceUnreachable: { reason: "Unreachable", retried: true },
+  SourceChanged: { reason: "Unreachable", retried: true },
   AddressRefused: { reason: "AddressNotAllowed", retried: false },
   TooLarge: { reason: "Unreachable", retried: true },
   TooSlow: { reason: "Unreachable", retried: true },

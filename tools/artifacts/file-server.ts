@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 
 /** What one path gives and how it misbehaves. */
 export type ServedFile = {
@@ -17,6 +18,12 @@ export type ServedFile = {
   hangAfter?: number;
   /** Without a Content-Length. */
   chunked?: boolean;
+  /** Longest range that one answer gives. */
+  longestRange?: number;
+  /** So many bytes more than an answer to a range says it has. */
+  excess?: number;
+  /** Compresses every body, whatever the client accepts. */
+  encoding?: "gzip" | "br" | "odd";
   status?: number;
   redirect?: string;
 };
@@ -34,6 +41,7 @@ export type FileServer = {
 };
 
 const PIECE = 64 * 1024;
+const CODERS = { gzip: gzipSync, br: brotliCompressSync, odd: (bytes: Buffer) => bytes };
 
 /** 1 KiB blocks are windows of this. */
 const TABLE = Buffer.concat(
@@ -76,16 +84,30 @@ export async function startFileServer(): Promise<FileServer> {
     const { bytes, etag, lastModified, ranges = true } = file;
     const start = ranges ? Number(/^bytes=(\d+)-$/.exec(range ?? "")?.[1] ?? 0) : 0;
     if (start >= bytes && bytes > 0) return void response.writeHead(416, { "content-range": `bytes */${bytes}` }).end();
-    response.writeHead(start > 0 ? 206 : 200, {
-      ...(file.chunked === true ? {} : { "content-length": bytes - start }),
+    const headers = {
       ...(etag === undefined ? {} : { etag }),
       ...(lastModified === undefined ? {} : { "last-modified": lastModified }),
-      ...(start > 0 ? { "content-range": `bytes ${start}-${bytes - 1}/${bytes}` } : {}),
+    };
+    if (file.encoding !== undefined) {
+      const coded = CODERS[file.encoding](bytesAt(0, bytes)).subarray(0, file.breakAfter);
+      response.writeHead(200, { ...headers, "content-encoding": file.encoding, "content-length": coded.length });
+      return void response.end(coded);
+    }
+    const end = start > 0 ? Math.min(bytes, start + (file.longestRange ?? bytes)) : bytes;
+    const excess = start > 0 ? (file.excess ?? 0) : 0;
+    response.writeHead(start > 0 ? 206 : 200, {
+      ...(file.chunked === true || excess > 0 ? {} : { "content-length": end - start }),
+      ...headers,
+      ...(start > 0 ? { "content-range": `bytes ${start}-${end - 1}/${bytes}` } : {}),
     });
     response.flushHeaders();
     const breaking = file.breakAfter !== undefined && (file.breaks ?? 0) > 0;
     if (breaking) file.breaks = (file.breaks ?? 0) - 1;
-    const stop = Math.min(bytes, breaking ? start + (file.breakAfter ?? 0) : bytes, file.hangAfter ?? bytes);
+    const stop = Math.min(
+      end + excess,
+      breaking ? start + (file.breakAfter ?? 0) : bytes + excess,
+      file.hangAfter ?? bytes + excess,
+    );
     for (let at = start; at < stop && !response.destroyed; ) {
       const piece = bytesAt(at, Math.min(PIECE, stop - at));
       at += piece.length;

@@ -76,7 +76,9 @@ export async function copyResults(job: Job, route: CopyRoute, copy: Copy, signal
         }
       }
     } catch (error) {
-      return { kind: "Failed", results, exhausted: urls.exhausted(error), ...blockOf(error, index, urls.problem()) };
+      const expired = Date.parse(results[index]?.expiresAt ?? "") <= route.clock.now();
+      const block = blockOf(error, index, { problem: urls.problem(), expired });
+      return { kind: "Failed", results, exhausted: urls.exhausted(error), ...block };
     }
   }
   return { kind: "Stored", results };
@@ -102,14 +104,22 @@ export async function startCopy<T extends Job>(
   );
 }
 
-/** Every failed copy is repeated. Stalled: a user must act before it can succeed. */
-function blockOf(error: unknown, index: number, problem: string | undefined): Block {
+/**
+ * Every failed copy is repeated. Stalled: a user must act before it can succeed. `problem`: why the task gave no fresh URL.
+ * `expired`: the URL is not valid any more, so a source that fails is not expected to recover.
+ */
+function blockOf(
+  error: unknown,
+  index: number,
+  { problem, expired }: { problem: string | undefined; expired: boolean },
+): Block {
   const also = problem === undefined ? "" : `; the task cannot be asked for another URL: ${problem}`;
   const message = `result ${index} is not copied yet: ${messageOf(error)}${also}`;
   const verdict = error instanceof ArtifactError ? artifactVerdict(error) : undefined;
   if (verdict?.kind === "Stalled") return { reason: verdict.reason, message, stalled: true };
   const kind = error instanceof ArtifactError ? error.kind : undefined;
-  if (kind === "SourceGone") return { reason: "ResultUnavailable", message, stalled: true };
+  const sourceFails = kind === "SourceUnreachable" || kind === "SourceChanged";
+  if (kind === "SourceGone" || (sourceFails && expired)) return { reason: "ResultUnavailable", message, stalled: true };
   if (kind === "TooLarge") return { reason: "ResultTooLarge", message, stalled: true };
   return { reason: "Retrying", message, stalled: false };
 }

@@ -83,7 +83,7 @@ async function interrupted(after: number): Promise<void> {
 }
 
 describe("copy", () => {
-  it.each([0, 1, 8 * MIB - 1, 8 * MIB, 8 * MIB + 1, 20 * MIB + 7])("%d bytes, whole and verified", async (bytes) => {
+  it.each([1, 8 * MIB - 1, 8 * MIB, 8 * MIB + 1, 20 * MIB + 7])("%d bytes, whole and verified", async (bytes) => {
     files.files.set("/a", { bytes, etag: '"1"' });
     const stored = await (await s3Store(s3, { prefix: "films/" })).copy(url(), key, open);
     expect(stored).toEqual({ uri: `s3://results/films/${key}`, bytes, sha256: sha256Of(bytes) });
@@ -118,6 +118,21 @@ describe("copy", () => {
     files.files.set("/a", { ...file, ...change });
     expect(await (await s3Store(s3)).copy(url(), key, open)).toMatchObject({ sha256: sha256Of(20 * MIB) });
     expect(await uploads()).toEqual([]);
+  });
+
+  it.each([
+    ["short ranges after a break", { longestRange: 1_000 }, 1],
+    ["a range with 9 bytes too many after a break", { excess: 9 }, 2],
+    ["no bytes at first", { bytes: 0 }, 2],
+  ])("a source with %s is stored whole", async (_, fault, copies) => {
+    const file = { bytes: 20 * MIB, etag: '"1"' };
+    files.files.set("/a", { ...file, breakAfter: 9 * MIB, breaks: 1, ...fault });
+    const store = await s3Store(s3);
+    if (copies > 1) await expect(store.copy(url(), key, open)).rejects.toMatchObject({ retryable: true });
+    expect([...(await visible()), ...(await uploads())]).toEqual([]);
+    if (copies > 1) files.files.set("/a", file);
+    expect(await store.copy(url(), key, open)).toMatchObject({ bytes: 20 * MIB, sha256: sha256Of(20 * MIB) });
+    expect(await sha256InStore()).toBe(sha256Of(20 * MIB));
   });
 
   it("a complete copy of the same source is found, and only its head is asked for again", async () => {

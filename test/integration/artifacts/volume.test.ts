@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 
 describe("copy", () => {
-  it.each([0, 1, 100_000, 8 * MIB, 20 * MIB + 7])("%d bytes, whole and with their checksum", async (bytes) => {
+  it.each([1, 100_000, 8 * MIB, 20 * MIB + 7])("%d bytes, whole and with their checksum", async (bytes) => {
     server.files.set("/a", { bytes, etag: '"1"' });
     const stored = await (await volumeStore(root)).copy(url("a"), key, open);
     expect(stored).toEqual({ uri: `file://${at("0.mp4")}`, bytes, sha256: sha256Of(bytes) });
@@ -83,6 +83,26 @@ describe("copy", () => {
     expect(server.seen).toHaveLength(4);
     // What was on its way when the connection broke is all that goes twice.
     expect(server.sent() - before).toBeLessThan(14 * MIB);
+  });
+
+  it.each([
+    ["short ranges after a break", { longestRange: 1_000 }, 1],
+    ["a range with 9 bytes too many after a break", { excess: 9 }, 2],
+    ["no bytes at first", { bytes: 0 }, 2],
+  ])("a source with %s is stored whole", async (_, fault, copies) => {
+    const file = { bytes: 20 * MIB, etag: '"1"' };
+    server.files.set("/a", { ...file, breakAfter: 9 * MIB, breaks: 1, ...fault });
+    const store = await volumeStore(root);
+    if (copies > 1) await expect(store.copy(url("a"), key, open)).rejects.toMatchObject({ retryable: true });
+    expect(await there()).toEqual([]);
+    if (copies > 1) server.files.set("/a", file);
+    const stored = await store.copy(url("a"), key, open);
+    expect(stored).toMatchObject({ bytes: 20 * MIB, sha256: sha256Of(20 * MIB) });
+    expect(
+      createHash("sha256")
+        .update(await readFile(at("0.mp4")))
+        .digest("hex"),
+    ).toBe(sha256Of(20 * MIB));
   });
 
   it("a copy that was interrupted is taken up by the next, from what is on disk", async () => {

@@ -1,9 +1,11 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { anyAddress, publicOnly } from "../../../src/net/address-guard.ts";
-import { type FileServer, startFileServer } from "../../../tools/artifacts/file-server.ts";
+import { bytesAt, type FileServer, sha256Of, startFileServer } from "../../../tools/artifacts/file-server.ts";
 import { volumeStore } from "../../../tools/artifacts/stores.ts";
 
 const key = "film/VideoJob/sea/8d1f/0.mp4";
@@ -166,6 +168,90 @@ it.each([
   expect(error).toMatchObject({ kind, retryable });
   expect(String(error)).toContain(`HTTP ${status}`);
   expect(String(error)).not.toContain("secret");
+});
+
+describe("a result is complete or absent", () => {
+  const MIB = 1024 * 1024;
+  const broken = { bytes: 3 * MIB, etag: '"1"', breakAfter: MIB, breaks: 1 };
+  const copied = async (file: Parameters<typeof server.files.set>[1]) => {
+    server.files.set("/a", file);
+    return (await volumeStore(root)).copy(`${server.url}/a?signature=secret`, key, { lookup: anyAddress, signal });
+  };
+
+  it("a source that gives short ranges after a break is asked for the rest", async () => {
+    const stored = await copied({ ...broken, longestRange: 100_000 });
+    expect(stored).toMatchObject({ bytes: 3 * MIB, sha256: sha256Of(3 * MIB) });
+  });
+
+  it("a range with more bytes than it names ends the copy, and the next one starts again", async () => {
+    const file = { ...broken, excess: 9 };
+    await expect(copied(file)).rejects.toMatchObject({ kind: "SourceChanged", retryable: true });
+    expect(server.seen.map(({ range }) => range !== undefined)).toEqual([false, true]);
+    expect(await copied({ ...file, breaks: 0 })).toMatchObject({ bytes: 3 * MIB, sha256: sha256Of(3 * MIB) });
+    expect(server.seen.at(-1)?.range).toBeUndefined();
+  });
+
+  it.each([
+    ["a 206 nobody asked for", { range: "bytes 0-9/20" }, { bytes: 20 }],
+    ["a range of another file size", { range: "bytes 10-29/30" }, { kind: "SourceChanged" }],
+    ["a range beyond the end", { range: "bytes 10-29/20" }, { kind: "SourceChanged" }],
+    ["a range that begins earlier", { range: "bytes 5-19/20" }, { kind: "SourceChanged" }],
+    ["a range without a total", { range: "bytes 10-19/*" }, { kind: "SourceChanged" }],
+    ["no range header", { range: undefined }, { kind: "SourceChanged" }],
+  ])("after 10 of 20 bytes, %s", async (_, second, outcome) => {
+    const unasked = second.range === "bytes 0-9/20";
+    const url = await scripted((request, response) => {
+      const asked = request.headers.range !== undefined;
+      const range = asked && unasked ? "bytes 10-19/20" : asked || unasked ? second.range : undefined;
+      response.writeHead(asked || unasked ? 206 : 200, {
+        etag: '"1"',
+        "content-length": asked || unasked ? 10 : 20,
+        ...(range === undefined ? {} : { "content-range": range }),
+      });
+      response.write(bytesAt(asked ? 10 : 0, 10), () => (asked || unasked ? response.end() : response.destroy()));
+    });
+    const copying = (await volumeStore(root)).copy(url, key, { lookup: anyAddress, signal });
+    if ("kind" in outcome) await expect(copying).rejects.toMatchObject(outcome);
+    else expect(await copying).toMatchObject({ ...outcome, sha256: sha256Of(20) });
+  });
+
+  it("no bytes are no result", async () => {
+    const error: unknown = await copied({ bytes: 0, etag: '"1"' }).catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ kind: "SourceUnreachable", retryable: true });
+    expect(String(error)).toMatch(/\/a answers HTTP 200 without any bytes/);
+  });
+
+  it.each([204, 202])("HTTP %d is not a result yet", async (status) => {
+    await expect(copied({ bytes: 0, status })).rejects.toMatchObject({ kind: "SourceUnreachable" });
+  });
+
+  it.each(["gzip", "br"] as const)("a body in %s is stored decoded", async (encoding) => {
+    const stored = await copied({ bytes: MIB, etag: '"1"', encoding });
+    expect(stored).toMatchObject({ bytes: MIB, sha256: sha256Of(MIB) });
+  });
+
+  it("a body in gzip that ends early, or in an unknown coding, is refused", async () => {
+    const early = copied({ bytes: MIB, encoding: "gzip", breakAfter: 10_000 });
+    await expect(early).rejects.toMatchObject({ kind: "SourceUnreachable" });
+    await expect(copied({ bytes: MIB, encoding: "odd" })).rejects.toThrow(/content-encoding "odd"/);
+  });
+
+  it("a body in gzip is limited by its decoded size", async () => {
+    server.files.set("/a", { bytes: 2 * MIB, encoding: "gzip" });
+    const store = await volumeStore(root, { maxBytes: MIB });
+    const copying = store.copy(`${server.url}/a`, key, { lookup: anyAddress, signal });
+    await expect(copying).rejects.toMatchObject({ kind: "TooLarge" });
+  });
+
+  async function scripted(answer: RequestListener): Promise<string> {
+    const scriptedServer = createServer(answer);
+    await new Promise<void>((resolve) => scriptedServer.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      scriptedServer.closeAllConnections();
+      scriptedServer.close();
+    });
+    return `http://127.0.0.1:${(scriptedServer.address() as AddressInfo).port}/a`;
+  }
 });
 
 it("nothing is visible after any of that", async () => {

@@ -138,18 +138,26 @@ it.each<{ what: string; refresh?: () => Promise<FreshResults>; exhausted: boolea
     });
 });
 
-it.each<{ what: string; refresh?: () => Promise<FreshResults>; exhausted: boolean }>([
-  { what: "without a task", exhausted: true },
-  { what: "whose task is gone", refresh: async () => ({ kind: "Gone" }), exhausted: true },
-  { what: "whose task shows it again", refresh: async () => fresh(result("a", AGAIN)), exhausted: false },
-])("an expired URL $what, whose source does not answer: exhausted $exhausted", async ({ refresh, exhausted }) => {
-  const { end } = await copied({
-    results: [result("a", EARLIER)],
-    silent: ["a"],
-    ...(refresh === undefined ? {} : { refresh }),
-  });
-  expect(end).toMatchObject({ kind: "Failed", exhausted, reason: "Retrying" });
-});
+it.each<{ what: string; refresh?: () => Promise<FreshResults>; exhausted: boolean; reason: string }>([
+  { what: "without a task", exhausted: true, reason: "ResultUnavailable" },
+  { what: "whose task is gone", refresh: async () => ({ kind: "Gone" }), exhausted: true, reason: "ResultUnavailable" },
+  {
+    what: "whose task shows it again",
+    refresh: async () => fresh(result("a", AGAIN)),
+    exhausted: false,
+    reason: "Retrying",
+  },
+])(
+  "an expired URL $what, whose source does not answer: exhausted $exhausted, $reason",
+  async ({ refresh, exhausted, reason }) => {
+    const { end } = await copied({
+      results: [result("a", EARLIER)],
+      silent: ["a"],
+      ...(refresh === undefined ? {} : { refresh }),
+    });
+    expect(end).toMatchObject({ kind: "Failed", exhausted, reason, stalled: reason !== "Retrying" });
+  },
+);
 
 it.each<{ what: string; answer: ServiceAnswer; expected: unknown }>([
   {
