@@ -50,7 +50,7 @@ export function hasEnded({ status }: TracedJob): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
-/** When a finished job ended, ms since the epoch. The timeline has more digits, but jobs of earlier versions have none. */
+/** When a finished job ended, ms since the epoch. The timeline has milliseconds; a status without one has `completionTime`. */
 export function endOf({ status }: TracedJob): number | undefined {
   const time = status?.timeline?.at(-1)?.time ?? status?.completionTime;
   return time === undefined ? undefined : Date.parse(time);

@@ -20,7 +20,7 @@ export function lastChangeOf(
 ): LastChange {
   const { generation } = endpoint.metadata;
   const { lastChange: previous, observedGeneration } = endpoint.status ?? {};
-  // An earlier version, which did not write down times, reconciled this generation.
+  // The generation was reconciled before, and its times are not in the status.
   if (previous === undefined && observedGeneration === generation) return undefined;
   const time = rfc3339Milli(now);
   const change = previous?.generation === generation ? previous : { generation, observedTime: time };
