@@ -29,7 +29,7 @@ export type Backend = {
   readonly bufferBytes: number;
   /** Looks for what an interrupted copy to this key left. */
   leftover(key: string, signal: AbortSignal): Promise<Leftover | undefined>;
-  /** Starts anew; what was left of former copies to this key goes. Without `identity` nobody can go on with it later. */
+  /** Starts anew, and deletes leftovers of earlier copies to this key. Without `identity` nobody can go on with it later. */
   open(key: string, identity: string | undefined, signal: AbortSignal): Promise<Sink>;
   /** The artifact under this key, if it surely is a complete copy of this source. */
   existing(key: string, identity: string, bytes: number, signal: AbortSignal): Promise<StoredArtifact | undefined>;

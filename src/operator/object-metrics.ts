@@ -9,7 +9,7 @@ export type ObjectLists = Readonly<Record<string, () => Iterable<WatchedObject>>
 type Stuck = { kind: string; namespace: string; state: "Stalled" | "Deleting"; since: string };
 
 /**
- * Metrics of the objects that do not continue by themselves, by kind and namespace: no series of its own for any of them. `objects`: the
+ * Metrics of stuck objects, by kind and namespace: no series of its own for any of them. `objects`: the
  * objects of each kind, by the name of the kind.
  */
 export function registerObjectMetrics(registry: Registry, objects: ObjectLists, clock: Pick<Clock, "now">): void {

@@ -21,7 +21,7 @@ export type WatchOptions = {
   clusterUID: string;
 };
 
-/** Secondary watches: a change of one object is the business of others. The rows of the table of kinds say of which. */
+/** Secondary watches: enqueues the dependants of a changed object, as the table of kinds names them. */
 export function watchEachOther(options: WatchOptions): void {
   const kinds = kindsOf(options.informers, options.clusterUID);
   watchAccounts(options, kinds);

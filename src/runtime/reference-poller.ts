@@ -29,7 +29,7 @@ export type ReferencePoller = {
   stop(): Promise<void>;
   /** Referenced objects. */
   size(): number;
-  /** How long ago that referenced object was read which has not been read for the longest time, ms. 0 without any. */
+  /** Age of the stalest read, ms. 0 without any. */
   oldestReadMs(): number;
 };
 

@@ -31,7 +31,7 @@ export type AccountWiring = {
   open?: ConnectionSettings["open"];
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
   dependants: Omit<Dependants, "inFlight" | "ended">;
-  /** Of the endpoints that the account shows, those that no object stands for although an operator made them. */
+  /** Orphaned endpoints among the endpoints of the account. */
   orphansAmong: (records: readonly EndpointRecord[]) => EndpointRecord[];
   onEndpoint: (key: AccountKey, id: string, appName: string) => void;
   onTask: (key: AccountKey, taskID: string) => void;

@@ -46,7 +46,7 @@ export function statusSplit(view: SplitView): StatusSplit {
 }
 
 /**
- * A split as a file. Reads all bills first. CSV has one line per share; its first column tells what the line stands for.
+ * A split as a file. Reads all bills first. CSV has one line per share; its first column names the kind of the line.
  * @param facts what JSON shows besides the split
  */
 export async function* splitFile(

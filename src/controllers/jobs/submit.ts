@@ -223,7 +223,7 @@ function isRefusal(error: unknown): error is ServiceError {
 }
 
 function tooLargeMessage({ message }: ArtifactError, kind: string): string {
-  return `The service sent ${message}: what came of it is removed. The request may have been charged: ask the service's support, and create a new ${kind} to try again`;
+  return `The service sent ${message}: Mooring deleted the partial result. The request may have been charged: ask the service's support, and create a new ${kind} to try again`;
 }
 
 function refusalMessage(error: ServiceError, kind: string): string {

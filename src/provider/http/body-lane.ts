@@ -42,7 +42,7 @@ export function createBodyLane(budget: ByteBudget, clock: Clock): ByteBudget {
   };
 }
 
-/** Lets one in at a time. Who leaves tells how long nobody else may enter. */
+/** A mutex; its release delays the next holder. */
 function createTurns(clock: Clock): (signal: AbortSignal) => Promise<(pauseMs: number) => void> {
   let last: Promise<void> = Promise.resolve();
   return async (signal) => {

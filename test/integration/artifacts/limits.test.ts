@@ -86,7 +86,7 @@ it.concurrent.each([
       expect(condition(failed, "Failed")).toMatchObject({
         reason: "ResultTooLarge",
         message: expect.stringMatching(
-          /^The service sent more than \d+ bytes, the most that it can have: what came of it is removed/,
+          /^The service sent more than \d+ bytes, the most that it can have: Mooring deleted the partial result/,
         ),
       });
       expect(failed.status).toMatchObject({ attempts: 1, submission: { state: "Accepted" } });
