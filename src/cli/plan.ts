@@ -4,6 +4,7 @@ import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource, JOB_RESOURCES, KINDS } from "../api/v1alpha1/kinds.ts";
 import { manifestProblems } from "../api/v1alpha1/manifest-problems.ts";
 import { systemClock } from "../clock.ts";
+import { accountToUse } from "../controllers/account/binding.ts";
 import { type Job, paidOperation } from "../controllers/jobs/types.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -79,7 +80,7 @@ function createPlanner(kube: KubeClient, accounts: Map<string, Promise<AccountCo
   const { signal } = new AbortController();
   const account = (endpoint: GpuEndpoint) => {
     const { namespace } = endpoint.metadata;
-    const ref = endpoint.status?.account ?? endpoint.spec.accountRef;
+    const ref = accountToUse(endpoint);
     const key = JSON.stringify([ref?.kind, ref?.name, namespace]);
     const opened = accounts.get(key) ?? connectAccount(kube, namespace, ref);
     accounts.set(key, opened);

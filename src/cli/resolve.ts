@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { parseDuration } from "../api/v1alpha1/duration.ts";
 import { JOB_RESOURCES } from "../api/v1alpha1/kinds.ts";
 import { deadlineSignal, systemClock } from "../clock.ts";
+import { accountOfResources } from "../controllers/account/binding.ts";
 import { type Job, paidOperation } from "../controllers/jobs/types.ts";
 import { objectState } from "../describe/object-state.ts";
 import type { KubeClient } from "../kube/client.ts";
@@ -138,7 +139,7 @@ type Bills = { bills?: DayBill[]; problem?: string };
 async function bills(kube: KubeClient, job: Job): Promise<Bills> {
   const { namespace } = job.metadata;
   try {
-    const { session } = await connectAccount(kube, namespace, job.status?.account ?? job.spec.accountRef);
+    const { session } = await connectAccount(kube, namespace, accountOfResources(job));
     try {
       const signal = AbortSignal.timeout(BILLS_MS);
       return { bills: await billsOfDay(session.money, paidOperation(job), Date.parse(requestTime(job)), signal) };

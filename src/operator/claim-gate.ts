@@ -1,3 +1,4 @@
+import { accountOfResources, accountToUse } from "../controllers/account/binding.ts";
 import type { InstallationClaims } from "../controllers/account/installation-claims.ts";
 import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
 import type { Kind } from "../controllers/controller-deps.ts";
@@ -30,8 +31,7 @@ export function whileClaimed<T extends Dependant>(
     const object = store.get(request.key);
     if (object === undefined) return reconcile(request, context);
     const { namespace } = object.metadata;
-    const { accountRef } = object.spec;
-    const keys = [object.status?.account ?? accountRef, accountRef].flatMap(
+    const keys = [accountOfResources(object), accountToUse(object)].flatMap(
       (ref) => accounts.keyOf(ref, namespace) ?? [],
     );
     const key = keys.find(hasAccount);

@@ -1,4 +1,5 @@
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
+import { accountToUse } from "../controllers/account/binding.ts";
 import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
 import { createEndpointMetrics, type EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { createJobMetrics } from "../controllers/jobs/metrics.ts";
@@ -52,7 +53,7 @@ export function createKindMetrics(
     ),
     jobMetrics: createJobMetrics(registry, {
       jobs: Object.fromEntries(jobs),
-      accountOf: ({ metadata, spec }) => accounts.keyOf(spec.accountRef, metadata.namespace),
+      accountOf: (job) => accounts.keyOf(accountToUse(job), job.metadata.namespace),
       clock,
       traceIDOf: exemplars ? traceIdOf : undefined,
     }),

@@ -1,14 +1,14 @@
-import type { BoundAccount, Submission } from "../api/v1alpha1/meta.ts";
+import type { Submission } from "../api/v1alpha1/meta.ts";
+import { type AccountUser, accountOfResources, accountToUse } from "../controllers/account/binding.ts";
 import { type AccountKey, accountKey, possibleAccounts } from "../controllers/account/registry.ts";
 import type { Resource } from "../kube/resource.ts";
-import type { KubeObject, NamespacedObject } from "../kube/types.ts";
+import type { KubeObject } from "../kube/types.ts";
 import { createShardMembership, type Shard } from "./shard.ts";
 
 /** An object that uses an account. */
-export type Dependant = NamespacedObject<
-  { accountRef?: Parameters<typeof possibleAccounts>[0] },
-  { account?: BoundAccount | undefined; submission?: Submission | undefined; phase?: unknown } | undefined
->;
+export type Dependant = AccountUser & {
+  status?: { submission?: Submission | undefined; phase?: unknown } | undefined;
+};
 
 /**
  * Which objects a shard has: accounts by their name, and each other object with the account that serves it. The answer depends on the
@@ -32,7 +32,7 @@ export type OwnedRow = {
 };
 
 /** Phases of a job that has a task, a result or an unknown outcome at the account that its status shows. */
-const BOUND_PHASES: readonly unknown[] = ["Queued", "Running", "Storing", "Halted", "Succeeded", "Failed"];
+const PHASES_WITH_RESOURCES: readonly unknown[] = ["Queued", "Running", "Storing", "Halted", "Succeeded", "Failed"];
 
 /** @param exists whether there is an account object of this key */
 export function createOwnership(shard: Shard, exists: (key: AccountKey) => boolean): Ownership {
@@ -74,14 +74,15 @@ export function dependantOf({ account }: Pick<OwnedRow, "account">, object: Kube
 
 /**
  * The accounts that may serve an object, the preferred one first: the first that exists does. While a request is under way, after a job
- * was submitted, and when the object is deleted, only the account that the status shows can: no other one knows the request.
+ * was submitted, and when the object is deleted, it is the one that knows the request.
  */
-export function candidatesOf({ metadata, spec, status }: Dependant): AccountKey[] {
-  const { account, submission, phase } = status ?? {};
-  const isBound =
-    metadata.deletionTimestamp !== undefined || submission?.state === "Intended" || BOUND_PHASES.includes(phase);
-  if (account !== undefined && isBound) return [accountKey(account.kind, account.name, metadata.namespace)];
-  return possibleAccounts(spec.accountRef, metadata.namespace);
+export function candidatesOf(object: Dependant): AccountKey[] {
+  const { metadata, status } = object;
+  const hasResources =
+    metadata.deletionTimestamp !== undefined ||
+    status?.submission?.state === "Intended" ||
+    PHASES_WITH_RESOURCES.includes(status?.phase);
+  return possibleAccounts(hasResources ? accountOfResources(object) : accountToUse(object), metadata.namespace);
 }
 
 /** What lookups across accounts read of an object: the owner of an endpoint, of an app name or of a task. */

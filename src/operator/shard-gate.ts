@@ -17,8 +17,8 @@ export type ShardGate = {
 };
 
 /**
- * Reconciles an object only while this shard has it. An intent that was not sent keeps an object at its shard. If the object means an
- * account of another shard by now, the status shows that the intent was not sent, and the object goes to the other shard.
+ * Reconciles an object only while this shard has it. An intent that was not sent keeps an object at its shard. If a user names an
+ * account of another shard, the status shows that the intent was not sent, and the object goes to the other shard.
  */
 export function whileOwned(
   gate: ShardGate,

@@ -78,7 +78,7 @@ export const accountRefSchema = z
     name: objectName("Name of the account."),
   })
   .describe(
-    "The account that pays and whose key Mooring uses. Default: Account `default` of the namespace, else ClusterAccount `default`.",
+    "The account that pays and whose key Mooring uses. Default: Account `default` of the namespace, else ClusterAccount `default`. Without accountRef, the object stays with the account that it used first (status.account).",
   );
 export type AccountRef = z.output<typeof accountRefSchema>;
 
@@ -93,6 +93,8 @@ export const boundAccountSchema = z
   })
   .describe("The account this object is bound to.");
 export type BoundAccount = z.output<typeof boundAccountSchema>;
+/** A reference of a spec, or what an object is bound to: that names the base URL too. */
+export type AccountRefOrBinding = AccountRef | BoundAccount;
 
 export const secretKeyRefSchema = z
   .object({ name: objectName("Name of the Secret."), key: dataKey("Key in the Secret.") })

@@ -1,6 +1,6 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Resource } from "../../kube/resource.ts";
-import { keyOf, type NamespacedObject } from "../../kube/types.ts";
+import { keyOf } from "../../kube/types.ts";
 import type { Indexer, Store } from "../../runtime/store.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { EndedWork } from "../../submission/admission.ts";
@@ -8,7 +8,8 @@ import type { Journal } from "../../submission/journal.ts";
 import { hasEntry } from "../jobs/journal-entry.ts";
 import { endedWorkOf, hasReleasedSlot, IN_FLIGHT } from "../jobs/tasks.ts";
 import { type Job, workOf } from "../jobs/types.ts";
-import { type AccountKey, type AccountRegistry, accountKey, possibleAccounts } from "./registry.ts";
+import { type AccountUser, accountsOf, accountToUse, boundKey } from "./binding.ts";
+import type { AccountKey, AccountRegistry } from "./registry.ts";
 
 type Kinds = {
   endpoints: { resource: Resource; store: Store<GpuEndpoint> };
@@ -41,11 +42,8 @@ export type Dependants = {
   hasUsers(key: AccountKey): boolean;
 };
 
-type Dependant = NamespacedObject<{ accountRef?: Parameters<typeof possibleAccounts>[0] }>;
-
 /** Index of the store of every kind that has an `accountRef`. */
-export const byAccount: Indexer<Dependant> = (object) =>
-  possibleAccounts(object.spec.accountRef, object.metadata.namespace);
+export const byAccount: Indexer<AccountUser> = accountsOf;
 
 /** Index `volumes` of the store of endpoints: as `byAccount`, for those with volumes. */
 export const byAccountWithVolumes: Indexer<GpuEndpoint> = (endpoint) =>
@@ -58,11 +56,7 @@ export function createDependants(
 ): Dependants {
   /** What an object is bound to, or else means now. */
   function belongs(object: GpuEndpoint | Job, key: AccountKey): boolean {
-    const { namespace } = object.metadata;
-    const bound = object.status?.account;
-    return bound === undefined
-      ? accounts().keyOf(object.spec.accountRef, namespace) === key
-      : accountKey(bound.kind === "Account" ? "Account" : "ClusterAccount", bound.name, namespace) === key;
+    return (boundKey(object) ?? accounts().keyOf(accountToUse(object), object.metadata.namespace)) === key;
   }
   const isInFlight = (kind: string, job: Job) =>
     IN_FLIGHT.includes(job.status?.phase ?? "Pending") ? !hasReleasedSlot(job.status) : hasEntry(journal, kind, job);

@@ -1,7 +1,7 @@
 import type { LookupFunction } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
-import type { AccountRef, BoundAccount } from "../../api/v1alpha1/meta.ts";
+import type { AccountRef, AccountRefOrBinding, BoundAccount } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
@@ -58,16 +58,15 @@ export type Resolved =
 
 /** What accounts exist, which may be used, and who wants to hear when that changes. */
 export type AccountRegistry = {
-  /** The account that an object in `namespace` means (docs/api.md: accountRef). */
-  resolve(ref: AccountRef | undefined, namespace: string): Promise<Resolved>;
+  /** The account that `ref` means in `namespace` (binding.ts). */
+  resolve(ref: AccountRefOrBinding | undefined, namespace: string): Promise<Resolved>;
   /** The same, without asking whether it may be used; undefined when there is no such account. */
   keyOf(ref: AccountRef | undefined, namespace: string): AccountKey | undefined;
   /**
-   * The account by which a deleted object is cleaned up after: the one it is bound to, also when its Secret or the
-   * account itself went first (a namespace is deleted in any order). `allowedNamespaces` is not asked: what is there has
-   * to be cleaned up.
+   * The account by which a deleted object is cleaned up after, even when its Secret or the account itself went first (a namespace is
+   * deleted in any order). `allowedNamespaces` is not asked: what is there has to be cleaned up.
    */
-  resolveCleanup(bound: AccountRef | undefined, ref: AccountRef | undefined, namespace: string): Resolved;
+  resolveCleanup(ref: AccountRef | undefined, namespace: string): Resolved;
   /** A call met 401: holds the account at once and has it checked. */
   unauthorized(key: AccountKey, message: string): void;
   /** A call met 403, which concerns the operation unless the probe fails too: has the account probed and holds nothing. */
@@ -165,8 +164,8 @@ export function createAccountRegistry(
     doubt,
     unauthorized: (key, message) => hold(key, "Unauthorized", message),
     unreachable: (key, message) => hold(key, "Unreachable", message),
-    resolveCleanup(bound, ref, namespace) {
-      const keys = bound === undefined ? possibleAccounts(ref, namespace) : possibleAccounts(bound, namespace);
+    resolveCleanup(ref, namespace) {
+      const keys = possibleAccounts(ref, namespace);
       const key = keys.find((one) => exists(one) || entries.has(one));
       if (key === undefined) {
         const message = `${keys.join(" and ")} does not exist (any more), and this process does not know its key: create it again with its Secret`;
@@ -225,10 +224,18 @@ function sameState(a: AccountState, b: AccountState): boolean {
 }
 
 /** What is said when a reference leads to no account. `alternative`: what to do instead of creating the account. */
-export function notFound(ref: AccountRef | undefined, namespace: string, alternative: string): string {
+export function notFound(ref: AccountRefOrBinding | undefined, namespace: string, alternative: string): string {
+  const list = `To list the accounts: kubectl get accounts,clusteraccounts -n ${namespace}`;
+  if (ref !== undefined && "baseURL" in ref) {
+    return `this object is bound to ${nameOf(ref, namespace)}, which does not exist: create it again with its key, because no other account knows what was made with it. ${list}`;
+  }
   const missing =
     ref === undefined
       ? `no Account "default" in namespace ${namespace} and no ClusterAccount "default": create one`
-      : `${ref.kind} ${ref.kind === "Account" ? `${namespace}/` : ""}${ref.name} does not exist: create it`;
-  return `${missing}, or ${alternative}. To list the accounts: kubectl get accounts,clusteraccounts -n ${namespace}`;
+      : `${nameOf(ref, namespace)} does not exist: create it`;
+  return `${missing}, or ${alternative}. ${list}`;
+}
+
+function nameOf({ kind, name }: AccountRef, namespace: string): string {
+  return kind === "Account" ? `Account ${namespace}/${name}` : `ClusterAccount ${name}`;
 }

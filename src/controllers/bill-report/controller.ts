@@ -9,6 +9,7 @@ import type { Range } from "../../provider/money/ranges.ts";
 import { createTally } from "../../provider/money/tally.ts";
 import { type TimeZone, timeZone } from "../../provider/money/time-zone.ts";
 import type { Reconcile, Result } from "../../runtime/controller.ts";
+import { accountToUse, boundBaseURL } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import { LABELS_AGAIN_MS } from "../account/registry.ts";
 import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts";
@@ -73,7 +74,7 @@ export function createBillReportReconciler(
     const problem = specProblem(kind.resource, report.spec);
     if (problem !== undefined) return stalled("InvalidSpec", problem);
     const final = current && report.status?.final === true;
-    const resolved = await shared.accounts.resolve(report.spec.accountRef, report.metadata.namespace);
+    const resolved = await shared.accounts.resolve(accountToUse(report), report.metadata.namespace);
     if (resolved.kind === "Checking") return undefined;
     if (resolved.kind === "Held") {
       if (final) return undefined;
@@ -87,7 +88,7 @@ export function createBillReportReconciler(
     const sameSource = showsSource(report, found.source);
     if (final && sameSource) return undefined;
     const { baseURL } = account;
-    const mismatch = accountMismatch(report.status?.account?.baseURL, account);
+    const mismatch = accountMismatch(boundBaseURL(report, account.key), account);
     if (mismatch !== undefined) return stalled(mismatch.reason, mismatch.message);
     const step = await refresh(report, found.source, current && sameSource, signal);
     return { ...step, account: { ...ref, baseURL }, keyIDs };

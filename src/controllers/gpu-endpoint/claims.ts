@@ -3,6 +3,7 @@ import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Indexer } from "../../runtime/store.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { accountToUse } from "../account/binding.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { appNameOf } from "./fields.ts";
 
@@ -87,7 +88,7 @@ export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoin
 
   /** A waiting object counts only when it may use an account of the same service; else it would block others forever. */
   async function mayUse(rival: GpuEndpoint, service: string): Promise<boolean> {
-    const resolved = await shared.accounts.resolve(rival.spec.accountRef, rival.metadata.namespace);
+    const resolved = await shared.accounts.resolve(accountToUse(rival), rival.metadata.namespace);
     if (resolved.kind === "Usable") return serviceOf(resolved.account.baseURL) === service;
     return resolved.kind === "Checking" && rival.status?.account !== undefined && isAt(rival, service);
   }

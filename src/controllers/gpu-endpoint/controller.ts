@@ -7,6 +7,7 @@ import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { accountToUse } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
@@ -82,7 +83,7 @@ export function createGpuEndpointReconciler(
       shared.exports.track(key, exportReferences(endpoint));
 
       // A create whose outcome is unknown is looked up with the account that it was sent to.
-      const { account = endpoint.spec.accountRef } = submission.entry ?? {};
+      const { account = accountToUse(endpoint) } = submission.entry ?? {};
       const resolved = await shared.accounts.resolve(account, namespace);
       if (resolved.kind === "Checking") return undefined;
       const facts = { ...submission, requested, context };

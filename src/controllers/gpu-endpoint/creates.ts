@@ -8,6 +8,7 @@ import type { ReconcileContext } from "../../runtime/controller.ts";
 import { nextAttempt } from "../../submission/intents.ts";
 import type { Journal, JournalEntry } from "../../submission/journal.ts";
 import { submitOnce } from "../../submission/submit-once.ts";
+import { accountOfResources } from "../account/binding.ts";
 import { type AccountHandle, boundTo } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { assertMaySubmit } from "../wanted.ts";
@@ -146,9 +147,9 @@ export function createLostCreates({
 
   return {
     mayHave(endpoint) {
-      const { metadata, spec, status } = endpoint;
+      const { metadata } = endpoint;
       if (!isFoundByAppName(endpoint) || ruledOut.get(keyOf(endpoint)) === metadata.uid) return false;
-      const account = accounts.keyOf(status?.account ?? spec.accountRef, metadata.namespace);
+      const account = accounts.keyOf(accountOfResources(endpoint), metadata.namespace);
       if (account === undefined) return false;
       return Date.parse(metadata.creationTimestamp) <= journalCompleteSince(account, metadata.uid);
     },

@@ -4,6 +4,7 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { accountOfResources, baseURLOf } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
@@ -113,14 +114,15 @@ export function createEndpointFinalizer(
       const message = `annotation ${ANNOTATIONS.deletionPolicy} is "${policy.unreadable}", allowed are Retain, ScaleToZero and Delete: set it to one of them`;
       return stalled("InvalidSpec", message);
     }
-    const { status, spec, metadata } = endpoint;
-    const resolved = shared.accounts.resolveCleanup(status?.account, spec.accountRef, metadata.namespace);
+    const { metadata } = endpoint;
+    const bound = accountOfResources(endpoint, entry?.account);
+    const resolved = shared.accounts.resolveCleanup(bound, metadata.namespace);
     if (resolved.kind === "Checking") return undefined;
     if (resolved.kind === "Held") {
       return unknown && resolved.reason !== "Unreachable" ? release() : obstructed(heldBy(resolved));
     }
     const { account } = resolved;
-    const mismatch = accountMismatch(status?.account?.baseURL, account, "delete the endpoint at its service");
+    const mismatch = accountMismatch(baseURLOf(bound), account, "delete the endpoint at its service");
     // No punctuation follows the command directly.
     if (mismatch !== undefined) return stalled(mismatch.reason, `${mismatch.message} `);
     let done: CleanedUp = { kind: "Done" };

@@ -1,5 +1,6 @@
 import type { Journal, JournalEntry } from "../../submission/journal.ts";
-import { type AccountHandle, accountKey, boundTo, type Resolved } from "../account/registry.ts";
+import { accountOfResources, accountToUse, boundKey } from "../account/binding.ts";
+import { type AccountHandle, boundTo, type Resolved, refOf } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { hashOf } from "../hash.ts";
 import { observeHaltedJob } from "./halt.ts";
@@ -56,7 +57,7 @@ async function observeWaiting<T extends Job>(
   const held = heldBack(context);
   if (held !== undefined) return { observation: held };
 
-  const resolved = await deps.shared.accounts.resolve(job.spec.accountRef, job.metadata.namespace);
+  const resolved = await deps.shared.accounts.resolve(accountToUse(job), job.metadata.namespace);
   const store = storeOf(context);
   if (resolved.kind === "Checking" || store?.kind === "Checking") return undefined;
   if (store?.kind === "Held") return blocked({ reason: store.reason, message: store.message, stalled: true });
@@ -224,12 +225,11 @@ function heldAccount({ reason, message, againMs }: Extract<Resolved, { kind: "He
 
 /** The account that made the results. It limits the addresses that are read, also while its key or budget holds it. */
 function accountOfResults<T extends Job>({ deps, job }: ObserveContext<T>): Resolved {
-  const { namespace } = job.metadata;
   const { accounts } = deps.shared;
-  const bound = job.status?.account;
-  const handle = bound && accounts.get(accountKey(bound.kind, bound.name, namespace))?.handle;
-  if (handle !== undefined && bound !== undefined) return { kind: "Usable", account: handle, ref: bound };
-  return accounts.resolveCleanup(bound, job.spec.accountRef, namespace);
+  const key = boundKey(job);
+  const handle = key === undefined ? undefined : accounts.get(key)?.handle;
+  if (handle !== undefined) return { kind: "Usable", account: handle, ref: refOf(handle.key) };
+  return accounts.resolveCleanup(accountOfResources(job), job.metadata.namespace);
 }
 
 function storeOf<T extends Job>({ deps, job }: ObserveContext<T>): ResolvedStore | undefined {

@@ -8,6 +8,7 @@ import type { PollFailure, TaskObservation } from "../../provider/types.ts";
 import type { EndedWork } from "../../submission/admission.ts";
 import { CHARGE_SHOWS_MS } from "../../submission/reservations.ts";
 import { createSanitizer } from "../../text/sanitizer.ts";
+import { accountOfResources } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
@@ -66,7 +67,7 @@ export function createTaskFollower(shared: Pick<ControllerDeps, "accounts" | "ad
 
 /** The account that the task was submitted with, whatever `spec.accountRef` means by now: another account does not know the task. */
 export async function accountOfTask({ accounts }: Pick<ControllerDeps, "accounts">, job: Job): Promise<Resolved> {
-  return accounts.resolve(job.status?.account ?? job.spec.accountRef, job.metadata.namespace);
+  return accounts.resolve(accountOfResources(job), job.metadata.namespace);
 }
 
 /** After its first submission a job uses the account of that submission only (api: accountRef). */

@@ -142,13 +142,18 @@ function isReplacedByUser({ plan }: Pick<World, "plan">, serial: number | undefi
 /** The operator notices a changed Secret within this time. */
 const KEY_NOTICED_MS = 30_000;
 
+/** The member whose key the account of an object has; an Account `default` has that of another one. */
+const memberOf = (object: Json | undefined): string =>
+  textAt(objectAt(object?.["status"], "account"), "kind") === "Account" ? "member-2" : OWN_MEMBER;
+
 /**
  * Its endpoint was created with the key of another member. Only that key shows it, so a user has to act. An object in deletion waits
  * for that endpoint when the account's own one is stopped.
  */
 function isOutOfSight(world: Pick<World, "census" | "cluster">, plan: ObjectPlan): boolean {
   const endpoints = world.census.of(plan.serial);
-  const own = endpoints.filter(({ memberID }) => memberID === OWN_MEMBER);
+  const member = memberOf(objectOf(world, plan));
+  const own = endpoints.filter(({ memberID }) => memberID === member);
   if (own.length === endpoints.length) return false;
   if (own.length === 0) return true;
   const inDeletion = objectAt(objectOf(world, plan) ?? {}, "metadata")["deletionTimestamp"] !== undefined;
@@ -181,7 +186,8 @@ export function endpointProblems(
   object: Json,
   accepts: (difference: FieldDifference) => boolean = () => false,
 ): string[] {
-  const [endpoint, ...more] = world.census.of(plan.serial).filter(({ memberID }) => memberID === OWN_MEMBER);
+  const member = memberOf(object);
+  const [endpoint, ...more] = world.census.of(plan.serial).filter(({ memberID }) => memberID === member);
   const problems: string[] = [];
   if (condition(object, "Ready")?.["status"] !== "True") problems.push("not Ready");
   if (endpoint === undefined) return [...problems, NO_ENDPOINT];

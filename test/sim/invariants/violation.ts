@@ -2,6 +2,7 @@
 export type Invariant =
   | "PaidOnce"
   | "OneEndpoint"
+  | "StaysBound"
   | "TerminalPhase"
   | "TrueStatus"
   | "LeaseBeforeRequest"

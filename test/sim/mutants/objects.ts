@@ -11,6 +11,13 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/controllers",
   },
   {
+    name: "bound-account",
+    file: "src/controllers/account/binding.ts",
+    find: "return spec.accountRef ?? status?.account;",
+    replace: "return spec.accountRef ?? (status === undefined ? undefined : undefined);",
+    tests: "test/unit/controllers/account/binding",
+  },
+  {
     name: "read-your-writes",
     file: "src/runtime/store.ts",
     find: "      if (!isNewer(object, previous)) return undefined;",

@@ -1,9 +1,10 @@
+import { accountResource } from "../../../src/api/v1alpha1/kinds.ts";
 import { configMapResource } from "../../../src/submission/journal.ts";
 import { journalNames } from "../../../src/submission/journal-shards.ts";
 import { objectAt } from "../api-server/json.ts";
 import { CALM, countFault, type Weather } from "../network/weather.ts";
 import { JOURNAL_NAME, OPERATOR_NAMESPACE } from "../operator/process.ts";
-import { FOREIGN_KEY, setKeySecret } from "./manifests.ts";
+import { FOREIGN_KEY, setDefaultAccount, setKeySecret } from "./manifests.ts";
 import type { Fault } from "./plan.ts";
 import type { World } from "./world.ts";
 
@@ -68,6 +69,13 @@ export function inject(world: World, fault: Fault): void {
     case "foreignKey":
       setKeySecret(world.cluster, FOREIGN_KEY);
       world.scheduler.after(fault.forMs, () => setOwnKey(world));
+      break;
+    case "defaultAccount":
+      setDefaultAccount(world.cluster, world.plan, { namespace: fault.namespace, key: FOREIGN_KEY });
+      if (fault.forMs === undefined) break;
+      world.scheduler.after(fault.forMs, () =>
+        world.cluster.delete(accountResource, { namespace: fault.namespace, name: "default" }),
+      );
       break;
     case "loseKey":
       setKeySecret(world.cluster, undefined);

@@ -1,4 +1,5 @@
 import {
+  accountResource,
   clusterAccountResource,
   gpuEndpointResource,
   speechJobResource,
@@ -58,19 +59,30 @@ export function createBase(cluster: Cluster, plan: Plan): void {
   cluster.create(clusterAccountResource, undefined, {
     metadata: { name: "default" },
     spec: {
-      baseURL: "http://service.invalid",
+      ...connectionOf(plan),
       apiKeySecretRef: { namespace: "platform", name: "key", key: "apiKey" },
-      rateLimit: RATE,
-      endpoints: {
-        generation: plan.generation,
-        syncInterval: `${SYNC_MS / 1_000}s`,
-        deleteOperation: DELETE_OPERATION,
-      },
-      billing: { interval: "60s" },
       ...(plan.maxConcurrentTasks === undefined ? {} : { maxConcurrentTasks: plan.maxConcurrentTasks }),
       ...budget,
     },
   });
+}
+
+const connectionOf = ({ generation }: Pick<Plan, "generation">): Json => ({
+  baseURL: "http://service.invalid",
+  rateLimit: RATE,
+  endpoints: { generation, syncInterval: `${SYNC_MS / 1_000}s`, deleteOperation: DELETE_OPERATION },
+  billing: { interval: "60s" },
+});
+
+/** Creates Account `default` of a namespace, with a Secret of its own. */
+export function setDefaultAccount(
+  cluster: Cluster,
+  plan: Plan,
+  { namespace, key }: { namespace: string; key: string },
+): void {
+  cluster.create(secretResource, namespace, { metadata: { name: "own-key" }, data: { apiKey: base64(key) } });
+  const spec = { ...connectionOf(plan), apiKeySecretRef: { name: "own-key", key: "apiKey" } };
+  cluster.create(accountResource, namespace, { metadata: { name: "default" }, spec });
 }
 
 /** @param key undefined: the Secret has none */

@@ -76,7 +76,9 @@ export type Fault =
   /** The service accepts updates of endpoints without effect. */
   | { fault: "ignoreUpdates"; forMs: number }
   /** The Secret holds the key of another member, which does not see the endpoints. */
-  | { fault: "foreignKey"; forMs: number };
+  | { fault: "foreignKey"; forMs: number }
+  /** A namespace gets an Account `default` with the key of another member. `forMs` undefined: it stays. */
+  | { fault: "defaultAccount"; namespace: string; forMs?: number };
 
 export type Timed<T> = T & { at: number };
 

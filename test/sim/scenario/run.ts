@@ -2,6 +2,7 @@ import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import { LEDGER_NAMES, WRITE_MS } from "../../../src/controllers/showback/ledger.ts";
 import { type Json, textAt } from "../api-server/json.ts";
 import { RunawayError, settled } from "../engine/scheduler.ts";
+import { watchBindings } from "../invariants/bindings.ts";
 import { watchConcurrency } from "../invariants/concurrency.ts";
 import { condition, hasUnnoticedLoss, unstable, watchTerminalPhases } from "../invariants/stability.ts";
 import { createTruthWatch } from "../invariants/truth.ts";
@@ -56,6 +57,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   try {
     watchTerminalPhases(world);
     watchConcurrency(world);
+    watchBindings(world);
     for (const object of plan.objects) scheduler.after(object.at, () => createObject(world, object));
     for (const action of plan.actions) scheduler.after(action.at, () => performAction(world, action));
     for (const fault of plan.faults) scheduler.after(fault.at, () => inject(world, fault));
@@ -220,4 +222,4 @@ const EXPIRY_REASONS = ["Expiring", "Expired"];
 /** Running workers cost money, so their usage is written, but only so often. A write that failed before is repeated by itself. */
 const USAGE_WRITES = Math.ceil(QUIET_MS / WRITE_MS) + 1;
 /** The lease is renewed; an account's status shows when its endpoints were last read. */
-const QUIET_EXCEPT = ["leases.coordination.k8s.io", "clusteraccounts.mooring.dev"];
+const QUIET_EXCEPT = ["leases.coordination.k8s.io", "clusteraccounts.mooring.dev", "accounts.mooring.dev"];

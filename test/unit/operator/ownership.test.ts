@@ -40,9 +40,9 @@ describe("a job without accountRef belongs to exactly one shard:", () => {
       expected: [shardOf("ClusterAccount/default", 2)],
     },
     {
-      name: "that of the default account of now, before anything is sent",
+      name: "that of the account it is bound to, whatever default account there is now",
       status: { account: bound, phase: "Pending" },
-      expected: meant,
+      expected: shown,
     },
     {
       name: "that of the account in its status, while a request is under way",
@@ -50,9 +50,9 @@ describe("a job without accountRef belongs to exactly one shard:", () => {
       expected: shown,
     },
     {
-      name: "that of the default account of now, when the request was not sent",
+      name: "that of the account it is bound to, also when the request was not sent",
       status: { account: bound, phase: "Pending", submission: { ...submission, state: "NotSent" } },
-      expected: meant,
+      expected: shown,
     },
     {
       name: "that of the account in its status, while its task runs",

@@ -9,6 +9,7 @@ import { createStore } from "../../../src/runtime/store.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { videoJobOf } from "../../support/jobs.ts";
 import { intent } from "../../support/journal.ts";
+import type { Change } from "../../support/manifests.ts";
 import { silentLog } from "../../support/scripted-api-server.ts";
 
 const NAMESPACE_DEFAULT = "Account/team/default";
@@ -28,12 +29,13 @@ type Options = {
   status?: Partial<VideoJobStatus>;
   committed?: boolean;
   running?: boolean;
+  spec?: Change;
 };
 
-/** What the process of a shard does with a job without accountRef, in a namespace with an Account `default`. */
-async function run({ shard, status, committed = false, running = false }: Options) {
+/** What the process of a shard does with a job, without accountRef unless its spec has one, in a namespace with an Account `default`. */
+async function run({ shard, status, committed = false, running = false, spec = {} }: Options) {
   const store = createStore<KubeObject>();
-  const job: VideoJob = videoJobOf("image", {}, status && { conditions: [], ...status });
+  const job: VideoJob = videoJobOf("image", spec, status && { conditions: [], ...status });
   store.upsert(job);
   const index = shardOf(shard === "OfDefault" ? NAMESPACE_DEFAULT : `ClusterAccount/${other}`, 2);
   let reconciled = false;
@@ -87,8 +89,9 @@ it.each<Options & { name: string; expected: boolean }>([
   expect(await run(options)).toEqual({ reconciled: expected, written: [] });
 });
 
-it("gives a job to the shard of its account of now, when the intent that the status shows was not sent", async () => {
-  const { reconciled, written } = await run({ shard: "OfStatus", status: intended });
+it("gives a job to the shard of the account that a user names, when the intent that the status shows was not sent", async () => {
+  const spec = { accountRef: { kind: "Account", name: "default" } };
+  const { reconciled, written } = await run({ shard: "OfStatus", status: intended, spec });
   expect(reconciled).toBe(false);
   expect(written).toMatchObject([{ phase: "Pending", account, submission: { id: "one", state: "NotSent" } }]);
 });

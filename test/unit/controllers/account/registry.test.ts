@@ -202,16 +202,16 @@ describe("the account that cleans up after a deleted object", () => {
       () => {},
     );
     if (entry !== undefined) registry.set(DEFAULT, entry());
-    const resolved = registry.resolveCleanup(bound, undefined, "team");
+    const resolved = registry.resolveCleanup(bound, "team");
     expect(resolved.kind === "Held" ? `Held ${resolved.reason}` : resolved.kind).toBe(expected);
   });
 
   it("is the one the object is bound to, not the one it would find now", () => {
     const { registry } = world(DEFAULT, CLUSTER);
-    expect(registry.resolveCleanup(ref("ClusterAccount", "default"), undefined, "team")).toMatchObject({
+    expect(registry.resolveCleanup(ref("ClusterAccount", "default"), "team")).toMatchObject({
       account: { key: CLUSTER },
     });
-    expect(registry.resolveCleanup(undefined, undefined, "team")).toMatchObject({ account: { key: DEFAULT } });
+    expect(registry.resolveCleanup(undefined, "team")).toMatchObject({ account: { key: DEFAULT } });
   });
 
   it("is held by a refusal even while only that is left of it", async () => {
@@ -220,7 +220,7 @@ describe("the account that cleans up after a deleted object", () => {
     changes.length = 0;
     expect(await registry.resolve(undefined, "team")).toMatchObject({ kind: "Held" });
     registry.unauthorized(DEFAULT, "401");
-    expect(registry.resolveCleanup(bound, undefined, "team")).toMatchObject({ kind: "Held", reason: "Unauthorized" });
+    expect(registry.resolveCleanup(bound, "team")).toMatchObject({ kind: "Held", reason: "Unauthorized" });
     expect(changes).toEqual([DEFAULT]);
   });
 });

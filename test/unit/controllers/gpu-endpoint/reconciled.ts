@@ -2,7 +2,11 @@ import { onTestFinished } from "vitest";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { rfc3339 } from "../../../../src/clock.ts";
-import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
+import {
+  type AccountKey,
+  type AccountRegistry,
+  createAccountRegistry,
+} from "../../../../src/controllers/account/registry.ts";
 import { type ControllerDeps, createKind } from "../../../../src/controllers/controller-deps.ts";
 import { claimIndexers } from "../../../../src/controllers/gpu-endpoint/claims.ts";
 import { createGpuEndpointReconciler } from "../../../../src/controllers/gpu-endpoint/controller.ts";
@@ -76,11 +80,19 @@ export type ReconciledEndpoint = {
   restartWithoutJournal(): Promise<void>;
   /** From now on, another process may hold the lease. */
   loseLease(): void;
+  /** Another account is created for the same service, with this API key. */
+  addAccount(account: AccountKey, apiKey: string): void;
+  /** An account is deleted that no other object uses. */
+  removeAccount(account: AccountKey): void;
 };
 
 export async function reconciledEndpoint(
   spec: Change = {},
-  { simulator = {}, vanished = () => 0 }: { simulator?: AssumptionsInput; vanished?: () => number } = {},
+  {
+    account = "Account/team/default",
+    simulator = {},
+    vanished = () => 0,
+  }: { account?: AccountKey; simulator?: AssumptionsInput; vanished?: () => number } = {},
 ): Promise<ReconciledEndpoint> {
   const bench = await startBench({ bootDelayMs: 0, deleteOperation: DELETE, ...simulator });
   onTestFinished(() => bench.close());
@@ -133,25 +145,21 @@ export async function reconciledEndpoint(
     if (!leads) throw new Error("the lease is not surely held");
   };
   let apiKey = KEY;
-  const connect = () => {
-    const opened = sessionAt(bench.url, {
-      apiKey: () => apiKey,
-      clock: hastyClock,
-      assertServing,
-      deleteOperation: DELETE,
-    });
+  const connect = (key: AccountKey, keyOf: () => string) => {
+    const opened = sessionAt(bench.url, { apiKey: keyOf, clock: hastyClock, assertServing, deleteOperation: DELETE });
     opened.start();
-    accounts.set("Account/team/default", {
+    accounts.set(key, {
       state: { kind: "Ready" },
-      handle: accountAt(bench.url, { ...opened, vanished, keyVersion: () => `version-of-${apiKey}` }),
+      handle: accountAt(bench.url, { ...opened, key, vanished, keyVersion: () => `version-of-${keyOf()}` }),
     });
     return opened;
   };
-  const accounts = createAccountRegistry(
-    () => true,
+  const accounts: AccountRegistry = createAccountRegistry(
+    (key) => accounts.get(key) !== undefined,
     () => {},
   );
-  let session = connect();
+  const connectOwn = () => connect(account, () => apiKey);
+  let session = connectOwn();
   const recorder: ControllerDeps["recorder"] = {
     normal: (_object, reason, _action, note) => void events.push(`Normal ${reason}: ${note}`),
     warning: (_object, reason, _action, note) => void events.push(`Warning ${reason}: ${note}`),
@@ -246,7 +254,7 @@ export async function reconciledEndpoint(
       if (earlier === undefined) throw new Error(`${NAME} was never in this state`);
       behind.upsert(structuredClone(earlier));
       await journal?.close(signal);
-      session = connect();
+      session = connectOwn();
       run = await start(behind);
       return () => void behind.upsert(structuredClone(stored()));
     },
@@ -263,6 +271,8 @@ export async function reconciledEndpoint(
     loseLease() {
       leads = false;
     },
+    addAccount: (key, itsKey) => void connect(key, () => itsKey),
+    removeAccount: (key) => void accounts.remove(key),
   };
   return world;
 }
