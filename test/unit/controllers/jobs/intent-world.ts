@@ -80,6 +80,8 @@ export async function jobWorld({
   );
   const account = accountAt(service.url);
   accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: account });
+  const otherKey = "ClusterAccount/other";
+  accounts.set(otherKey, { state: { kind: "Ready" }, handle: accountAt(service.url, { key: otherKey }) });
   const shared = sharedOf(api.client, videoJobResource, {
     journal,
     accounts,

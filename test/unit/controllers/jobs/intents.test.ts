@@ -15,13 +15,13 @@ describe("the status of a job", () => {
     expect(w.job()?.status?.submission).not.toHaveProperty("journal", expect.anything());
   });
 
-  it("has a new intent for a request that an earlier process did not send", async () => {
+  it("has a new intent, at the same account, for a request that an earlier process did not send", async () => {
     const w = await jobWorld({ status: intended });
     await w.reconcile();
     const { submission, account } = w.job()?.status ?? {};
     expect(submission).toMatchObject({ attempt: 1, state: "Intended", journal: w.journal.id(UID) });
     expect(submission?.id).not.toBe("intent-1");
-    expect(account).toMatchObject({ kind: "Account", name: "default" });
+    expect(account).toMatchObject({ kind: "ClusterAccount", name: "other" });
   });
 
   it("shows that a request without effect was not sent", async () => {
