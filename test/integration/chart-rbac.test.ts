@@ -61,26 +61,56 @@ function placesOf(objects: readonly Rendered[], clusterRole: string): string {
   return places.length === 0 ? "not bound" : places.sort().join(", ");
 }
 
-/** Every right of each role, by role and where it is bound; text that is compared with a file beside this test. */
-function table(objects: readonly Rendered[]): string {
-  return objects
-    .filter(({ kind }) => kind === "ClusterRole" || kind === "Role")
-    .map(({ kind, metadata, rules = [] }) => {
-      const place =
-        metadata.namespace === undefined ? `: ${placesOf(objects, metadata.name)}` : ` in ${metadata.namespace}`;
-      return `${kind} ${metadata.name}${place}\n${rightsOf(rules)
-        .sort()
-        .map((right) => `  ${right}\n`)
-        .join("")}`;
-    })
-    .sort()
-    .join("\n");
+type Role = { title: string; rights: string[] };
+
+/** Each role with where it is bound, and its rights with one line for each resource. */
+function rolesOf(objects: readonly Rendered[]): Role[] {
+  const roles = objects.filter(({ kind }) => kind === "ClusterRole" || kind === "Role");
+  return roles.map(({ kind, metadata, rules = [] }) => {
+    const place =
+      metadata.namespace === undefined ? `: ${placesOf(objects, metadata.name)}` : ` in ${metadata.namespace}`;
+    const verbs = Map.groupBy(
+      rightsOf(rules).map((right) => right.split(": ")),
+      ([resource]) => resource,
+    );
+    const rights = [...verbs].map(
+      ([resource, of]) =>
+        `${resource}: ${of
+          .map(([, verb]) => verb)
+          .sort()
+          .join(" ")}`,
+    );
+    return { title: `${kind} ${metadata.name}${place}`, rights: rights.sort() };
+  });
+}
+
+const sorted = (lines: Iterable<string>) => [...lines].sort().join("\n");
+
+/** Every right of each role; text that is compared with a file beside this test. */
+const table = (roles: readonly Role[]) =>
+  `${sorted(roles.map(({ title, rights }) => `${title}\n${rights.map((right) => `  ${right}\n`).join("")}`))}`;
+
+/** What differs from the rights of the default values, a line for each role and resource. */
+function difference(base: readonly Role[], roles: readonly Role[]): string {
+  const lines = (of: readonly Role[]) =>
+    new Set(of.flatMap(({ title, rights }) => rights.map((right) => `${title} | ${right}`)));
+  const [before, after] = [lines(base), lines(roles)];
+  const removed = [...before].filter((line) => !after.has(line)).map((line) => `- ${line}`);
+  const added = [...after].filter((line) => !before.has(line)).map((line) => `+ ${line}`);
+  return sorted([...removed, ...added]);
 }
 
 describe("the operator's rights", () => {
-  test.each(Object.entries(MODES))("%s are those of the list", async (mode, settings) => {
-    const objects = await render("mooring-system", ...settings);
-    await expect(table(objects)).toMatchFileSnapshot(`./rights/${mode.replaceAll(" ", "-")}.txt`);
+  test("are those of the list, with the differences that values make", async () => {
+    const base = rolesOf(await render("mooring-system"));
+    await expect(table(base)).toMatchFileSnapshot("./rights/cluster-wide.txt");
+    const differences = await Promise.all(
+      Object.entries(MODES).map(async ([mode, settings]) => {
+        const roles = rolesOf(await render("mooring-system", ...settings));
+        return `${mode}\n${difference(base, roles)}\n`;
+      }),
+    );
+    await expect(differences.join("\n")).toMatchFileSnapshot("./rights/differences.txt");
   });
 
   test("hold no list or watch of Secrets, no write of them unless asked for, no wildcard, and no write of roles", async () => {

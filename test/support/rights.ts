@@ -20,10 +20,16 @@ export async function rightsText(
   };
   const parts = [
     { title: "in any namespace", namespace: any },
-    { title: "in a namespace of rbac.secretNamespaces", namespace: read },
-    { title: "in the release's namespace", namespace: own },
+    { title: "also in a namespace of rbac.secretNamespaces", namespace: read },
+    { title: "also in the release's namespace", namespace: own },
   ];
-  const texts = parts.map(async ({ title, namespace }) => `${title}\n${(await rights(namespace)).join("\n")}\n`);
+  const everywhere = await rights(any);
+  const texts = parts.map(async ({ title, namespace }) => {
+    const lines = await rights(namespace);
+    const missing = everywhere.filter((line) => !lines.includes(line));
+    const shown = namespace === any ? lines : lines.filter((line) => !everywhere.includes(line));
+    return `${title}\n${[...shown, ...missing.map((line) => `not ${line}`)].join("\n")}\n`;
+  });
   return (await Promise.all(texts)).join("\n");
 }
 
