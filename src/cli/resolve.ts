@@ -27,7 +27,8 @@ type Flags = ClusterFlags & {
 
 const BILLS_MS = 60_000;
 const HELP = `
-A job is Halted when it is unknown whether the service accepted its paid request. Without a decision, the command shows the
+A job is Halted when it is unknown whether the service accepted its paid request, or when the service accepted it and the
+result cannot be used. Without a decision, the command shows the
 time of the request and the bills of that day, those of the same product first. The service bills by day, so compare the
 number of requests with what you sent. Then decide:
 
@@ -102,6 +103,8 @@ export type Resolution = {
   /** RFC 3339: when the request was sent, or when its outcome became unknown if the status does not show that. */
   requestTime: string;
   attempt: number;
+  /** SubmissionUnknown or ResponseUnusable. */
+  reason: string;
   message: string;
   /** Commands that decide. */
   decisions: { command: string; effect: string }[];
@@ -109,7 +112,7 @@ export type Resolution = {
 
 export function resolutionOf(kind: string, job: Job): Resolution {
   const { namespace, name } = job.metadata;
-  const { message } = objectState(job);
+  const { message, reason } = objectState(job);
   const command = `mooring resolve ${kind.toLowerCase()}/${name} -n ${namespace}`;
   const operation = paidOperation(job);
   const attach = { command: `${command} --task-id TASK_ID`, effect: "follow the task; sends nothing" };
@@ -118,6 +121,7 @@ export function resolutionOf(kind: string, job: Job): Resolution {
     operation,
     requestTime: requestTime(job),
     attempt: job.status?.submission?.attempt ?? 1,
+    reason,
     message,
     decisions: [
       ...(taskOf(operation) === undefined ? [] : [attach]),
@@ -151,10 +155,16 @@ async function bills(kube: KubeClient, job: Job): Promise<Bills> {
   }
 }
 
-function text({ object, operation, requestTime: time, attempt, message, decisions, ...money }: Resolution & Bills) {
+function text({ object, operation, requestTime: time, attempt, ...shown }: Resolution & Bills) {
+  const { reason, message, decisions, ...money } = shown;
+  const sent = `attempt ${attempt} (${operation}, ${time})`;
+  const outcome =
+    reason === "ResponseUnusable"
+      ? `${sent} was accepted, and its result cannot be used`
+      : `the outcome of ${sent} is unknown`;
   const width = Math.max(...decisions.map(({ command }) => command.length));
   return [
-    `${object} is Halted: the outcome of attempt ${attempt} (${operation}, ${time}) is unknown\n`,
+    `${object} is Halted: ${outcome}\n`,
     `  ${oneLine(message)}\n`,
     `\n${billsText(money, time)}`,
     "\nDecide with one of\n",

@@ -141,7 +141,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     const id = await answer;
     if (!options.transport.sanitizer(hidden).quotesSecret(id)) return id;
     const message = "the answer cannot be used: its identifier quotes the API key or a value of the request";
-    throw new ServiceError({ operation, kind: "UnreadableResponse", delivery: "Unknown", message });
+    throw new ServiceError({ operation, kind: "UnreadableResponse", delivery: "Accepted", message });
   }
 
   async function submit(

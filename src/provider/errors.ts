@@ -43,10 +43,11 @@ export type ServiceErrorKind =
 
 /**
  * What is known of the request's effect. `NotSent`: no byte left; a retry is safe. `Refused`: the response proves that the
- * request had no effect and is not charged (delivery.ts). `Unknown`: the request may have taken effect; never retry a paid one
+ * request had no effect and is not charged (delivery.ts). `Accepted`: a 2xx whose body cannot be used; the service took the
+ * request (interface: Errors), so never send it again. `Unknown`: the request may have taken effect; never retry a paid one
  * automatically.
  */
-export type Delivery = "NotSent" | "Refused" | "Unknown";
+export type Delivery = "NotSent" | "Refused" | "Accepted" | "Unknown";
 
 /** The only error of the remote service. Its texts never contain the API key. */
 export class ServiceError extends Error {
@@ -74,6 +75,11 @@ export class ServiceError extends Error {
     if (reason !== undefined && reason !== "") this.reason = reason;
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
   }
+}
+
+/** Whether the request may have changed something at the service, or surely has. */
+export function mayHaveTakenEffect({ delivery }: ServiceError): boolean {
+  return delivery === "Accepted" || delivery === "Unknown";
 }
 
 /** Whether the call was given up before it was sent. Such an error tells nothing about the service. */

@@ -19,7 +19,8 @@ import type { ImageToVideoRequest, VideoToVideoRequest } from "./video/body.ts";
  * words and generations.
  *
  * Errors. Every call that fails rejects with a `ServiceError`. Its `kind` tells what is wrong, and its `delivery` what is
- * known of the effect: `NotSent` (no byte left), `Refused` (the service proves that nothing happened) or `Unknown`. An
+ * known of the effect: `NotSent` (no byte left), `Refused` (the service proves that nothing happened), `Accepted` (a 2xx that
+ * cannot be used) or `Unknown`. An
  * error that `SendOptions.commit` or `SendOptions.beforeSend` throws is passed on unchanged; nothing is sent then.
  *
  * Delivery. Each call sends its request at most once: there are no retries. A call first waits for the account's rate
@@ -118,7 +119,7 @@ export type Endpoints = {
   completeAll(records: EndpointRecord[], signal: AbortSignal): Promise<EndpointRecord[]>;
   /**
    * Not idempotent: a second call creates a second endpoint. Send it under the submission journal. When the delivery is
-   * `Unknown`, search for the app name.
+   * `Accepted` or `Unknown`, search for the app name.
    */
   create(spec: EndpointSpec, options: SendOptions): Promise<{ id: string }>;
   /**

@@ -11,7 +11,8 @@ import type { Intent, Journal, JournalEntry } from "./journal.ts";
  *    hide the request.
  * 3. `send` waits for the account's rate limit, then awaits `commit`: the intent is written to etcd.
  * 4. When a connection accepts the request, `send` calls `beforeSend` and writes the first byte.
- * 5. `submitOnce` returns. For `Accepted` the journal holds the outcome, for `Unknown` the intent without an outcome.
+ * 5. `submitOnce` returns. For `Accepted` and `Unusable` the journal holds the outcome, for `Unknown` the intent without an
+ *    outcome.
  *    For `NotSent` and `Refused` the entry is gone.
  * 6. The caller writes the outcome to the object's status, and then calls `journal.settle(entry.id)`.
  *
@@ -27,14 +28,16 @@ import type { Intent, Journal, JournalEntry } from "./journal.ts";
  * # Assumptions
  * - `send` awaits `commit` and calls `beforeSend` once each, in this order, sends nothing before `beforeSend` has returned,
  *   and sends one request at most. It throws what these two throw.
- * - Errors of the service are `ServiceError`. Its `delivery` is the verdict; any other error after `beforeSend` has
- *   returned leaves the outcome unknown.
+ * - Errors of the service are `ServiceError`. Its `delivery` is the verdict. An `AcceptedError` means that the service accepted
+ *   the request; any other error after `beforeSend` has returned leaves the outcome unknown.
  * - One process at a time has an epoch of the journal.
  *
  * # Errors
  * - `NotSent`: no byte left. The error is that of a check, of the journal (`FencedError`), of the signal, or a
  *   `ServiceError` with delivery `NotSent`. The request can be sent again.
  * - `Refused`: the service's response proves that nothing happened.
+ * - `Unusable`: the service accepted the request, and what it answered cannot be used. It is never sent again without a user's
+ *   decision.
  * - `Unknown`: the request can have taken effect. Look for its effect, or ask the user, before another request is sent.
  */
 export async function submitOnce<T>(deps: SubmitOnceDeps, request: SubmitOnceRequest<T>): Promise<SubmitOnceResult<T>> {
@@ -76,6 +79,10 @@ export async function submitOnce<T>(deps: SubmitOnceDeps, request: SubmitOnceReq
   } catch (error) {
     const delivery = sent ? deliveryOf(error) : "NotSent";
     if (delivery === "Unknown") return { kind: "Unknown", entry, error };
+    if (delivery === "Accepted") {
+      journal.record(entry.id, { [UNUSABLE]: messageOf(error).slice(0, MESSAGE_LIMIT) });
+      return { kind: "Unusable", entry, error };
+    }
     journal.settle(entry.id);
     if (error instanceof ServiceError && delivery === "Refused") return { kind: "Refused", entry, error };
     return { kind: "NotSent", entry, error };
@@ -112,9 +119,32 @@ export type SubmitOnceResult<T> = { entry: JournalEntry } & (
   | { kind: "Accepted"; value: T }
   | { kind: "NotSent"; error: unknown }
   | { kind: "Refused"; error: ServiceError }
+  | { kind: "Unusable"; error: unknown }
   | { kind: "Unknown"; error: unknown }
 );
 
+/** The service accepted the request (2xx), and what it sent could not be kept. The message is that of the cause. */
+export class AcceptedError extends Error {
+  override readonly name = "AcceptedError";
+  constructor(cause: unknown) {
+    super(messageOf(cause), { cause });
+  }
+}
+
+const UNUSABLE = "unusable";
+/** Of a message in the journal, whose ConfigMaps are bounded. */
+const MESSAGE_LIMIT = 500;
+
+/** Why the response to an accepted request cannot be used; undefined: it can, or no outcome is known. */
+export function unusableOutcome({ outcome }: Pick<JournalEntry, "outcome">): string | undefined {
+  return outcome?.[UNUSABLE];
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 function deliveryOf(error: unknown): ServiceError["delivery"] {
+  if (error instanceof AcceptedError) return "Accepted";
   return error instanceof ServiceError ? error.delivery : "Unknown";
 }

@@ -29,6 +29,7 @@ const completed = (calls: number): Outcome => ({
   calls,
 });
 const halted: Outcome = { phase: "Halted", reason: "SubmissionUnknown", kstatus: "Failed", attempts: 1, calls: 1 };
+const unusable: Outcome = { ...halted, reason: "ResponseUnusable" };
 const failed = (reason: string): Outcome => ({ phase: "Failed", reason, kstatus: "Failed", calls: 1 });
 const stalled = (reason: string): Outcome => ({ phase: "Pending", reason, kstatus: "Failed", calls: 1 });
 const impatient = { requestTimeout: "1s" };
@@ -65,11 +66,11 @@ export const SUBMIT_ANSWERS: readonly AnswerRow[] = [
   },
   { name: "reset before", faults: [{ kind: "resetBefore" }], expected: halted },
   { name: "reset after", faults: [{ kind: "resetAfter" }], expected: halted },
-  { name: "cut off", faults: [{ kind: "truncate" }], expected: halted },
-  { name: "a page with 200", faults: [garbage("<html>hello</html>")], expected: halted },
-  { name: "an empty object", faults: [garbage({})], expected: halted },
-  { name: "an empty id", faults: [garbage({ task_id: "", audio: "" })], expected: halted },
-  { name: "a list", faults: [garbage([1])], expected: halted },
+  { name: "cut off", faults: [{ kind: "truncate" }], expected: unusable },
+  { name: "a page with 200", faults: [garbage("<html>hello</html>")], expected: unusable },
+  { name: "an empty object", faults: [garbage({})], expected: unusable },
+  { name: "an empty id", faults: [garbage({ task_id: "", audio: "" })], expected: unusable },
+  { name: "a list", faults: [garbage([1])], expected: unusable },
 ];
 
 type Task = Record<string, unknown>;

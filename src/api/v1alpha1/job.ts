@@ -48,7 +48,7 @@ export const commonJobSpec = {
     .enum(["Halt", "Resubmit"])
     .default("Halt")
     .describe(
-      "What to do when it is unknown whether the service accepted the request: Halt waits for a new value of the annotation mooring.dev/attach-task or mooring.dev/resubmit-token. Resubmit sends the request again and may pay twice. Default Halt.",
+      "What to do when it is unknown whether the service accepted the request: Halt waits for a new value of the annotation mooring.dev/attach-task or mooring.dev/resubmit-token. Resubmit sends the request again and may pay twice. A request that the service accepted (2xx) is never sent again. Default Halt.",
     ),
   ttlSecondsAfterFinished: int(
     0,

@@ -17,7 +17,7 @@ export const ANNOTATIONS = {
   fluxRequestedAt: "reconcile.fluxcd.io/requestedAt",
   /** "true": no remote write and no remote read for this object; deletion still works. */
   paused: "mooring.dev/paused",
-  /** Any new value releases a job halted with `SubmissionUnknown`. Echoed in `status.lastHandledResubmitToken`. */
+  /** Any new value releases a halted job. Echoed in `status.lastHandledResubmitToken`. */
   resubmitToken: "mooring.dev/resubmit-token",
   /** ID of a task at the service: attaches a halted job to it. Echoed in `status.lastHandledAttachTask`. */
   attachTask: "mooring.dev/attach-task",

@@ -116,6 +116,8 @@ export const REASONS = {
   // Jobs
   /** It is unknown whether the service accepted the request. You decide, or `onSubmissionUnknown` does. */
   SubmissionUnknown: "SubmissionUnknown",
+  /** The service accepted the request (2xx), and its result cannot be read or stored. It is never sent again without your decision. */
+  ResponseUnusable: "ResponseUnusable",
   /** The service offers this operation to verified accounts only. */
   NotEntitled: "NotEntitled",
   /** The service does not allow the account's key to use this operation (403). It is tried again with backoff. */

@@ -2,7 +2,7 @@ import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import { rfc3339, rfc3339Milli } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
-import { ServiceError } from "../../provider/errors.ts";
+import { mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { Sanitizer } from "../../text/sanitizer.ts";
@@ -93,7 +93,7 @@ async function outcomeOf(input: ApplyInput): Promise<Outcome> {
     case "None":
       return leaveUnchanged(input, plan);
     case "LookAgain": {
-      const message = `The outcome of the create is unknown; looking for app name ${desired.appName}`;
+      const message = `No response shows the endpoint of the create; looking for app name ${desired.appName}`;
       return emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: LOOK_AGAIN_MS });
     }
     case "AwaitProofOfAbsence": {
@@ -180,8 +180,8 @@ async function update(input: ApplyInput, plan: PlanOf<"Update">): Promise<Outcom
   try {
     await updateEndpoint(input, endpointID, plan.sent);
   } catch (error) {
-    const isUnknown = error instanceof ServiceError && error.delivery === "Unknown";
-    if (isUnknown) fights.sent(uid, desiredHash, { fields, accepted: false }, now);
+    if (error instanceof ServiceError && mayHaveTakenEffect(error))
+      fights.sent(uid, desiredHash, { fields, accepted: false }, now);
     throw error;
   }
   fights.sent(uid, desiredHash, { fields, accepted: true }, now);

@@ -7,7 +7,7 @@ import {
 import { rfc3339 } from "../../clock.ts";
 import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
-import { ServiceError } from "../../provider/errors.ts";
+import { mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
@@ -146,7 +146,7 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
     sent.set(endpointID, { at: now, session });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    if (error.delivery === "Unknown") sent.set(endpointID, { at: Number.NEGATIVE_INFINITY, session }); // may be sent again at once
+    if (mayHaveTakenEffect(error)) sent.set(endpointID, { at: Number.NEGATIVE_INFINITY, session }); // may be sent again at once
     if (error.kind !== "NotFound") throw error;
     notFound = true;
   }

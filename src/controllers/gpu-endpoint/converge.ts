@@ -1,7 +1,7 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339 } from "../../clock.ts";
-import { isGivenUp, ServiceError } from "../../provider/errors.ts";
+import { isGivenUp, mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
 import { UnprovenObjectError } from "../current-state.ts";
 import { createValueReader, resolveEnv, StalledError } from "../references.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
@@ -186,9 +186,11 @@ function failureOutcome(input: ConvergeInput, error: unknown, decision: Decision
   if (!(error instanceof ServiceError) || isGivenUp(error)) throw error;
   const { shared, endpoint, account, refusals } = input;
   if (concernsKey(error)) shared.accounts.unauthorized(account.key, error.message);
-  if (error.delivery === "Unknown" && error.operation === "createEndpoint") {
+  if (error.operation === "createEndpoint" && mayHaveTakenEffect(error)) {
     const appName = appNameOf(endpoint, shared.clusterUID);
-    const message = `The outcome of the create is unknown (${error.message}); looking for app name ${appName}`;
+    const what =
+      error.delivery === "Accepted" ? "The service accepted the create" : "The outcome of the create is unknown";
+    const message = `${what} (${error.message}); looking for app name ${appName}`;
     return emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: LOOK_AGAIN_MS });
   }
   const verdict = serviceVerdict(error);

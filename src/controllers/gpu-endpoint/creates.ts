@@ -106,7 +106,7 @@ function assertSameKey({ key, endpoints }: AccountHandle, session: KeySession): 
  * may have been sent much later, and by a process with another clock.
  */
 export type UnknownCreates = {
-  /** Milliseconds since the first call for this entry without an outcome; 0 at that call, or without such an entry. */
+  /** Milliseconds since the first call for this entry without an endpoint ID; 0 at that call, or without such an entry. */
   ageMs(uid: string, entry: JournalEntry | undefined): number;
 };
 
@@ -114,7 +114,7 @@ export function createUnknownCreates(clock: Clock): UnknownCreates {
   const firstSeen = new Map<string, { id: string; at: number }>();
   return {
     ageMs(uid, entry) {
-      if (entry === undefined || entry.outcome !== undefined) {
+      if (entry === undefined || entry.outcome?.endpointID !== undefined) {
         firstSeen.delete(uid);
         return 0;
       }

@@ -6,7 +6,7 @@ import type { ControllerDeps } from "../controller-deps.ts";
 import type { Claims } from "./claims.ts";
 import { appNameOf, desiredEndpoint } from "./fields.ts";
 import { observeBinding } from "./observe.ts";
-import { isOurCreate, LOOKUP_MS, notShownToKey } from "./plan.ts";
+import { acceptedWithoutID, isOurCreate, LOOKUP_MS, notShownToKey } from "./plan.ts";
 
 /** What is known, at the deletion of its object, of a create whose response was lost. */
 export type LostCreate =
@@ -46,7 +46,7 @@ export async function findLostCreate(input: LostCreateInput): Promise<LostCreate
   if (binding.kind === "Bound") return { kind: "Found", endpointID: binding.endpointID };
   if (binding.kind === "Unbound") return { kind: "None" };
 
-  const { candidate, sentAt, key } = binding;
+  const { candidate, sentAt, key, accepted } = binding;
   if (candidate !== undefined && !claims.belongsToAnother(endpoint, candidate.id)) {
     // The namespace may be deleted with its Secrets, so every field but the environment has to match.
     const desired = desiredEndpoint(endpoint, shared.clusterUID, []);
@@ -59,6 +59,9 @@ export async function findLostCreate(input: LostCreateInput): Promise<LostCreate
   if (mayShow || key === "Changed") return { kind: "LookAgain" };
   if (key === "Other") {
     return { kind: "NotShown", message: `${notShownToKey(sentAt)}. Put the former key into the Secret of the account` };
+  }
+  if (candidate === undefined && accepted) {
+    return { kind: "NotShown", message: `${acceptedWithoutID(sentAt, appName)}: look for it in the service's records` };
   }
   if (candidate !== undefined || account.vanished() === 0) return { kind: "None" };
   const message = `The response to the create was lost, and the service shows no endpoint of this account with the current key, so it is unknown whether ${endpoint.metadata.name} was created. Put a key that sees the account's endpoints into its Secret`;

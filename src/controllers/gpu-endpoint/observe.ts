@@ -3,6 +3,7 @@ import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
+import { unusableOutcome } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { reconcileRequestOf } from "../reconciler.ts";
 import { type Binding, LOOKUP_MS } from "./plan.ts";
@@ -29,13 +30,14 @@ export async function observeBinding(facts: BindingFacts): Promise<Binding> {
   const { endpoint, entry, account } = facts;
   const { observed } = account.endpoints;
   const endpointID = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
-  const unresolved = entry !== undefined && entry.outcome === undefined;
+  const unresolved = entry !== undefined && entry.outcome?.endpointID === undefined;
   if (unresolved) {
     const { unknownForMs } = facts;
     const sessionBefore = observed.session();
     const candidate = await searchCreated(facts);
     const key = observed.session() === sessionBefore ? keyOfSearch(entry, account) : "Changed";
-    return { kind: "CreateUnknown", candidate, key, sentAt: Date.parse(entry.time), unknownForMs };
+    const accepted = unusableOutcome(entry) !== undefined;
+    return { kind: "CreateUnknown", candidate, accepted, key, sentAt: Date.parse(entry.time), unknownForMs };
   }
   if (endpointID === undefined || endpointID === "") return observeUnbound(facts);
   return observeBound(facts, endpointID);

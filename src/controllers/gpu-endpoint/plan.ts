@@ -19,7 +19,7 @@ export type Binding =
   /** Never created, as far as the status and the journal know. `candidate`: a remote endpoint with our app name. */
   | { kind: "Unbound"; candidate: EndpointRecord | undefined; adopt: EndpointRecord | "NotFound" | undefined }
   /**
-   * A create was sent and its outcome is unknown. `sentAt`: ms since the epoch. `unknownForMs`: how long
+   * A create was sent and no response shows its endpoint. `accepted`: the service accepted it. `sentAt`: ms since the epoch. `unknownForMs`: how long
    * this process has known of it, and so surely not less than what has passed since it was sent.
    * `key`: whether the search for its endpoint was made with the API key that the create was sent with; `Changed`: the key changed
    * during the search. With another key, the lack of a candidate proves nothing.
@@ -27,6 +27,7 @@ export type Binding =
   | {
       kind: "CreateUnknown";
       candidate: EndpointRecord | undefined;
+      accepted: boolean;
       key: "Same" | "Other" | "Changed";
       sentAt: number;
       unknownForMs: number;
@@ -122,7 +123,17 @@ function planUnknown(facts: Facts, binding: Extract<Binding, { kind: "CreateUnkn
     const message = `${notShownToKey(sentAt)}: put the former key into the Secret of the account. If the create had no effect, create the endpoint: ${facts.requestCommand}`;
     return stall("RemoteMissing", message);
   }
+  // What the service accepted exists: that it does not show it proves nothing.
+  if (binding.accepted && !facts.requested) {
+    const message = `${acceptedWithoutID(sentAt, facts.desired.appName)}: look for it in the service's records. If it does not exist there either, create the endpoint again: ${facts.requestCommand}`;
+    return stall("RemoteMissing", message);
+  }
   return planRecreation(facts);
+}
+
+/** Why it is not known which endpoint an accepted create made. */
+export function acceptedWithoutID(sentAt: number, appName: string): string {
+  return `The service accepted the create of ${rfc3339(sentAt)}, but its response has no usable ID, and the service shows no endpoint with app name ${appName}`;
 }
 
 /** Why it is not known whether a create took effect. */

@@ -154,11 +154,16 @@ function runningTask(job: Job, answer: Answer | undefined): AbandonedTask | unde
   return { work, account, taskID, submittedAt: Date.parse(submitTime) };
 }
 
+/** The request can have made a task that no response shows. */
+function isUnseen(answer: Answer | undefined): boolean {
+  return answer?.kind === "Unknown" || answer?.kind === "Unusable";
+}
+
 function releaseOf(
   { status }: Job,
   request: { sent: boolean; answer?: Answer } | undefined,
 ): { charged: boolean; unseen: boolean } {
-  const unseen = request?.answer?.kind === "Unknown" || status?.submission?.state === "Unknown";
+  const unseen = isUnseen(request?.answer) || status?.submission?.state === "Unknown" || status?.phase === "Halted";
   return { charged: (status?.attempts ?? 0) > 0 || request?.sent === true, unseen };
 }
 
@@ -283,7 +288,7 @@ function deletionNote({ status }: Job, answer: Answer | undefined): string | und
   if (task !== undefined && (answer?.kind === "Accepted" || submitted === "Accepted") && status?.phase !== "Storing") {
     return `Deleted after it was submitted: task ${task} continues at the service and is charged`;
   }
-  if (answer?.kind === "Unknown" || answer?.kind === "Accepted" || submitted === "Unknown") {
+  if (isUnseen(answer) || answer?.kind === "Accepted" || submitted === "Unknown" || status?.phase === "Halted") {
     return "Deleted after its request was sent: it may be charged, and its result is lost";
   }
   return undefined;

@@ -1,5 +1,6 @@
 import { cut, getCondition, MESSAGE_LIMIT } from "../../api/v1alpha1/conditions.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import { taskOf } from "../../provider/operations.ts";
@@ -21,29 +22,60 @@ import { attachTaskOf, type Job, paidOperation, resubmitTokenOf } from "./types.
  * The annotations that exist at the halt, such as those of a copied manifest, count as handled: only a later value releases the
  * job or attaches a task.
  */
-export function halt({ cause, ...submitted }: Observation<"Unknown">, { job, now }: JobContext): Step {
+export function halt(
+  { kind, cause, ...submitted }: Observation<"Unknown" | "Unusable">,
+  { job, now }: JobContext,
+): Step {
+  const halted = HALTS[kind];
   const token = resubmitTokenOf(job);
   const attachTask = attachTaskOf(job);
   return {
-    outcome: { phase: "Halted", message: haltMessage(job, submitted.entry, cause) },
+    outcome: {
+      phase: "Halted",
+      reason: halted.reason,
+      message: haltMessage(job, submitted.entry, { ...halted, cause }),
+    },
     written: {
-      ...submission(job, submitted, "Unknown", now),
+      ...submission(job, submitted, halted.state, now),
       ...(token === undefined ? {} : { lastHandledResubmitToken: token }),
       ...(attachTask === undefined ? {} : { lastHandledAttachTask: attachTask }),
     },
   };
 }
 
+/** What a halt says of the request. `look`: what you can look for before you decide. */
+type Halt = { reason: Reason; state: "Accepted" | "Unknown"; outcome: string; look: string; again: string };
+
+const HALTS: Record<"Unknown" | "Unusable", Halt> = {
+  Unknown: {
+    reason: "SubmissionUnknown",
+    state: "Unknown",
+    outcome: "its outcome is unknown",
+    look: "The service may have accepted and charged it: look for it in the service's records of that time.",
+    again: "Send again, which may pay twice",
+  },
+  Unusable: {
+    reason: "ResponseUnusable",
+    state: "Accepted",
+    outcome: "the service accepted it, but the result cannot be used",
+    look: "It is charged and not sent again by itself: look for its result in the service's records of that time.",
+    again: "Send again, which pays twice",
+  },
+};
+
 /**
  * The cause is shortened, so that the message has complete commands. No punctuation follows a command directly: a semicolon
  * that is pasted with it does no harm.
  */
-function haltMessage(job: Job, { operation, time }: JournalEntry, cause: string): string {
+function haltMessage(
+  job: Job,
+  { operation, time }: JournalEntry,
+  { outcome, look, again, cause }: Halt & { cause: string },
+): string {
   const { kind = "job", metadata } = job;
   const object = `${kind.toLowerCase()} -n ${metadata.namespace} ${metadata.name}`;
-  const start = `The request (${operation}) was sent at ${time}; its outcome is unknown`;
-  const look = "The service may have accepted and charged it: look for it in the service's records of that time.";
-  const options = `Send again, which may pay twice: kubectl annotate ${object} ${ANNOTATIONS.resubmitToken}="$(date +%s)" --overwrite ; give up: kubectl delete ${object}`;
+  const start = `The request (${operation}) was sent at ${time}; ${outcome}`;
+  const options = `${again}: kubectl annotate ${object} ${ANNOTATIONS.resubmitToken}="$(date +%s)" --overwrite ; give up: kubectl delete ${object}`;
   const attach = `If it has a task, attach it: kubectl annotate ${object} ${ANNOTATIONS.attachTask}=TASK_ID --overwrite ; `;
   // With very long names, only two commands fit.
   const shown =
@@ -89,17 +121,20 @@ export function showNotAttached({ reason, message, permanent }: Observation<"Not
   const advice = `set ${ANNOTATIONS.attachTask} to the ID of another task, or remove the annotation`;
   const notAttached = { reason, message: permanent ? `${message}: ${advice}` : message };
   return {
-    outcome: { phase: "Halted", message: haltMessageOf(job), notAttached },
+    outcome: { phase: "Halted", ...haltOf(job), notAttached },
     againMs: permanent ? PERMANENT_RETRY_MS : RETRY_MS,
   };
 }
 
 export function showHalted({ outdated }: Observation<"Unreleased">, { job }: JobContext): Step {
-  return outdated ? { outcome: { phase: "Halted", message: haltMessageOf(job) } } : {};
+  return outdated ? { outcome: { phase: "Halted", ...haltOf(job) } } : {};
 }
 
-function haltMessageOf({ status }: Job): string {
-  return getCondition(status?.conditions, "Stalled")?.message ?? "The outcome of the request is unknown";
+/** The halt that the status shows. */
+function haltOf({ status }: Job): { reason: Reason; message: string } {
+  const shown = getCondition(status?.conditions, "Stalled");
+  const { reason } = Object.values(HALTS).find((halt) => halt.reason === shown?.reason) ?? HALTS.Unknown;
+  return { reason, message: shown?.message ?? "The outcome of the request is unknown" };
 }
 
 // Observations

@@ -82,6 +82,8 @@ export type Observations = {
   Refused: End & { entry: JournalEntry; account: BoundAccount | undefined };
   Unknown: Submitted & { cause: string };
   UnknownButResubmit: Submitted & { cause: string };
+  /** The service accepted the request, and its response cannot be used: it is not sent again, also under Resubmit. */
+  Unusable: Submitted & { cause: string };
 
   // A halted job
   /** `outdated`: the status shows why an earlier value of the annotation attached no task. */
@@ -143,7 +145,8 @@ export type ObservationsIn = {
     | "Withdrawn"
     | "Refused"
     | "Unknown"
-    | "UnknownButResubmit";
+    | "UnknownButResubmit"
+    | "Unusable";
   Halted: "Unreleased" | "Released" | "Attachable" | "NotAttached";
   Tracking:
     | "Blocked"

@@ -1,4 +1,5 @@
 import type { Journal, JournalEntry } from "../../submission/journal.ts";
+import { unusableOutcome } from "../../submission/submit-once.ts";
 import { accountOfResources, accountToUse, boundKey } from "../account/binding.ts";
 import { type AccountHandle, boundTo, type Resolved, refOf } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
@@ -20,7 +21,7 @@ import {
 import { checkJob, isInLine, prepare } from "./prepare.ts";
 import { acceptedFrom } from "./submit.ts";
 import { mismatchOf, observeTracking } from "./tasks.ts";
-import { type Answer, type Block, type Job, type JobDeps, workOf } from "./types.ts";
+import { type Answer, type Block, type Job, type JobDeps, type RunningRequests, workOf } from "./types.ts";
 
 /** Re-check interval for a job whose store is full. */
 const FULL_STORE_MS = 30_000;
@@ -114,8 +115,16 @@ function heldBack(context: JobContext): ObservationIn<"Waiting"> | undefined {
   return until > now ? { kind: "TooSoon", until } : undefined;
 }
 
-function observeSending<T extends Job>(
-  context: ObserveContext<T>,
+/** What an observation of a request under way reads. */
+type SendingContext = JobContext & {
+  deps: {
+    running: Pick<RunningRequests, "find" | "backoffUntil">;
+    shared: { journal: Pick<Journal, "placesOf"> };
+  };
+};
+
+export function observeSending(
+  context: SendingContext,
   { entry }: Extract<JobState, { kind: "Sending" }>,
 ): ObservationIn<"Sending"> {
   const { deps, job, now } = context;
@@ -129,6 +138,8 @@ function observeSending<T extends Job>(
   // The operator ended before the status had the outcome. Only the journal entry is left.
   if (entry === undefined) throw new Error("a request without a journal entry and without a response");
   const { account, outcome } = entry;
+  const unusable = unusableOutcome(entry);
+  if (unusable !== undefined) return { kind: "Unusable", entry, account, cause: unusable };
   if (outcome !== undefined) return observeAccepted(acceptedFrom(outcome), { entry, account }, job.spec);
   return observeUnknown({ entry, account }, causeOfUnknown(entry, deps.shared.journal), context);
 }
@@ -162,7 +173,9 @@ function observeAnswer(
       return { kind: "NotTaken", entry, ...answer.block, until: backoffUntil ?? context.now };
     case "Refused":
       return { kind: "Refused", reason: answer.reason, message: answer.message, entry, account };
-    case "Unusable": {
+    case "Unusable":
+      return { kind: "Unusable", entry, account, cause: answer.cause };
+    case "TooLarge": {
       const submitted = { entry, account };
       return { kind: "NoResults", reason: "ResultTooLarge", message: answer.message, submitted };
     }

@@ -18,7 +18,7 @@ export type JobOutcome =
   | { phase: "Suspended" }
   | { phase: "Submitting" }
   /** `notAttached`: why the job is not attached to the task that the annotation names. */
-  | { phase: "Halted"; message: string; notAttached?: Cause }
+  | { phase: "Halted"; reason: Reason; message: string; notAttached?: Cause }
   /** `attached`: the task that the annotation has just attached. */
   | {
       phase: "Active";
@@ -123,7 +123,7 @@ function conditionsOf(job: Job, status: JobStatus, outcome: JobOutcome): Conditi
         ...(outcome.notAttached === undefined
           ? []
           : [{ type: "TaskAttached", status: "False", ...outcome.notAttached } as const]),
-        stalledCondition({ reason: "SubmissionUnknown", message: outcome.message }),
+        stalledCondition({ reason: outcome.reason, message: outcome.message }),
       ];
     case "Active": {
       const { note, attached } = outcome;

@@ -5,7 +5,7 @@ import { keyOf } from "../../kube/types.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import { createBackoffs } from "../../runtime/backoff.ts";
 import type { SpendingAdmission } from "../../submission/admission.ts";
-import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
+import { AcceptedError, type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { concernsKey, messageOf, type Verdict, verdictOf } from "../verdict.ts";
@@ -195,11 +195,14 @@ function answerOf<T extends Job>(
 ): Answer {
   const answer = { account: intent.account, entry: result.entry };
   if (result.kind === "Accepted") return { ...answer, kind: "Accepted", accepted: result.value };
+  if (result.kind === "Unusable") {
+    const cause = result.error instanceof AcceptedError ? result.error.cause : result.error;
+    return cause instanceof ArtifactError && cause.kind === "TooLarge"
+      ? { ...answer, kind: "TooLarge", message: tooLargeMessage(cause, kind.resource.kind) }
+      : { ...answer, kind: "Unusable", cause: messageOf(cause) };
+  }
   if (result.kind === "Unknown") {
     holdRefusedKey(shared, account, result.error);
-    if (result.error instanceof ArtifactError && result.error.kind === "TooLarge") {
-      return { ...answer, kind: "Unusable", message: tooLargeMessage(result.error, kind.resource.kind) };
-    }
     return { ...answer, kind: "Unknown", cause: messageOf(result.error) };
   }
   const { error } = result;

@@ -95,7 +95,8 @@ export function endedWorkOf(job: Job, now: number): EndedWork | undefined {
   const { phase = "Pending", submission, completionTime } = job.status ?? {};
   if (submission?.state !== "Accepted" && submission?.state !== "Unknown") return undefined;
   if (IN_FLIGHT.includes(phase)) return undefined;
-  const end = submission.state === "Unknown" || isPastDeadline(job) ? "Unseen" : "Seen";
+  const unseen = submission.state === "Unknown" || phase === "Halted" || isPastDeadline(job);
+  const end = unseen ? "Unseen" : "Seen";
   // The status does not show when the task ended whose results are being copied.
   const time = phase === "Storing" ? now : Date.parse(completionTime ?? submission.time);
   if (Number.isNaN(time) || now - time > CHARGE_SHOWS_MS[end]) return undefined;

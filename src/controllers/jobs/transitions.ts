@@ -92,6 +92,7 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
     Withdrawn: { step: steps.unchanged, next: "Waiting", releasesSlot: "Uncharged" },
     Refused: { ...fails, settles, releasesSlot: "Uncharged" },
     Unknown: { step: halt, next: "Halted", settles, releasesSlot: "Unseen", cleared: TASK_FIELDS },
+    Unusable: { step: halt, next: "Halted", settles, releasesSlot: "Unseen", cleared: TASK_FIELDS },
     UnknownButResubmit: {
       step: steps.sendAgain,
       next: "Waiting",

@@ -133,8 +133,10 @@ export type Answer = { account: BoundAccount; entry: JournalEntry } & (
   | { kind: "NotTaken"; block: Block; retryAfterMs: number | undefined }
   /** Surely without effect. Sending it again cannot help. */
   | { kind: "Refused"; reason: "InvalidSpec" | "NotEntitled"; message: string }
-  /** The service answers, but what it sends is not the result of the request. It can have been charged. */
-  | { kind: "Unusable"; message: string }
+  /** The service accepted the request, and what it answered cannot be used. It is charged, and never sent again by itself. */
+  | { kind: "Unusable"; cause: string }
+  /** As `Unusable`: the audio is larger than the request can make. */
+  | { kind: "TooLarge"; message: string }
   /** It may have taken effect. */
   | { kind: "Unknown"; cause: string }
   /** Nothing was sent: the job was paused, suspended, changed or deleted first. */

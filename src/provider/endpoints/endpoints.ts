@@ -149,7 +149,7 @@ async function readOne(
       throw new ServiceError({
         operation: earlier ? "getEndpointEarlier" : "getEndpoint",
         kind: "UnreadableResponse",
-        delivery: "Unknown",
+        delivery: "Accepted",
         message: `the request names endpoint ${id}, and the response shows another endpoint`,
       });
     }
@@ -171,7 +171,7 @@ async function readDetails(client: ServiceClient, id: string, signal: AbortSigna
     throw new ServiceError({
       operation: "getEndpointEarlier",
       kind: "UnreadableResponse",
-      delivery: "Unknown",
+      delivery: "Accepted",
       message: `a read and the list show endpoint ${id}, and this operation does not know it`,
     });
   }

@@ -46,7 +46,7 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
     new ServiceError({
       operation,
       kind: "UnreadableResponse",
-      delivery: "Unknown",
+      delivery: "Accepted",
       status,
       reason: cleanWords(readErrorBody(text)?.message ?? "", sanitize),
       message: `the answer ${status} ${cleanWords(why, sanitize)}`,

@@ -45,7 +45,7 @@ function tooLarge(operation: Operation, limit: number): ServiceError {
   return new ServiceError({
     operation,
     kind: "UnreadableResponse",
-    delivery: "Unknown",
+    delivery: "Accepted",
     message: `the answer is larger than ${limit} bytes`,
   });
 }

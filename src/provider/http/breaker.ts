@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import type { BreakerState } from "../call-options.ts";
-import { ServiceError, type ServiceErrorKind } from "../errors.ts";
+import { mayHaveTakenEffect, ServiceError, type ServiceErrorKind } from "../errors.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
 
 /**
@@ -30,7 +30,7 @@ export type Breaker = {
 
 /**
  * When a circuit opens, and how long its pauses become. `errors` are in a row; a success, or a proven refusal of another
- * kind, ends the row. A paid request whose outcome is unknown costs a person's time, and perhaps money: fewer of them open the
+ * kind, ends the row. A paid request whose outcome is unknown, or cannot be used, costs a person's time, and perhaps money: fewer of them open the
  * circuit, and it is tried less often. An operation that is not allowed stays so until a user acts. A 403 opens the circuit of an
  * operation that creates something. Other operations read or change an object that exists, and a 403 may concern it alone.
  */
@@ -89,14 +89,11 @@ const newCircuit = (): Circuit => ({
   cause: undefined,
 });
 
-/** A read has no effect, so nothing about it is unknown. */
-const mayHaveTakenEffect = ({ operation, delivery }: ServiceError): boolean =>
-  delivery === "Unknown" && OPERATIONS[operation].method !== "GET";
-
 /** The rules that an error counts for. */
 function rulesFor(error: ServiceError): Rule[] {
   const { operation, kind } = error;
-  const unknown = mayHaveTakenEffect(error);
+  // A read has no effect, so nothing about it is unknown.
+  const unknown = mayHaveTakenEffect(error) && OPERATIONS[operation].method !== "GET";
   const counts: Record<Rule, boolean> = {
     anyFailure: FAILURES.includes(kind) || unknown,
     unknownPaid: unknown && OPERATIONS[operation].paid,

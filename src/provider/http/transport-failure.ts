@@ -21,16 +21,21 @@ export type SendState = {
 export function failureOf(operation: Operation, error: unknown, state: SendState, sanitize: Sanitizer): ServiceError {
   if (error instanceof ServiceError) return error;
   const kind = kindOf(error, state);
-  const delivery: Delivery = state.written ? "Unknown" : "NotSent";
   const words = cleanWords(connectionWords(error), sanitize);
   return new ServiceError({
     operation,
     kind,
-    delivery,
+    delivery: deliveryOf(state),
     status: state.status,
     message: `${PHRASE[kind]}: ${words}`,
     cause: error,
   });
+}
+
+/** Only a 2xx has a body that is read beyond its first bytes (transport.ts). */
+function deliveryOf({ written, status }: SendState): Delivery {
+  if (!written) return "NotSent";
+  return status !== undefined && status >= 200 && status < 300 ? "Accepted" : "Unknown";
 }
 
 type FailureKind = Extract<

@@ -16,7 +16,7 @@ const PASSED_ON = "00";
  * Reads the response of the synchronous speech operation. Audio in hex goes to `sink` as it arrives, so its length is not
  * limited here. The service may return a URL also when the request asks for the bytes, so the response itself decides.
  * @param sink undefined: the request asks for a URL
- * @throws ServiceError `UnreadableResponse`, with delivery `Unknown` | the error of `sink`
+ * @throws ServiceError `UnreadableResponse`, with delivery `Accepted` | the error of `sink`
  */
 export async function readSpeechBody(answer: Answer, sink: AudioSink | undefined): Promise<SpeechResult> {
   const scanner = createAudioScanner();
@@ -27,7 +27,7 @@ export async function readSpeechBody(answer: Answer, sink: AudioSink | undefined
     new ServiceError({
       operation: answer.operation,
       kind: "UnreadableResponse",
-      delivery: "Unknown",
+      delivery: "Accepted",
       status: answer.status,
       message: `the audio in the response is ${message}`,
     });

@@ -19,7 +19,7 @@ const NEWLINE = 0x0a;
  * length is read: the first audio passes on as it arrives, and a repetition is not held.
  *
  * @throws ServiceError `UnreadableResponse` for a line that cannot be parsed, `ConnectionLost` for an end without
- * status 2. The delivery is `Unknown`, because the synthesis had started.
+ * status 2. The delivery is `Accepted`, because the status was 2xx.
  */
 export async function* readSpeechStream(answer: Answer): AsyncGenerator<AudioChunk> {
   const lines = piecesOf(answer.chunks);
@@ -153,5 +153,5 @@ function shown({ sanitize }: Answer, line: string): string {
 
 function failureOf({ operation, status }: Answer) {
   return (message: string, kind: "UnreadableResponse" | "ConnectionLost" = "UnreadableResponse") =>
-    new ServiceError({ operation, kind, delivery: "Unknown", status, message });
+    new ServiceError({ operation, kind, delivery: "Accepted", status, message });
 }

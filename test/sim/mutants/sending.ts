@@ -101,6 +101,13 @@ export const SENDING_GUARDS: readonly Mutant[] = [
     tests: "test/unit/submission/submit-once",
   },
   {
+    name: "accepted-is-sent-again",
+    file: "src/submission/submit-once.ts",
+    find: 'if (delivery === "Accepted") {',
+    replace: 'if (delivery === "Accepted") return { kind: "Unknown", entry, error };\n    if (false) {',
+    tests: "test/unit/controllers/jobs/unusable",
+  },
+  {
     name: "settle-before-status",
     file: "src/submission/submit-once.ts",
     find: "    journal.record(entry.id, request.outcomeOf(value));",
@@ -200,8 +207,8 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   {
     name: "broken-connection",
     file: "src/provider/http/transport-failure.ts",
-    find: 'const delivery: Delivery = state.written ? "Unknown" : "NotSent";',
-    replace: 'const delivery: Delivery = state.status === 299 ? "Unknown" : "NotSent";',
+    find: 'if (!written) return "NotSent";',
+    replace: 'if (status === undefined) return "NotSent";',
     breaks: ["PaidOnce", "OneEndpoint"],
     tests: "test/unit/provider/http",
   },

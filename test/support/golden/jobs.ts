@@ -30,6 +30,7 @@ export const suspended: JobStatus = {
 export const halted: JobStatus = {
   ...running,
   phase: "Halted",
+  reason: "SubmissionUnknown",
   conditions: setConditions(
     running.conditions,
     [{ type: "Stalled", status: "True", reason: "SubmissionUnknown", message: "" }],
@@ -238,7 +239,7 @@ export const JOB_STATES: JobRow[] = [
   [
     "that may have been sent",
     running,
-    { phase: "Halted", message: "look" },
+    { phase: "Halted", reason: "SubmissionUnknown", message: "look" },
     {},
     "Halted",
     ["Ready=False/SubmissionUnknown", "Stalled=True/SubmissionUnknown"],

@@ -201,9 +201,9 @@ describe("speech", () => {
     { what: "missing", body: { text: "audio" }, outputFormat: "hex" },
     { what: "a number", body: { audio: 12 }, outputFormat: "hex" },
     { what: "an error", body: { code: 500, message: "no voice" }, outputFormat: "hex" },
-  ])("that is $what is unreadable, and its effect unknown", async ({ body, outputFormat }) => {
+  ])("that is $what is unreadable, though the request was accepted", async ({ body, outputFormat }) => {
     const error = await failure((await synthesize(body, outputFormat)).call);
-    expect([error.kind, error.delivery]).toEqual(["UnreadableResponse", "Unknown"]);
+    expect([error.kind, error.delivery]).toEqual(["UnreadableResponse", "Accepted"]);
   });
 });
 

@@ -2,6 +2,7 @@ import type { JobResult } from "../../../api/v1alpha1/job.ts";
 import type { ArtifactWriter } from "../../../artifacts/types.ts";
 import { maxAudioBytes } from "../../../provider/speech/audio-size.ts";
 import type { Speech } from "../../../provider/types.ts";
+import { AcceptedError } from "../../../submission/submit-once.ts";
 import { jobResults } from "../tasks.ts";
 import type { Accepted, Sending } from "../types.ts";
 
@@ -73,17 +74,28 @@ async function stored(
     writer = await openArtifact?.(type, maxBytes);
     await options.commit?.();
   };
-  const write: Write = async (chunk) => writer?.write(chunk);
+  const write: Write = async (chunk) => {
+    if (writer !== undefined) await kept(writer.write(chunk));
+  };
   try {
     const instead = await work({ ...options, commit }, openArtifact && write);
     if (instead === undefined && writer !== undefined) {
-      return { results: [{ kind: "Audio", type, artifact: await writer.commit() }] };
+      return { results: [{ kind: "Audio", type, artifact: await kept(writer.commit()) }] };
     }
     await discard(writer);
     return instead ?? { results: [] };
   } catch (error) {
     await discard(writer);
     throw error;
+  }
+}
+
+/** There is audio to store only after a 2xx. @throws AcceptedError when it cannot be stored */
+async function kept<T>(storing: Promise<T>): Promise<T> {
+  try {
+    return await storing;
+  } catch (error) {
+    throw new AcceptedError(error);
   }
 }
 

@@ -66,10 +66,16 @@ const adopting =
     adopt: remote === "NotFound" ? remote : remote(recordOf(desiredOf(endpoint), { appName: "theirs" })),
   });
 const unknown =
-  (agoMs: number, candidate?: Remote, key: Extract<Binding, { kind: "CreateUnknown" }>["key"] = "Same") =>
+  (
+    agoMs: number,
+    candidate?: Remote,
+    key: Extract<Binding, { kind: "CreateUnknown" }>["key"] = "Same",
+    accepted = false,
+  ) =>
   (endpoint: GpuEndpoint): Binding => ({
     kind: "CreateUnknown",
     candidate: candidate?.(recordOf(desiredOf(endpoint))),
+    accepted,
     key,
     sentAt: START - agoMs,
     unknownForMs: agoMs,
@@ -135,6 +141,13 @@ describe("a create whose answer was lost", () => {
     ["is looked for", {}, unknown(0), "LookAgain"],
     ["is looked for up to 60 s", {}, unknown(59_999), "LookAgain"],
     ["did not happen when nothing shows after 60 s", {}, unknown(60_000), "Create"],
+    [
+      "is not sent again when the service accepted it, though nothing shows",
+      {},
+      unknown(60_000, undefined, "Same", true),
+      "Stall RemoteMissing",
+    ],
+    ["is found when the service accepted it", {}, unknown(60_000, same, "Same", true), "Bind"],
     ["is not sent again when the limits have changed meanwhile", tooMany, unknown(60_000), "Stall OutOfRange"],
     [
       "is not sent again when another key does not show it",

@@ -27,7 +27,7 @@ describe("a job", () => {
       { ...wait, stalled: false },
       { ...wait, stalled: true },
       { phase: "Suspended" },
-      { phase: "Halted", message: "" },
+      { phase: "Halted", reason: "SubmissionUnknown", message: "" },
       active(undefined),
       active("TASK_STATUS_PROCESSING"),
       { phase: "Submitting" },

@@ -127,8 +127,8 @@ describe("a paid request", () => {
     ["a request that the service saw end", own(499, "CLIENT_CLOSED_REQUEST"), "Unknown"],
     ["a gateway's page", { status: 502, body: "<html>bad gateway</html>" }, "Unknown"],
     ["a gateway's timeout", { status: 504, body: "<html>timeout</html>" }, "Unknown"],
-    ["an answer that cannot be read", { body: "<html>hello</html>" }, "Unknown"],
-    ["an answer without a task", { body: { ok: true } }, "Unknown"],
+    ["an answer that cannot be read", { body: "<html>hello</html>" }, "Unusable"],
+    ["an answer without a task", { body: { ok: true } }, "Unusable"],
     ["a connection that breaks after the request was written", "cut", "Unknown"],
   ])("met by %s", async (_name, answer, kind) => {
     const w = await world(() => answer);
@@ -137,6 +137,7 @@ describe("a paid request", () => {
     expect(w.service.requests).toHaveLength(1); // never sent again by itself
     const entry = w.journal.find("bbbbbbbb-0000-0000-0000-000000000001");
     if (kind === "Accepted") expect(entry?.outcome).toBeDefined();
+    else if (kind === "Unusable") expect(entry?.outcome).toEqual({ unusable: expect.any(String) });
     else if (kind === "Unknown") expect([entry?.operation, entry?.outcome]).toEqual(["submitImageToVideo", undefined]);
     else expect(entry).toBeUndefined();
   });

@@ -82,14 +82,14 @@ const TABLE: [name: string, answer: string, kind: ServiceErrorKind, delivery: De
   ["302", answer(302, "", { location: "http://127.0.0.1:1/" }), "GatewayError", "Unknown"],
   ["303 after a POST", answer(303, "", { location: "/tasks/1" }), "GatewayError", "Unknown"],
   ["307 in the service's own format", answer(307, body(307, "MOVED"), { location: "/x" }), "GatewayError", "Unknown"],
-  ["200 empty", answer(200, ""), "UnreadableResponse", "Unknown"],
-  ["200 garbage", answer(200, "\u0000\u0001"), "UnreadableResponse", "Unknown"],
-  ["200 page", answer(200, HTML, html), "UnreadableResponse", "Unknown"],
-  ["200 without the task", answer(200, '{"id":"x"}'), "UnreadableResponse", "Unknown"],
-  ["200 with an empty task", answer(200, '{"task_id":""}'), "UnreadableResponse", "Unknown"],
-  ["200 with an error", answer(200, body(500, "INTERNAL")), "UnreadableResponse", "Unknown"],
-  ["200 null", answer(200, "null"), "UnreadableResponse", "Unknown"],
-  ["truncated 200", answer(200, '{"task_id":"abcdef"}').slice(0, -6), "ConnectionLost", "Unknown"],
+  ["200 empty", answer(200, ""), "UnreadableResponse", "Accepted"],
+  ["200 garbage", answer(200, "\u0000\u0001"), "UnreadableResponse", "Accepted"],
+  ["200 page", answer(200, HTML, html), "UnreadableResponse", "Accepted"],
+  ["200 without the task", answer(200, '{"id":"x"}'), "UnreadableResponse", "Accepted"],
+  ["200 with an empty task", answer(200, '{"task_id":""}'), "UnreadableResponse", "Accepted"],
+  ["200 with an error", answer(200, body(500, "INTERNAL")), "UnreadableResponse", "Accepted"],
+  ["200 null", answer(200, "null"), "UnreadableResponse", "Accepted"],
+  ["truncated 200", answer(200, '{"task_id":"abcdef"}').slice(0, -6), "ConnectionLost", "Accepted"],
   ["truncated head", "HTTP/1.1 200 OK\r\ncontent-", "ConnectionLost", "Unknown"],
   ["no HTTP at all", "hello\r\n\r\n", "ConnectionLost", "Unknown"],
   ["truncated 429", answer(429, body(429, "RATE_LIMIT_EXCEEDED")).slice(0, -6), "RateLimited", "Refused"],
@@ -161,7 +161,7 @@ describe("a 2xx without a value to read", () => {
       ["as text", '{"error":"the update failed"}'],
     ])("is no success when it carries an error %s", async (_name, text) => {
       const error = await failure(respond(call, text));
-      expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Unknown", status: 200 });
+      expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Accepted", status: 200 });
       expect(error.message).toContain("the update failed");
     });
 
@@ -199,7 +199,7 @@ describe("a 2xx with an error", () => {
     server = await startRawServer((socket) => socket.end(answer(200, body(500, "INTERNAL_ERROR", "it failed"))));
     const client = makeClient(server.url, {}, { method: "DELETE", path: "/endpoints/{id}" });
     const error = await failure(call(client)).finally(() => client.close());
-    expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Unknown" });
+    expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Accepted" });
     expect(error.message).toContain("it failed");
   });
 });
@@ -223,7 +223,7 @@ describe("a 2xx with an error beside an empty value", () => {
     server = await startRawServer((socket) => socket.end(answer(200, JSON.stringify(reported))));
     const client = makeClient(server.url);
     const error = await failure(call(client)).finally(() => client.close());
-    expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Unknown" });
+    expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Accepted" });
     expect(error.message).toContain("it failed");
   });
 

@@ -110,7 +110,7 @@ describe("answers of any shape", () => {
             body = text;
             await call().catch((error: unknown) => {
               expect(error).toBeInstanceOf(ServiceError);
-              expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Unknown" });
+              expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Accepted" });
             });
           },
         ),

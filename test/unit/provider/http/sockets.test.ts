@@ -145,7 +145,7 @@ describe("a request that was written", () => {
   it("an answer that stops half-way", async () => {
     server = await startRawServer((socket) => socket.write(submitted.slice(0, -4)));
     client = makeClient(server.url, { requestTimeoutMs: 100 });
-    expect(await failure(ship(client))).toMatchObject({ kind: "Timeout", delivery: "Unknown", status: 200 });
+    expect(await failure(ship(client))).toMatchObject({ kind: "Timeout", delivery: "Accepted", status: 200 });
   });
 
   it("aborted after", async () => {
@@ -229,21 +229,21 @@ describe("a stream", () => {
   ])("$name", async ({ bytes, kind }) => {
     server = await startRawServer((socket) => socket.end(bytes));
     client = makeClient(server.url);
-    expect(await failure(collect(client.streamSpeech(speech)))).toMatchObject({ kind, delivery: "Unknown" });
+    expect(await failure(collect(client.streamSpeech(speech)))).toMatchObject({ kind, delivery: "Accepted" });
   });
 
   it("that is reset", async () => {
     server = await startRawServer((socket) => socket.write(`${head}${one}`, () => socket.resetAndDestroy()));
     client = makeClient(server.url);
     const error = await failure(collect(client.streamSpeech(speech)));
-    expect(error).toMatchObject({ kind: "ConnectionLost", delivery: "Unknown" });
+    expect(error).toMatchObject({ kind: "ConnectionLost", delivery: "Accepted" });
   });
 
   it("that falls silent", async () => {
     server = await startRawServer((socket) => socket.write(`${head}${one}`));
     client = makeClient(server.url, { requestTimeoutMs: 100 });
     const error = await failure(collect(client.streamSpeech(speech)));
-    expect(error).toMatchObject({ kind: "Timeout", delivery: "Unknown" });
+    expect(error).toMatchObject({ kind: "Timeout", delivery: "Accepted" });
   });
 
   it("that lasts longer than the time limit but is never silent", async () => {
