@@ -66,16 +66,18 @@ export function createGpuEndpointReconciler(
       retained.observe(endpoint);
       return finalize({ endpoint, ...submissionOf(endpoint), context });
     },
-    async pause(endpoint, { signal }) {
-      retained.observe(endpoint);
-      submissionOf(endpoint); // time passes for a create whose outcome is unknown
+    async pause(stored, { signal }) {
+      retained.observe(stored);
+      const { entry } = submissionOf(stored); // time passes for a create whose outcome is unknown
+      const endpoint = await withFinalizer(stored, entry, signal);
       await kind.patchStatus(endpoint, pausedStatus(endpoint, shared.clock.now()), signal);
       return undefined;
     },
-    async reconcile(endpoint, requested, context) {
-      const { namespace, name } = endpoint.metadata;
-      retained.observe(endpoint);
-      const submission = submissionOf(endpoint);
+    async reconcile(stored, requested, context) {
+      const { namespace, name } = stored.metadata;
+      retained.observe(stored);
+      const submission = submissionOf(stored);
+      const endpoint = await withFinalizer(stored, submission.entry, context.signal);
       const key = referenceKey(`${namespace}/${name}`);
       const isValid = specProblem(kind.resource, endpoint.spec) === undefined;
       const references = isValid ? referencesOf(namespace, endpoint.spec.env ?? []) : [];
@@ -94,6 +96,12 @@ export function createGpuEndpointReconciler(
       return report({ shared, kind, metrics }, stepped, facts);
     },
   });
+
+  /** A changed deletion policy counts at once for what exists at the service, whether or not the account can be used. */
+  async function withFinalizer(endpoint: GpuEndpoint, entry: Submission["entry"], signal: AbortSignal) {
+    if (endpoint.status?.endpointID === undefined && entry === undefined) return endpoint;
+    return kind.setFinalizer(endpoint, needsFinalizer(endpoint), signal);
+  }
 
   /** What the journal knows of the object's create, and for how long its outcome has been unknown here. */
   function submissionOf(endpoint: GpuEndpoint): Submission {

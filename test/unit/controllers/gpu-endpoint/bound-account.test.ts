@@ -60,3 +60,22 @@ it("moves to the account that a user names before anything was created", async (
   expect(world.status().account).toMatchObject({ kind: "Account", name: "default" });
   expect(ready(world)).toMatchObject({ status: "True" });
 });
+
+it.each([
+  ["is not there", (world: ReconciledEndpoint) => world.removeAccount(SHARED)],
+  [
+    "is not used, because the object is paused",
+    (world: ReconciledEndpoint) => world.annotate({ "mooring.dev/paused": "true" }),
+  ],
+])("has its finalizer when deletionPolicy becomes ScaleToZero while the account %s", async (_what, stop) => {
+  const world = await boundEndpoint({ deletionPolicy: "Retain" });
+  expect(world.finalizers()).toEqual([]);
+  stop(world);
+  await world.reconcile();
+  world.edit({ deletionPolicy: "ScaleToZero" });
+  await world.reconcile();
+  expect(world.finalizers()).toEqual(["mooring.dev/finalizer"]);
+  world.edit({ deletionPolicy: "Retain" });
+  await world.reconcile();
+  expect(world.finalizers()).toEqual([]);
+});
