@@ -89,7 +89,7 @@ describe("through a ClusterAccount", () => {
   const shared = { accountRef: { kind: "ClusterAccount", name: "shared" } };
   const adoption = { endpointID: "ep-1", mode: "Match" };
   const denial = (name: string) =>
-    `adoption and Observe through ClusterAccount ${name} need the verb "adopt" on clusteraccounts in this namespace`;
+    `adoption, Observe and its change to Full through ClusterAccount ${name} need the verb "adopt" on clusteraccounts in this namespace`;
   const granted = (person: string) =>
     kubectl([
       ...["create", "rolebinding", `${person}-adopts`],
@@ -125,6 +125,23 @@ describe("through a ClusterAccount", () => {
     expect((await patch({ accountRef: shared.accountRef }, "admin")).stderr).toContain(denial("shared"));
     expect((await patch({ accountRef: null }, "admin")).stderr).toContain(denial("default"));
     await kubectl(["delete", "gpuendpoint", moved.metadata.name]);
+  });
+
+  it.each([
+    { what: "adopted", spec: { adoption } },
+    { what: "found by its app name", spec: { appName: "of-another-tenant" } },
+  ])("what was only observed and $what is not taken over by an admin", async ({ spec }) => {
+    const observed = endpoint({ ...shared, ...spec, managementPolicy: "Observe" });
+    const created = await kubectl(["apply", "-f", "-"], JSON.stringify(observed));
+    expect(created.stderr).toBe("");
+    const patch = (change: object) =>
+      kubectl([
+        ...["patch", "gpuendpoint", observed.metadata.name, "--type=merge", ...as("admin")],
+        ...["-p", JSON.stringify({ spec: change })],
+      ]);
+    expect((await patch({ workers: { max: 3 } })).stderr).toBe("");
+    expect((await patch({ managementPolicy: "Full" })).stderr).toContain(denial("shared"));
+    await kubectl(["delete", "gpuendpoint", observed.metadata.name]);
   });
 
   it("is for those to whom the cluster administrator gives the verb in the namespace", async () => {
