@@ -7,7 +7,8 @@ async function granted(clusterRole: string): Promise<string[]> {
   const table = await readFile(new URL("../../integration/rights/cluster-wide.txt", import.meta.url), "utf8");
   const roles = table.split("\n\n").map((role) => role.trimEnd().split("\n"));
   const [, ...lines] = roles.find(([heading]) => heading?.startsWith(`ClusterRole ${clusterRole}:`)) ?? [];
-  return lines.sort();
+  const verbsOf = (line: string) => line.split(": ")[1]?.split(" ") ?? [];
+  return lines.flatMap((line) => verbsOf(line).map((verb) => `${line.split(": ")[0]}: ${verb}`)).sort();
 }
 
 function lineOf({ group, resource, subresource, verb }: Right): string {
