@@ -36,6 +36,16 @@ describe("links", () => {
   });
 });
 
+describe("a block of commands", () => {
+  /** What decides about one object: two of them in a block contradict each other when the block is pasted. */
+  const DECISION =
+    /mooring\.dev\/(attach-task|resubmit-token|deletion-policy)=|--(task-id|resubmit|give-up)\b|delete (speechjob|videojob)\b/;
+
+  test.each(blocksOf("sh"))("has one decision: $place", ({ body }) => {
+    expect(body.split("\n").filter((line) => DECISION.test(line)).length).toBeLessThanOrEqual(1);
+  });
+});
+
 describe("manifests", () => {
   const manifests = blocksOf("yaml").filter(({ body }) => body.includes("apiVersion: mooring.dev/"));
 
