@@ -7,6 +7,7 @@ import { createInstallationClaims, type InstallationClaims } from "../controller
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
 import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
+import { restoredTasks } from "../controllers/account/unbilled.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
 import type { ControllerDeps } from "../controllers/controller-deps.ts";
 import { findOrphans } from "../controllers/gpu-endpoint/claims.ts";
@@ -144,7 +145,10 @@ function createDeps(
     clock,
     allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
     inFlight: (key) => dependants.inFlight(key),
-    ended: (key) => dependants.ended(key, clock.now()),
+    ended: (key) => {
+      const object = accountObject(key);
+      return object === undefined ? [] : restoredTasks(object, (since) => dependants.ended(key, since), clock.now());
+    },
   });
   const abandoned = createAbandonedTasks({ accounts, admission, clock });
   const jobsWith = (taskID: string) =>

@@ -6,7 +6,9 @@ import {
   type BookReading,
   type BudgetRefusal,
   createReservations,
+  type EndedTask,
   type TaskEnd,
+  type Unbilled,
 } from "./reservations.ts";
 
 /** A job that sends one paid request. */
@@ -30,15 +32,22 @@ export type AccountLine = {
   taskEnded(uid: string): void;
   /** `end`: undefined when its request surely cost nothing. */
   release(uid: string, end: TaskEnd | undefined): void;
-  /** A task that ended `agoMs` ago, before this line. */
-  ended(work: Work, end: TaskEnd, agoMs: number): void;
+  exhausted(): BudgetRefusal | undefined;
+  spend(operation: Operation): () => void;
+  unbilled(): Unbilled | undefined;
   moneyRead(readings: readonly BookReading[]): void;
   recheck(): void;
   urgency(): "Settling" | "Waiting" | "None";
   waiting(): number;
 };
 
-export type AccountLineOptions = { clock: Clock; allowance: () => Allowance; stopped: () => boolean };
+export type AccountLineOptions = {
+  clock: Clock;
+  allowance: () => Allowance;
+  stopped: () => boolean;
+  /** Tasks that ended before this line. */
+  ended: readonly EndedTask[];
+};
 
 /** Most requests that wait for the account's rate limit; polls of tasks wait there too. */
 const MAX_UNSENT = 16;
@@ -57,13 +66,16 @@ const TURN: Hold = {
 
 type Waiter = { operation: Operation; askedAt: number; wake: () => void };
 
-export function createAccountLine({ clock, allowance, stopped }: AccountLineOptions): AccountLine {
+export function createAccountLine({ clock, allowance, stopped, ended }: AccountLineOptions): AccountLine {
   const places = createPlaces();
   const queue = createFairQueue<Waiter>();
   const reservations = createReservations(clock);
+  for (const task of ended) reservations.settle(task);
   const tell = createTeller(clock, stopped);
   /** The hold that the waiting jobs were told of last. */
   let told = "";
+  /** When an endpoint had to wait for the budget, monotonic ms. It asks again once a minute. */
+  let refusedAt = Number.NEGATIVE_INFINITY;
 
   const forgotten = (askedAt: number) => clock.monotonic() - askedAt > FORGOTTEN_MS;
 
@@ -99,7 +111,7 @@ export function createAccountLine({ clock, allowance, stopped }: AccountLineOpti
     const operation = places.remove(uid);
     const { budget } = allowance();
     const counts = budget !== undefined && budget.kind !== "Unlimited";
-    if (operation !== undefined && end !== undefined && counts) reservations.settle(operation, end);
+    if (operation !== undefined && end !== undefined && counts) reservations.settle({ operation, end });
     admitNext();
   }
 
@@ -142,14 +154,24 @@ export function createAccountLine({ clock, allowance, stopped }: AccountLineOpti
       if (places.stageOf(uid) === "InFlight") release(uid, "Seen");
     },
     release,
-    ended: ({ operation }, end, agoMs) => reservations.settle(operation, end, agoMs),
+    exhausted() {
+      const refusal = reservations.exhausted(places.operations(), allowance());
+      if (refusal !== undefined) refusedAt = clock.monotonic();
+      return refusal;
+    },
+    spend(operation) {
+      const { budget } = allowance();
+      return budget?.kind === "Limited" ? reservations.spend(operation) : () => {};
+    },
+    unbilled: reservations.unbilled,
     moneyRead(readings) {
-      reservations.moneyRead(readings, allowance().reserve);
+      reservations.moneyRead(readings, allowance());
       recheck();
     },
     recheck,
     urgency() {
       if (reservations.settling()) return "Settling";
+      if (!forgotten(refusedAt)) return "Waiting";
       const reason = hold()?.reason;
       return queue.size() === 0 || reason === "ConcurrencyLimited" || reason === "RateLimited" ? "None" : "Waiting";
     },

@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
+import type { Operation } from "../provider/operations.ts";
 import { type AccountLine, createAccountLine, type Wait, type Work } from "./account-line.ts";
-import type { Allowance, BookReading, TaskEnd } from "./reservations.ts";
+import type { Allowance, BookReading, BudgetRefusal, EndedTask, Unbilled } from "./reservations.ts";
 
 /**
  * Decides which of an account's jobs may send their paid request now. There is one queue per account.
@@ -53,6 +54,15 @@ export type SpendingAdmission = {
    * run, and nobody observes it.
    */
   release(uid: string, end: { charged: boolean; unseen?: boolean }): void;
+  /** Why the budget holds back a request that gives an endpoint workers. */
+  exhausted(account: string): BudgetRefusal | undefined;
+  /**
+   * Such a request is on its way: it reserves `budget.reservePerTask`, if that is set, until a charge shows. Call the result
+   * when the request had no effect.
+   */
+  spend(account: string, operation: Operation): () => void;
+  /** The ended tasks that reserve their cost, for a process that continues. undefined: no task has ended since the start. */
+  unbilled(account: string): Unbilled | undefined;
   /** The account's money was read. `readings`: every book that the budget counts, as it was read last. */
   moneyRead(account: string, readings: readonly BookReading[]): void;
   /** The account's allowance may have changed: admits what may go now, and wakes waiting jobs to show a new reason. */
@@ -72,11 +82,9 @@ export type SpendingAdmissionOptions = {
   allowance: (account: string) => Allowance;
   /** Jobs of the account that the statuses or the journal show in flight. Called once per account. */
   inFlight: (account: string) => Work[];
-  /** Jobs of the account whose task ended, as the statuses show, and how long ago. Called once per account. */
-  ended?: (account: string) => EndedWork[];
+  /** The tasks of the account that ended before this process and whose charge may not show. Called once per account. */
+  ended?: (account: string) => EndedTask[];
 };
-
-export type EndedWork = { work: Work; end: TaskEnd; agoMs: number };
 
 export function createSpendingAdmission({
   clock,
@@ -89,10 +97,14 @@ export function createSpendingAdmission({
   function lineOf(account: string): AccountLine {
     const known = lines.get(account);
     if (known !== undefined) return known;
-    const line = createAccountLine({ clock, allowance: () => allowance(account), stopped: () => stopped });
+    const line = createAccountLine({
+      clock,
+      allowance: () => allowance(account),
+      stopped: () => stopped,
+      ended: statuses.ended?.(account) ?? [],
+    });
     lines.set(account, line);
     for (const work of statuses.inFlight(account)) line.running(work);
-    for (const { work, end, agoMs } of statuses.ended?.(account) ?? []) line.ended(work, end, agoMs);
     return line;
   }
 
@@ -125,6 +137,9 @@ export function createSpendingAdmission({
     taskEnded: (uid) => lineWith(uid)?.taskEnded(uid),
     release: (uid, { charged, unseen = false }) =>
       lineWith(uid)?.release(uid, charged ? (unseen ? "Unseen" : "Seen") : undefined),
+    exhausted: (account) => lineOf(account).exhausted(),
+    spend: (account, operation) => lineOf(account).spend(operation),
+    unbilled: (account) => lines.get(account)?.unbilled(),
     moneyRead: (account, readings) => lineOf(account).moneyRead(readings),
     recheck: (account) => lines.get(account)?.recheck(),
     urgency: (account) => lineOf(account).urgency(),

@@ -19,6 +19,8 @@ export type Allowance = {
   budget: BudgetState | undefined;
   /** What a task reserves until its cost is billed (`budget.reservePerTask`). */
   reserve: Money | undefined;
+  /** How long after the end of a task its charge may show (`billing.settleTime`). Default 24 h. */
+  settleMs?: number | undefined;
 };
 
 /** The allowance of an account that is not known yet; its jobs wait for the account itself. */
@@ -49,6 +51,21 @@ export type TaskCounts = ReadonlyMap<Operation, number>;
 export type TaskEnd = "Seen" | "Unseen";
 
 /**
+ * A task that ended. `agoMs`: how long ago; default 0. `lenient`: it holds nobody up while its cost is not known, as a task
+ * of an earlier process, which may have seen its charge, or a change of an endpoint.
+ */
+export type EndedTask = { operation: Operation; end: TaskEnd; agoMs?: number; lenient?: boolean };
+
+/** Ended tasks of an operation whose charge does not show. `lastEnd`: of the newest, ms since the epoch. */
+export type UnbilledTasks = { operation: Operation; count: number; lastEnd: number };
+
+/**
+ * What another process needs to continue the reservations. `asOf`: ms since the epoch, whole seconds; every task that ended
+ * before is in `tasks` or billed.
+ */
+export type Unbilled = { asOf: number; tasks: readonly UnbilledTasks[] };
+
+/**
  * What tasks reserve of one account's budget. A task reserves its cost from its admission until its charge is attributed
  * to it. The cost is `budget.reservePerTask`, or else the highest cost that was seen of one task of the operation.
  *
@@ -58,56 +75,98 @@ export type TaskEnd = "Seen" | "Unseen";
  * the cost of a task at most up to that cost.
  *
  * # Time
- * A charge that does not show is not expected any more in a reading that begins 60 s after the end of the task, or
- * 15 min after an end that was not seen.
+ * A charge that does not show is not expected any more in a reading that begins `settleMs` after the end of the task. An
+ * end that was not seen counts 15 min later.
  *
  * # While no cost is known
- * Tasks go one at a time. The first rise after a task lets a second one go. The third goes when the 60 s of the first are
- * over: what the books rose by in that time is the cost, so that a small rise of another cause is not taken for it.
+ * Tasks go one at a time. The first rise after a task lets a second one go. The third goes when the first ended 60 s ago:
+ * what the books rose by in that time is the cost, so that a small rise of another cause is not taken for it. `lenient`
+ * tasks do not count here.
  */
 export type Reservations = {
   /** Whether the budget holds back one more task of the operation. */
   refusal(operation: Operation, inFlight: TaskCounts, allowance: Allowance): BudgetRefusal | undefined;
   /** A task has ended and may be charged. `agoMs`: how long ago; default 0. */
-  settle(operation: Operation, end: TaskEnd, agoMs?: number): void;
+  settle(task: EndedTask): void;
+  /**
+   * An endpoint gets workers: reserves `reserve`, if that is set, until a charge shows. Call the result when the request
+   * had no effect.
+   */
+  spend(operation: Operation): () => void;
+  /** Why the budget holds back an endpoint that gets workers: nothing is left, or less than `reserve`. */
+  exhausted(inFlight: TaskCounts, allowance: Allowance): BudgetRefusal | undefined;
   /** The account's money was read. `readings`: every book that the budget counts. */
-  moneyRead(readings: readonly BookReading[], reserve: Money | undefined): void;
-  /** Whether a charge is expected soon. */
+  moneyRead(readings: readonly BookReading[], allowance: Allowance): void;
+  /** Whether a charge is expected soon: a task ended less than a minute ago. */
   settling(): boolean;
+  /** The tasks that ended a minute ago or earlier. undefined: none has since the start. */
+  unbilled(): Unbilled | undefined;
 };
 
 type Ended = {
   operation: Operation;
+  end: TaskEnd;
   /** Monotonic ms. */
   endedAt: number;
-  end: TaskEnd;
+  /** ms since the epoch. */
+  time: number;
+  lenient: boolean;
   /** What was attributed to it, by book. */
   shown: Map<string, Money>;
 };
 
-/** How long after the end of a task its charge is expected. */
-export const CHARGE_SHOWS_MS: Record<TaskEnd, number> = { Seen: 60_000, Unseen: 15 * 60_000 };
+/** Default of `billing.settleTime`. */
+const SETTLE_MS = 24 * 3_600_000;
+/** How much later an end counts that nobody saw. */
+export const UNSEEN_MS: Record<TaskEnd, number> = { Seen: 0, Unseen: 15 * 60_000 };
+/** A charge usually shows in this time. */
+const USUAL_MS = 60_000;
+/** A status can show an end this much earlier than `settle` is called. */
+const LATE_MS = 30_000;
+
+const down = (time: number, step: number) => Math.floor(time / step) * step;
 
 export function createReservations(clock: Clock): Reservations {
   const costs = createTaskCosts();
   let ended: Ended[] = [];
   let books: readonly BookReading[] = [];
+  let settleMs = SETTLE_MS;
+  /** When the last task ended, ms since the epoch. */
+  let newest: number | undefined;
+  let asOf = 0;
   const lastReadings = new Map<string, BookReading>();
 
   const isPastCharge = ({ end, endedAt }: Ended, { startedAt }: BookReading) =>
-    startedAt - endedAt > CHARGE_SHOWS_MS[end];
+    startedAt - endedAt > settleMs + UNSEEN_MS[end];
 
   /** Whether every book has shown the cost, or does not show it any more. */
   function isBilled(task: Ended, cost: Money | undefined): boolean {
-    return books.every(
-      (reading) => isPastCharge(task, reading) || (cost !== undefined && (task.shown.get(reading.book) ?? 0n) >= cost),
-    );
+    return books.every((reading) => {
+      const shown = task.shown.get(reading.book) ?? 0n;
+      if (cost !== undefined) return shown >= cost || isPastCharge(task, reading);
+      return (shown > 0n && reading.startedAt - task.endedAt > USUAL_MS) || isPastCharge(task, reading);
+    });
   }
 
   /** A task of unknown cost for which every book has shown something: its cost may be more than that. */
   function isOnTrial(task: Ended, cost: Money | undefined): boolean {
     if (cost !== undefined || books.length === 0) return false;
     return books.every((reading) => isPastCharge(task, reading) || (task.shown.get(reading.book) ?? 0n) > 0n);
+  }
+
+  function settle({ operation, end, agoMs = 0, lenient = false }: EndedTask): Ended {
+    const time = clock.now() - agoMs;
+    newest = Math.max(newest ?? time, time);
+    const task = { operation, end, endedAt: clock.monotonic() - agoMs, time, lenient, shown: new Map<string, Money>() };
+    ended.push(task);
+    return task;
+  }
+
+  /** Places and ended tasks by operation. */
+  function countsOf(inFlight: TaskCounts, tasks: readonly Ended[]): Map<Operation, number> {
+    const counts = new Map(inFlight);
+    for (const { operation } of tasks) counts.set(operation, (counts.get(operation) ?? 0) + 1);
+    return counts;
   }
 
   function attribute({ book, startedAt }: BookReading, rise: Money, reserve: Money | undefined): void {
@@ -133,17 +192,18 @@ export function createReservations(clock: Clock): Reservations {
   }
 
   return {
-    refusal(operation, inFlight, { budget, reserve }) {
+    refusal(operation, inFlight, allowance) {
+      const { budget, reserve } = allowance;
       if (budget === undefined || budget.kind === "Unlimited") return undefined;
-      if (budget.kind === "Unknown") return { reason: "BudgetUnknown", message: budget.message };
-      if (budget.headroom <= 0n) return { reason: "BudgetExceeded", message: `${budget.message}: ${ADVICE}` };
+      const refused = refusalOf(budget);
+      if (refused !== undefined || budget.kind !== "Limited") return refused;
       const costOf = (one: Operation) => reserve ?? costs.of(one);
-      const counts = new Map(inFlight);
-      const onTrial: Ended[] = [];
-      for (const task of ended) {
-        if (isOnTrial(task, costOf(task.operation))) onTrial.push(task);
-        else counts.set(task.operation, (counts.get(task.operation) ?? 0) + 1);
-      }
+      const onTrial = ended.filter((task) => isOnTrial(task, costOf(task.operation)));
+      const unpriced = (task: Ended) => task.lenient && costOf(task.operation) === undefined;
+      const counts = countsOf(
+        inFlight,
+        ended.filter((task) => !onTrial.includes(task) && !unpriced(task)),
+      );
       const cost = costOf(operation);
       const least = cost ?? highest(onTrial.filter((task) => task.operation === operation));
       if (least > budget.headroom) return { reason: "BudgetExceeded", message: tooMuch(budget.message, least) };
@@ -152,12 +212,28 @@ export function createReservations(clock: Clock): Reservations {
           ? undefined
           : { reason: "BudgetExceeded", message: COST_UNKNOWN };
       }
-      const reserved = [...counts].reduce((sum, [one, count]) => sum + (costOf(one) ?? 0n) * BigInt(count), 0n);
-      return reserved + cost <= budget.headroom ? undefined : { reason: "BudgetExceeded", message: RESERVED };
+      return reservedBy(counts, costOf) + cost <= budget.headroom
+        ? undefined
+        : { reason: "BudgetExceeded", message: RESERVED };
     },
-    settle: (operation, end, agoMs = 0) =>
-      void ended.push({ operation, endedAt: clock.monotonic() - agoMs, end, shown: new Map() }),
-    moneyRead(readings, reserve) {
+    exhausted(inFlight, { budget, reserve }) {
+      if (budget === undefined || budget.kind === "Unlimited") return undefined;
+      const refused = refusalOf(budget);
+      if (refused !== undefined || budget.kind !== "Limited") return refused;
+      const reserved = reservedBy(countsOf(inFlight, ended), (one) => reserve ?? costs.of(one));
+      const fits = reserved + (reserve ?? 1n) <= budget.headroom;
+      return fits ? undefined : { reason: "BudgetExceeded", message: RESERVED };
+    },
+    settle,
+    spend(operation) {
+      const task = settle({ operation, end: "Seen", lenient: true });
+      return () => {
+        ended = ended.filter((one) => one !== task);
+      };
+    },
+    moneyRead(readings, allowance) {
+      const { reserve } = allowance;
+      settleMs = allowance.settleMs ?? SETTLE_MS;
       for (const reading of readings) {
         const last = lastReadings.get(reading.book);
         if (last?.startedAt === reading.startedAt) continue; // another book was read
@@ -175,12 +251,42 @@ export function createReservations(clock: Clock): Reservations {
         return false;
       });
     },
-    settling: () => ended.some(({ end }) => end === "Seen"),
+    settling: () => ended.some(({ end, endedAt }) => end === "Seen" && clock.monotonic() - endedAt <= USUAL_MS),
+    unbilled() {
+      if (newest === undefined) return undefined;
+      const before = clock.now() - USUAL_MS;
+      // While tasks end, it moves once a minute, so that it costs few writes.
+      asOf = Math.max(asOf, newest < before ? down(newest, 1_000) + 1_000 : down(before, USUAL_MS));
+      return { asOf, tasks: unbilledOf(ended, asOf + LATE_MS) };
+    },
   };
 }
 
+/** Of a budget that is limited: whether anything is left at all. */
+function refusalOf(budget: Exclude<BudgetState, { kind: "Unlimited" }>): BudgetRefusal | undefined {
+  if (budget.kind === "Unknown") return { reason: "BudgetUnknown", message: budget.message };
+  return budget.headroom > 0n ? undefined : { reason: "BudgetExceeded", message: `${budget.message}: ${ADVICE}` };
+}
+
+/** A task of unknown cost counts as 0. */
+function reservedBy(counts: TaskCounts, costOf: (operation: Operation) => Money | undefined): Money {
+  return [...counts].reduce((sum, [one, count]) => sum + (costOf(one) ?? 0n) * BigInt(count), 0n);
+}
+
+/** The tasks among `ended` that ended before `time`, ms since the epoch. */
+function unbilledOf(ended: readonly Ended[], time: number): UnbilledTasks[] {
+  const found = new Map<Operation, UnbilledTasks>();
+  for (const task of ended) {
+    if (task.time >= time) continue;
+    const { operation, end } = task;
+    const { count, lastEnd } = found.get(operation) ?? { count: 0, lastEnd: 0 };
+    found.set(operation, { operation, count: count + 1, lastEnd: Math.max(lastEnd, task.time + UNSEEN_MS[end]) });
+  }
+  return [...found.values()];
+}
+
 const COST_UNKNOWN =
-  "The cost of a task is not known yet, so tasks run one at a time: wait, or set budget.reservePerTask on the account";
+  "The cost of a task is not known yet, so tasks run one at a time: wait until the charge of the last one shows, at most for billing.settleTime, or set budget.reservePerTask on the account";
 const RESERVED = "Tasks whose cost is not billed yet reserve the rest of the budget";
 
 function tooMuch(left: string, cost: Money): string {

@@ -23,6 +23,12 @@ const abandonedTaskSchema = z.object({
   submitTime: time("When it was submitted."),
 });
 
+const unbilledTasksSchema = z.object({
+  operation: text(64, "Operation that submitted them.", 0),
+  count: int(0, "How many.", 100_000),
+  lastEnd: time("When the newest of them ended."),
+});
+
 const completeSince = (what: string) =>
   time(
     `${what} has every request for this account since this time. An earlier one may have been in one that is lost. Default: it has all requests.`,
@@ -72,6 +78,15 @@ export const accountStatusSchema = z
           100,
           "Tasks in progress whose job was deleted, or failed by its deadline. They count for maxConcurrentTasks and reserve their cost until they end. Only for an account with one of these limits.",
         ).optional(),
+        unbilled: z
+          .object({
+            asOf: time("Tasks that ended before this time are in the list, or are billed."),
+            tasks: listOf(unbilledTasksSchema, 32, "Number of tasks by operation.").optional(),
+          })
+          .describe(
+            "Tasks that ended and whose charge does not show. They reserve their cost until it shows, at most for billing.settleTime. Only with budget.action HoldNew.",
+          )
+          .optional(),
       })
       .describe("Number of remote tasks.")
       .optional(),

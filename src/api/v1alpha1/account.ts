@@ -98,14 +98,14 @@ const budgetSchema = ruled(
     keyID: text(255, "The API key whose budget counts; needs memberID. Default: all keys of the member.").optional(),
     minRemaining: yuan("Remaining budget that new paid work requires; needs memberID.").optional(),
     reservePerTask: yuan(
-      "Amount reserved for each task until its cost shows, with action HoldNew. Default: the highest cost seen of a task of its kind. Until a cost is seen, tasks run one at a time.",
+      "Amount reserved for each task, and for each endpoint that gets workers, until its cost shows, with action HoldNew. Default: the highest cost seen of a task of its kind. Until a cost is seen, tasks run one at a time.",
     ).optional(),
     monthlyLimit: yuan("Most that a calendar month may cost, by the bills.").optional(),
     action: z
       .enum(["Warn", "HoldNew"])
       .default("Warn")
       .describe(
-        "What to do when the budget is exceeded: Warn only sets the condition BudgetExceeded. HoldNew also lets new paid work wait. Default Warn.",
+        "What to do when the budget is exceeded: Warn only sets the condition BudgetExceeded. HoldNew also lets new jobs, and endpoints that get workers, wait. Default Warn.",
       ),
   }),
   [
@@ -179,7 +179,7 @@ const commonAccountSpec = {
         "Products whose bills pay for the jobs of an operation. Default: the products that are named as the models of the service.",
       ).optional(),
       settleTime: duration(
-        "How long after the end of a period its bills may still change. Older bills are read once. Default 24h.",
+        "How long after the end of a period its bills may still change, and after the end of a task its charge may still show. Older bills are read once, and a task without a charge reserves its cost for this time. Default 24h.",
       ).default("24h"),
     })
     .prefault({})

@@ -106,6 +106,7 @@ export function plannedOf(plan: Plan, desired: DesiredEndpoint, endpointID: stri
       };
     case "Bind":
     case "LookAgain":
+    case "AwaitBudget":
     case "DelayCreate":
       throw new Error(`a plan without memory has no ${plan.action}`);
   }

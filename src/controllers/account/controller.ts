@@ -100,6 +100,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       orphaned: orphans?.length,
       inFlight: memory?.handle.tasks.inFlight() ?? 0,
       abandoned: shared.abandoned.shown(key),
+      unbilled: shared.admission.unbilled(key),
     };
     const status = accountStatus({
       object,

@@ -3,10 +3,10 @@ import type { Resource } from "../../kube/resource.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { Indexer, Store } from "../../runtime/store.ts";
 import type { Work } from "../../submission/account-line.ts";
-import type { EndedWork } from "../../submission/admission.ts";
 import type { Journal } from "../../submission/journal.ts";
+import type { EndedTask } from "../../submission/reservations.ts";
 import { hasEntry } from "../jobs/journal-entry.ts";
-import { endedWorkOf, hasReleasedSlot, IN_FLIGHT } from "../jobs/tasks.ts";
+import { type EndedSince, endedTaskOf, hasReleasedSlot, IN_FLIGHT } from "../jobs/tasks.ts";
 import { type Job, workOf } from "../jobs/types.ts";
 import { type AccountUser, accountsOf, accountToUse, boundKey } from "./binding.ts";
 import type { AccountKey, AccountRegistry } from "./registry.ts";
@@ -31,8 +31,8 @@ export type Dependants = {
    * status does not show yet; without those that gave their slot back.
    */
   inFlight(key: AccountKey): Work[];
-  /** Jobs whose task or request has ended so lately that its charge may not show yet. `now`: ms since the epoch. */
-  ended(key: AccountKey, now: number): EndedWork[];
+  /** Tasks and requests of jobs that have ended and whose charge may not show yet. */
+  ended(key: AccountKey, since: EndedSince): EndedTask[];
   /**
    * What still needs the account: endpoints, until they are gone, and jobs that have not finished. The first `limit` (default 3) by
    * `KIND NAMESPACE/NAME`, and how many there are in all.
@@ -78,12 +78,12 @@ export function createDependants(
           .filter((job) => belongs(job, key))
           .map((job) => workOf(job)),
       ),
-    ended: (key, now) =>
+    ended: (key, since) =>
       kinds.jobs.flatMap(({ store }) =>
         store
           .byIndex("account", key)
           .filter((job) => belongs(job, key))
-          .flatMap((job) => endedWorkOf(job, now) ?? []),
+          .flatMap((job) => endedTaskOf(job, since) ?? []),
       ),
     users(key, limit = 3) {
       let names: string[] = [];

@@ -147,6 +147,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
         maxTasks: spec.maxConcurrentTasks,
         budget: held?.action === "HoldNew" ? state : undefined,
         reserve: held?.reservePerTask === undefined ? undefined : parseYuan(held.reservePerTask),
+        settleMs: live.billing.settleMs,
       };
     },
     resultLookup: options.resultLookup,

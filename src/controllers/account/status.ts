@@ -4,10 +4,12 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import { formatYuan } from "../../money.ts";
 import type { Spend } from "../../provider/money/spend.ts";
+import type { Unbilled } from "../../submission/reservations.ts";
 import type { ShownTasks } from "./abandoned-tasks.ts";
 import { budgetCondition, shownBudgets } from "./budget.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle } from "./registry.ts";
+import { shownUnbilled } from "./unbilled.ts";
 
 /** A second installation sets the condition Contested again while it lasts. */
 const CONTESTED_MS = 10 * 60_000;
@@ -17,6 +19,8 @@ export type AccountOutcome =
   /** The spec is not valid, or the key could not be read; nothing was asked of the service. */
   | { kind: "NoKey"; reason: Reason; message: string };
 
+type Tasks = NonNullable<AccountStatus["tasks"]>;
+
 /** `total` and `orphaned` are undefined until the account's endpoints were listed once. */
 export type AccountCounts = {
   total: number | undefined;
@@ -24,6 +28,8 @@ export type AccountCounts = {
   orphaned: number | undefined;
   inFlight: number;
   abandoned: ShownTasks;
+  /** undefined: no task has ended since the start; what the status says stays. */
+  unbilled?: Unbilled | undefined;
 };
 
 export type AccountFacts = {
@@ -79,6 +85,7 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
     tasks: {
       inFlight: counts.inFlight,
       ...(counts.abandoned.length === 0 ? {} : { abandoned: counts.abandoned }),
+      ...(object.spec.budget?.action === "HoldNew" ? unbilledOf(base, counts.unbilled) : {}),
     },
     ...(spend === undefined || !shows ? {} : { spend: shownSpend(spend) }),
     ...(budget?.keys === undefined ? {} : { budgets: shownBudgets(budget.keys) }),
@@ -88,6 +95,11 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
       rfc3339(now),
     ),
   };
+}
+
+function unbilledOf(base: AccountStatus, unbilled: Unbilled | undefined): Pick<Tasks, "unbilled"> {
+  const shown = unbilled === undefined ? base.tasks?.unbilled : shownUnbilled(unbilled);
+  return shown === undefined ? {} : { unbilled: shown };
 }
 
 function withoutSpending(status: AccountStatus | undefined): AccountStatus {

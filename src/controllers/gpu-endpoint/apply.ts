@@ -26,6 +26,8 @@ export const REFUSAL_RETRY_MS = 10 * 60_000;
 const RECHECK_MS = 5_000;
 /** The list wakes the object when it proves the absence. */
 const ABSENCE_MS = 60_000;
+/** The budget may allow more workers. */
+const BUDGET_MS = 60_000;
 const FAST_SETTLE_MS = 30_000;
 const SLOW_SETTLE_MS = 5_000;
 
@@ -105,6 +107,11 @@ async function outcomeOf(input: ApplyInput): Promise<Outcome> {
       const { message, againMs } = plan;
       return { ...emptyOutcome({ kind: "Waiting", reason: "RemoteMissing", message, againMs }), outdated: true };
     }
+    case "AwaitBudget": {
+      const { refusal, differences } = plan;
+      const verdict = { kind: "Waiting", ...refusal, againMs: BUDGET_MS } as const;
+      return { ...emptyOutcome(verdict), record: recordOf(decision), differences };
+    }
     case "Stall": {
       const { reason, message, differences } = plan;
       const verdict = { kind: "Stalled", reason, message, againMs: REFUSAL_RETRY_MS } as const;
@@ -134,7 +141,8 @@ async function create(input: ApplyInput): Promise<Outcome> {
     return { ...emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: 0 }), continues: true };
   }
   const keyVersion = account.keyVersion();
-  const created = await createEndpoint(input, desired, intent);
+  const raises = desired.workers.max > 0;
+  const created = await spending(input, raises && "createEndpoint", () => createEndpoint(input, desired, intent));
   const time = rfc3339(now);
   const creates = withCreate(before, { endpointID: created.endpointID, keyVersion, time });
   const request = { sentTime: rfc3339Milli(now), acceptedTime: rfc3339Milli(shared.clock.now()) };
@@ -161,6 +169,21 @@ async function proveCurrent({ assertCurrent }: Pick<ApplyInput, "assertCurrent">
   }
 }
 
+/** Reserves budget for a request that gives the endpoint workers, unless it surely has no effect. `operation` false: it does not. */
+async function spending<T>(
+  { shared, account }: ApplyInput,
+  operation: "createEndpoint" | "updateEndpoint" | false,
+  send: () => Promise<T>,
+): Promise<T> {
+  const cancel = operation ? shared.admission.spend(account.key, operation) : undefined;
+  try {
+    return await send();
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.delivery === "Unknown")) cancel?.();
+    throw error;
+  }
+}
+
 /** The next reconcile compares the endpoint with the spec. */
 function bind(input: ApplyInput, { record }: PlanOf<"Bind">): Outcome {
   const { shared, entry, written } = input;
@@ -178,7 +201,8 @@ async function update(input: ApplyInput, plan: PlanOf<"Update">): Promise<Outcom
   const now = shared.clock.now();
   const fields = plan.differences.flatMap(({ field, remediable }) => (remediable ? [field] : []));
   try {
-    await updateEndpoint(input, endpointID, plan.sent);
+    const operation = plan.raises && "updateEndpoint";
+    await spending(input, operation, () => updateEndpoint(input, endpointID, plan.sent));
   } catch (error) {
     if (error instanceof ServiceError && mayHaveTakenEffect(error))
       fights.sent(uid, desiredHash, { fields, accepted: false }, now);

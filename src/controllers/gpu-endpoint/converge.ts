@@ -125,6 +125,7 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     vanished: () => account.vanished({ endpointID, memberID }),
     seenByNoKey: binding.kind === "Bound" && isSeenByNoKey(binding.endpointID, account.keyVersion(), input),
     creates: unconfirmedCreates(input),
+    budget: shared.admission.exhausted(account.key),
     requestCommand: requestCommand(endpoint),
     requested,
     now,

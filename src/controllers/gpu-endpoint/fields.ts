@@ -275,6 +275,12 @@ export function differences(
   return differing;
 }
 
+/** The fields that make the remote endpoint cost more, and are higher in the spec. */
+export function raisedFields({ workers }: DesiredEndpoint, { scaling }: EndpointRecord): DriftField[] {
+  const raised = (["min", "max", "gpus"] as const).filter((name) => workers[name] > (scaling[name] ?? workers[name]));
+  return raised.map((name) => `workers.${name}` as const);
+}
+
 /**
  * The desired endpoint with the fields of another party taken from the remote: an update names every parameter, and
  * must not overwrite theirs.

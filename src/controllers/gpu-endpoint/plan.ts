@@ -3,6 +3,7 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
+import type { BudgetRefusal } from "../../submission/reservations.ts";
 import {
   ADOPTED_KEEP,
   type DesiredEndpoint,
@@ -10,6 +11,7 @@ import {
   differences,
   ignoredFields,
   outOfRange,
+  raisedFields,
   withIgnored,
 } from "./fields.ts";
 import { type FieldHistory, recreationOf, type UnconfirmedCreate } from "./write-limits.ts";
@@ -62,6 +64,8 @@ export type Facts = {
   seenByNoKey: boolean;
   /** Creates of this object that no read has confirmed. */
   creates: readonly UnconfirmedCreate[];
+  /** Why the budget of the account holds back what gives the endpoint workers. */
+  budget?: BudgetRefusal | undefined;
   /** The command that requests a reconcile of the object. */
   requestCommand: string;
   /** A user requests a reconcile. */
@@ -75,8 +79,11 @@ export type Plan =
   /** Look the app name up again: a create may still show. */
   | { action: "LookAgain" }
   | { action: "Bind"; record: EndpointRecord }
-  /** `sent`: the desired endpoint with the fields of another party as the remote has them. */
-  | { action: "Update"; sent: DesiredEndpoint; differences: Difference[] }
+  /**
+   * `sent`: the desired endpoint with the fields of another party, and those that the budget holds back, as the remote has
+   * them. `raises`: it gives the endpoint workers.
+   */
+  | { action: "Update"; sent: DesiredEndpoint; differences: Difference[]; raises: boolean }
   /**
    * Nothing to write now. `fighting`: another client reverts what reads showed, so it is not sent any more.
    * `notApplied`: fields whose update the service accepts without effect.
@@ -86,6 +93,8 @@ export type Plan =
   | { action: "AwaitProofOfAbsence" }
   /** Earlier creates are unconfirmed: the next one is sent after `againMs`. */
   | { action: "DelayCreate"; message: string; againMs: number }
+  /** The budget holds back a create, or an update that gives the endpoint workers and changes nothing else. */
+  | { action: "AwaitBudget"; refusal: BudgetRefusal; differences: Difference[] }
   /** A user must act. */
   | { action: "Stall"; reason: Reason; message: string; differences: Difference[] };
 
@@ -192,7 +201,10 @@ function planAdoption(facts: Facts, adopt: EndpointRecord | "NotFound" | undefin
 }
 
 function planCreate(facts: Facts): Plan {
-  return rangeStall(facts, facts.desired, "create") ?? { action: "Create" };
+  const stalled = rangeStall(facts, facts.desired, "create");
+  if (stalled !== undefined) return stalled;
+  if (facts.budget === undefined || facts.desired.workers.max === 0) return { action: "Create" };
+  return { action: "AwaitBudget", refusal: facts.budget, differences: [] };
 }
 
 function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): Plan {
@@ -235,8 +247,21 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
     const notApplied = notAppliedOf(remediable, facts);
     return { action: "None", differences: differing, fighting: false, notApplied, lookAgainMs };
   }
-  const sent = withIgnored(desired, binding.record, ignoredFields(spec, facts.resuming));
-  return rangeStall(facts, sent, "update", differing) ?? { action: "Update", sent, differences: differing };
+  const raised = raisedFields(desired, binding.record).filter((path) => remediable.some(({ field }) => field === path));
+  const held = facts.budget === undefined ? [] : raised;
+  const changed = remediable.filter(({ field }) => !held.includes(field));
+  if (facts.budget !== undefined && changed.length === 0) {
+    return { action: "AwaitBudget", refusal: facts.budget, differences: differing };
+  }
+  const sent = withIgnored(desired, binding.record, [...ignoredFields(spec, facts.resuming), ...held]);
+  return (
+    rangeStall(facts, sent, "update", differing) ?? {
+      action: "Update",
+      sent,
+      differences: differing.filter(({ field }) => !held.includes(field)),
+      raises: held.length < raised.length,
+    }
+  );
 }
 
 /** Creates again what is proven gone, within the limits of absence proofs and of unconfirmed creates. */

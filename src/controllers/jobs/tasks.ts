@@ -5,8 +5,7 @@ import { rfc3339 } from "../../clock.ts";
 import type { ServiceError } from "../../provider/errors.ts";
 import { type ResultKind, resultsOf, type TaskOutput, type TaskResult } from "../../provider/tasks/task-result.ts";
 import type { PollFailure, TaskObservation } from "../../provider/types.ts";
-import type { EndedWork } from "../../submission/admission.ts";
-import { CHARGE_SHOWS_MS } from "../../submission/reservations.ts";
+import { type EndedTask, UNSEEN_MS } from "../../submission/reservations.ts";
 import { createSanitizer } from "../../text/sanitizer.ts";
 import { accountOfResources } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
@@ -23,7 +22,7 @@ import {
   observeResults,
   pastDeadline,
 } from "./observations.ts";
-import { type Block, type Job, type JobStatus, type TaskFollower, workOf } from "./types.ts";
+import { type Block, type Job, type JobStatus, paidOperation, type TaskFollower, workOf } from "./types.ts";
 
 export function createTaskFollower(shared: Pick<ControllerDeps, "accounts" | "admission" | "clock">): TaskFollower {
   /** By UID of the job. */
@@ -87,11 +86,14 @@ export function isUnknownTask({ kind }: ServiceError): boolean {
 /** Phases whose request or task is in flight. */
 export const IN_FLIGHT: readonly JobPhase[] = ["Submitting", "Queued", "Running"];
 
+/** Which ended tasks reserve their cost: `settleMs` after the end at most. `now`, `asOf`: ms since the epoch. */
+export type EndedSince = { now: number; settleMs: number; asOf: number };
+
 /**
- * The work of a job that has nothing in flight, and whose charge may not show yet. Undefined: it was not charged, or long
- * ago. `now`: ms since the epoch.
+ * The task of a job that has nothing in flight, when it ended at `asOf` or later. Undefined: it was not charged, or its
+ * charge is not expected any more.
  */
-export function endedWorkOf(job: Job, now: number): EndedWork | undefined {
+export function endedTaskOf(job: Job, { now, settleMs, asOf }: EndedSince): EndedTask | undefined {
   const { phase = "Pending", submission, completionTime } = job.status ?? {};
   if (submission?.state !== "Accepted" && submission?.state !== "Unknown") return undefined;
   if (IN_FLIGHT.includes(phase)) return undefined;
@@ -99,8 +101,8 @@ export function endedWorkOf(job: Job, now: number): EndedWork | undefined {
   const end = unseen ? "Unseen" : "Seen";
   // The status does not show when the task ended whose results are being copied.
   const time = phase === "Storing" ? now : Date.parse(completionTime ?? submission.time);
-  if (Number.isNaN(time) || now - time > CHARGE_SHOWS_MS[end]) return undefined;
-  return { work: workOf(job), end, agoMs: Math.max(0, now - time) };
+  if (Number.isNaN(time) || time < asOf || now - time > settleMs + UNSEEN_MS[end]) return undefined;
+  return { operation: paidOperation(job), end, agoMs: Math.max(0, now - time), lenient: true };
 }
 
 /** Whether the job has failed by its deadline: its task may still run. */

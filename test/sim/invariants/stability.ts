@@ -120,6 +120,7 @@ function problemsOf(world: World, plan: ObjectPlan): string[] {
     if (waitsForBudget(world, object) || isSuspended(object)) return [];
     return [`${name} has not ended: ${shown(object)}`];
   }
+  if (waitsForBudget(world, object)) return [];
   return endpointProblems(world, plan, object).map((problem) => `${name}: ${problem}; ${shown(object)}`);
 }
 

@@ -27,6 +27,20 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/submission/admission",
   },
   {
+    name: "settle-time",
+    file: "src/submission/reservations.ts",
+    find: "startedAt - endedAt > settleMs + UNSEEN_MS[end];",
+    replace: "startedAt - endedAt > 60_000;",
+    tests: "test/unit/submission/admission",
+  },
+  {
+    name: "budget-of-endpoints",
+    file: "src/controllers/gpu-endpoint/plan.ts",
+    find: "const held = facts.budget === undefined ? [] : raised;",
+    replace: "const held: DriftField[] = [];",
+    tests: "test/unit/controllers/gpu-endpoint/plan",
+  },
+  {
     name: "budget-reading-age",
     file: "src/controllers/account/handle.ts",
     find: "time !== undefined && clock.monotonic() - time.monotonic > maxAgeMs;",

@@ -71,7 +71,7 @@ const connectionOf = ({ generation }: Pick<Plan, "generation">): Json => ({
   baseURL: "http://service.invalid",
   rateLimit: RATE,
   endpoints: { generation, syncInterval: `${SYNC_MS / 1_000}s`, deleteOperation: DELETE_OPERATION },
-  billing: { interval: "60s" },
+  billing: { interval: "60s", settleTime: "60s" },
 });
 
 /** Creates Account `default` of a namespace, with a Secret of its own. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../../src/provider/operations.ts";
 import type { Work } from "../../../src/submission/account-line.ts";
-import { createSpendingAdmission, type EndedWork } from "../../../src/submission/admission.ts";
-import type { Allowance, BudgetState } from "../../../src/submission/reservations.ts";
+import { createSpendingAdmission } from "../../../src/submission/admission.ts";
+import type { Allowance, BudgetState, EndedTask } from "../../../src/submission/reservations.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const KEY = "Account/team/default";
@@ -13,7 +13,7 @@ const work = (uid: string, operation: Operation = "submitSpeech", namespace = "t
 });
 const limited = (headroom: bigint): BudgetState => ({ kind: "Limited", headroom, message: "Key a has some left" });
 
-function setUp(allowed: Partial<Allowance>, inFlight: Work[] = [], ended: EndedWork[] = []) {
+function setUp(allowed: Partial<Allowance>, inFlight: Work[] = [], ended: EndedTask[] = []) {
   const clock = createFakeClock();
   const allowance: Allowance = { maxTasks: undefined, budget: undefined, reserve: undefined, ...allowed };
   const woken: string[] = [];
@@ -105,14 +105,56 @@ describe("a budget that holds new work", () => {
     expect(admit("b")).toBe("Admitted");
   });
 
-  it("gives up waiting for a charge that never shows", async () => {
-    const { clock, admission, admit, read } = setUp({ budget: limited(30n), reserve: 30n });
+  it("keeps a reservation while no charge shows, until settleTime is over", async () => {
+    const { clock, admission, admit, read } = setUp({ budget: limited(30n), reserve: 30n, settleMs: 6 * 3_600_000 });
     read(0n);
     admit("a");
     admission.release("a", { charged: true });
     await clock.advance(61_000);
     read(0n);
+    expect(admit("b")).toBe("BudgetExceeded");
+    expect(admission.urgency(KEY)).toBe("Waiting"); // and not every 5 s for hours
+    await clock.advance(6 * 3_600_000 - 62_000);
+    read(0n);
+    expect(admit("b")).toBe("BudgetExceeded");
+    await clock.advance(2_000);
+    read(0n);
     expect(admit("b")).toBe("Admitted");
+  });
+
+  it("leaves nothing for work without a price while it is exceeded, unknown, or reserved", () => {
+    const exhausted = (allowed: Partial<Allowance>, tasks = 0) => {
+      const { admission, admit } = setUp(allowed);
+      for (let i = 0; i < tasks; i++) admit(`task-${i}`);
+      return admission.exhausted(KEY)?.reason;
+    };
+    expect(exhausted({})).toBeUndefined();
+    expect(exhausted({ budget: { kind: "Unlimited", message: "none" } })).toBeUndefined();
+    expect(exhausted({ budget: { kind: "Unknown", message: "not read" } })).toBe("BudgetUnknown");
+    expect(exhausted({ budget: limited(0n) })).toBe("BudgetExceeded");
+    expect(exhausted({ budget: limited(60n), reserve: 30n }, 1)).toBeUndefined();
+    expect(exhausted({ budget: limited(59n), reserve: 30n }, 1)).toBe("BudgetExceeded");
+  });
+
+  it("counts what an endpoint that gets workers reserves, unless its request had no effect", () => {
+    const { admission, admit } = setUp({ budget: limited(60n), reserve: 30n });
+    admission.spend(KEY, "createEndpoint");
+    const cancel = admission.spend(KEY, "updateEndpoint");
+    expect(admission.exhausted(KEY)?.reason).toBe("BudgetExceeded");
+    expect(admission.urgency(KEY)).toBe("Settling");
+    expect(admit("a")).toBe("BudgetExceeded");
+    cancel();
+    expect(admission.exhausted(KEY)).toBeUndefined();
+    expect(admit("a")).toBe("Admitted");
+  });
+
+  it("is read soon while an endpoint waits for it", async () => {
+    const { admission, clock } = setUp({ budget: limited(0n) });
+    expect(admission.urgency(KEY)).toBe("None");
+    admission.exhausted(KEY);
+    expect(admission.urgency(KEY)).toBe("Waiting");
+    await clock.advance(151_000);
+    expect(admission.urgency(KEY)).toBe("None");
   });
 
   it("gives back at once what surely cost nothing", () => {
@@ -161,8 +203,9 @@ async function sentIn(seconds: number, { clock, admission, admit, read }: Return
 }
 
 describe("a reservation ends with a cost that is attributed to it, or with its time", () => {
-  it("not with any rise: a budget for 2 lets 2 go each minute", async () => {
-    expect(await sentIn(100, setUp({ budget: limited(60n), reserve: 30n }))).toBe(4);
+  it("not with any rise: a budget for 2 lets 2 go until the first one is paid for", async () => {
+    expect(await sentIn(100, setUp({ budget: limited(60n), reserve: 30n }))).toBe(2);
+    expect(await sentIn(160, setUp({ budget: limited(60n), reserve: 30n }))).toBe(3);
   });
 
   it("not with any rise while the cost of a task is not known: 2 go in the first minute", async () => {
@@ -231,8 +274,8 @@ describe("a reservation ends with a cost that is attributed to it, or with its t
     expect(admit("b")).toBe("BudgetExceeded");
   });
 
-  it("a task whose end was not seen reserves its cost for a quarter of an hour", async () => {
-    const { clock, admission, admit, read } = setUp({ budget: limited(30n), reserve: 30n });
+  it("a task whose end was not seen reserves its cost for a quarter of an hour more", async () => {
+    const { clock, admission, admit, read } = setUp({ budget: limited(30n), reserve: 30n, settleMs: 0 });
     read(0n);
     admit("a");
     admission.release("a", { charged: true, unseen: true });
@@ -258,13 +301,42 @@ describe("a reservation ends with a cost that is attributed to it, or with its t
   });
 
   it("tasks that ended just before this process reserve their cost", async () => {
-    const ended = [{ work: work("old"), end: "Seen" as const, agoMs: 30_000 }];
-    const { clock, admit, read } = setUp({ budget: limited(30n), reserve: 30n }, [], ended);
+    const ended: EndedTask[] = [{ operation: "submitSpeech", end: "Seen", agoMs: 30_000, lenient: true }];
+    const { clock, admit, read } = setUp({ budget: limited(30n), reserve: 30n, settleMs: 60_000 }, [], ended);
     read(0n);
     expect(admit("a")).toBe("BudgetExceeded");
     await clock.advance(31_000);
     read(0n);
     expect(admit("a")).toBe("Admitted");
+  });
+
+  it("tasks of an earlier process hold nobody up while the cost of a task is not known", () => {
+    const ended: EndedTask[] = [{ operation: "submitSpeech", end: "Seen", agoMs: 30_000, lenient: true }];
+    const { admit, read } = setUp({ budget: limited(30n) }, [], ended);
+    read(0n);
+    expect([admit("a"), admit("b")]).toEqual(["Admitted", "BudgetExceeded"]);
+  });
+
+  it("another process learns of the tasks that ended a minute ago and are not billed", async () => {
+    const { clock, admission, admit, read } = setUp({ budget: limited(90n), reserve: 30n });
+    const start = clock.now();
+    read(0n);
+    expect(admission.unbilled(KEY)).toBeUndefined();
+    for (const uid of ["a", "b", "c"]) admit(uid);
+    admission.release("a", { charged: true });
+    await clock.advance(61_500);
+    read(30n);
+    admission.release("b", { charged: true });
+    expect(admission.unbilled(KEY)).toEqual({ asOf: start, tasks: [] });
+    await clock.advance(61_500);
+    const b = { operation: "submitSpeech", count: 1, lastEnd: start + 61_500 };
+    expect(admission.unbilled(KEY)).toEqual({ asOf: start + 62_000, tasks: [b] });
+    admission.release("c", { charged: true });
+    await clock.advance(3_600_000);
+    const c = { operation: "submitSpeech", count: 2, lastEnd: start + 123_000 };
+    expect(admission.unbilled(KEY)).toEqual({ asOf: start + 124_000, tasks: [c] });
+    read(60n);
+    expect(admission.unbilled(KEY)?.tasks).toMatchObject([{ count: 1 }]);
   });
 
   it("learns the cost of a task from everything that shows in its minute", async () => {

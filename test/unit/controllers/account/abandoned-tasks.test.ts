@@ -58,7 +58,7 @@ describe("a task that runs on without its job", () => {
 
   it("reserves its cost until then, and until its charge shows", async () => {
     const budget = { kind: "Limited", headroom: 30n, message: "" } as const;
-    const w = setUp({ budget, reserve: 30n });
+    const w = setUp({ budget, reserve: 30n, settleMs: 60_000 });
     w.read(0n);
     await w.clock.advance(75_000);
     w.read(0n);

@@ -321,6 +321,41 @@ describe("an endpoint that exists", () => {
   });
 });
 
+describe("an endpoint of an account whose budget holds new work back", () => {
+  const refusal = { reason: "BudgetExceeded", message: "Key a has 0 yuan left" } as const;
+  const held: Partial<Facts> = { budget: refusal, applied: false };
+
+  it.each<[string, Change, (endpoint: GpuEndpoint) => Binding, string]>([
+    ["is not created", {}, unbound(), "AwaitBudget"],
+    ["is created without workers", { suspend: true }, unbound(), "Create"],
+    ["is not created again", {}, missing(true), "AwaitBudget"],
+    ["is bound when it exists", {}, unbound(same), "Bind"],
+    ["gets no more workers", {}, bound(withWorkers(0, 1)), "AwaitBudget"],
+    ["gets no workers after a suspend", {}, bound(stoppedWorkers), "AwaitBudget"],
+    ["is suspended", { suspend: true }, bound(running), "Update"],
+    ["gets fewer workers", {}, bound(withWorkers(3, 9)), "Update"],
+    ["gets another image", {}, bound(otherImage), "Update"],
+    ["that others scale is left alone", theirWorkers, bound(stoppedWorkers), "None"],
+    ["is only observed under Observe", observe, bound(stoppedWorkers), "None"],
+  ])("%s", (_name, change, binding, expected) => {
+    expect(summary(plan(change, binding, held))).toBe(expected);
+  });
+
+  it("gets what costs nothing, with the workers and GPUs that it has", () => {
+    const remote: Remote = (record) => ({ ...otherImage(stoppedWorkers(record)) });
+    const result = plan({}, bound(remote), held);
+    expect(result).toMatchObject({ action: "Update", raises: false, differences: [{ field: "image" }] });
+    expect(result).toMatchObject({ sent: { workers: { min: 0, max: 0 } } });
+    expect(plan({}, bound(remote))).toMatchObject({ action: "Update", raises: true });
+    const fewerGPUs: Remote = (record) => ({ ...record, scaling: { ...record.scaling, gpus: 1 } });
+    expect(plan({ workers: { gpus: 2 } }, bound(fewerGPUs), held)).toMatchObject({
+      action: "AwaitBudget",
+      refusal,
+      differences: [{ field: "workers.gpus" }],
+    });
+  });
+});
+
 /** A create that was accepted so many minutes ago. */
 const created = (endpointID: string, minutesAgo: number) => ({
   endpointID,

@@ -2,12 +2,13 @@ import { describe, expect, it } from "vitest";
 import { setConditions } from "../../../../src/api/v1alpha1/conditions.ts";
 import type { VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { rfc3339 } from "../../../../src/clock.ts";
-import { endedWorkOf } from "../../../../src/controllers/jobs/tasks.ts";
-import { workOf } from "../../../../src/controllers/jobs/types.ts";
+import { endedTaskOf } from "../../../../src/controllers/jobs/tasks.ts";
 import { START } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 
 const MINUTE_MS = 60_000;
+/** The account's status has the tasks that ended more than 400 s ago. */
+const SINCE = { now: START, settleMs: 10 * MINUTE_MS, asOf: START - 400_000 };
 const at = (agoMs: number) => rfc3339(START - agoMs);
 const submission = (state: "Accepted" | "Refused" | "Unknown", agoMs: number) => ({
   id: "i",
@@ -17,7 +18,7 @@ const submission = (state: "Accepted" | "Refused" | "Unknown", agoMs: number) =>
   time: at(agoMs),
 });
 const ended = (status: Partial<VideoJobStatus>) =>
-  endedWorkOf(videoJobOf("image", {}, { conditions: [], ...status }), START);
+  endedTaskOf(videoJobOf("image", {}, { conditions: [], ...status }), SINCE);
 const late = setConditions(
   [],
   [{ type: "Failed", status: "True", reason: "DeadlineExceeded", message: "" }],
@@ -42,7 +43,7 @@ describe("what a job reserves after a restart", () => {
       300_000,
     ],
   ])("%s: its cost", (_name, status, end, agoMs) => {
-    expect(ended(status)).toEqual({ work: workOf(videoJobOf("image")), end, agoMs });
+    expect(ended(status)).toEqual({ operation: "submitImageToVideo", end, agoMs, lenient: true });
   });
 
   it.each<[string, Partial<VideoJobStatus>]>([
@@ -50,11 +51,24 @@ describe("what a job reserves after a restart", () => {
     ["it was refused", { phase: "Failed", submission: submission("Refused", 0), completionTime: at(0) }],
     ["its task runs: it has a place", { phase: "Running", submission: submission("Accepted", 0) }],
     [
-      "its charge has had its time",
-      { phase: "Succeeded", submission: submission("Accepted", 300_000), completionTime: at(61_000) },
+      "the account's status has it",
+      { phase: "Succeeded", submission: submission("Accepted", 900_000), completionTime: at(401_000) },
     ],
-    ["so has that of an unknown outcome", { phase: "Halted", submission: submission("Unknown", 16 * MINUTE_MS) }],
   ])("%s: nothing", (_name, status) => {
     expect(ended(status)).toBeUndefined();
   });
+
+  it.each([
+    ["Succeeded", "Accepted", 10],
+    ["Halted", "Unknown", 25],
+  ] as const)(
+    "%s: until billing.settleTime is over, and 15 minutes more when its end was not seen",
+    (phase, state, minutes) => {
+      const reserves = (agoMs: number) => {
+        const status = { conditions: [], phase, submission: submission(state, agoMs) };
+        return endedTaskOf(videoJobOf("image", {}, status), { ...SINCE, asOf: 0 }) !== undefined;
+      };
+      expect([reserves(minutes * MINUTE_MS), reserves(minutes * MINUTE_MS + 1_000)]).toEqual([true, false]);
+    },
+  );
 });
