@@ -63,9 +63,11 @@ export class ServiceError extends Error {
   declare readonly reason?: string;
   /** How long the service asks to wait, in ms. */
   declare readonly retryAfterMs?: number;
+  /** The answer has more bytes or records than are read. */
+  declare readonly tooLarge?: boolean;
 
   constructor(details: ServiceErrorDetails) {
-    const { operation, kind, delivery, message, status, code, reason, retryAfterMs, cause } = details;
+    const { operation, kind, delivery, message, status, code, reason, retryAfterMs, tooLarge, cause } = details;
     super(`${operation}: ${message}`, cause === undefined ? undefined : { cause });
     this.operation = operation;
     this.kind = kind;
@@ -74,6 +76,7 @@ export class ServiceError extends Error {
     if (code !== undefined && code !== "") this.code = code;
     if (reason !== undefined && reason !== "") this.reason = reason;
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
+    if (tooLarge === true) this.tooLarge = true;
   }
 }
 
@@ -97,6 +100,7 @@ export type ServiceErrorDetails = {
   code?: string | undefined;
   reason?: string | undefined;
   retryAfterMs?: number | undefined;
+  tooLarge?: boolean;
   cause?: unknown;
 };
 

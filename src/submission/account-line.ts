@@ -165,7 +165,7 @@ export function createAccountLine({ clock, allowance, stopped, ended }: AccountL
     },
     unbilled: reservations.unbilled,
     moneyRead(readings) {
-      reservations.moneyRead(readings, allowance());
+      reservations.moneyRead(readings, places.operations(), allowance());
       recheck();
     },
     recheck,

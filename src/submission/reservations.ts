@@ -71,8 +71,10 @@ export type Unbilled = { asOf: number; tasks: readonly UnbilledTasks[] };
  *
  * # Attribution
  * A rise of a book goes to the tasks that had ended when its reading began, the longest ended first, each up to its cost.
- * A reservation ends when every book that the budget counts has shown its cost. What others spend is therefore taken for
- * the cost of a task at most up to that cost.
+ * What is left, up to the cost of the tasks in flight, goes to the next ones that end: a charge may show before the end.
+ * A reservation ends when every book that the budget counts has shown its cost, or a part of it and the task ended 60 s
+ * before the reading: a task may cost less than it reserves. What others spend is therefore taken for the cost of a task at
+ * most up to that cost.
  *
  * # Time
  * A charge that does not show is not expected any more in a reading that begins `settleMs` after the end of the task. An
@@ -96,12 +98,14 @@ export type Reservations = {
   /** Why the budget holds back an endpoint that gets workers: nothing is left, or less than `reserve`. */
   exhausted(inFlight: TaskCounts, allowance: Allowance): BudgetRefusal | undefined;
   /** The account's money was read. `readings`: every book that the budget counts. */
-  moneyRead(readings: readonly BookReading[], allowance: Allowance): void;
+  moneyRead(readings: readonly BookReading[], inFlight: TaskCounts, allowance: Allowance): void;
   /** Whether a charge is expected soon: a task ended less than a minute ago. */
   settling(): boolean;
   /** The tasks that ended a minute ago or earlier. undefined: none has since the start. */
   unbilled(): Unbilled | undefined;
 };
+
+type CostOf = (operation: Operation) => Money | undefined;
 
 type Ended = {
   operation: Operation;
@@ -135,6 +139,8 @@ export function createReservations(clock: Clock): Reservations {
   let newest: number | undefined;
   let asOf = 0;
   const lastReadings = new Map<string, BookReading>();
+  /** By book, what has shown of tasks that had not ended yet. */
+  const early = new Map<string, Money>();
 
   const isPastCharge = ({ end, endedAt }: Ended, { startedAt }: BookReading) =>
     startedAt - endedAt > settleMs + UNSEEN_MS[end];
@@ -143,7 +149,7 @@ export function createReservations(clock: Clock): Reservations {
   function isBilled(task: Ended, cost: Money | undefined): boolean {
     return books.every((reading) => {
       const shown = task.shown.get(reading.book) ?? 0n;
-      if (cost !== undefined) return shown >= cost || isPastCharge(task, reading);
+      if (cost !== undefined && shown >= cost) return true;
       return (shown > 0n && reading.startedAt - task.endedAt > USUAL_MS) || isPastCharge(task, reading);
     });
   }
@@ -169,26 +175,52 @@ export function createReservations(clock: Clock): Reservations {
     return counts;
   }
 
-  function attribute({ book, startedAt }: BookReading, rise: Money, reserve: Money | undefined): void {
+  /** What is left of a rise that shows before the end of the tasks in flight, at most their cost. */
+  function advance(inFlight: TaskCounts, left: Money, costOf: CostOf): Money {
+    const operations = [...inFlight.keys()];
+    if (operations.some((operation) => costOf(operation) === undefined)) return left;
+    const most = reservedBy(inFlight, costOf);
+    return left < most ? left : most;
+  }
+
+  function attribute({ book, startedAt }: BookReading, rise: Money, inFlight: TaskCounts, costOf: CostOf): void {
     const tasks = ended.filter(({ endedAt }) => endedAt < startedAt);
     costs.raise(tasks, rise);
-    const show = (task: Ended, amount: Money) => task.shown.set(book, (task.shown.get(book) ?? 0n) + amount);
+    const left = show(tasks, book, rise + (early.get(book) ?? 0n), costOf);
+    // Tasks that ended during the reading may have been charged before.
+    early.set(
+      book,
+      advance(
+        countsOf(
+          inFlight,
+          ended.filter((task) => !tasks.includes(task)),
+        ),
+        left,
+        costOf,
+      ),
+    );
+  }
+
+  /** Shows an amount at the tasks. Returns what is left of it. */
+  function show(tasks: readonly Ended[], book: string, rise: Money, costOf: CostOf): Money {
+    const add = (task: Ended, amount: Money) => task.shown.set(book, (task.shown.get(book) ?? 0n) + amount);
     let left = rise;
     const unknown: Ended[] = [];
     for (const task of tasks) {
-      const cost = reserve ?? costs.of(task.operation);
+      const cost = costOf(task.operation);
       if (cost === undefined) {
         unknown.push(task);
         continue;
       }
       const missing = cost - (task.shown.get(book) ?? 0n);
       const amount = missing < left ? missing : left;
-      if (amount > 0n) show(task, amount);
+      if (amount > 0n) add(task, amount);
       left -= amount > 0n ? amount : 0n;
     }
-    if (left <= 0n || new Set(unknown.map(({ operation }) => operation)).size !== 1) return;
+    if (left <= 0n || new Set(unknown.map(({ operation }) => operation)).size !== 1) return left;
     const count = BigInt(unknown.length);
-    for (const task of unknown) show(task, (left + count - 1n) / count);
+    for (const task of unknown) add(task, (left + count - 1n) / count);
+    return 0n;
   }
 
   return {
@@ -231,22 +263,24 @@ export function createReservations(clock: Clock): Reservations {
         ended = ended.filter((one) => one !== task);
       };
     },
-    moneyRead(readings, allowance) {
-      const { reserve } = allowance;
+    moneyRead(readings, inFlight, allowance) {
+      const costOf: CostOf = (operation) => allowance.reserve ?? costs.of(operation);
       settleMs = allowance.settleMs ?? SETTLE_MS;
       for (const reading of readings) {
         const last = lastReadings.get(reading.book);
         if (last?.startedAt === reading.startedAt) continue; // another book was read
         const rise = reading.used === undefined || last?.used === undefined ? 0n : reading.used - last.used;
-        if (rise > 0n) attribute(reading, rise, reserve);
+        if (rise >= 0n) attribute(reading, rise, inFlight, costOf);
         lastReadings.set(reading.book, { ...reading, used: reading.used ?? last?.used });
       }
       books = readings;
       for (const book of lastReadings.keys()) {
-        if (!books.some((reading) => reading.book === book)) lastReadings.delete(book);
+        if (books.some((reading) => reading.book === book)) continue;
+        lastReadings.delete(book);
+        early.delete(book);
       }
       ended = ended.filter((task) => {
-        if (!isBilled(task, reserve ?? costs.of(task.operation))) return true;
+        if (!isBilled(task, costOf(task.operation))) return true;
         costs.seen(task.operation, task.shown.values());
         return false;
       });
@@ -269,7 +303,7 @@ function refusalOf(budget: Exclude<BudgetState, { kind: "Unlimited" }>): BudgetR
 }
 
 /** A task of unknown cost counts as 0. */
-function reservedBy(counts: TaskCounts, costOf: (operation: Operation) => Money | undefined): Money {
+function reservedBy(counts: TaskCounts, costOf: CostOf): Money {
   return [...counts].reduce((sum, [one, count]) => sum + (costOf(one) ?? 0n) * BigInt(count), 0n);
 }
 

@@ -192,6 +192,8 @@ export const REASONS = {
   // Bills
   /** The bills of the period were read and summed. */
   Reported: "Reported",
+  /** The service has more bills of an hour, or of a week or month of this cycle, than one answer can have. */
+  BillsTooLarge: "BillsTooLarge",
   /** The period has not begun. */
   NotBegun: "NotBegun",
   /** Some bills have an amount that is not an integer. The sums do not include them. */

@@ -5,6 +5,7 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { specProblem } from "../../api/v1alpha1/spec-problem.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import { isGivenUp, ServiceError } from "../../provider/errors.ts";
+import { BillsTooLargeError } from "../../provider/money/bill-reader.ts";
 import type { Range } from "../../provider/money/ranges.ts";
 import { createTally } from "../../provider/money/tally.ts";
 import { type TimeZone, timeZone } from "../../provider/money/time-zone.ts";
@@ -214,6 +215,7 @@ function notReportable(message: string): Step {
 
 function failed(error: unknown): Step {
   if (error instanceof ArtifactError && !error.retryable) return stalled("StoreNotReady", error.message);
+  if (error instanceof BillsTooLargeError) return stalled("BillsTooLarge", error.message);
   // Not every kind of credential may read bills (interface: Authentication), so the account itself is not held for it.
   if (error instanceof ServiceError && (error.kind === "Unauthorized" || error.status === 403)) {
     return stalled("Unauthorized", `${error.message}: the key may not read bills; use one that may`);

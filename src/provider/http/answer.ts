@@ -42,7 +42,7 @@ export type AnswerRules = {
  */
 export function readerOf(operation: Operation, status: number, sanitize: Sanitizer, clock: Clock) {
   // No cause: a parser's error quotes its input, and the response may quote the key.
-  const unreadable = (why: string, text = "") =>
+  const unreadable = (why: string, text = "", tooLarge = false) =>
     new ServiceError({
       operation,
       kind: "UnreadableResponse",
@@ -50,6 +50,7 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
       status,
       reason: cleanWords(readErrorBody(text)?.message ?? "", sanitize),
       message: `the answer ${status} ${cleanWords(why, sanitize)}`,
+      tooLarge,
     });
   const reported = (text: string) => {
     const body = readReportedError(text);
@@ -87,7 +88,8 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
           return check(read.page, rules, read.rest);
         } catch (error) {
           if (!(error instanceof UnreadablePageError)) throw error;
-          throw unreadable(reported(error.text) ?? `cannot be read: ${error.message}`, error.text);
+          const { message, text, tooLarge } = error;
+          throw unreadable(reported(text) ?? `cannot be read: ${message}`, text, tooLarge);
         }
       }
       if (body.length > MOST_VALUES && countValues(body) > MOST_VALUES) {

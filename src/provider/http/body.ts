@@ -47,5 +47,6 @@ function tooLarge(operation: Operation, limit: number): ServiceError {
     kind: "UnreadableResponse",
     delivery: "Accepted",
     message: `the answer is larger than ${limit} bytes`,
+    tooLarge: true,
   });
 }

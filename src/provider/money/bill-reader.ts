@@ -1,7 +1,11 @@
 import { promisify } from "node:util";
 import { deserialize, serialize } from "node:v8";
 import { deflate, inflate } from "node:zlib";
+import { type Clock, rfc3339, systemClock } from "../../clock.ts";
 import type { ServiceClient } from "../client.ts";
+import { ServiceError } from "../errors.ts";
+import { OPERATIONS } from "../operations.ts";
+import { MOST_BILLS } from "../wire/bounds.ts";
 import type { Bill } from "./money-records.ts";
 import type { Cycle, Range } from "./ranges.ts";
 
@@ -11,25 +15,48 @@ export type BillQuery = { cycle: Cycle; category?: string | undefined; productNa
 export type BillReader = {
   /**
    * The bills of a range as the service lists them. A `closed` range is read once, however many callers ask.
-   * @throws ServiceError, or the signal's reason
+   * @throws BillsTooLargeError, ServiceError, or the signal's reason
    */
   read(query: BillQuery, range: Range, options: { closed: boolean; signal: AbortSignal }): Promise<Bill[]>;
 };
 
+/**
+ * The range has more bills than one answer can have. It is not asked for again for six hours: the service sends the whole
+ * answer each time.
+ */
+export class BillsTooLargeError extends Error {
+  override readonly name = "BillsTooLargeError";
+  constructor({ startTime, endTime }: Range, cause: unknown) {
+    const time = (seconds: number) => rfc3339(seconds * 1000);
+    const limits = `${OPERATIONS.listBills.maxResponseBytes} bytes or ${MOST_BILLS} bills`;
+    const advice =
+      "use cycle Day, or narrow the report by category or productName; a budget can use memberID instead of monthlyLimit";
+    super(`the bills of ${time(startTime)} to ${time(endTime)} are more than ${limits}: ${advice}`, { cause });
+  }
+}
+
 export type BillReaderOptions = {
   client: Pick<ServiceClient, "listBills">;
+  /** Default: the system's. */
+  clock?: Pick<Clock, "monotonic">;
   /** Memory for closed ranges, compressed; the least recently read are dropped first. Default 32 MiB. */
   maxKeptBytes?: number;
 };
 
 const KEPT_BYTES = 32 * 1024 * 1024;
+const ASK_AGAIN_MS = 6 * 3_600_000;
+/** Most ranges that are remembered as too large: a year of days. */
+const MOST_LARGE = 400;
 /** Every other call that waits for the rate limit goes first. */
 const PRIORITY = -1;
 
 const squeeze = promisify(deflate);
 const expand = promisify(inflate);
 
-export function createBillReader({ client, maxKeptBytes = KEPT_BYTES }: BillReaderOptions): BillReader {
+export function createBillReader(options: BillReaderOptions): BillReader {
+  const { client, clock = systemClock, maxKeptBytes = KEPT_BYTES } = options;
+  /** The shortest range that was too large, by query and start. */
+  const tooLarge = new Map<string, { error: BillsTooLargeError; endTime: number; at: number }>();
   /** In the order of their last read. */
   const kept = new Map<string, Buffer>();
   let keptBytes = 0;
@@ -68,7 +95,19 @@ export function createBillReader({ client, maxKeptBytes = KEPT_BYTES }: BillRead
           ...(category === undefined ? {} : { category }),
           ...(productName === undefined ? {} : { productName }),
         };
-        const bills = await client.listBills(query, { signal, priority: PRIORITY });
+        const start = JSON.stringify([cycle, category, productName, range.startTime]);
+        const known = tooLarge.get(start);
+        if (known !== undefined && range.endTime >= known.endTime && clock.monotonic() - known.at < ASK_AGAIN_MS) {
+          throw new BillsTooLargeError(range, known.error.cause);
+        }
+        const bills = await client.listBills(query, { signal, priority: PRIORITY }).catch((cause: unknown) => {
+          if (!(cause instanceof ServiceError) || cause.tooLarge !== true) throw cause;
+          const error = new BillsTooLargeError(range, cause);
+          tooLarge.delete(start);
+          tooLarge.set(start, { error, endTime: range.endTime, at: clock.monotonic() });
+          for (const oldest of tooLarge.keys()) if (tooLarge.size > MOST_LARGE) tooLarge.delete(oldest);
+          throw error;
+        });
         if (closed) keep(id, await squeeze(serialize(bills)));
         return bills;
       }),

@@ -6,7 +6,8 @@ export type Range = { startTime: number; endTime: number };
 export type Cycle = "Day" | "Week" | "Month";
 
 /** The longest range that the interface advises for one query. */
-const MAX_RANGE_SECONDS = 31 * 86_400;
+const DAY_SECONDS = 86_400;
+const MAX_RANGE_SECONDS = 31 * DAY_SECONDS;
 const WEEKS_AT_ONCE = 4;
 
 /** From when on bills exist (interface: "Only data after 2026-01-01 00:00:00 can be queried"), by the account's clock. */
@@ -23,7 +24,10 @@ export function splitPeriod(period: Range, cycle: Cycle, zone: TimeZone): Range[
   const { startTime, endTime } = period;
   if (endTime <= startTime) return [];
   if (endTime - startTime <= MAX_RANGE_SECONDS) return [period];
-  const cuts = cycle === "Week" ? mondays(startTime, zone) : months(startTime, zone);
+  return cutAt(period, cycle === "Week" ? mondays(startTime, zone, WEEKS_AT_ONCE) : months(startTime, zone));
+}
+
+function cutAt({ startTime, endTime }: Range, cuts: Iterable<number>): Range[] {
   const ranges: Range[] = [];
   let from = startTime;
   for (const cut of cuts) {
@@ -34,15 +38,47 @@ export function splitPeriod(period: Range, cycle: Cycle, zone: TimeZone): Range[
   return [...ranges, { startTime: from, endTime }];
 }
 
+/** The longest bill of a cycle. */
+export const LONGEST_SECONDS: Record<Cycle, number> = {
+  Day: DAY_SECONDS,
+  Week: 7 * DAY_SECONDS,
+  Month: 31 * DAY_SECONDS,
+};
+
+/**
+ * A range in parts, for a service that has more bills of it than one answer can have: days, and then hours, for cycle Day;
+ * weeks for cycle Week. Bills of a longer cycle are not cut. One part: it cannot be split.
+ */
+export function finerRanges(range: Range, cycle: Cycle, zone: TimeZone): Range[] {
+  if (cycle === "Month") return [range];
+  return cutAt(range, cycle === "Week" ? mondays(range.startTime, zone, 1) : daysOrHours(range, zone));
+}
+
+function daysOrHours({ startTime, endTime }: Range, zone: TimeZone): Generator<number> {
+  const { day, ...month } = zone.dayOf(startTime);
+  const tomorrow = zone.startOf({ ...month, day: day + 1 });
+  return endTime > tomorrow ? days(startTime, zone) : hours(startTime);
+}
+
+function* days(after: number, zone: TimeZone): Generator<number> {
+  const { day, ...month } = zone.dayOf(after);
+  for (let next = day + 1; ; next++) yield zone.startOf({ ...month, day: next });
+}
+
+function* hours(after: number): Generator<number> {
+  for (let next = Math.floor(after / 3_600 + 1) * 3_600; ; next += 3_600) yield next;
+}
+
 function* months(after: number, zone: TimeZone): Generator<number> {
   const { year, month } = zone.dayOf(after);
   for (let next = month + 1; ; next++) yield zone.startOf({ year, month: next, day: 1 });
 }
 
-function* mondays(after: number, zone: TimeZone): Generator<number> {
+/** @param step how many weeks */
+function* mondays(after: number, zone: TimeZone, step: number): Generator<number> {
   const start = zone.dayOf(after);
   const monday = start.day - daysSinceMonday(start);
-  for (let weeks = WEEKS_AT_ONCE; ; weeks += WEEKS_AT_ONCE) yield zone.startOf({ ...start, day: monday + weeks * 7 });
+  for (let weeks = step; ; weeks += step) yield zone.startOf({ ...start, day: monday + weeks * 7 });
 }
 
 /** When the day, the week (from Monday) and the calendar month of a time began. */

@@ -83,7 +83,7 @@ const RETRY_MS = 5 * 60_000;
 
 export function createAccountBills(options: AccountBillsOptions): AccountBills {
   const { clock, log, settings } = options;
-  const reader = createBillReader({ client: options.client });
+  const reader = createBillReader({ client: options.client, clock });
   let latest: Spend | undefined;
   let lastRead: ReadTime | undefined;
   let failure: string | undefined;

@@ -18,9 +18,12 @@ export type PageRecords = {
 export class UnreadablePageError extends Error {
   override readonly name = "UnreadablePageError";
   readonly text: string;
-  constructor(message: string, text: string) {
+  /** The list has too many records. */
+  readonly tooLarge: boolean;
+  constructor(message: string, text: string, tooLarge = false) {
     super(message);
     this.text = text;
+    this.tooLarge = tooLarge;
   }
 }
 
@@ -77,7 +80,8 @@ async function split(
   for (let to = 0; to < body.length; ) {
     to = Math.min(body.length, to + SCANNED_AT_ONCE);
     const breach = scanner.scan(to);
-    if (breach !== undefined) throw new UnreadablePageError(breachMessage(breach, list, most), "");
+    const isTooLarge = breach === "TooManyElements";
+    if (breach !== undefined) throw new UnreadablePageError(breachMessage(breach, list, most), "", isTooLarge);
     await turn();
   }
   const parts = scanner.parts();

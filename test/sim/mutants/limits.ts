@@ -21,8 +21,8 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   {
     name: "budget-reservation",
     file: "src/submission/reservations.ts",
-    find: "return reserved + cost <= budget.headroom ? undefined",
-    replace: "return reserved + cost <= budget.headroom + reserved + cost ? undefined",
+    find: "return reservedBy(counts, costOf) + cost <= budget.headroom",
+    replace: "return cost <= budget.headroom + cost",
     breaks: ["Budget"],
     tests: "test/unit/submission/admission",
   },
@@ -50,8 +50,9 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   {
     name: "unknown-budget",
     file: "src/submission/reservations.ts",
-    find: 'if (budget.kind === "Unknown") return { reason: "BudgetUnknown", message: budget.message };',
-    replace: 'if (budget.kind === "Unknown") return undefined;',
+    find: 'if (refused !== undefined || budget.kind !== "Limited") return refused;\n      const costOf',
+    replace:
+      'if (budget.kind === "Unknown") return undefined;\n      if (refused !== undefined || budget.kind !== "Limited") return refused;\n      const costOf',
     breaks: ["Budget"],
     tests: "test/unit/submission/admission",
   },
@@ -95,8 +96,8 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   {
     name: "page-bounds",
     file: "src/provider/wire/pages.ts",
-    find: 'if (breach !== undefined) throw new UnreadablePageError(breachMessage(breach, list, most), "");',
-    replace: 'if (breach === "ListTwice") throw new UnreadablePageError(breachMessage(breach, list, most), "");',
+    find: "if (breach !== undefined) throw new UnreadablePageError(",
+    replace: 'if (breach === "ListTwice") throw new UnreadablePageError(',
     tests: "test/unit/provider/wire/pages",
   },
   {

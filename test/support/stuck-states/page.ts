@@ -4,6 +4,7 @@ import type { Scene } from "./stage.ts";
 
 /** Reasons that need a user and that no scene shows, each with where a test produces it. */
 export const SHOWN_ELSEWHERE: Partial<Record<Reason, string>> = {
+  BillsTooLarge: "needs a service with 50,000 bills of an hour: test/unit/provider/money/period.test.ts",
   BudgetUnknown: "needs a service that hides its budgets: test/integration/budgets.test.ts",
   ClaimedByAnotherInstallation: "needs a second installation: test/faults/two-installations.test.ts",
   ExportForbidden: "needs an operator without a permission: test/integration/chart-rbac.test.ts",

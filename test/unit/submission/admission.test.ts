@@ -203,9 +203,8 @@ async function sentIn(seconds: number, { clock, admission, admit, read }: Return
 }
 
 describe("a reservation ends with a cost that is attributed to it, or with its time", () => {
-  it("not with any rise: a budget for 2 lets 2 go until the first one is paid for", async () => {
-    expect(await sentIn(100, setUp({ budget: limited(60n), reserve: 30n }))).toBe(2);
-    expect(await sentIn(160, setUp({ budget: limited(60n), reserve: 30n }))).toBe(3);
+  it("not with any rise: a budget for 2 lets 2 go each minute", async () => {
+    expect(await sentIn(100, setUp({ budget: limited(60n), reserve: 30n }))).toBe(4);
   });
 
   it("not with any rise while the cost of a task is not known: 2 go in the first minute", async () => {
@@ -228,6 +227,37 @@ describe("a reservation ends with a cost that is attributed to it, or with its t
     await clock.advance(10_000);
     read(60n);
     expect(admit("d")).toBe("Admitted");
+  });
+
+  it("a charge that shows before the end of its task counts", async () => {
+    const { clock, admission, admit, read } = setUp({ budget: limited(60n), reserve: 30n });
+    read(0n);
+    for (const uid of ["a", "b"]) admit(uid);
+    await clock.advance(5_000);
+    read(70n); // a, b, and 10 of another cause
+    admission.release("a", { charged: true });
+    expect(admit("c")).toBe("BudgetExceeded");
+    await clock.advance(5_000);
+    read(70n);
+    expect(admit("c")).toBe("Admitted");
+    admission.release("b", { charged: true });
+    admission.release("c", { charged: true });
+    await clock.advance(5_000);
+    read(70n);
+    expect([admit("d"), admit("e")]).toEqual(["Admitted", "BudgetExceeded"]); // c is not paid for
+  });
+
+  it("a task that costs less than it reserves is billed when a part shows a minute after its end", async () => {
+    const { clock, admission, admit, read } = setUp({ budget: limited(30n), reserve: 30n });
+    read(0n);
+    admit("a");
+    admission.release("a", { charged: true });
+    await clock.advance(5_000);
+    read(10n);
+    expect(admit("b")).toBe("BudgetExceeded");
+    await clock.advance(56_000);
+    read(10n);
+    expect(admit("b")).toBe("Admitted");
   });
 
   it("each book that the budget counts has to show the cost", async () => {

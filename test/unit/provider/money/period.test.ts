@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ListBillsInput } from "../../../../src/provider/client.ts";
-import { type BillQuery, createBillReader } from "../../../../src/provider/money/bill-reader.ts";
+import { ServiceError } from "../../../../src/provider/errors.ts";
+import { type BillQuery, BillsTooLargeError, createBillReader } from "../../../../src/provider/money/bill-reader.ts";
 import type { Bill } from "../../../../src/provider/money/money-records.ts";
 import { billsOfPeriod } from "../../../../src/provider/money/period.ts";
 import type { Range } from "../../../../src/provider/money/ranges.ts";
@@ -9,6 +10,7 @@ import { createTally } from "../../../../src/provider/money/tally.ts";
 import { timeZone } from "../../../../src/provider/money/time-zone.ts";
 import { periodOf } from "../../../../src/simulator/bills.ts";
 import { billOf, seconds } from "../../../support/bills.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
 
 const signal = new AbortController().signal;
 const utc = timeZone("UTC");
@@ -54,11 +56,9 @@ describe.each(Object.entries(selections))("a service that lists the bills %s", (
           const times = { startTime: String(startMs / 1000), endTime: String(endMs / 1000) };
           return billOf({ ...times, ownerID: `key-${key}`, amount: String(index) });
         });
-        // The bill of the week in which the period begins begins before it.
-        const inPeriod = bills.filter((bill) =>
-          selected({ startTime: bill.startTime ?? 0, endTime: bill.endTime ?? 0 }, period),
+        const expected = bills.filter(
+          ({ startTime = 0 }) => startTime >= period.startTime && startTime < period.endTime,
         );
-        const expected = inPeriod.filter((bill) => (bill.startTime ?? 0) < period.endTime);
         const found = await read(service(bills, selected).reader, period, { cycle });
         const order = (list: Bill[]) => list.map(({ amount }) => Number(amount)).sort((a, b) => a - b);
         expect(order(found)).toEqual(order(expected));
@@ -78,6 +78,33 @@ describe("bills of a period", () => {
     const answers = [[billOf({ ...times, amount: "3" })], [billOf({ ...times, amount: "4" })]];
     const reader = createBillReader({ client: { listBills: async () => answers.shift() ?? [] } });
     expect((await read(reader, march)).map(({ amount }) => amount)).toEqual([3n, 4n]);
+  });
+
+  it("one that overlaps two periods is in the one in which it begins", async () => {
+    const week = { startTime: String(february - 2 * 86_400), endTime: String(february + 5 * 86_400) };
+    for (const selected of Object.values(selections)) {
+      const { reader } = service([billOf({ ...week, amount: "7" })], selected);
+      const january = { startTime: march.startTime, endTime: february };
+      const february28 = { startTime: february, endTime: march.endTime };
+      const amounts = async (range: Range) =>
+        (await read(reader, range, { cycle: "Week", closedBefore: march.endTime })).map(({ amount }) => amount);
+      expect([await amounts(january), await amounts(february28)]).toEqual([[7n], []]);
+    }
+  });
+
+  it("both parts of one that the service cuts at its end are in it", async () => {
+    const week = { startTime: february - 2 * 86_400, endTime: february + 5 * 86_400 };
+    const listBills = async (query: ListBillsInput) => {
+      const [from, to] = [Math.max(query.startTime, week.startTime), Math.min(query.endTime, week.endTime)];
+      const times = { startTime: String(week.startTime), endTime: String(week.endTime) };
+      return from < to ? [billOf({ ...times, amount: String((to - from) / 86_400) })] : [];
+    };
+    const reader = createBillReader({ client: { listBills } });
+    const sum = async (startTime: number, endTime: number) => {
+      const bills = await read(reader, { startTime, endTime }, { cycle: "Week", closedBefore: march.endTime });
+      return bills.reduce((total, { amount = 0n }) => total + amount, 0n);
+    };
+    expect([await sum(march.startTime, february), await sum(february, march.endTime)]).toEqual([7n, 0n]);
   });
 
   it("equal bills of one answer are two bills", async () => {
@@ -140,6 +167,72 @@ describe("bills of a period", () => {
       "fulfilled",
     ]);
     expect(most).toBe(1);
+  });
+});
+
+/** A service whose answers have at most `most` bills, and what it was asked for. */
+function limitedService(bills: readonly Bill[], most: number, clock = createFakeClock()) {
+  const asked: string[] = [];
+  const listBills = async ({ startTime, endTime }: ListBillsInput) => {
+    const time = (seconds: number) => new Date(seconds * 1000).toISOString().slice(5, 16);
+    asked.push(`${time(startTime)} ${time(endTime)}`);
+    const found = bills.filter((bill) => selections["that begin in it"](bill as Range, { startTime, endTime }));
+    if (found.length <= most) return found;
+    const kind = "UnreadableResponse";
+    throw new ServiceError({ operation: "listBills", kind, delivery: "Unknown", message: "too large", tooLarge: true });
+  };
+  return { asked, clock, reader: createBillReader({ client: { listBills }, clock }) };
+}
+
+describe("a range with more bills than one answer can have", () => {
+  const start = seconds("2026-03-01T00:00:00Z");
+  const month = { startTime: start, endTime: seconds("2026-04-01T00:00:00Z") };
+  const at = (hours: number, amount: number) =>
+    billOf({
+      startTime: String(start + hours * 3600),
+      endTime: String(start + hours * 3600 + 1),
+      amount: String(amount),
+    });
+
+  it("is read by days, and a day by hours; the next time it is not asked for as a whole", async () => {
+    const bills = Array.from({ length: 31 * 24 }, (_, hour) => at(hour, hour));
+    bills.push(...Array.from({ length: 30 }, (_, index) => at(24 * 9 + (index % 24), 10_000 + index)));
+    const { asked, reader } = limitedService(bills, 24);
+    const found = await read(reader, month, { closedBefore: month.endTime });
+    expect(found).toHaveLength(bills.length);
+    expect(new Set(found).size).toBe(bills.length);
+    expect(asked).toHaveLength(1 + 31 + 24);
+    expect(asked.slice(0, 2)).toEqual(["03-01T00:00 04-01T00:00", "03-01T00:00 03-02T00:00"]);
+    await read(reader, month, { closedBefore: month.endTime });
+    expect(asked).toHaveLength(1 + 31 + 24);
+    await read(reader, { ...month, endTime: month.endTime + 60 });
+    expect(asked.slice(1 + 31 + 24)).not.toContainEqual(expect.stringMatching(/03-01T00:00 04/));
+  });
+
+  it("fails when an hour has too many, and does not ask for it again for six hours", async () => {
+    const { asked, reader, clock } = limitedService([at(0.1, 1), at(0.2, 2), at(0.3, 3)], 2);
+    const attempt = () => read(reader, month, { closedBefore: month.endTime });
+    await expect(attempt()).rejects.toThrow(
+      "the bills of 2026-03-01T00:00:00Z to 2026-03-01T01:00:00Z are more than 33554432 bytes or 50000 bills: use cycle Day, or narrow the report by category or productName",
+    );
+    expect(asked).toHaveLength(3);
+    await expect(attempt()).rejects.toThrow(BillsTooLargeError);
+    expect(asked).toHaveLength(3);
+    await clock.advance(6 * 3_600_000);
+    await expect(attempt()).rejects.toThrow(BillsTooLargeError);
+    expect(asked).toHaveLength(6);
+  });
+
+  it("is read by weeks with cycle Week, and not in parts of a bill", async () => {
+    const { asked, reader } = limitedService([at(0, 1), at(24, 2), at(200, 3)], 2);
+    const weeks = { startTime: start, endTime: start + 28 * 86_400 };
+    expect(await read(reader, weeks, { cycle: "Week" })).toHaveLength(3);
+    expect(asked.slice(0, 3)).toEqual([
+      "03-01T00:00 03-29T00:00",
+      "03-01T00:00 03-02T00:00",
+      "03-02T00:00 03-09T00:00",
+    ]);
+    await expect(read(reader, weeks, { cycle: "Month" })).rejects.toThrow(BillsTooLargeError);
   });
 });
 
