@@ -110,7 +110,7 @@ async function outcomeOf(input: ApplyInput): Promise<Outcome> {
     case "AwaitBudget": {
       const { refusal, differences } = plan;
       const verdict = { kind: "Waiting", ...refusal, againMs: BUDGET_MS } as const;
-      return { ...emptyOutcome(verdict), record: recordOf(decision), differences };
+      return { ...emptyOutcome(verdict), record: recordOf(decision), differences, awaitsBudget: refusal };
     }
     case "Stall": {
       const { reason, message, differences } = plan;

@@ -2,9 +2,15 @@ import type { ConditionUpdate } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isServing } from "../../provider/endpoints/endpoint-status.ts";
+import type { Cause } from "../verdict.ts";
 import type { Difference } from "./fields.ts";
 
-type SyncFacts = { differences: readonly Difference[]; fighting: boolean; notApplied?: readonly string[] | undefined };
+type SyncFacts = {
+  differences: readonly Difference[];
+  fighting: boolean;
+  notApplied?: readonly string[] | undefined;
+  awaitsBudget?: Cause | undefined;
+};
 
 /**
  * Ready=True: the remote endpoint does what the spec asks for. It follows the status that the service shows. An endpoint
@@ -52,13 +58,25 @@ export function hasOppositeWorkers(
 
 const isWorkerNumber = ({ field }: Difference) => field === "workers.min" || field === "workers.max";
 
-export function synced({ spec }: GpuEndpoint, { differences, fighting, notApplied = [] }: SyncFacts): ConditionUpdate {
+export function synced(
+  { spec }: GpuEndpoint,
+  { differences, fighting, notApplied = [], awaitsBudget }: SyncFacts,
+): ConditionUpdate {
   if (differences.length === 0) {
     return { type: "Synced", status: "True", reason: "InSync", message: "The remote endpoint matches the spec" };
   }
   const fields = differences.map(({ field }) => field).join(", ");
   if (notApplied.length > 0) {
     return { type: "Synced", status: "False", reason: "UpdateNotApplied", message: notAppliedMessage(notApplied) };
+  }
+  if (awaitsBudget !== undefined) {
+    const { reason, message } = awaitsBudget;
+    return {
+      type: "Synced",
+      status: "False",
+      reason,
+      message: `${driftMessage(fields)}, and waits for budget: ${message}`,
+    };
   }
   // The workers of a suspended endpoint cannot be ignored.
   const ignore = spec.suspend && differences.some(isWorkerNumber) ? "" : ", or add the fields to ignoreDrift";

@@ -33,6 +33,8 @@ export type Outcome = {
   fighting: boolean;
   /** Fields whose update the service accepts and does not apply. */
   notApplied?: readonly string[];
+  /** Why the budget holds the differences back. */
+  awaitsBudget?: Cause;
   /** Another object owns the remote endpoint: nothing that was read of it stays in the status. */
   alreadyBound?: boolean;
   /** The service does not show the endpoint that the object is bound to. `Proven`: it does not exist. */

@@ -56,14 +56,18 @@ export function createTruthWatch(world: World): TruthWatch {
   };
 }
 
+/** Reasons of Synced with which Mooring leaves a difference. */
+const LEFT = ["DriftFight", "BudgetExceeded", "BudgetUnknown"];
+
 /**
- * Mooring stops updating a field that another client keeps changing (docs/troubleshooting.md, DriftFight). An endpoint that can run
+ * Mooring stops updating a field that another client keeps changing (docs/troubleshooting.md, DriftFight), and waits with more
+ * workers for the budget. An endpoint that can run
  * workers still does what Ready=True says: it serves. So the status is true when it names the value at the service. A suspended
  * endpoint with workers, and an endpoint that can run none, are never ready.
  */
 function tellsOfFight(object: Json, { field, desired, observed }: FieldDifference): boolean {
   const synced = condition(object, "Synced");
-  const isFight = synced?.["status"] === "False" && synced["reason"] === "DriftFight";
+  const isFight = synced?.["status"] === "False" && LEFT.includes(textAt(synced, "reason") ?? "");
   const isCurrent = synced?.["observedGeneration"] === objectAt(object, "metadata")["generation"];
   if (!isFight || !isCurrent || isSuspendedSpec(object)) return false;
   if (field === "workers.max" && observed === "0") return false;
