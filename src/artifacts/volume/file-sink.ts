@@ -81,7 +81,7 @@ export async function openSink(place: Place, from: Partial, signal: AbortSignal)
     async end(keep) {
       if (keep && isOpen && at > safe) await makeSafe();
       await close();
-      if (!keep) await rm(path(), { force: true });
+      if (!keep || at === 0) await rm(path(), { force: true });
     },
   };
 }
