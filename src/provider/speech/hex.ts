@@ -1,7 +1,7 @@
 /** Decodes hex that arrives in pieces of any length. */
 export type HexDecoder = {
-  /** The bytes that are complete by now; undefined: the text is not hex. */
-  push(text: Uint8Array): Buffer | undefined;
+  /** The bytes that are complete by now. `isHex` false: what follows them is not hex. */
+  push(text: Uint8Array): { bytes: Buffer; isHex: boolean };
   /** Whether the text had whole bytes only. */
   whole(): boolean;
 };
@@ -11,10 +11,11 @@ export function createHexDecoder(): HexDecoder {
   return {
     push(text) {
       const digits = half + Buffer.from(text.buffer, text.byteOffset, text.length).toString("latin1");
-      half = digits.length % 2 === 0 ? "" : digits.slice(-1);
-      const bytes = Buffer.from(digits.slice(0, digits.length - half.length), "hex");
-      const isHex = bytes.length * 2 === digits.length - half.length && /^[0-9a-f]?$/i.test(half);
-      return isHex ? bytes : undefined;
+      const bytes = Buffer.from(digits, "hex"); // up to the first pair that is not hex
+      half = digits.slice(bytes.length * 2);
+      const isHex = /^[0-9a-f]?$/i.test(half);
+      if (!isHex) half = "";
+      return { bytes, isHex };
     },
     whole: () => half === "",
   };

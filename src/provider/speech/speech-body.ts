@@ -5,12 +5,13 @@ import { RESULT_URL } from "../wire/bounds.ts";
 import { speechAnswer } from "../wire/speech.ts";
 import { createAudioScanner } from "./audio-scanner.ts";
 import { createHexDecoder } from "./hex.ts";
-import type { AudioSink, SpeechResult } from "./speech-result.ts";
+import type { AudioChunk, AudioSink, SpeechResult } from "./speech-result.ts";
 
 /** What the response has besides the audio. The interface shows no other field. */
 const MAX_ENVELOPE_BYTES = 1024 * 1024;
 /** Stands for hex that has been passed on. */
 const PASSED_ON = "00";
+const NOTHING = new Uint8Array(0);
 
 /**
  * Reads the response of the synchronous speech operation. Audio in hex goes to `sink` as it arrives, so its length is not
@@ -19,6 +20,17 @@ const PASSED_ON = "00";
  * @throws ServiceError `UnreadableResponse`, with delivery `Accepted` | the error of `sink`
  */
 export async function readSpeechBody(answer: Answer, sink: AudioSink | undefined): Promise<SpeechResult> {
+  let bytes = 0;
+  for await (const { audio, url } of readAudioBody(answer, sink === undefined ? "URL" : "Any")) {
+    if (url !== undefined) return { url };
+    bytes += audio.length;
+    await sink?.(audio);
+  }
+  return { bytes };
+}
+
+/** Reads a JSON object whose field `audio` is hex or a URL. It ends normally only when the object is complete. */
+export async function* readAudioBody(answer: Answer, asked: "URL" | "Any"): AsyncGenerator<AudioChunk> {
   const scanner = createAudioScanner();
   const hex = createHexDecoder();
   let text = "";
@@ -39,25 +51,25 @@ export async function readSpeechBody(answer: Answer, sink: AudioSink | undefined
     }
     if (value.length === 0) continue;
     const decoded = text === "" ? hex.push(value) : undefined;
-    if (decoded === undefined) {
-      if (bytes > 0) throw fail("neither hex nor a URL");
+    if (bytes === 0 && decoded?.isHex !== true) {
       text += Buffer.from(value).toString("utf8");
       if (text.length > RESULT_URL) {
         throw fail(`neither hex nor a URL: ${cleanWords(text, answer.sanitize)}`);
       }
       continue;
     }
-    if (sink === undefined) throw fail("not a URL");
-    bytes += decoded.length;
-    if (decoded.length > 0) await sink(decoded);
+    if (asked === "URL") throw fail("not a URL");
+    const audio = decoded?.bytes ?? NOTHING;
+    bytes += audio.length;
+    if (audio.length > 0) yield { audio };
+    if (decoded?.isHex === false) throw fail("neither hex nor a URL");
   }
 
   const { audio } = answer.parse(scanner.envelope(text === "" && bytes > 0 ? PASSED_ON : text), speechAnswer);
-  if (bytes > 0 && hex.whole()) return { bytes };
-  if (/^https?:\/\//i.test(audio)) {
-    const url = resultURL(audio, answer.sanitize);
-    if (url.kind === "Usable") return { url: url.url };
-    throw fail(`a URL that ${url.why}`);
-  }
-  throw fail(sink === undefined ? "not a URL" : "neither hex nor a URL");
+  if (bytes > 0 && hex.whole()) return;
+  if (bytes > 0) throw fail("hex with half a byte at its end");
+  if (!/^https?:\/\//i.test(audio)) throw fail(asked === "URL" ? "not a URL" : "neither hex nor a URL");
+  const url = resultURL(audio, answer.sanitize);
+  if (url.kind !== "Usable") throw fail(`a URL that ${url.why}`);
+  yield { audio: NOTHING, url: url.url };
 }

@@ -1,151 +1,191 @@
 import { cleanWords, ServiceError } from "../errors.ts";
 import type { Answer } from "../http/answer.ts";
 import { speechChunk } from "../wire/speech.ts";
+import { createAudioMemory } from "./audio-memory.ts";
 import { createAudioScanner } from "./audio-scanner.ts";
 import { createHexDecoder } from "./hex.ts";
+import { readAudioBody } from "./speech-body.ts";
 import type { AudioChunk } from "./speech-result.ts";
+import { linesOf, type Piece, unlined } from "./stream-lines.ts";
 
-/** A longer line is not held as a whole. */
-const SHORT_LINE_BYTES = 64 * 1024;
-/** The audio of one long line that is held until its status shows whether it repeats what came before. */
+/** Hex of one line that is held while it equals the audio before, until its status shows whether it repeats that audio. */
 const MAX_HELD_BYTES = 16 * 1024 * 1024;
-/** What a long line has besides its audio. */
+/** What a line has besides its audio. */
 const MAX_ENVELOPE_BYTES = 64 * 1024;
-const NEWLINE = 0x0a;
+const NOT_HEX = "the stream has a chunk whose audio is not hex";
+/** Lines of server-sent events that carry no chunk. Some services end a stream with `[DONE]`, which proves nothing here. */
+const NO_CHUNK = /^(?:$|:|event:|id:|retry:|data:\s*\[DONE\]\s*$)/;
 
 /**
  * Parses the chunk stream of the synchronous speech operation: lines `data: <JSON>`, status 1 with hex audio, then
- * status 2. Ends normally only after status 2. A status 2 may repeat the whole audio, which is left out. A line of any
- * length is read: the first audio passes on as it arrives, and a repetition is not held.
+ * status 2. It passes on all audio that can be read, also after a line that cannot, and ends normally only after status 2 with
+ * nothing missing. Audio of the last line is left out as far as it repeats all audio before it. Instead of a stream, the
+ * response can be one JSON object, as without `stream`.
  *
- * @throws ServiceError `UnreadableResponse` for a line that cannot be parsed, `ConnectionLost` for an end without
+ * @throws ServiceError `UnreadableResponse` for the first line that could not be read, `ConnectionLost` for an end without
  * status 2. The delivery is `Accepted`, because the status was 2xx.
  */
 export async function* readSpeechStream(answer: Answer): AsyncGenerator<AudioChunk> {
-  const lines = piecesOf(answer.chunks);
+  const lines = linesOf(answer.chunks);
   try {
-    yield* readLines(answer, lines);
+    let first = await lines.next();
+    while (first.done !== true && isBlank(first.value)) first = await lines.next();
+    const isObject = first.done !== true && /^\s*\{/.test(headOf(first.value));
+    if (first.done === true || !isObject) yield* readLines(answer, first, lines);
+    else yield* readAudioBody({ ...answer, chunks: unlined(first.value, lines) }, "Any");
   } finally {
     await lines.return(undefined); // ends the response when the reader leaves early
   }
 }
 
-async function* readLines(answer: Answer, lines: AsyncGenerator<Piece>): AsyncGenerator<AudioChunk> {
-  const fail = failureOf(answer);
-  let hasAudio = false;
-  for (let piece = await lines.next(); piece.done !== true; piece = await lines.next()) {
-    const { bytes, ends } = piece.value;
-    if (!ends) {
-      const status = yield* readLongLine(answer, bytes, lines, hasAudio);
-      if (status === 2) return;
-      hasAudio = true;
-      continue;
-    }
-    const line = bytes.toString("utf8").trim();
-    if (line === "" || /^(:|event:|id:|retry:)/.test(line)) continue;
-    const chunk = line.startsWith("data:") ? parse(line.slice("data:".length)) : undefined;
-    if (chunk === undefined) throw fail(`the stream has a line that is not a chunk: ${shown(answer, line)}`);
-    if (chunk.status === 2) return;
-    if (chunk.status !== 1) throw fail(`the stream has a chunk without a known status: ${shown(answer, line)}`);
-    if (chunk.audio.length % 2 !== 0 || !/^[0-9a-f]*$/i.test(chunk.audio)) throw fail(NOT_HEX);
-    if (chunk.audio === "") continue;
-    hasAudio = true;
-    yield { audio: Buffer.from(chunk.audio, "hex") };
-  }
-  throw fail("the stream ended before the synthesis was finished", "ConnectionLost");
-}
+type Lines = AsyncGenerator<Piece, undefined>;
 
-const NOT_HEX = "the stream has a chunk whose audio is not hex";
-
-/**
- * Reads a line that began with `start`, up to its end. The first audio of a stream repeats nothing, so it passes on at once.
- * Later audio is held until the status of its line is known.
- * @returns the status
- */
-async function* readLongLine(
+async function* readLines(
   answer: Answer,
-  start: Buffer,
-  pieces: AsyncGenerator<Piece>,
-  hasAudio: boolean,
-): AsyncGenerator<AudioChunk, number> {
+  first: IteratorResult<Piece, undefined>,
+  lines: Lines,
+): AsyncGenerator<AudioChunk> {
+  const stream = createAudioStream(answer, lines);
+  for (let next = first; next.done !== true; next = await lines.next()) {
+    if (yield* stream.readLine(next.value)) {
+      stream.assertWhole();
+      return;
+    }
+  }
+  stream.assertWhole();
+  throw failureOf(answer)("the stream ended before the synthesis was finished", "ConnectionLost");
+}
+
+/** The audio of a stream so far, and what could not be read of it. */
+function createAudioStream(answer: Answer, lines: Lines) {
   const fail = failureOf(answer);
-  const prefix = /^\s*data:/.exec(start.subarray(0, 64).toString("latin1"))?.[0];
-  if (prefix === undefined) {
-    throw fail(`the stream has a line that is not a chunk: ${shown(answer, start.subarray(0, 512).toString("utf8"))}`);
+  const memory = createAudioMemory();
+  /** A byte can be split between two chunks. */
+  let hex = createHexDecoder();
+  const problems: string[] = [];
+  let others = 0;
+
+  function note(problem: string): void {
+    if (problems.length === 0) problems.push(problem);
+    else others += 1;
   }
-  const scanner = createAudioScanner();
-  const hex = createHexDecoder();
-  const held: Buffer[] = [];
-  let heldBytes = 0;
-  const memory = hasAudio ? await answer.reserve(MAX_HELD_BYTES) : undefined;
-  try {
-    let piece: Piece = { bytes: start.subarray(prefix.length), ends: false };
-    for (;;) {
-      const audio = hex.push(scanner.push(piece.bytes));
-      if (audio === undefined) throw fail(NOT_HEX);
-      if (scanner.envelopeBytes() > MAX_ENVELOPE_BYTES) {
-        throw fail(`a line is longer than ${MAX_ENVELOPE_BYTES} bytes without its audio`);
+
+  function* pass(audio: Buffer): Generator<AudioChunk> {
+    if (audio.length === 0) return;
+    memory.add(audio);
+    yield { audio };
+  }
+
+  function* decode(text: Uint8Array): Generator<AudioChunk> {
+    const { bytes, isHex } = hex.push(text);
+    if (!isHex) note(NOT_HEX);
+    yield* pass(bytes);
+  }
+
+  /** Reads the line that begins with `start`. Returns whether it ends the stream. */
+  async function* readLine(start: Piece): AsyncGenerator<AudioChunk, boolean> {
+    if (start.ends && NO_CHUNK.test(start.bytes.subarray(0, 512).toString("utf8").trim())) return false;
+    const prefix = /^\s*data:/.exec(headOf(start))?.[0];
+    const scanner = createAudioScanner();
+    const line = createHeldLine();
+    const reserved = start.ends || memory.bytes() === 0 ? undefined : await answer.reserve(MAX_HELD_BYTES);
+    try {
+      let piece: Piece = { ...start, bytes: start.bytes.subarray(prefix?.length ?? 0) };
+      for (;;) {
+        const text = scanner.push(piece.bytes);
+        if (scanner.envelopeBytes() > MAX_ENVELOPE_BYTES) {
+          throw fail(
+            `a line is longer than ${MAX_ENVELOPE_BYTES} bytes without its audio: ${shown(answer, headOf(start))}`,
+          );
+        }
+        if (prefix !== undefined && text.length > 0) yield* line.take(text);
+        if (piece.ends) break;
+        const next = await lines.next();
+        if (next.done === true) break;
+        piece = next.value;
       }
-      if (!hasAudio && audio.length > 0) yield { audio };
-      heldBytes += audio.length;
-      if (hasAudio && heldBytes <= MAX_HELD_BYTES) held.push(audio);
-      if (piece.ends) break;
-      const next = await pieces.next();
-      if (next.done === true) break;
-      piece = next.value;
+      const text = scanner.envelope("").trim();
+      const status = prefix === undefined ? undefined : statusOf(text);
+      yield* line.end(status);
+      if (status === undefined) {
+        const quoted = shown(answer, prefix === undefined ? headOf(start) : text);
+        note(`the stream has a line that is not a chunk with a status: ${quoted}`);
+      }
+      return status === 2;
+    } finally {
+      reserved?.release();
     }
-
-    const text = scanner.envelope("").trim();
-    const chunk = parse(text);
-    if (chunk === undefined) throw fail(`the stream has a line that is not a chunk: ${shown(answer, text)}`);
-    if (!hex.whole()) throw fail(NOT_HEX);
-    if (chunk.status === 2) return 2;
-    if (chunk.status !== 1) throw fail(`the stream has a chunk without a known status: ${shown(answer, text)}`);
-    if (hasAudio && heldBytes > MAX_HELD_BYTES) {
-      throw fail(`a chunk after the first has more than ${MAX_HELD_BYTES} bytes of audio`);
-    }
-    for (const audio of held.splice(0)) yield { audio };
-    return 1;
-  } finally {
-    memory?.release();
   }
-}
 
-type Piece = { bytes: Buffer; ends: boolean };
+  /** The audio of one line, which is held as long as it may repeat all audio before it. */
+  function createHeldLine() {
+    const before = memory.bytes();
+    const comparison = memory.compare();
+    const own = createHexDecoder();
+    let held: Uint8Array[] | undefined = before > 0 ? [] : undefined;
+    let heldBytes = 0;
+    let bytes = 0;
+    let isDropped = false;
+    /** What follows a repetition. */
+    const rest: Buffer[] = [];
 
-/** Lines up to `SHORT_LINE_BYTES` as a whole. A longer line comes in pieces, of which only the last one `ends` it. */
-async function* piecesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Piece> {
-  let pieces: Buffer[] = [];
-  let size = 0;
-  const take = (): Buffer => {
-    const bytes = Buffer.concat(pieces, size);
-    pieces = [];
-    size = 0;
-    return bytes;
+    function* release(texts: readonly Uint8Array[]): Generator<AudioChunk> {
+      held = undefined;
+      for (const text of texts) yield* decode(text);
+    }
+
+    return {
+      *take(text: Uint8Array): Generator<AudioChunk> {
+        if (held === undefined) return yield* decode(text);
+        const decoded = own.push(text);
+        const repeated = Math.max(0, before - bytes);
+        bytes += decoded.bytes.length;
+        if (!comparison.matches(decoded.bytes) || !decoded.isHex)
+          return yield* release(isDropped ? [text] : [...held, text]);
+        rest.push(Buffer.from(decoded.bytes.subarray(repeated)));
+        heldBytes += text.length + decoded.bytes.length;
+        if (heldBytes <= MAX_HELD_BYTES) held.push(Buffer.from(text));
+        else {
+          // Nothing but a repetition equals so much audio.
+          isDropped = true;
+          held.length = 0;
+          for (const audio of rest.splice(0)) yield* pass(audio);
+        }
+      },
+      *end(status: number | undefined): Generator<AudioChunk> {
+        if (held === undefined || bytes === 0) return;
+        if (isDropped && status === 1) note(`a chunk repeats ${before} bytes of the audio before it and is left out`);
+        const repeats = isDropped || (status !== 1 && bytes >= before);
+        if (!repeats) return yield* release(held);
+        hex = own;
+        for (const audio of rest.splice(0)) yield* pass(audio);
+      },
+    };
+  }
+
+  return {
+    readLine,
+    /** @throws ServiceError for the first thing that could not be read */
+    assertWhole() {
+      if (!hex.whole()) note(NOT_HEX);
+      const [problem] = problems;
+      if (problem !== undefined) throw fail(others === 0 ? problem : `${problem} (and ${others} more)`);
+    },
   };
-  for await (const chunk of chunks) {
-    let rest = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-    for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
-      pieces.push(rest.subarray(0, end));
-      size += end;
-      rest = rest.subarray(end + 1);
-      yield { bytes: take(), ends: true };
-    }
-    pieces.push(rest);
-    size += rest.length;
-    if (size > SHORT_LINE_BYTES) yield { bytes: take(), ends: false };
-  }
-  if (size > 0) yield { bytes: take(), ends: true };
 }
 
-function parse(json: string) {
+function statusOf(json: string): 1 | 2 | undefined {
   try {
-    return speechChunk.safeParse(JSON.parse(json)).data;
+    const status = speechChunk.safeParse(JSON.parse(json)).data?.status;
+    return status === 1 || status === 2 ? status : undefined;
   } catch {
     // Not JSON: the caller reports the line.
     return undefined;
   }
 }
+
+const headOf = ({ bytes }: Piece) => bytes.subarray(0, 512).toString("utf8");
+const isBlank = ({ bytes, ends }: Piece) => ends && bytes.toString("utf8").trim() === "";
 
 function shown({ sanitize }: Answer, line: string): string {
   return cleanWords(line, sanitize);

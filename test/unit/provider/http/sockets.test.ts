@@ -232,6 +232,81 @@ describe("a stream", () => {
     expect(await failure(collect(client.streamSpeech(speech)))).toMatchObject({ kind, delivery: "Accepted" });
   });
 
+  const aggregated = (hex: string) => `data: {"audio":"${hex}","status":2}\n\n`;
+  it.each<{ name: string; body: string; audio: string; missing?: RegExp }>([
+    { name: "only with the end", body: aggregated("0102"), audio: "0102" },
+    { name: "repeated with the end", body: `${one}${aggregated("0102")}`, audio: "0102" },
+    { name: "repeated and continued with the end", body: `${one}${aggregated("0102aa")}`, audio: "0102aa" },
+    { name: "that differs with the end", body: `${one}${aggregated("ffee")}`, audio: "0102ffee" },
+    { name: "that is shorter with the end", body: `${one}${aggregated("01")}`, audio: "010201" },
+    { name: "twice the same", body: `${one}${one}${two}`, audio: "01020102" },
+    {
+      name: "that is split within a byte",
+      body: 'data: {"audio":"010","status":1}\ndata: {"audio":"2ff","status":1}\ndata: {"status":2}\n',
+      audio: "0102ff",
+    },
+    {
+      name: "that ends within a byte",
+      body: 'data: {"audio":"010","status":1}\ndata: {"status":2}\n',
+      audio: "01",
+      missing: /not hex/,
+    },
+    {
+      name: "that ends within a byte and is repeated whole",
+      body: `data: {"audio":"010","status":1}\n${aggregated("0102")}`,
+      audio: "0102",
+    },
+    { name: "in a single JSON body", body: '{"audio":"0102"}', audio: "0102" },
+    { name: "in a single JSON body over lines", body: '\n{\n  "audio": "0102"\n}\n', audio: "0102" },
+    { name: "in half a JSON body", body: '{"audio":"0102', audio: "0102", missing: /JSON/ },
+    { name: "and [DONE] before the end", body: `${one}data: [DONE]\n\n${two}`, audio: "0102" },
+    {
+      name: "and [DONE] without the end",
+      body: `${one}data: [DONE]\n\n`,
+      audio: "0102",
+      missing: /before the synthesis/,
+    },
+    { name: "without the end", body: one, audio: "0102", missing: /before the synthesis was finished/ },
+    { name: "in half a line", body: `${one}data: {"audio":"ff01`, audio: "0102ff01", missing: /not a chunk/ },
+    { name: "around a line that is no chunk", body: `${one}oops\n${one}${two}`, audio: "01020102", missing: /oops/ },
+    { name: "of an unknown status", body: `data: {"audio":"01","status":7}\n${two}`, audio: "01", missing: /status/ },
+    {
+      name: "that stops being hex",
+      body: `data: {"audio":"01zz","status":1}\n${one}${two}`,
+      audio: "010102",
+      missing: /not hex/,
+    },
+  ])("with audio $name hands out all that can be read", async ({ body, audio, missing }) => {
+    server = await startRawServer((socket) => socket.end(`${head}${body}`));
+    client = makeClient(server.url);
+    const pieces: string[] = [];
+    const reading = (async () => {
+      for await (const chunk of client.streamSpeech(speech)) pieces.push(Buffer.from(chunk.audio).toString("hex"));
+    })();
+    if (missing === undefined) await reading;
+    else expect((await failure(reading)).message).toMatch(missing);
+    expect(pieces.join("")).toBe(audio);
+  });
+
+  it("whose connection breaks hands out the audio of its last line", async () => {
+    const last = 'data: {"audio":"ff01';
+    server = await startRawServer((socket) => socket.write(`${head}${one}${last}`, () => socket.destroySoon()));
+    client = makeClient(server.url);
+    const pieces: string[] = [];
+    const reading = (async () => {
+      for await (const chunk of client.streamSpeech(speech)) pieces.push(Buffer.from(chunk.audio).toString("hex"));
+    })();
+    await failure(reading);
+    expect(pieces.join("")).toBe("0102ff01");
+  });
+
+  it("that gives a URL in a single JSON body", async () => {
+    const body = '{"audio":"https://files.example.com/a"}';
+    server = await startRawServer((socket) => socket.end(`${head}${body}`));
+    client = makeClient(server.url);
+    expect(await collect(client.streamSpeech(speech))).toMatchObject([{ url: "https://files.example.com/a" }]);
+  });
+
   it("that is reset", async () => {
     server = await startRawServer((socket) => socket.write(`${head}${one}`, () => socket.resetAndDestroy()));
     client = makeClient(server.url);
