@@ -12,6 +12,8 @@ export type OperationInfo = {
    * URL, and audio is not read into memory.
    */
   maxResponseBytes: number;
+  /** Media types of the response. Default: JSON. */
+  accept?: string;
   /** The operation makes a task. */
   task?: TaskInfo;
   /** The model that a paid operation runs. Operations with the same model are billed as one product. */
@@ -100,6 +102,7 @@ export const OPERATIONS = {
     paid: true,
     idempotent: false,
     maxResponseBytes: OBJECT,
+    accept: "text/event-stream, application/json",
     model: "speech-2.6-turbo",
   },
   submitSpeech: {

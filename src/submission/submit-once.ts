@@ -80,7 +80,8 @@ export async function submitOnce<T>(deps: SubmitOnceDeps, request: SubmitOnceReq
     const delivery = sent ? deliveryOf(error) : "NotSent";
     if (delivery === "Unknown") return { kind: "Unknown", entry, error };
     if (delivery === "Accepted") {
-      journal.record(entry.id, { [UNUSABLE]: messageOf(error).slice(0, MESSAGE_LIMIT) });
+      const kept = error instanceof AcceptedError ? error.kept : {};
+      journal.record(entry.id, { ...kept, [UNUSABLE]: messageOf(error).slice(0, MESSAGE_LIMIT) });
       return { kind: "Unusable", entry, error };
     }
     journal.settle(entry.id);
@@ -123,11 +124,16 @@ export type SubmitOnceResult<T> = { entry: JournalEntry } & (
   | { kind: "Unknown"; error: unknown }
 );
 
-/** The service accepted the request (2xx), and what it sent could not be kept. The message is that of the cause. */
+/**
+ * The service accepted the request (2xx), and not all that it sent could be kept. `kept`: what the journal keeps of the rest.
+ * Default message: that of the cause.
+ */
 export class AcceptedError extends Error {
   override readonly name = "AcceptedError";
-  constructor(cause: unknown) {
-    super(messageOf(cause), { cause });
+  readonly kept: Record<string, string>;
+  constructor(cause: unknown, kept: Record<string, string> = {}, message = messageOf(cause)) {
+    super(message, { cause });
+    this.kept = kept;
   }
 }
 

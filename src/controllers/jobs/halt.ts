@@ -22,10 +22,9 @@ import { attachTaskOf, type Job, paidOperation, resubmitTokenOf } from "./types.
  * The annotations that exist at the halt, such as those of a copied manifest, count as handled: only a later value releases the
  * job or attaches a task.
  */
-export function halt(
-  { kind, cause, ...submitted }: Observation<"Unknown" | "Unusable">,
-  { job, now }: JobContext,
-): Step {
+export function halt(observation: Observation<"Unknown" | "Unusable">, { job, now }: JobContext): Step {
+  const { kind, cause, ...submitted } = observation;
+  const results = observation.kind === "Unusable" ? observation.results : [];
   const halted = HALTS[kind];
   const token = resubmitTokenOf(job);
   const attachTask = attachTaskOf(job);
@@ -33,10 +32,11 @@ export function halt(
     outcome: {
       phase: "Halted",
       reason: halted.reason,
-      message: haltMessage(job, submitted.entry, { ...halted, cause }),
+      message: haltMessage(job, submitted.entry, { ...halted, ...(results.length > 0 && INCOMPLETE), cause }),
     },
     written: {
       ...submission(job, submitted, halted.state, now),
+      ...(results.length === 0 ? {} : { results }),
       ...(token === undefined ? {} : { lastHandledResubmitToken: token }),
       ...(attachTask === undefined ? {} : { lastHandledAttachTask: attachTask }),
     },
@@ -61,6 +61,12 @@ const HALTS: Record<"Unknown" | "Unusable", Halt> = {
     look: "It is charged and not sent again by itself: look for its result in the service's records of that time.",
     again: "Send again, which pays twice",
   },
+};
+
+/** A part of the result is stored. */
+const INCOMPLETE: Pick<Halt, "outcome" | "look"> = {
+  outcome: "the service accepted it, but the result is incomplete",
+  look: "It is charged and not sent again by itself: look for the whole result in the service's records of that time.",
 };
 
 /**

@@ -83,7 +83,7 @@ export type Observations = {
   Unknown: Submitted & { cause: string };
   UnknownButResubmit: Submitted & { cause: string };
   /** The service accepted the request, and its response cannot be used: it is not sent again, also under Resubmit. */
-  Unusable: Submitted & { cause: string };
+  Unusable: Submitted & { cause: string; results: JobResult[] };
 
   // A halted job
   /** `outdated`: the status shows why an earlier value of the annotation attached no task. */

@@ -20,7 +20,7 @@ import {
 } from "./observations.ts";
 import { checkJob, isInLine, prepare } from "./prepare.ts";
 import { acceptedFrom } from "./submit.ts";
-import { mismatchOf, observeTracking } from "./tasks.ts";
+import { mismatchOf, observeTracking, resultsOfJournal } from "./tasks.ts";
 import { type Answer, type Block, type Job, type JobDeps, type RunningRequests, workOf } from "./types.ts";
 
 /** Re-check interval for a job whose store is full. */
@@ -139,7 +139,9 @@ export function observeSending(
   if (entry === undefined) throw new Error("a request without a journal entry and without a response");
   const { account, outcome } = entry;
   const unusable = unusableOutcome(entry);
-  if (unusable !== undefined) return { kind: "Unusable", entry, account, cause: unusable };
+  if (unusable !== undefined) {
+    return { kind: "Unusable", entry, account, cause: unusable, results: resultsOfJournal(outcome ?? {}) };
+  }
   if (outcome !== undefined) return observeAccepted(acceptedFrom(outcome), { entry, account }, job.spec);
   return observeUnknown({ entry, account }, causeOfUnknown(entry, deps.shared.journal), context);
 }
@@ -174,7 +176,7 @@ function observeAnswer(
     case "Refused":
       return { kind: "Refused", reason: answer.reason, message: answer.message, entry, account };
     case "Unusable":
-      return { kind: "Unusable", entry, account, cause: answer.cause };
+      return { kind: "Unusable", entry, account, cause: answer.cause, results: answer.results };
     case "TooLarge": {
       const submitted = { entry, account };
       return { kind: "NoResults", reason: "ResultTooLarge", message: answer.message, submitted };

@@ -1,4 +1,3 @@
-import type { JobResult } from "../../api/v1alpha1/job.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import type { Clock } from "../../clock.ts";
 import { keyOf } from "../../kube/types.ts";
@@ -12,6 +11,7 @@ import { concernsKey, messageOf, type Verdict, verdictOf } from "../verdict.ts";
 import { assertMaySubmit, UnwantedRequestError } from "../wanted.ts";
 import { keyOfResult } from "./copies.ts";
 import type { Observed, RequestIntent } from "./observations.ts";
+import { keptResults, resultsOfJournal } from "./tasks.ts";
 import type { Transition } from "./transitions.ts";
 import type {
   Accepted,
@@ -196,10 +196,11 @@ function answerOf<T extends Job>(
   const answer = { account: intent.account, entry: result.entry };
   if (result.kind === "Accepted") return { ...answer, kind: "Accepted", accepted: result.value };
   if (result.kind === "Unusable") {
-    const cause = result.error instanceof AcceptedError ? result.error.cause : result.error;
+    const { error } = result;
+    const { cause = error, kept = {} } = error instanceof AcceptedError ? error : {};
     return cause instanceof ArtifactError && cause.kind === "TooLarge"
       ? { ...answer, kind: "TooLarge", message: tooLargeMessage(cause, kind.resource.kind) }
-      : { ...answer, kind: "Unusable", cause: messageOf(cause) };
+      : { ...answer, kind: "Unusable", cause: messageOf(error), results: resultsOfJournal(kept) };
   }
   if (result.kind === "Unknown") {
     holdRefusedKey(shared, account, result.error);
@@ -267,10 +268,11 @@ function assertIntentShown<T extends Job>({ store }: Kind<T>, job: T): void {
 /** The outcome in the form of the journal. */
 function outcomeOf(accepted: Accepted): Record<string, string> {
   if ("taskID" in accepted) return { taskID: accepted.taskID };
-  return { results: JSON.stringify(accepted.results) };
+  return keptResults(accepted.results);
 }
 
 /** Reads an outcome from the journal. */
-export function acceptedFrom({ taskID, results }: Record<string, string>): Accepted {
-  return taskID === undefined ? { results: JSON.parse(results ?? "[]") as JobResult[] } : { taskID };
+export function acceptedFrom(outcome: Record<string, string>): Accepted {
+  const { taskID } = outcome;
+  return taskID === undefined ? { results: resultsOfJournal(outcome) } : { taskID };
 }

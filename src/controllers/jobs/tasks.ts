@@ -141,6 +141,15 @@ export function jobResults(outputs: ({ kind: ResultKind } & TaskOutput)[], at: n
   }));
 }
 
+/** Results in the form of the journal. */
+export function keptResults(results: readonly JobResult[]): { results: string } {
+  return { results: JSON.stringify(results) };
+}
+
+export function resultsOfJournal({ results = "[]" }: Record<string, string>): JobResult[] {
+  return JSON.parse(results) as JobResult[];
+}
+
 /** All results of a task that have a URL. */
 export function resultsFrom(result: TaskResult, at: number): JobResult[] {
   return jobResults(resultsOf(result), at);

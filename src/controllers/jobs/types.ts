@@ -133,8 +133,8 @@ export type Answer = { account: BoundAccount; entry: JournalEntry } & (
   | { kind: "NotTaken"; block: Block; retryAfterMs: number | undefined }
   /** Surely without effect. Sending it again cannot help. */
   | { kind: "Refused"; reason: "InvalidSpec" | "NotEntitled"; message: string }
-  /** The service accepted the request, and what it answered cannot be used. It is charged, and never sent again by itself. */
-  | { kind: "Unusable"; cause: string }
+  /** The service accepted the request, and what it answered cannot be used as a whole. It is charged, and never sent again by itself. `results`: what is stored of it. */
+  | { kind: "Unusable"; cause: string; results: JobResult[] }
   /** As `Unusable`: the audio is larger than the request can make. */
   | { kind: "TooLarge"; message: string }
   /** It may have taken effect. */

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { createSanitizer, type Sanitizer } from "../../text/sanitizer.ts";
 import { type ByteBudget, createByteBudget } from "../byte-budget.ts";
 import { ServiceError } from "../errors.ts";
-import { OPERATIONS, type Operation } from "../operations.ts";
+import { OPERATIONS, type Operation, type OperationInfo } from "../operations.ts";
 import { readBody } from "./body.ts";
 import { createBodyLane } from "./body-lane.ts";
 import { type RefusedAnswer, refusal } from "./classify.ts";
@@ -85,7 +85,7 @@ export function createTransport(options: TransportOptions): Transport {
   async function start(request: TransportRequest, guard: Guard): Promise<Dispatcher.ResponseData> {
     const { state } = guard;
     const { operation } = request;
-    const { paid } = OPERATIONS[operation];
+    const { paid, accept = "application/json" }: OperationInfo = OPERATIONS[operation];
     const key = keys.current();
     if (pools === undefined || typeof base === "string") {
       throw misconfigured(operation, typeof base === "string" ? base : "has no base URL");
@@ -105,7 +105,7 @@ export function createTransport(options: TransportOptions): Transport {
       path: `${base.prefix}${request.path}`,
       headers: {
         authorization: `Bearer ${key}`,
-        accept: "application/json",
+        accept,
         ...(request.body === undefined ? {} : { "content-type": "application/json" }),
       },
       body: request.body ?? null,

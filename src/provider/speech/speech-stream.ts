@@ -153,7 +153,7 @@ function createAudioStream(answer: Answer, lines: Lines) {
         }
       },
       *end(status: number | undefined): Generator<AudioChunk> {
-        if (held === undefined || bytes === 0) return;
+        if (held === undefined || held.length + bytes === 0) return;
         if (isDropped && status === 1) note(`a chunk repeats ${before} bytes of the audio before it and is left out`);
         const repeats = isDropped || (status !== 1 && bytes >= before);
         if (!repeats) return yield* release(held);

@@ -1,9 +1,11 @@
 import type { JobResult } from "../../../api/v1alpha1/job.ts";
-import type { ArtifactWriter } from "../../../artifacts/types.ts";
+import type { ArtifactWriter, StoredArtifact } from "../../../artifacts/types.ts";
+import { ServiceError } from "../../../provider/errors.ts";
 import { maxAudioBytes } from "../../../provider/speech/audio-size.ts";
 import type { Speech } from "../../../provider/types.ts";
 import { AcceptedError } from "../../../submission/submit-once.ts";
-import { jobResults } from "../tasks.ts";
+import { messageOf } from "../../verdict.ts";
+import { jobResults, keptResults } from "../tasks.ts";
 import type { Accepted, Sending } from "../types.ts";
 
 /**
@@ -28,8 +30,7 @@ export async function synthesize(
 }
 
 /**
- * One synthesis as a stream of chunks. Each chunk goes to the store when it arrives. When the stream fails, everything is
- * removed from the store.
+ * One synthesis as a stream of chunks. Each chunk goes to the store when it arrives. The service may give a URL instead.
  */
 export async function stream(
   request: Parameters<Speech["stream"]>[0],
@@ -39,6 +40,7 @@ export async function stream(
   const { session, clock, onFirstAudio } = sending;
   let firstAudioMs: number | undefined;
   let bytes = 0;
+  let results: JobResult[] = [];
   const artifact = { type, maxBytes: maxAudioBytes(request) };
   const accepted = await stored(sending, artifact, async (options, write) => {
     let sentAt = clock.monotonic();
@@ -46,7 +48,9 @@ export async function stream(
       options.beforeSend?.();
       sentAt = clock.monotonic();
     };
-    for await (const { audio } of session.speech.stream(request, { ...options, beforeSend })) {
+    for await (const { audio, url } of session.speech.stream(request, { ...options, beforeSend })) {
+      if (url !== undefined) results = jobResults([{ kind: "Audio", url, type }], clock.now());
+      if (audio.length === 0) continue;
       if (firstAudioMs === undefined) {
         firstAudioMs = Math.round(clock.monotonic() - sentAt);
         onFirstAudio(firstAudioMs);
@@ -54,7 +58,7 @@ export async function stream(
       bytes += audio.length;
       await write?.(audio);
     }
-    return bytes === 0 ? { results: [] } : undefined;
+    return bytes === 0 ? { results } : undefined;
   });
   return { ...accepted, ...(firstAudioMs === undefined ? {} : { firstAudioMs }) };
 }
@@ -62,7 +66,10 @@ export async function stream(
 type Write = (chunk: Uint8Array) => Promise<void>;
 type Work = (options: Sending["options"], write: Write | undefined) => Promise<{ results: JobResult[] } | undefined>;
 
-/** Runs `work` with a writer that is open before the request is sent. `work` returns results, or undefined for bytes. */
+/**
+ * Runs `work` with a writer that is open before the request is sent. `work` returns results, or undefined for bytes. When the response
+ * breaks off, the bytes that came are stored.
+ */
 async function stored(
   sending: Sending,
   { type, maxBytes }: { type: string; maxBytes: number },
@@ -70,12 +77,15 @@ async function stored(
 ): Promise<{ results: JobResult[] }> {
   const { options, openArtifact } = sending;
   let writer: ArtifactWriter | undefined;
+  let bytes = 0;
   const commit = async () => {
     writer = await openArtifact?.(type, maxBytes);
     await options.commit?.();
   };
   const write: Write = async (chunk) => {
-    if (writer !== undefined) await kept(writer.write(chunk));
+    if (writer === undefined) return;
+    await kept(writer.write(chunk));
+    bytes += chunk.length;
   };
   try {
     const instead = await work({ ...options, commit }, openArtifact && write);
@@ -85,9 +95,19 @@ async function stored(
     await discard(writer);
     return instead ?? { results: [] };
   } catch (error) {
+    const isPart = bytes > 0 && error instanceof ServiceError && error.delivery === "Accepted";
+    const artifact = isPart ? await writer?.commit().catch(() => undefined) : undefined;
+    if (artifact !== undefined) throw incomplete(error, { kind: "Audio", type, artifact });
     await discard(writer);
     throw error;
   }
+}
+
+/** The audio is paid for, so what came of it is kept. */
+function incomplete(error: unknown, part: JobResult & { artifact: StoredArtifact }): AcceptedError {
+  const { bytes, uri } = part.artifact;
+  const message = `${messageOf(error)}: the rest of the audio is missing. The ${bytes} bytes that came are stored at ${uri}`;
+  return new AcceptedError(error, keptResults([part]), message);
 }
 
 /** There is audio to store only after a 2xx. @throws AcceptedError when it cannot be stored */

@@ -106,7 +106,7 @@ const examples: { [K in keyof Observations]: Observation<K> } = {
   Refused: { kind: "Refused", ...end, entry, account },
   Unknown: { kind: "Unknown", entry, account, cause: "c" },
   UnknownButResubmit: { kind: "UnknownButResubmit", entry, account, cause: "c" },
-  Unusable: { kind: "Unusable", entry, account, cause: "c" },
+  Unusable: { kind: "Unusable", entry, account, cause: "c", results: [] },
   Unreleased: { kind: "Unreleased", outdated: true },
   Released: { kind: "Released", token: "again" },
   Attachable: { kind: "Attachable", taskID: "task-1", account, submission: submission(1, "Unknown") },

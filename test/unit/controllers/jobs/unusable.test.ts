@@ -157,3 +157,75 @@ describe("given onSubmissionUnknown: Resubmit, when the service accepts a reques
     expect(getCondition(status.conditions, "Stalled")?.message).toContain("the store does not answer");
   });
 });
+
+describe("given a response with a part of the audio, the part is stored and the job says what is missing", () => {
+  const chunk = 'data: {"audio":"0001","status":1}\n\n';
+  const hex = () => speechJobOf("turbo", { outputFormat: "hex", ...output, ...resubmit });
+  const bodies: [string, SpeechJob, unknown, string, RegExp][] = [
+    ["a stream without its end", JOBS.streamSpeech(), chunk, "0001", /ended before the synthesis was finished/],
+    [
+      "a stream that ends with [DONE]",
+      JOBS.streamSpeech(),
+      `${chunk}data: [DONE]\n`,
+      "0001",
+      /ended before the synthesis/,
+    ],
+    ["a stream that ends in a line", JOBS.streamSpeech(), `${chunk}data: {"audio":"ff`, "0001ff", /not a chunk/],
+    ["a stream with another line", JOBS.streamSpeech(), `${chunk}oops\n${chunk}data: {"status":2}`, "00010001", /oops/],
+    ["half a byte", JOBS.streamSpeech(), 'data: {"audio":"000","status":1}\ndata: {"status":2}', "00", /not hex/],
+    ["half a JSON body", JOBS.streamSpeech(), '{"audio":"0001', "0001", /JSON/],
+    ["a truncated answer in hex", hex(), '{"audio":"0001', "0001", /JSON/],
+    ["an answer in hex with half a byte", hex(), '{"audio":"000"}', "00", /half a byte/],
+  ];
+  it.each(bodies)("%s", async (_name, job, body, audio, missing) => {
+    const written: Buffer[] = [];
+    const bytes = () => Buffer.concat(written).toString("hex");
+    const writer: ArtifactWriter = {
+      write: async (piece) => void written.push(Buffer.from(piece)),
+      commit: async () => ({ uri: "file:///a/0.mp3", bytes: bytes().length / 2, sha256: bytes() }),
+      discard: async () => written.splice(0).forEach(() => {}),
+    };
+    const { sent, requests, left } = await sendOnce(job, { body }, writer);
+    expect([sent.kind, requests]).toEqual(["Unusable", 1]);
+    const part = { kind: "Audio", type: "mp3", artifact: { uri: "file:///a/0.mp3", sha256: audio } };
+    const [entry] = left;
+    if (entry === undefined) throw new Error("the journal lost the request");
+    for (const status of [statusAfter(job, sent.entry, sent), statusAfter(job, entry)]) {
+      expect(status).toMatchObject({ ...HALTED, results: [part] });
+      expect(getCondition(status.conditions, "Complete")).toBeUndefined();
+      const stalled = getCondition(status.conditions, "Stalled");
+      expect(stalled?.reason).toBe("ResponseUnusable");
+      expect(stalled?.message).toMatch(missing);
+      expect(stalled?.message).toContain("the result is incomplete");
+      expect(stalled?.message).toContain(`The ${audio.length / 2} bytes that came are stored at file:///a/0.mp3`);
+    }
+  });
+
+  it.each([
+    ["only with the end", 'data: {"audio":"0001","status":2}\n', "0001"],
+    ["with other bytes at the end", `${chunk}data: {"audio":"ff","status":2}\n`, "0001ff"],
+    ["in a single JSON body", '{"audio":"0001"}', "0001"],
+    [
+      "split within a byte",
+      'data: {"audio":"000","status":1}\ndata: {"audio":"1","status":1}\ndata: {"status":2}',
+      "0001",
+    ],
+  ])("a stream with audio %s is complete", async (_name, body, audio) => {
+    const written: Uint8Array[] = [];
+    const writer: ArtifactWriter = {
+      write: async (piece) => void written.push(Buffer.from(piece)),
+      commit: async () => ({ uri: "file:///a", bytes: 0, sha256: Buffer.concat(written).toString("hex") }),
+      discard: async () => {},
+    };
+    const { sent } = await sendOnce(JOBS.streamSpeech(), { body }, writer);
+    expect(sent).toMatchObject({ kind: "Accepted", accepted: { results: [{ artifact: { sha256: audio } }] } });
+  });
+
+  it("a stream that gives a URL has its result there", async () => {
+    const { sent } = await sendOnce(JOBS.streamSpeech(), { body: { audio: "https://files.example.com/a" } });
+    expect(sent).toMatchObject({
+      kind: "Accepted",
+      accepted: { results: [{ url: "https://files.example.com/a", expiresAt: expect.any(String) }] },
+    });
+  });
+});

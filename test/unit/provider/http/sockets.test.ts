@@ -208,6 +208,7 @@ describe("a stream", () => {
     const chunks = await collect(client.streamSpeech(speech));
     expect(chunks.map(({ audio }) => Buffer.from(audio).toString("hex"))).toEqual(["0102", "ff"]);
     expect(server.received[0]).toContain('"stream":true');
+    expect(server.received[0]).toContain("accept: text/event-stream, application/json\r\n");
     expect(client.events).toMatchObject([{ operation: "streamSpeech", status: 200 }]);
   });
 
