@@ -1,10 +1,13 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import * as z from "zod";
+import type { Clock } from "../clock.ts";
 import { RequestError } from "./request-error.ts";
+import { createTickets, type Tickets } from "./tickets.ts";
 
 /**
  * Who may use the page:
- * - `UrlToken`: who has the URL with the token, which is as secret as the user's kubeconfig
+ * - `UrlToken`: who sends the token of the printed URL, which is as secret as the user's kubeconfig
  * - `None`: everyone who reaches the server, to read only
  * - `BearerToken`: who sends a token of the cluster with each request, as an auth proxy does
  */
@@ -14,13 +17,17 @@ export type GuardOptions = {
   auth: Auth;
   /** Further names by which the server is reached, such as the host of an ingress. Names of the machine itself always are. */
   allowedHosts: readonly string[];
+  clock: Pick<Clock, "now">;
 };
 
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
 const SAFE_METHODS = ["GET", "HEAD"];
 
-/** Paths that hold no data: the page's own script and style, and the probe. */
-const OPEN_PATHS = /^\/(?:app\.js|style\.css|icon\.svg|healthz)$/;
+/** Paths that hold no data: the page's own files, and the probe. */
+const OPEN_PATHS = /^\/(?:app\.js|style\.css|icon\.svg|healthz)?$/;
+/** What a browser opens without a header: only these paths have tickets. */
+const TICKET_PATHS = /^\/(?:media\/|api\/changes$)/;
+const ticketSchema = z.object({ path: z.string().max(1_000) });
 
 const HEADERS = {
   "x-content-type-options": "nosniff",
@@ -38,8 +45,9 @@ const HEADERS = {
  * Refuses, before anything else happens: requests under another host name (DNS rebinding), writes from other sites, and
  * requests without the token. Sets the headers that every response has.
  */
-export function addGuard(app: FastifyInstance, { auth, allowedHosts }: GuardOptions): void {
+export function addGuard(app: FastifyInstance, { auth, allowedHosts, clock }: GuardOptions): void {
   const hosts = new Set([...LOCAL_HOSTS, ...allowedHosts.map((host) => host.toLowerCase())]);
+  const tickets = auth.kind === "UrlToken" ? createTickets(auth.token, clock) : undefined;
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(HEADERS);
     if (request.url === "/healthz") return;
@@ -47,10 +55,15 @@ export function addGuard(app: FastifyInstance, { auth, allowedHosts }: GuardOpti
     if (!SAFE_METHODS.includes(request.method)) assertSameOrigin(request, auth);
     const path = request.url.split("?", 1)[0] ?? "";
     if (OPEN_PATHS.test(path) || auth.kind !== "UrlToken") return;
-    if (path === "/" && takeToken(request, reply, auth.token)) return reply;
-    if (!hasToken(request, auth.token)) {
+    if (!hasToken(request, auth.token) && !hasTicket(request, path, tickets)) {
       throw new RequestError(401, "Open the URL that mooring ui printed: it has the token of this page");
     }
+  });
+  if (tickets === undefined) return;
+  app.post("/api/tickets", ({ body }) => {
+    const path = `/${ticketSchema.parse(body).path}`;
+    if (!TICKET_PATHS.test(path)) throw new RequestError(400, "This path has no tickets");
+    return { ticket: tickets.issue(path) };
   });
 }
 
@@ -70,24 +83,15 @@ function assertSameOrigin({ headers }: FastifyRequest, auth: Auth): void {
   throw new RequestError(403, "Writes are accepted from the page itself only");
 }
 
-/** Moves the token from the URL to a cookie, so that it stays out of the history and of copied addresses. */
-function takeToken(request: FastifyRequest, reply: FastifyReply, token: string): boolean {
-  const given = new URLSearchParams(request.url.split("?", 2)[1] ?? "").get("token");
-  if (given === null || !equal(given, token)) return false;
-  const cookie = `${cookieName(request)}=${token}; HttpOnly; SameSite=Strict; Path=/`;
-  void reply.code(303).header("set-cookie", cookie).header("location", "./").send();
-  return true;
+/** A header that no browser adds by itself: no other site, and no program on another port, can make it send the token. */
+function hasToken({ headers }: FastifyRequest, token: string): boolean {
+  const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
+  return given !== undefined && equal(given, token);
 }
 
-function hasToken(request: FastifyRequest, token: string): boolean {
-  const name = cookieName(request);
-  const cookies = (request.headers.cookie ?? "").split(";").map((pair) => pair.trim().split("=", 2));
-  return cookies.some(([key, value]) => key === name && value !== undefined && equal(value, token));
-}
-
-/** A cookie is for all ports of a host: each page has its own name. */
-function cookieName({ headers }: FastifyRequest): string {
-  return `mooring-ui-${/:(\d+)$/.exec(headers.host ?? "")?.[1] ?? "80"}`;
+function hasTicket({ url, method }: FastifyRequest, path: string, tickets: Tickets | undefined): boolean {
+  const ticket = new URLSearchParams(url.split("?", 2)[1] ?? "").get("ticket");
+  return SAFE_METHODS.includes(method) && ticket !== null && tickets?.opens(path, ticket) === true;
 }
 
 function equal(a: string, b: string): boolean {

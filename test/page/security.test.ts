@@ -58,24 +58,26 @@ describe("a page for the user of this machine", () => {
     expect(everything).not.toContain(SECRET_VALUE);
     expect(everything).not.toContain(API_KEY);
     expect(await page.evaluate(() => document.cookie)).toBe("");
+    expect(page.url()).not.toContain("token");
     expect(problems).toEqual([]);
   });
 
   it("allows its own script and style only, and nobody may embed it", async () => {
     const ui = await startUi(...scene.uiArgs);
     try {
-      const first = await ask(ui.origin, `/${new URL(ui.url).search}`);
-      const cookie = String(first.headers["set-cookie"]).split(";")[0] ?? "";
-      const { headers, body } = await ask(ui.origin, "/", { cookie });
+      const authorization = `Bearer ${new URL(ui.url).hash.replace("#token=", "")}`;
+      const { headers, body } = await ask(ui.origin, "/");
       const policy = String(headers["content-security-policy"]);
       expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self' 'nonce-[^']+';/);
       expect(policy).toMatch(/frame-ancestors 'none'$/);
       expect(policy).not.toMatch(/unsafe|https?:|\*/);
       expect(body).not.toMatch(/<script(?! type="module" src="app\.js" nonce=")/);
+      expect(headers["set-cookie"]).toBeUndefined();
       expect((await ask(ui.origin, "/api/state")).status).toBe(401);
-      expect((await ask(ui.origin, "/api/state", { cookie, host: "evil.example.com" })).status).toBe(421);
-      const write = "/api/jobs";
-      expect((await ask(ui.origin, write, { cookie, origin: "http://evil.example.com" }, "POST")).status).toBe(403);
+      expect((await ask(ui.origin, "/api/state", { authorization })).status).toBe(200);
+      expect((await ask(ui.origin, "/api/state", { authorization, host: "evil.example.com" })).status).toBe(421);
+      const write = { authorization, origin: "http://evil.example.com" };
+      expect((await ask(ui.origin, "/api/jobs", write, "POST")).status).toBe(403);
     } finally {
       expect(await ui.stop()).toBe(0);
     }

@@ -142,10 +142,11 @@ describe("results", () => {
     ]) {
       const path = `media/${kind}/${scene.world.namespace}/${name}/0`;
       const answers = await page.evaluate(async (url) => {
-        const whole = new Uint8Array(await (await fetch(url)).arrayBuffer());
-        const part = await fetch(url, { headers: { range: "bytes=100-199" } });
+        const authorization = `Bearer ${localStorage.getItem("mooring-token")}`;
+        const whole = new Uint8Array(await (await fetch(url, { headers: { authorization } })).arrayBuffer());
+        const part = await fetch(url, { headers: { authorization, range: "bytes=100-199" } });
         const bytes = new Uint8Array(await part.arrayBuffer());
-        const beyond = await fetch(url, { headers: { range: `bytes=${whole.length}-` } });
+        const beyond = await fetch(url, { headers: { authorization, range: `bytes=${whole.length}-` } });
         return {
           size: whole.length,
           status: part.status,

@@ -47,8 +47,9 @@ export async function runUi(flags: UiFlags): Promise<void> {
     },
     { host, port },
   );
-  const query = auth.kind === "UrlToken" ? `?token=${auth.token}` : "";
-  process.stdout.write(`Open in your browser: http://${urlHost(host)}:${server.port}/${query}\nStop with Ctrl-C.\n`);
+  // A fragment: no server, proxy or log receives it.
+  const fragment = auth.kind === "UrlToken" ? `#token=${auth.token}` : "";
+  process.stdout.write(`Open in your browser: http://${urlHost(host)}:${server.port}/${fragment}\nStop with Ctrl-C.\n`);
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
   });

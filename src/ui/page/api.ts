@@ -1,4 +1,5 @@
 import type { ErrorView } from "../view-types.ts";
+import { authorization, forgetToken } from "./sign-in.ts";
 
 /** The server refused, or did not answer. The message is for the user. */
 export class ApiError extends Error {
@@ -29,11 +30,12 @@ export function postJson<T>(path: string, body: object): Promise<T> {
 async function send<T>(path: string, init: RequestInit): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(path, init);
+    response = await fetch(path, { ...init, headers: { ...init.headers, ...authorization() } });
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new ApiError(0, "The page's server does not respond");
   }
+  if (response.status === 401) forgetToken();
   if (!response.ok) throw new ApiError(response.status, await messageOf(response));
   return response.json();
 }

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from "preact/compat";
 import type { ChangeMessage, SessionState } from "../view-types.ts";
+import { addressOf } from "./sign-in.ts";
 
 /** `connected`: changes arrive. `state` is undefined until the server has sent it first. */
 export type LiveState = { connected: boolean; state: SessionState | undefined };
@@ -17,7 +18,7 @@ export type Live = {
   onChange(listener: (changed: Changed) => void): () => void;
 };
 
-export function createLive(url: string): Live {
+export function createLive(path: string): Live {
   const stateListeners = new Set<() => void>();
   const changeListeners = new Set<(changed: Changed) => void>();
   let live: LiveState = { connected: false, state: undefined };
@@ -39,12 +40,16 @@ export function createLive(url: string): Live {
     source?.close();
     window.clearTimeout(silence);
     if (live.connected) update({ connected: false });
-    silence = window.setTimeout(connect, RETRY_MS);
+    silence = window.setTimeout(() => void connect(), RETRY_MS);
   }
 
-  function connect(): void {
-    source = new EventSource(url);
+  async function connect(): Promise<void> {
     silence = window.setTimeout(reconnect, SILENCE_MS);
+    const own = silence;
+    const url = await addressOf(path).catch(() => undefined);
+    if (silence !== own) return; // it took too long, and another attempt has begun
+    if (url === undefined) return reconnect();
+    source = new EventSource(url);
     let first = true;
     source.addEventListener("state", ({ data }) => {
       alive();
@@ -60,7 +65,7 @@ export function createLive(url: string): Live {
     source.addEventListener("ping", alive);
     source.addEventListener("error", reconnect);
   }
-  connect();
+  void connect();
 
   const subscribeTo =
     <T>(listeners: Set<T>) =>

@@ -1,17 +1,20 @@
 import { type FastifyInstance, fastify } from "fastify";
 import { describe, expect, it } from "vitest";
 import { type Auth, addGuard } from "../../../src/ui/guard.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 
 const TOKEN = "a-token-of-this-page";
 const HOST = "127.0.0.1:8091";
-const COOKIE = `mooring-ui-8091=${TOKEN}`;
+const SIGNED_IN = { authorization: `Bearer ${TOKEN}` };
 
-function appWith(auth: Auth, allowedHosts: string[] = []): FastifyInstance {
+function appWith(auth: Auth, allowedHosts: string[] = [], clock = createFakeClock()): FastifyInstance {
   const app = fastify();
-  addGuard(app, { auth, allowedHosts });
+  addGuard(app, { auth, allowedHosts, clock });
   app.get("/", () => "page");
   app.get("/app.js", () => "script");
   app.get("/api/rows", () => "rows");
+  app.get("/media/SpeechJob/team/a/0", () => "audio");
+  app.get("/media/SpeechJob/team/b/0", () => "audio");
   app.get("/healthz", () => "ok");
   app.post("/api/jobs", () => "created");
   return app;
@@ -26,21 +29,39 @@ const post = (app: FastifyInstance, headers: Headers) =>
 describe("a page with a token in its URL", () => {
   const app = appWith({ kind: "UrlToken", token: TOKEN });
 
-  it("gives nothing without the token but the script, which holds no data", async () => {
-    expect((await get(app, "/")).statusCode).toBe(401);
+  it("gives nothing without the token but the page and its script, which hold no data", async () => {
+    expect((await get(app, "/")).statusCode).toBe(200);
     expect((await get(app, "/api/rows")).statusCode).toBe(401);
     expect((await get(app, "/api/rows?token=wrong")).statusCode).toBe(401);
     expect((await get(app, `/api/rows?token=${TOKEN}`)).statusCode).toBe(401);
     expect((await get(app, "/app.js")).statusCode).toBe(200);
   });
 
-  it("moves the token from the URL to a cookie that no script and no other site can read", async () => {
-    const first = await get(app, `/?token=${TOKEN}`);
-    expect([first.statusCode, first.headers.location]).toEqual([303, "./"]);
-    expect(first.headers["set-cookie"]).toBe(`${COOKIE}; HttpOnly; SameSite=Strict; Path=/`);
-    expect((await get(app, "/api/rows", { cookie: `other=1; ${COOKIE}` })).statusCode).toBe(200);
-    expect((await get(app, "/api/rows", { cookie: "mooring-ui-8091=wrong" })).statusCode).toBe(401);
-    expect((await get(app, "/api/rows", { cookie: `mooring-ui-9999=${TOKEN}` })).statusCode).toBe(401);
+  it("takes the token from a header, and never from a cookie, which the browser sends to every port of the host", async () => {
+    expect((await get(app, "/api/rows", SIGNED_IN)).statusCode).toBe(200);
+    expect((await get(app, "/api/rows", { authorization: "Bearer wrong" })).statusCode).toBe(401);
+    expect((await get(app, "/api/rows", { cookie: `mooring-ui-8091=${TOKEN}` })).statusCode).toBe(401);
+    expect((await get(app, "/", SIGNED_IN)).headers["set-cookie"]).toBeUndefined();
+  });
+
+  it("gives a ticket that opens one result, to read, for 12 hours", async () => {
+    const clock = createFakeClock();
+    const own = appWith({ kind: "UrlToken", token: TOKEN }, [], clock);
+    const ticketFor = (path: string, headers: Headers) =>
+      own.inject({ method: "POST", url: "/api/tickets", headers: { host: HOST, ...headers }, payload: { path } });
+    const here = { ...SIGNED_IN, origin: `http://${HOST}` };
+    const path = "media/SpeechJob/team/a/0";
+    expect((await ticketFor(path, { origin: `http://${HOST}` })).statusCode).toBe(401);
+    expect((await ticketFor("api/rows", here)).statusCode).toBe(400);
+    const { ticket } = (await ticketFor(path, here)).json();
+    const status = async (url: string) => (await get(own, url)).statusCode;
+    expect(await status(`/${path}?ticket=${ticket}`)).toBe(200);
+    expect(await status(`/${path}?ticket=${ticket}0`)).toBe(401);
+    expect(await status(`/${path}?ticket=9${ticket}`)).toBe(401);
+    expect(await status(`/media/SpeechJob/team/b/0?ticket=${ticket}`)).toBe(401);
+    expect(await status(`/api/rows?ticket=${ticket}`)).toBe(401);
+    await clock.advance(12 * 60 * 60_000);
+    expect(await status(`/${path}?ticket=${ticket}`)).toBe(401);
   });
 
   it.each([
@@ -50,25 +71,25 @@ describe("a page with a token in its URL", () => {
     { title: "an origin that is none", headers: { origin: "null" } },
     { title: "a frame of another site", headers: { origin: `http://${HOST}`, "sec-fetch-site": "cross-site" } },
   ])("refuses a write from $title", async ({ headers }) => {
-    expect((await post(app, { cookie: COOKIE, ...headers })).statusCode).toBe(403);
+    expect((await post(app, { ...SIGNED_IN, ...headers })).statusCode).toBe(403);
   });
 
   it("accepts a write from the page itself", async () => {
-    const headers = { cookie: COOKIE, origin: `http://${HOST}`, "sec-fetch-site": "same-origin" };
+    const headers = { ...SIGNED_IN, origin: `http://${HOST}`, "sec-fetch-site": "same-origin" };
     expect((await post(app, headers)).statusCode).toBe(200);
     expect((await post(app, { origin: `http://${HOST}` })).statusCode).toBe(401);
   });
 
   it.each(["evil.example.com:8091", "127.0.0.1.evil.example.com"])("refuses the host %j", async (host) => {
-    expect((await get(app, "/api/rows", { cookie: COOKIE, host })).statusCode).toBe(421);
+    expect((await get(app, "/api/rows", { ...SIGNED_IN, host })).statusCode).toBe(421);
   });
 
   it.each(["localhost:8091", "LOCALHOST:8091", "[::1]:8091"])("answers under the local host %j", async (host) => {
-    expect((await get(app, "/api/rows", { cookie: COOKIE, host })).statusCode).toBe(200);
+    expect((await get(app, "/api/rows", { ...SIGNED_IN, host })).statusCode).toBe(200);
   });
 
   it("sends headers that keep the browser from showing, running or storing what it gets", async () => {
-    const { headers } = await get(app, "/api/rows", { cookie: COOKIE });
+    const { headers } = await get(app, "/api/rows", SIGNED_IN);
     expect(headers).toMatchObject({
       "x-content-type-options": "nosniff",
       "x-frame-options": "DENY",

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import WaveSurfer from "wavesurfer.js";
 import type { ResultView } from "../../view-types.ts";
 import { colorOf, useColorScheme } from "../color-scheme.ts";
+import { useAddress } from "../sign-in.ts";
 import { localTime } from "../time.ts";
 
 /** Results of a job that play in the page. They come from the page's own server only. */
@@ -19,18 +20,26 @@ export function Results({ results, name }: { results: readonly ResultView[]; nam
             {result.bytes === undefined ? "" : `, ${result.bytes.toLocaleString()} bytes`}
             {result.expiresAt === undefined ? "" : `, until ${localTime(result.expiresAt)}`}
           </p>
-          {result.media !== undefined && (
-            <a href={result.media} download={result.file}>
-              Download
-            </a>
-          )}
+          <Download result={result} />
         </article>
       ))}
     </>
   );
 }
 
-function Player({ result: { media, type }, label }: { result: ResultView; label: string }) {
+function Download({ result: { media, file } }: { result: ResultView }) {
+  const address = useAddress(media);
+  if (address === undefined) return null;
+  return (
+    <a href={address} download={file}>
+      Download
+    </a>
+  );
+}
+
+function Player({ result, label }: { result: ResultView; label: string }) {
+  const { type } = result;
+  const media = useAddress(result.media);
   const [problem, setProblem] = useState("");
   if (media === undefined) return null;
   const failed = () => {
