@@ -11,7 +11,7 @@ import type { BillingSettings, Spend } from "./money/spend.ts";
 import type { Operation } from "./operations.ts";
 import type { LongSpeechRequest, SpeechRequest } from "./speech/body.ts";
 import type { AudioChunk, AudioSink, SpeechResult } from "./speech/speech-result.ts";
-import type { TaskResult } from "./tasks/task-result.ts";
+import type { TaskResult, Useless } from "./tasks/task-result.ts";
 import type { ImageToVideoRequest, VideoToVideoRequest } from "./video/body.ts";
 
 /*
@@ -139,8 +139,11 @@ export type Endpoints = {
 /** What the last successful poll of a task showed, and when (ms since the epoch). */
 export type TaskObservation = { result: TaskResult; at: number };
 
-/** Polls of a task that keep failing. `since`: the first of them, ms since the epoch. `error`: how the last one ended. */
-export type PollFailure = { since: number; error: ServiceError };
+/**
+ * Polls of a task that keep failing, or that keep showing nothing to go on with. `since`: the first of them, ms since the epoch.
+ * `error`: how the last one ended.
+ */
+export type PollFailure = { since: number } & ({ error: ServiceError } | { useless: Useless });
 
 /** Asynchronous tasks: one poller for the account, paced by each task's progress and the rate limit. */
 export type Tasks = {
@@ -153,7 +156,10 @@ export type Tasks = {
   /** Polls a followed task now. */
   pollNow(taskID: string): void;
   latest(taskID: string): TaskObservation | undefined;
-  /** Set when the polls of a followed task have failed for a minute, until one succeeds. */
+  /**
+   * Set when the polls of a followed task have failed or shown no results for a minute, or the same unknown status for an hour, until
+   * one shows something else.
+   */
   failing(taskID: string): PollFailure | undefined;
   /** Reads a task now, whether it is followed or not. URLs are valid from then on. */
   read(taskID: string, signal: AbortSignal): Promise<TaskObservation>;

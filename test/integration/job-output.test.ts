@@ -288,15 +288,17 @@ describe("a task's results", () => {
     await stored(await complete("VideoJob", name));
   });
 
-  it.concurrent("that ran out before they were copied are lost, and the job says so", async () => {
+  it.concurrent("whose URL ran out before they were copied stall the job until the task shows one that works", async () => {
     source.files.set("/lost", { bytes: 1, status: 403 });
     await withSource("lost", "6");
-    const failed = await waitForCondition(world, "VideoJob", "lost", "Failed");
-    expect(condition(failed, "Failed")).toMatchObject({
-      reason: "NoResult",
-      message: expect.stringMatching(/expired at .* before they were copied/),
+    const stalled = await eventually("the URL has expired", async () => {
+      const found = await waitForCondition(world, "VideoJob", "lost", "Stalled");
+      return Date.parse(String(found.status?.resultsExpireAt)) + 3_000 < Date.now() && found;
     });
-    expect(condition(failed, "ResultsAvailable")?.status).toBe("False");
+    expect(condition(stalled, "Stalled")?.reason).toBe("ResultUnavailable");
+    expect(stalled.status?.phase).toBe("Storing");
+    source.files.set("/lost", { bytes: 1_000 });
+    await stored(await complete("VideoJob", "lost"));
     expect(await calls("submitImageToVideo", "lost")).toHaveLength(1);
     await unheld("VideoJob", "lost");
   });

@@ -95,7 +95,7 @@ it.each(["TASK_STATUS_SUCCEED", "TASK_STATUS_FAILED", "TASK_STATUS_PROCESSING", 
         const result = taskResultFrom(data);
         const job = videoJobOf("image");
         const observed = observeTask({ job, now: START }, "t", { result, at: START }, undefined);
-        if (observed.kind === "TaskFailed" || observed.kind === "NoResults") {
+        if (observed.kind === "TaskFailed") {
           const { reason, message } = observed;
           accepted("videojobs", jobAfter(undefined, { phase: "Failed", reason, message, result }).status);
         }

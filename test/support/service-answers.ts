@@ -81,7 +81,6 @@ const task = (status: unknown, change: Task = {}, lists: Task = {}): Fault => ({
   body: {
     extra: {},
     task: {
-      task_id: "t",
       task_type: "VIDEO_IMG_TO_VIDEO",
       status,
       reason: "",
@@ -161,16 +160,16 @@ export const POLL_ANSWERS: readonly PollRow[] = [
     faults: [task(SUCCEEDED, {}, { images: [{ image_url: URL }] })],
     expected: done,
   },
-  { name: "success with nothing", faults: [task(SUCCEEDED)], expected: failed("NoResult") },
+  { name: "success with nothing", faults: [task(SUCCEEDED)], expected: running("Running") },
   {
     name: "success with null lists",
     faults: [task(SUCCEEDED, {}, { images: null, videos: null, audios: null })],
-    expected: failed("NoResult"),
+    expected: running("Running"),
   },
   {
     name: "success without a URL",
     faults: [task(SUCCEEDED, {}, videos({ video_url: "" }))],
-    expected: failed("NoResult"),
+    expected: running("Running"),
   },
   {
     name: "failed",
@@ -179,6 +178,7 @@ export const POLL_ANSWERS: readonly PollRow[] = [
     status: { reason: "prompt refused" },
   },
   { name: "failed without a word", faults: [task("TASK_STATUS_FAILED")], expected: failed("RemoteTaskFailed") },
+  { name: "success with nothing at first", faults: twice(task(SUCCEEDED)), expected: done },
   { name: "429", faults: twice({ kind: "rateLimit", retryAfter: 1 }), expected: done },
   { name: "500", faults: twice(own(500, "INTERNAL_ERROR")), expected: done },
   { name: "a gateway's 502", faults: twice({ kind: "gatewayPage" }), expected: done },

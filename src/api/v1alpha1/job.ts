@@ -119,7 +119,9 @@ export const commonJobStatus = {
   progressPercent: int(0, "Progress that the service reports, 0 to 100. It never completes the job.", 100).optional(),
   etaSeconds: int(0, "Seconds that the service still expects to need.").optional(),
   reason: text(8192, "Reason that the service reports, verbatim.", 0).optional(),
-  pollsFailingSince: time("Since when every poll of the remote task fails. Absent while polls succeed.").optional(),
+  pollsFailingSince: time(
+    "Since when every poll of the remote task has failed, or shown nothing to go on with.",
+  ).optional(),
   startTime: time("When the operator first reconciled the job.").optional(),
   submitTime: time("When the service accepted the last attempt.").optional(),
   firstSubmitTime: time("When the service accepted the first attempt. activeDeadlineSeconds starts here.").optional(),

@@ -136,11 +136,13 @@ export const REASONS = {
   TaskNotFound: "TaskNotFound",
   /** The polls of the task keep failing. The message quotes the last error. */
   PollsFailing: "PollsFailing",
+  /** The task shows a status that Mooring does not know, without a change for an hour. The message names it. */
+  RemoteStatusUnknown: "RemoteStatusUnknown",
   /** The remote task failed more often than `backoffLimit` allows. */
   BackoffLimitExceeded: "BackoffLimitExceeded",
   /** `activeDeadlineSeconds` passed. */
   DeadlineExceeded: "DeadlineExceeded",
-  /** The remote task succeeded without a result, or the URLs expired before a copy was complete. */
+  /** The request or its task succeeded without a result, or the URLs of a request without a task expired before the copy was complete. */
   NoResult: "NoResult",
   /** A result cannot be copied: the source refuses its URL, and the task has no other one. */
   ResultUnavailable: "ResultUnavailable",

@@ -105,7 +105,9 @@ export function createAbandonedTasks({ accounts, admission, clock }: AbandonedTa
       account.tasks.follow(task.taskID, task.submittedAt, task.work.namespace);
     }
     const state = account.tasks.latest(task.taskID)?.result.task.state;
-    return state === "Succeeded" || state === "Failed" ? "Seen" : undefined;
+    if (state === "Succeeded" || state === "Failed") return "Seen";
+    const failing = account.tasks.failing(task.taskID);
+    return failing !== undefined && "useless" in failing ? "Unseen" : undefined;
   }
 
   function checkTask(task: Followed, account: AccountHandle | undefined): void {

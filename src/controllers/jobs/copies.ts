@@ -4,21 +4,24 @@ import { ArtifactError } from "../../artifacts/errors.ts";
 import { artifactKey, LONGEST_EXTENSION } from "../../artifacts/key.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
-import { ServiceError } from "../../provider/errors.ts";
+import { otherTask } from "../../provider/tasks/task-operation.ts";
 import { createBackoffs } from "../../runtime/backoff.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
 import { artifactVerdict, messageOf } from "../verdict.ts";
 import type { Observed } from "./observations.ts";
-import { isUnknownTask, resultsFrom } from "./tasks.ts";
+import { resultsFrom } from "./tasks.ts";
 import type { Block, Copies, Copy, CopyEnd, Job, JobDeps } from "./types.ts";
+
+/** The results that the task has now. @throws when it shows none: no answer proves that it never will again */
+type Refresh = (signal: AbortSignal) => Promise<JobResult[]>;
 
 /** Where results are copied from and to. */
 export type CopyRoute = {
   store: ArtifactStoreHandle;
   lookup: AccountHandle["resultLookup"];
   /** Asks the task for its results again. Undefined: the results are of no task. */
-  refresh: ((signal: AbortSignal) => Promise<FreshResults>) | undefined;
+  refresh: Refresh | undefined;
   clock: Clock;
 };
 
@@ -78,7 +81,7 @@ export async function copyResults(job: Job, route: CopyRoute, copy: Copy, signal
     } catch (error) {
       const expired = Date.parse(results[index]?.expiresAt ?? "") <= route.clock.now();
       const block = blockOf(error, index, { problem: urls.problem(), expired });
-      return { kind: "Failed", results, exhausted: urls.exhausted(error), ...block };
+      return { kind: "Failed", results, ...block };
     }
   }
   return { kind: "Stored", results };
@@ -113,7 +116,7 @@ function blockOf(
   index: number,
   { problem, expired }: { problem: string | undefined; expired: boolean },
 ): Block {
-  const also = problem === undefined ? "" : `; the task cannot be asked for another URL: ${problem}`;
+  const also = problem === undefined ? "" : `; the task shows no other URL: ${problem}`;
   const message = `result ${index} is not copied yet: ${messageOf(error)}${also}`;
   const verdict = error instanceof ArtifactError ? artifactVerdict(error) : undefined;
   if (verdict?.kind === "Stalled") return { reason: verdict.reason, message, stalled: true };
@@ -165,9 +168,6 @@ export function longestKeyOf(job: Job): string {
   return keyOfResult(job, 999, "x".repeat(LONGEST_EXTENSION));
 }
 
-/** The results that a task has now. `Gone`: it has none any more, and will not have any. */
-export type FreshResults = { kind: "Results"; results: JobResult[] } | { kind: "Gone" };
-
 /** The URLs of one run of a copy. */
 type FreshURLs = {
   /** The results with what is known of them by now. */
@@ -178,21 +178,18 @@ type FreshURLs = {
   instead(index: number, failed: string, error: unknown): Promise<string>;
   /** The result has a copy now. */
   stored(index: number, artifact: NonNullable<JobResult["artifact"]>): void;
-  /** Why the task could not be asked. */
+  /** Why the task gave no other URL. */
   problem(): string | undefined;
-  /** Whether the service has no other URL to give after this error. */
-  exhausted(error: unknown): boolean;
 };
 
 /** Asks the task once in a run: before the copy when a URL has expired, or when the source refuses it. */
 function createFreshURLs(
   known: readonly JobResult[],
-  { refresh, clock }: { refresh: ((signal: AbortSignal) => Promise<FreshResults>) | undefined; clock: Clock },
+  { refresh, clock }: Pick<CopyRoute, "refresh" | "clock">,
   signal: AbortSignal,
 ): FreshURLs {
   const results = [...known];
   let asked = false;
-  let gone = refresh === undefined;
   let problem: string | undefined;
 
   async function ask(): Promise<void> {
@@ -200,9 +197,8 @@ function createFreshURLs(
     asked = true;
     try {
       const fresh = await refresh(signal);
-      gone = fresh.kind === "Gone" || fresh.results.length !== results.length;
-      if (fresh.kind === "Gone" || gone) return;
-      for (const [index, { url, expiresAt }] of fresh.results.entries()) {
+      if (fresh.length !== results.length) throw new Error(`it has ${fresh.length} results, not ${results.length}`);
+      for (const [index, { url, expiresAt }] of fresh.entries()) {
         const result = results[index];
         if (result !== undefined && result.artifact === undefined) results[index] = { ...result, url, expiresAt };
       }
@@ -218,8 +214,6 @@ function createFreshURLs(
       const result = results[index];
       if (result !== undefined) results[index] = { ...result, artifact };
     },
-    // A task that was asked, and whose URL is refused, has nothing else to give.
-    exhausted: (error) => problem === undefined && (gone || (asked && isRefused(error))),
     async first(index) {
       const { artifact, expiresAt } = results[index] ?? {};
       if (artifact === undefined && expiresAt !== undefined && Date.parse(expiresAt) <= clock.now()) await ask();
@@ -246,27 +240,18 @@ function isRefused(error: unknown): boolean {
  * How to ask the task of a job for its results again: by the account that it was submitted with.
  * @returns undefined for results that come from no task
  */
-export function taskRefresh(
-  { status }: Job,
-  account: Pick<AccountHandle, "tasks" | "baseURL">,
-): ((signal: AbortSignal) => Promise<FreshResults>) | undefined {
+export function taskRefresh({ status }: Job, account: Pick<AccountHandle, "tasks" | "baseURL">): Refresh | undefined {
   const { taskID, submission, account: bound } = status ?? {};
   if (taskID === undefined || submission?.state !== "Accepted") return undefined;
   return async (signal) => {
     if (bound !== undefined && bound.baseURL !== account.baseURL) {
       throw new Error(`the account now has base URL ${account.baseURL}, and the task is of ${bound.baseURL}`);
     }
-    try {
-      const { result, at } = await account.tasks.read(taskID, signal);
-      const results = resultsFrom(result, at);
-      if (results.length > 0) return { kind: "Results", results };
-      const { state, status: shown } = result.task;
-      if (state === "Succeeded" || state === "Failed") return { kind: "Gone" };
-      throw new Error(`the service shows the task as ${shown}`);
-    } catch (error) {
-      if (error instanceof ServiceError && error.delivery === "Refused" && isUnknownTask(error))
-        return { kind: "Gone" };
-      throw error;
-    }
+    const { result, at } = await account.tasks.read(taskID, signal);
+    const other = otherTask(result, taskID);
+    if (other !== undefined) throw new Error(other);
+    const results = resultsFrom(result, at);
+    if (results.length === 0) throw new Error(`the service shows it as ${result.task.status}, without results`);
+    return results;
   };
 }

@@ -4,8 +4,7 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import { taskOf } from "../../provider/operations.ts";
-import { foreignTask } from "../../provider/tasks/task-operation.ts";
-import type { TaskResult } from "../../provider/tasks/task-result.ts";
+import { foreignTask, otherTask } from "../../provider/tasks/task-operation.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import { boundTo } from "../account/registry.ts";
@@ -218,10 +217,6 @@ async function observeAttachment(
 
 function notAttached(taskID: string, { reason, message }: Cause, permanent: boolean): Attachment {
   return { kind: "NotAttached", reason, message: `Task ${taskID}: ${message}`, permanent };
-}
-
-function otherTask({ task }: TaskResult, taskID: string): string | undefined {
-  return task.taskID === "" || task.taskID === taskID ? undefined : `the service shows task ${task.taskID} instead`;
 }
 
 /** Why the service did not show the task. */

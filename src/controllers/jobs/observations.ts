@@ -97,7 +97,7 @@ export type Observations = {
   // A task
   /** `pollAfter`: the deadline has passed, and no poll is newer. */
   Unfinished: { result: TaskResult | undefined; pollAfter?: number | undefined };
-  /** Its polls fail since `since`. */
+  /** Its polls have failed, or shown nothing to go on with, since `since`. */
   PollsFailing: Cause & { since: number };
   /** They fail for so long that the job gives its slot back. It is neither failed nor sent again. */
   PollsLost: Cause & { since: number };
@@ -107,14 +107,15 @@ export type Observations = {
   // Results
   Results: Delivery;
   ResultsToStore: Delivery;
-  NoResults: End & { submitted?: Submitted | undefined };
+  /** The response is all that there is. A task that succeeded without results is polled on. */
+  NoResults: End & { submitted: Submitted };
 
   // A copy
   NotCopying: object;
   Copying: { note: string };
   Stored: { results: JobResult[] };
   CopyFailed: Block & { results: JobResult[] };
-  /** The URLs expired: repeating the copy cannot help. */
+  /** The URLs expired, and there is no task to show other ones. */
   ResultsLost: End;
 };
 
@@ -155,7 +156,6 @@ export type ObservationsIn = {
     | "PollsLost"
     | "Results"
     | "ResultsToStore"
-    | "NoResults"
     | "TaskFailed"
     | "TaskFailedRetry"
     | "PastDeadline";
@@ -184,7 +184,9 @@ export const SHOW_SENDING_AFTER_MS = 1_500;
 export function observeAccepted(accepted: Accepted, submitted: Submitted, spec: JobSpec): ObservationIn<"Sending"> {
   if ("taskID" in accepted) return { kind: "Accepted", ...submitted, taskID: accepted.taskID };
   const withAudio = { ...submitted, firstAudioMs: accepted.firstAudioMs };
-  return observeResults(accepted.results, spec, "The request", { submitted: withAudio });
+  if (accepted.results.length > 0) return observeDelivery(accepted.results, spec, { submitted: withAudio });
+  const message = "The request succeeded without any result and may have been charged: ask the service's support";
+  return { kind: "NoResults", reason: "NoResult", message, submitted: withAudio };
 }
 
 /** The outcome of the request is unknown. */
@@ -194,19 +196,12 @@ export function observeUnknown(submitted: Submitted, cause: string, { job }: Job
   return { kind: again ? "UnknownButResubmit" : "Unknown", ...submitted, cause };
 }
 
-/** The results of a task or of a response. `what`: which of both, for the message. */
-export function observeResults(
+/** The results of a task or of a response: at least one. */
+export function observeDelivery(
   results: JobResult[],
   spec: JobSpec,
-  what: string,
-  from: { result?: TaskResult; submitted?: Submitted },
-): Observation<"Results" | "ResultsToStore" | "NoResults"> {
-  if (results.length === 0) {
-    const omitted = from.result?.omitted ?? 0;
-    const none = omitted === 0 ? "without any result" : `with ${omitted} results that cannot be stored in the status`;
-    const message = `${what} succeeded ${none} and may have been charged: ask the service's support`;
-    return { kind: "NoResults", reason: "NoResult", message, ...from };
-  }
+  from: { result?: TaskResult | undefined; submitted?: Submitted },
+): Observation<"Results" | "ResultsToStore"> {
   const stored = spec.output === undefined || results.every(({ artifact }) => artifact !== undefined);
   return { kind: stored ? "Results" : "ResultsToStore", results, ...from };
 }

@@ -195,7 +195,7 @@ function observeCopy<T extends Job>(context: ObserveContext<T>): Observed | unde
   if (copy?.end !== undefined) {
     const { end } = copy;
     if (end.kind === "Stored") return { observation: { kind: "Stored", results: end.results } };
-    const lost = end.exhausted ? resultsLost(context, end.message, end.results) : undefined;
+    const lost = resultsLost(context, end.message, end.results);
     return { observation: lost ?? { ...end, kind: "CopyFailed" } };
   }
   if (copy !== undefined) return { observation: { kind: "Copying", note: copyNote(copy.bytes, copy.totalBytes) } };
@@ -215,18 +215,21 @@ function blocked(block: Block): Observed {
   return { observation: { kind: "Blocked", ...block } };
 }
 
-/** The results of a task are not lost when their URLs expire: the task is asked for fresh ones when the copy continues. */
 function blockedCopy(context: JobContext, cause: Omit<Block, "stalled">): Observed {
-  const lost = context.job.status?.taskID === undefined ? resultsLost(context, cause.message) : undefined;
+  const lost = resultsLost(context, cause.message);
   return lost === undefined ? blocked({ ...cause, stalled: true }) : { observation: lost };
 }
 
-/** The URLs have expired, and nothing is stored. `cause`: why the copy failed. */
+/**
+ * The URLs have expired, and nothing is stored. The results of a task are never lost: whatever it answers now, it can show other URLs
+ * later. `cause`: why the copy failed.
+ */
 function resultsLost(
   { job, now }: JobContext,
   cause: string,
   results = job.status?.results ?? [],
 ): Observation<"ResultsLost"> | undefined {
+  if (job.status?.taskID !== undefined) return undefined;
   const expiries = results.flatMap(({ artifact, expiresAt }) => (artifact === undefined ? (expiresAt ?? []) : []));
   const expireAt = expiries.sort()[0];
   if (expireAt === undefined || now < Date.parse(expireAt)) return undefined;

@@ -84,7 +84,8 @@ function phaseOf(previous: JobStatus, outcome: JobOutcome): JobPhase {
   if (outcome.phase === "Suspended") return "Pending";
   if (outcome.phase !== "Active") return outcome.phase;
   const remote = outcome.result?.task.state;
-  if (remote === "Running" || (outcome.result?.task.progressPercent ?? 0) > 0) return "Running";
+  if (remote === "Running" || remote === "Succeeded" || (outcome.result?.task.progressPercent ?? 0) > 0)
+    return "Running";
   // An unknown remote status does not change the phase.
   return previous.phase === "Running" && remote !== "Queued" ? "Running" : "Queued";
 }

@@ -223,7 +223,7 @@ function writtenOnFailure(observation: Parameters<typeof fail>[0], { job, now }:
     case "TaskFailed":
       return { failedTasks: (job.status?.failedTasks ?? 0) + 1 };
     case "NoResults":
-      return observation.submitted === undefined ? {} : submission(job, observation.submitted, "Accepted", now);
+      return submission(job, observation.submitted, "Accepted", now);
     case "Refused":
       return { submission: submissionOf(observation.entry, "Refused", now) };
     default:

@@ -3,7 +3,14 @@ import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { ServiceError } from "../../provider/errors.ts";
-import { type ResultKind, resultsOf, type TaskOutput, type TaskResult } from "../../provider/tasks/task-result.ts";
+import {
+  type ResultKind,
+  resultsOf,
+  type TaskOutput,
+  type TaskResult,
+  type Useless,
+  uselessness,
+} from "../../provider/tasks/task-result.ts";
 import type { PollFailure, TaskObservation } from "../../provider/types.ts";
 import { type EndedTask, UNSEEN_MS } from "../../submission/reservations.ts";
 import { createSanitizer } from "../../text/sanitizer.ts";
@@ -19,7 +26,7 @@ import {
   type ObservationIn,
   type ObserveContext,
   type Observed,
-  observeResults,
+  observeDelivery,
   pastDeadline,
 } from "./observations.ts";
 import { type Block, type Job, type JobStatus, paidOperation, type TaskFollower, workOf } from "./types.ts";
@@ -110,10 +117,15 @@ export function isPastDeadline({ status }: Job): boolean {
   return getCondition(status?.conditions, "Failed")?.reason === "DeadlineExceeded";
 }
 
-/** The reasons of a job whose polls fail. */
-const FAILING: readonly (Reason | string)[] = ["TaskNotFound", "PollsFailing"] satisfies Reason[];
+/** The reasons of a job whose polls fail, or show nothing to go on with. */
+const FAILING: readonly (Reason | string)[] = [
+  "TaskNotFound",
+  "PollsFailing",
+  "NoResult",
+  "RemoteStatusUnknown",
+] satisfies Reason[];
 
-/** Whether the job has given its slot back because its polls fail. */
+/** Whether the job has given its slot back for one of these reasons. */
 export function hasReleasedSlot(status: JobStatus | undefined): boolean {
   const stalled = getCondition(status?.conditions, "Stalled");
   return status?.pollsFailingSince !== undefined && FAILING.includes(stalled?.reason ?? "");
@@ -176,9 +188,14 @@ export async function observeTracking<T extends Job>(
   const observation = observeTask(context, taskID, latest, undefined);
   if (observation.kind !== "Unfinished") return { observation, account };
   if (failing !== undefined) return { observation: observeFailingPolls(context, taskID, failing), account };
-  // After a restart, the status shows the failing polls until a poll succeeds or they are known to fail again.
-  const unknown = latest === undefined && job.status?.pollsFailingSince !== undefined;
-  return unknown ? undefined : { observation, account };
+  // After a restart, the status shows the failing polls until a poll shows something else or they are known to fail again.
+  const isFailing = job.status?.pollsFailingSince !== undefined;
+  return isFailing && isSame(latest, job.status) ? undefined : { observation, account };
+}
+
+function isSame(latest: TaskObservation | undefined, status: JobStatus | undefined): boolean {
+  if (latest === undefined) return true;
+  return uselessness(latest.result) !== undefined && latest.result.task.status === status?.remoteStatus;
 }
 
 /** What the last poll of a task shows, then the deadline. A job whose task cannot be polled does not fail for its deadline. */
@@ -190,11 +207,12 @@ export function observeTask(
 ): ObservationIn<"Tracking"> {
   const { job } = context;
   const result = polled?.result;
-  if (polled !== undefined && result?.task.state === "Succeeded") {
-    return observeResults(resultsFrom(result, polled.at), job.spec, `Task ${taskID}`, { result });
-  }
+  const results =
+    polled === undefined || result?.task.state !== "Succeeded" ? [] : resultsFrom(polled.result, polled.at);
+  if (results.length > 0) return observeDelivery(results, job.spec, { result });
   if (result?.task.state === "Failed") return observeFailure(job, taskID, result);
   if (block !== undefined) return { kind: "Blocked", ...block };
+  if (result?.task.state === "Succeeded") return { kind: "Unfinished", result };
   const late = pastDeadline(context);
   if (late === undefined) return { kind: "Unfinished", result };
   const deadline = deadlineOf(job);
@@ -231,16 +249,11 @@ const LONGEST_CAUSE = 200;
 function observeFailingPolls(
   { job, now }: JobContext,
   taskID: string,
-  { since: failingSince, error }: PollFailure,
+  failure: PollFailure,
 ): Observation<"PollsFailing" | "PollsLost"> {
   const shown = job.status?.pollsFailingSince;
-  const since = shown === undefined ? failingSince : Math.min(failingSince, Date.parse(shown));
-  const notFound = error.kind === "NotFound";
-  const cause = cut(error.message, LONGEST_CAUSE);
-  const reason = notFound ? "TaskNotFound" : "PollsFailing";
-  const fact = notFound
-    ? `The service has not known task ${taskID} since ${rfc3339(since)} (${cause})`
-    : `Every poll of task ${taskID} has failed since ${rfc3339(since)} (${cause})`;
+  const since = shown === undefined ? failure.since : Math.min(failure.since, Date.parse(shown));
+  const { reason, fact, advice } = wordsOf(failure, taskID, rfc3339(since));
   const rest = "Mooring continues to poll and sends nothing again";
   const releaseAt = since + RELEASE_SLOT_AFTER_MS;
   if (now < releaseAt) {
@@ -249,11 +262,41 @@ function observeFailingPolls(
   }
   const { kind = "job", metadata } = job;
   const giveUp = `kubectl delete ${kind.toLowerCase()} -n ${metadata.namespace} ${metadata.name}`;
-  const advice = notFound
-    ? "Look for the task in the service's records: it may be charged"
-    : "Check whether the service and the account's key can read the task: it may have succeeded";
   const message = `${fact}. ${rest}; the job no longer counts toward maxConcurrentTasks. ${advice}. Give up: ${giveUp}`;
   return { kind: "PollsLost", reason, message, since };
+}
+
+type FailureWords = { reason: Reason; fact: string; advice: string };
+
+function wordsOf(failure: PollFailure, taskID: string, since: string): FailureWords {
+  if ("useless" in failure) return uselessWords(failure.useless, taskID, since);
+  const { kind, message } = failure.error;
+  const cause = cut(message, LONGEST_CAUSE);
+  return kind === "NotFound"
+    ? {
+        reason: "TaskNotFound",
+        fact: `The service has not known task ${taskID} since ${since} (${cause})`,
+        advice: "Look for the task in the service's records: it may be charged",
+      }
+    : {
+        reason: "PollsFailing",
+        fact: `Every poll of task ${taskID} has failed since ${since} (${cause})`,
+        advice: "Check whether the service and the account's key can read the task: it may have succeeded",
+      };
+}
+
+function uselessWords(useless: Useless, taskID: string, since: string): FailureWords {
+  if (useless.kind === "UnknownStatus") {
+    const fact = `Task ${taskID} has shown status "${cut(useless.status, LONGEST_CAUSE)}", which Mooring does not know, without a change since ${since}`;
+    return { reason: "RemoteStatusUnknown", fact, advice: "Ask the service's support how the task ended" };
+  }
+  const { omitted } = useless;
+  const none = omitted === 0 ? "without any result" : `with ${omitted} results that cannot be stored in the status`;
+  return {
+    reason: "NoResult",
+    fact: `Task ${taskID} has succeeded ${none} since ${since}, and may have been charged`,
+    advice: "Ask the service's support for the result",
+  };
 }
 
 /** Longest texts of a task in the status, in characters (job.ts). */

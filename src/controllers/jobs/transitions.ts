@@ -60,7 +60,7 @@ const delivered = { settles: settlesDelivery, releasesSlot: "Charged", resetsBac
  * - Only `Waiting` with `Clear` sends a paid request. Each request has an attempt number of its own.
  * - `Sending` returns to `Waiting` only when the request surely had no effect, or for `UnknownButResubmit`, which `spec` asks for.
  * - `Halted` with `Attachable` follows a task without any request.
- * - A task that cannot be polled never ends a job and never leads to another request.
+ * - A task that cannot be polled, or shows nothing to go on with, never ends a job and never leads to another request.
  * - A task that succeeded never leads to another request: a job with a failed copy stays in `Storing`.
  * - `Succeeded` and `Failed` have no rows: a job never leaves them.
  */
@@ -114,7 +114,6 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
     PollsLost: { step: steps.showFailingPolls, next: "Tracking", releasesSlot: "Unseen" },
     Results: { ...succeeds, ...delivered },
     ResultsToStore: { step: steps.storeResults, next: "Storing", ...delivered, cleared: WAITS },
-    NoResults: { ...fails, releasesSlot: "Charged" },
     TaskFailed: { ...fails, releasesSlot: "Charged" },
     TaskFailedRetry: { step: steps.retryTask, next: "Waiting", releasesSlot: "Charged", cleared: TASK_FIELDS },
     PastDeadline: fails, // the task runs on: finish.ts

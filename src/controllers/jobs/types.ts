@@ -185,13 +185,8 @@ export type RunningRequests = {
   drain(deadline: AbortSignal): Promise<void>;
 };
 
-/**
- * How a copy ended. `results` includes the artifacts that are stored by now, and fresh URLs. `exhausted`: the service has no
- * other URL to give.
- */
-export type CopyEnd =
-  | { kind: "Stored"; results: JobResult[] }
-  | (Block & { kind: "Failed"; results: JobResult[]; exhausted: boolean });
+/** How a copy ended. `results` includes the artifacts that are stored by now, and fresh URLs. */
+export type CopyEnd = { kind: "Stored"; results: JobResult[] } | (Block & { kind: "Failed"; results: JobResult[] });
 
 export type Copy = { bytes: number; totalBytes: number | undefined; end?: CopyEnd };
 

@@ -4,8 +4,10 @@ import { createFairQueue } from "../../fair-queue.ts";
 import { createSchedule } from "../../schedule.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
-import type { PollFailure, TaskObservation, Tasks } from "../types.ts";
+import type { TaskObservation, Tasks } from "../types.ts";
 import { createPace, FIRST_MS, nextPollMs, type Pace } from "./pace.ts";
+import { otherTask } from "./task-operation.ts";
+import { type Useless, uselessness } from "./task-result.ts";
 
 /**
  * Polls an account's tasks. Groups take turns. Within a group, the task that is overdue longest comes first, so a low rate
@@ -18,8 +20,8 @@ export type TaskPollerOptions = {
   clock: Clock;
   random: () => number;
   /**
-   * A poll shows a change that a user would notice: status, results, or progress by 10 points or after 15 s. Or the polls
-   * have failed for a minute, fail for another reason, or succeed again.
+   * A poll shows a change that a user would notice: status, results, or progress by 10 points or after 15 s. Or `failing` of the task
+   * begins, has another reason, or ends.
    */
   onChange: (taskID: string) => void;
   onError: (error: unknown) => void;
@@ -35,20 +37,29 @@ type Followed = {
   /** The observation of the last `onChange`. */
   told: TaskObservation | undefined;
   failing: Failing | undefined;
+  useless: UselessPolls | undefined;
 };
 
 /** `tasks`: how many tasks it has. */
 type Group = { name: string; pace: Pace; tasks: number };
 
-/** Polls that fail, one after the other. `from`: monotonic ms. `told`: what `onChange` was called for. */
-type Failing = PollFailure & { from: number; told: "NotFound" | "Other" | undefined };
+/** `since`: ms since the epoch. `from`: the same, monotonic ms. */
+type Row = { since: number; from: number };
+/** Polls that fail, one after the other. `told`: what `onChange` was called for. */
+type Failing = Row & { error: ServiceError; told: "NotFound" | "Other" | undefined };
+/** Polls that show the same, which is of no use. `first`: what the first of them showed. */
+type UselessPolls = Row & { first: TaskObservation; useless: Useless; told: boolean };
 
 const PROGRESS_POINTS = 10;
 const PROGRESS_MS = 15_000;
 /** Failures are shown when they have lasted this long. Most end sooner. */
 const SHOW_FAILING_MS = 60_000;
+/** The same for polls without use. A task can stay in a state that the interface document does not show. */
+const SHOW_USELESS_MS: Record<Useless["kind"], number> = { NoResults: 60_000, UnknownStatus: 3_600_000 };
 /** Polls in progress. The rate limit is the real bound; as many submissions may wait for it. */
 const CONCURRENCY = 16;
+
+const UNREADABLE = { operation: "getTaskResult", kind: "UnreadableResponse", delivery: "Unknown" } as const;
 
 export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
   const { clock } = options;
@@ -89,11 +100,13 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
   async function pollOnce(task: Followed): Promise<void> {
     try {
       const result = await options.client.getTaskResult({ taskID: task.taskID }, { signal: ended.signal });
+      const message = otherTask(result, task.taskID);
+      if (message !== undefined) throw new ServiceError({ ...UNREADABLE, message });
       const recovers = task.failing?.told !== undefined;
       task.failures = 0;
       task.failing = undefined;
       task.latest = { result, at: clock.now() };
-      if (recovers || isNoticeable(task.told, task.latest)) {
+      if (recordUse(task, task.latest) || recovers || isNoticeable(task.told, task.latest)) {
         task.told = task.latest;
         options.onChange(task.taskID);
       }
@@ -117,9 +130,23 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
     options.onChange(task.taskID);
   }
 
-  function isShown({ from }: Failing): boolean {
-    return clock.monotonic() - from >= SHOW_FAILING_MS;
+  /** Whether the polls have been without use for so long that it is to be told now. */
+  function recordUse(task: Followed, latest: TaskObservation): boolean {
+    const useless = uselessness(latest.result);
+    const known = task.useless;
+    if (useless === undefined || known === undefined || isNoticeable(known.first, latest)) {
+      const row = { since: latest.at, from: clock.monotonic(), first: latest, told: false };
+      task.useless = useless && { ...row, useless };
+      return false;
+    }
+    known.useless = useless;
+    if (known.told || !isUselessShown(known)) return false;
+    known.told = true;
+    return true;
   }
+
+  const isShown = ({ from }: Row, afterMs = SHOW_FAILING_MS) => clock.monotonic() - from >= afterMs;
+  const isUselessShown = (polls: UselessPolls) => isShown(polls, SHOW_USELESS_MS[polls.useless.kind]);
 
   return {
     follow(taskID, submittedAt, name) {
@@ -127,7 +154,14 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
       const group = groups.get(name) ?? { name, pace: createPace(), tasks: 0 };
       groups.set(name, group);
       group.tasks++;
-      const unpolled = { due: 0, failures: 0, latest: undefined, told: undefined, failing: undefined };
+      const unpolled = {
+        due: 0,
+        failures: 0,
+        latest: undefined,
+        told: undefined,
+        failing: undefined,
+        useless: undefined,
+      };
       const task: Followed = { taskID, group, submittedAt, ...unpolled };
       tasks.set(taskID, task);
       // A new task is first polled after 3 s. Older tasks (after a restart) are spread over the same time.
@@ -148,8 +182,10 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
     },
     latest: (taskID) => tasks.get(taskID)?.latest,
     failing(taskID) {
-      const failing = tasks.get(taskID)?.failing;
-      return failing !== undefined && isShown(failing) ? { since: failing.since, error: failing.error } : undefined;
+      const { failing, useless } = tasks.get(taskID) ?? {};
+      if (failing !== undefined && isShown(failing)) return { since: failing.since, error: failing.error };
+      const shown = useless !== undefined && isUselessShown(useless);
+      return shown ? { since: useless.since, useless: useless.useless } : undefined;
     },
     async read(taskID, signal) {
       const result = await options.client.getTaskResult({ taskID }, { signal });

@@ -14,3 +14,8 @@ export function foreignTask(result: TaskResult, operation: Operation): string | 
   const [other] = kinds;
   return other === undefined || kinds.some((kind) => kind === wanted) ? undefined : `it has a result of kind ${other}`;
 }
+
+/** Why a result is not that of the task that was asked for; undefined: it is, or does not say. */
+export function otherTask({ task }: TaskResult, taskID: string): string | undefined {
+  return task.taskID === "" || task.taskID === taskID ? undefined : `the service shows task ${task.taskID} instead`;
+}

@@ -48,8 +48,24 @@ const STATES: Readonly<Record<string, TaskState>> = {
   TASK_STATUS_FAILED: "Failed",
 };
 
+/** Words that say without a doubt that the task ended without a result. No other word than the documented one means success. */
+const ENDED = /^(TASK_STATUS_)?(FAIL|FAILED|FAILURE|CANCELL?ED|TIME_?OUT|TIMED_?OUT|ABORTED|REJECTED)$/i;
+
 export function taskStateOf(status: string): TaskState {
-  return Object.hasOwn(STATES, status) ? (STATES[status] ?? "Other") : "Other";
+  const known = Object.hasOwn(STATES, status) ? STATES[status] : undefined;
+  return known ?? (ENDED.test(status) ? "Failed" : "Other");
+}
+
+/** What a poll shows that tells neither how the task ended nor that it runs. */
+export type Useless =
+  /** The task has succeeded, and shows no result with a URL. The URLs can follow, or show again. */
+  { kind: "NoResults"; omitted: number } | { kind: "UnknownStatus"; status: string };
+
+export function uselessness(result: TaskResult): Useless | undefined {
+  const { state, status } = result.task;
+  if (state === "Other") return { kind: "UnknownStatus", status };
+  if (state !== "Succeeded" || resultsOf(result).length > 0) return undefined;
+  return { kind: "NoResults", omitted: result.omitted ?? 0 };
 }
 
 export type ResultKind = "Audio" | "Video" | "Image";

@@ -176,6 +176,20 @@ export const SENDING_GUARDS: readonly Mutant[] = [
     tests: "test/unit/controllers/gpu-endpoint/wanted",
   },
   {
+    name: "results-of-a-task",
+    file: "src/controllers/jobs/observe.ts",
+    find: "if (job.status?.taskID !== undefined) return undefined;",
+    replace: "",
+    tests: "test/unit/controllers/jobs/tracking",
+  },
+  {
+    name: "other-task",
+    file: "src/provider/tasks/poller.ts",
+    find: "if (message !== undefined) throw",
+    replace: "if (message === task.taskID) throw",
+    tests: "test/unit/provider/tasks/poller",
+  },
+  {
     name: "key-before-send",
     file: "src/controllers/gpu-endpoint/creates.ts",
     find: "if (endpoints.observed.session() === session) return;",

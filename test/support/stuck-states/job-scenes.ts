@@ -144,24 +144,25 @@ export const JOB_SCENES: readonly Scene[] = [
   },
   {
     reason: "NoResult",
-    kind: "VideoJob",
+    kind: "SpeechJob",
     name: "empty",
-    when: "The task succeeded without a result, or its result URLs expired before a copy was complete.",
+    when: "The request succeeded without a result, or the URLs of a request without a task expired before a copy was complete. A job whose task shows no result stalls after ten minutes with this reason, and goes on when the task shows one.",
     async arrange({ world, account }) {
       const remote = await account("empty");
-      const body = { task: { status: "TASK_STATUS_SUCCEED" } };
-      const fault = { kind: "status", operation: "getTaskResult", status: 200, times: 1_000, body };
+      const fault = { kind: "status", operation: "streamSpeech", status: 200, body: 'data: {"status":2}\n\n' };
       await remote.control("/__faults", fault);
-      await world.apply(manifest("image", of("empty"), "empty"));
+      await world.apply(
+        manifest("turbo", { ...of("empty"), stream: true, output: { storeRef: { name: "films" } } }, "empty"),
+      );
     },
     advice: "Ask the support of the service for the result. Then delete the job:",
-    commands: ["kubectl delete videojob empty -n team-a"],
+    commands: ["kubectl delete speechjob empty -n team-a"],
   },
   {
     reason: "ResultUnavailable",
     kind: "VideoJob",
     name: "unreadable",
-    when: "The source refuses the URL of a result, and the task has no other one. The copy is repeated with backoff until the URLs expire.",
+    when: "The source refuses the URL of a result, and the task has no other one. The copy is repeated with backoff.",
     async arrange({ world, account }) {
       const remote = await account("unreadable");
       const videos = [{ video_url: `${remote.url}/files/none.mp4`, video_url_ttl: "3600", video_type: "mp4" }];

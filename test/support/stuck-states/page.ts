@@ -9,6 +9,7 @@ export const SHOWN_ELSEWHERE: Partial<Record<Reason, string>> = {
   ClaimedByAnotherInstallation: "needs a second installation: test/faults/two-installations.test.ts",
   ExportForbidden: "needs an operator without a permission: test/integration/chart-rbac.test.ts",
   PollsFailing: "stalls after ten minutes of failed polls: test/unit/controllers/jobs",
+  RemoteStatusUnknown: "stalls after an hour with the same status: test/unit/provider/tasks",
   ReadForbidden: "needs an operator without a permission: test/integration/chart-rbac.test.ts",
   StoreCorrupt: "needs a store that changes bytes: test/unit/artifacts",
 };

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { JobResult } from "../../../../src/api/v1alpha1/job.ts";
 import { ArtifactError } from "../../../../src/artifacts/errors.ts";
 import type { ArtifactStoreHandle } from "../../../../src/artifacts/types.ts";
-import { copyResults, type FreshResults, taskRefresh } from "../../../../src/controllers/jobs/copies.ts";
+import { copyResults, taskRefresh } from "../../../../src/controllers/jobs/copies.ts";
 import type { CopyEnd } from "../../../../src/controllers/jobs/types.ts";
 import { anyAddress } from "../../../../src/net/address-guard.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -15,14 +15,13 @@ const EARLIER = "2026-02-28T23:00:00Z";
 const { signal } = new AbortController();
 
 const result = (url: string, expiresAt: string): JobResult => ({ kind: "Video", url, type: "mp4", expiresAt });
-const fresh = (...results: JobResult[]): FreshResults => ({ kind: "Results", results });
 
 /** Copies a job's results from a source that refuses, or does not answer, some URLs. */
 async function copied(options: {
   results: JobResult[];
   refused?: string[];
   silent?: string[];
-  refresh?: () => Promise<FreshResults>;
+  refresh?: () => Promise<JobResult[]>;
 }): Promise<{ end: CopyEnd; tried: string[]; asked: number }> {
   const tried: string[] = [];
   let asked = 0;
@@ -58,7 +57,7 @@ async function copied(options: {
 it("a URL that works needs no other", async () => {
   const { end, asked } = await copied({
     results: [result("a", LATER)],
-    refresh: async () => fresh(result("b", AGAIN)),
+    refresh: async () => [result("b", AGAIN)],
   });
   expect(end).toMatchObject({ kind: "Stored", results: [{ url: "a", artifact: { uri: "s3://results/a" } }] });
   expect(asked).toBe(0);
@@ -68,7 +67,7 @@ it("a refused URL is replaced by the one that the task has now", async () => {
   const { end, tried, asked } = await copied({
     results: [result("a", LATER), result("x", LATER)],
     refused: ["a", "x"],
-    refresh: async () => fresh(result("b", AGAIN), result("y", AGAIN)),
+    refresh: async () => [result("b", AGAIN), result("y", AGAIN)],
   });
   expect(tried).toEqual(["a", "b", "y"]);
   expect(asked).toBe(1);
@@ -76,12 +75,12 @@ it("a refused URL is replaced by the one that the task has now", async () => {
 });
 
 it("an expired URL is not tried before the task is asked", async () => {
-  const { tried } = await copied({ results: [result("a", EARLIER)], refresh: async () => fresh(result("b", AGAIN)) });
+  const { tried } = await copied({ results: [result("a", EARLIER)], refresh: async () => [result("b", AGAIN)] });
   expect(tried).toEqual(["b"]);
 });
 
 it("an expired URL that the task shows again is tried once more", async () => {
-  const { end } = await copied({ results: [result("a", EARLIER)], refresh: async () => fresh(result("a", AGAIN)) });
+  const { end } = await copied({ results: [result("a", EARLIER)], refresh: async () => [result("a", AGAIN)] });
   expect(end).toMatchObject({ kind: "Stored", results: [{ url: "a", expiresAt: AGAIN }] });
 });
 
@@ -89,75 +88,66 @@ it("a store or source that does not answer is no reason to ask the task", async 
   const { end, asked } = await copied({
     results: [result("a", LATER)],
     silent: ["a"],
-    refresh: async () => fresh(result("b", AGAIN)),
+    refresh: async () => [result("b", AGAIN)],
   });
-  expect(end).toMatchObject({ kind: "Failed", reason: "Retrying", exhausted: false });
+  expect(end).toMatchObject({ kind: "Failed", reason: "Retrying" });
   expect(asked).toBe(0);
 });
 
-it.each<{ what: string; refresh?: () => Promise<FreshResults>; exhausted: boolean; expiresAt: string; url: string }>([
-  { what: "without a task", exhausted: true, url: "a", expiresAt: EARLIER },
-  {
-    what: "whose task is gone",
-    refresh: async () => ({ kind: "Gone" }),
-    exhausted: true,
-    url: "a",
-    expiresAt: EARLIER,
-  },
+it.each<{ what: string; refresh?: () => Promise<JobResult[]>; problem?: string; expiresAt: string; url: string }>([
+  { what: "without a task", url: "a", expiresAt: EARLIER },
   {
     what: "whose task shows the same URL",
-    refresh: async () => fresh(result("a", AGAIN)),
-    exhausted: true,
+    refresh: async () => [result("a", AGAIN)],
     url: "a",
     expiresAt: EARLIER,
   },
   {
     what: "whose task shows another one that is refused too",
-    refresh: async () => fresh(result("b", AGAIN)),
-    exhausted: true,
+    refresh: async () => [result("b", AGAIN)],
     url: "b",
-    expiresAt: AGAIN, // not expired, so the job does not give up
+    expiresAt: AGAIN,
   },
   {
     what: "whose task cannot be asked now",
     refresh: () => Promise.reject(new Error("the service is away")),
-    exhausted: false,
+    problem: "the task shows no other URL: the service is away",
     url: "a",
     expiresAt: EARLIER,
   },
-])("an expired, refused URL $what: exhausted $exhausted", async ({ refresh, exhausted, url, expiresAt }) => {
+  {
+    what: "whose task shows more results than before",
+    refresh: async () => [result("a", AGAIN), result("b", AGAIN)],
+    problem: "the task shows no other URL: it has 2 results, not 1",
+    url: "a",
+    expiresAt: EARLIER,
+  },
+])("an expired, refused URL $what is tried again later", async ({ refresh, problem = "", url, expiresAt }) => {
   const { end } = await copied({
     results: [result("a", EARLIER)],
     refused: ["a", "b"],
     ...(refresh === undefined ? {} : { refresh }),
   });
-  expect(end).toMatchObject({ kind: "Failed", exhausted, reason: "ResultUnavailable", results: [{ url, expiresAt }] });
-  if (!exhausted)
-    expect(end).toMatchObject({
-      message: expect.stringContaining("cannot be asked for another URL: the service is away"),
-    });
+  expect(end).toMatchObject({
+    kind: "Failed",
+    stalled: true,
+    reason: "ResultUnavailable",
+    message: expect.stringContaining(problem),
+    results: [{ url, expiresAt }],
+  });
 });
 
-it.each<{ what: string; refresh?: () => Promise<FreshResults>; exhausted: boolean; reason: string }>([
-  { what: "without a task", exhausted: true, reason: "ResultUnavailable" },
-  { what: "whose task is gone", refresh: async () => ({ kind: "Gone" }), exhausted: true, reason: "ResultUnavailable" },
-  {
-    what: "whose task shows it again",
-    refresh: async () => fresh(result("a", AGAIN)),
-    exhausted: false,
-    reason: "Retrying",
-  },
-])(
-  "an expired URL $what, whose source does not answer: exhausted $exhausted, $reason",
-  async ({ refresh, exhausted, reason }) => {
-    const { end } = await copied({
-      results: [result("a", EARLIER)],
-      silent: ["a"],
-      ...(refresh === undefined ? {} : { refresh }),
-    });
-    expect(end).toMatchObject({ kind: "Failed", exhausted, reason, stalled: reason !== "Retrying" });
-  },
-);
+it.each<{ what: string; refresh?: () => Promise<JobResult[]>; reason: string }>([
+  { what: "without a task", reason: "ResultUnavailable" },
+  { what: "whose task shows it again", refresh: async () => [result("a", AGAIN)], reason: "Retrying" },
+])("an expired URL $what, whose source does not answer: $reason", async ({ refresh, reason }) => {
+  const { end } = await copied({
+    results: [result("a", EARLIER)],
+    silent: ["a"],
+    ...(refresh === undefined ? {} : { refresh }),
+  });
+  expect(end).toMatchObject({ kind: "Failed", reason, stalled: reason !== "Retrying" });
+});
 
 it.each<{ what: string; answer: ServiceAnswer; expected: unknown }>([
   {
@@ -168,22 +158,29 @@ it.each<{ what: string; answer: ServiceAnswer; expected: unknown }>([
         videos: [{ video_url: "https://b", video_url_ttl: "60", video_type: "mp4" }],
       },
     },
-    expected: { kind: "Results", results: [{ kind: "Video", url: "https://b" }] },
+    expected: [{ kind: "Video", url: "https://b" }],
   },
   {
     what: "success without results",
     answer: { body: { task: { status: "TASK_STATUS_SUCCEED" } } },
-    expected: { kind: "Gone" },
+    expected: "the service shows it as TASK_STATUS_SUCCEED, without results",
   },
   {
     what: "that the task is unknown",
     answer: { status: 404, body: { code: 404, reason: "TASK_NOT_FOUND", message: "no" } },
-    expected: { kind: "Gone" },
+    expected: "TASK_NOT_FOUND",
   },
   {
     what: "another status",
     answer: { body: { task: { status: "TASK_STATUS_QUEUED" } } },
-    expected: "the service shows the task as TASK_STATUS_QUEUED",
+    expected: "the service shows it as TASK_STATUS_QUEUED",
+  },
+  {
+    what: "another task",
+    answer: {
+      body: { task: { task_id: "other", status: "TASK_STATUS_SUCCEED" }, videos: [{ video_url: "https://b" }] },
+    },
+    expected: "the service shows task other instead",
   },
   { what: "a gateway's page", answer: { status: 502, body: "<html>" }, expected: "gateway" },
 ])("a task that answers with $what", async ({ answer, expected }) => {

@@ -10,6 +10,7 @@ import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
 import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
 import { ServiceError } from "../../../../src/provider/errors.ts";
+import type { Useless } from "../../../../src/provider/tasks/task-result.ts";
 import type { PollFailure, TaskObservation, Tasks } from "../../../../src/provider/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import type { Work } from "../../../../src/submission/account-line.ts";
@@ -102,6 +103,7 @@ async function setUp(spec: Change, status: VideoJobStatus = submitted) {
     clock,
     bound,
     other,
+    copies: wiring.copies,
     /** Whether another job gets the account's only slot. */
     nextIsAdmitted,
     writesTake: (ms: number) => {
@@ -161,6 +163,29 @@ describe("given a deadline that passed while the operator was down", () => {
     };
     const w = await setUp({ activeDeadlineSeconds: 60, output: { storeRef: { name: "missing" } } }, storing);
     expect(await w.reconcile()).toEqual({ requeueAfterMs: 300_000 });
+  });
+});
+
+describe("given results whose URLs have expired, and a copy that the source refuses", () => {
+  const results = [{ kind: "Video" as const, url: video.url, type: "mp4", expiresAt: "2026-02-28T23:00:00Z" }];
+  const storing: VideoJobStatus = { ...submitted, phase: "Storing", results };
+  const { taskID: _, ...ofNoTask } = storing;
+
+  it.each<{ name: string; status: VideoJobStatus; expected: string }>([
+    { name: "of a task stay, and the copy is repeated", status: storing, expected: "Storing ResultUnavailable" },
+    { name: "of no task are lost", status: ofNoTask, expected: "Failed NoResult" },
+  ])("they $name", async ({ status, expected }) => {
+    const w = await setUp({ output: { storeRef: { name: "missing" } } }, status);
+    const refused = { reason: "ResultUnavailable", message: "HTTP 403", stalled: true } as const;
+    w.copies.begin(
+      videoJobOf("image").metadata.uid,
+      () => {},
+      async () => ({ kind: "Failed", results, ...refused }),
+    );
+    await w.clock.advance(0);
+    await w.reconcile();
+    const after = w.status();
+    expect(`${after?.phase} ${getCondition(after?.conditions, "Stalled")?.reason}`).toBe(expected);
   });
 });
 
@@ -246,6 +271,48 @@ describe("given a task whose polls keep failing", () => {
     await w.reconcile();
     expect(w.status()?.phase).toBe("Succeeded");
   });
+
+  it.each<{ status: string; useless: Useless; reason: string; words: string[] }>([
+    {
+      status: "TASK_STATUS_SUCCEED",
+      useless: { kind: "NoResults", omitted: 0 },
+      reason: "NoResult",
+      words: ["Task task-1 has succeeded without any result since 2026-03-01T00:00:00Z", "Ask the service's support"],
+    },
+    {
+      status: "TASK_STATUS_ENDED",
+      useless: { kind: "UnknownStatus", status: "TASK_STATUS_ENDED" },
+      reason: "RemoteStatusUnknown",
+      words: ['Task task-1 has shown status "TASK_STATUS_ENDED", which Mooring does not know, without a change since'],
+    },
+  ])(
+    "a task that shows $status gives its slot back, stalls, and goes on",
+    async ({ status, useless, reason, words }) => {
+      const w = await setUp({ backoffLimit: 3 });
+      w.bound.show({ result: taskOf(status), at: START });
+      await w.reconcile();
+      expect([w.status()?.phase, w.nextIsAdmitted()]).toEqual(["Running", false]);
+      w.bound.fail({ since: START, useless });
+      await w.clock.advance(61 * minute);
+      await w.reconcile();
+      const stalled = getCondition(w.status()?.conditions, "Stalled");
+      expect(stalled?.reason).toBe(reason);
+      for (const text of [...words, "Mooring continues to poll and sends nothing again"]) {
+        expect(stalled?.message).toContain(text);
+      }
+      expect([w.status()?.phase, w.nextIsAdmitted()]).toEqual(["Running", true]);
+
+      const restarted = await setUp({}, { ...submitted, ...w.status() });
+      restarted.bound.show({ result: taskOf(status), at: START + 62 * minute });
+      await restarted.reconcile();
+      expect(getCondition(restarted.status()?.conditions, "Stalled")?.reason).toBe(reason);
+      expect(restarted.nextIsAdmitted()).toBe(true);
+
+      restarted.bound.show(succeeded(restarted.clock.now()));
+      await restarted.reconcile();
+      expect(restarted.status()).toMatchObject({ phase: "Succeeded", results: [{ url: video.url }] });
+    },
+  );
 
   it("a restart does not start the time anew and hides nothing until a poll ends", async () => {
     const before = await setUp({});

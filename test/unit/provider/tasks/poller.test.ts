@@ -28,7 +28,8 @@ function follow(answer: (taskID: string) => TaskResult | Promise<TaskResult>): W
     client: {
       getTaskResult: async ({ taskID }) => {
         polls.push({ taskID, at: clock.now() - began });
-        return answer(taskID);
+        const result = await answer(taskID);
+        return result.task.taskID === "task-1" ? { ...result, task: { ...result.task, taskID } } : result;
       },
     },
     onChange: (taskID) => told.push(taskID),
@@ -121,10 +122,10 @@ describe("given polls that keep failing", () => {
     const w = follow(() => answer());
     w.poller.follow("t", w.clock.now(), "team");
     await w.clock.advance(3 * minute);
-    expect([w.told.length, w.poller.failing("t")?.error.kind]).toEqual([1, "Timeout"]);
+    expect([w.told.length, w.poller.failing("t")]).toMatchObject([1, { error: { kind: "Timeout" } }]);
     answer = notFound;
     await w.clock.advance(3 * minute);
-    expect([w.told.length, w.poller.failing("t")?.error.kind]).toEqual([2, "NotFound"]);
+    expect([w.told.length, w.poller.failing("t")]).toMatchObject([2, { error: { kind: "NotFound" } }]);
   });
 
   it("a clock that is set back does not hide it", async () => {
@@ -134,6 +135,59 @@ describe("given polls that keep failing", () => {
     w.clock.setWallClock(-3_600_000);
     await w.clock.advance(2 * minute);
     expect(w.told.length).toBe(1);
+  });
+});
+
+describe("polls that show nothing to go on with", () => {
+  const empty = taskOf("TASK_STATUS_SUCCEED", { progressPercent: 100 });
+  const full = taskOf("TASK_STATUS_SUCCEED", { videos: [video] });
+  const unknown = (change = {}) => taskOf("TASK_STATUS_ENDED", change);
+
+  it.each<{ name: string; first: TaskResult; useless: object; afterMs: number; next: TaskResult }>([
+    {
+      name: "success without results, for a minute",
+      first: empty,
+      useless: { kind: "NoResults", omitted: 0 },
+      afterMs: minute,
+      next: full,
+    },
+    {
+      name: "an unknown status, for an hour",
+      first: unknown(),
+      useless: { kind: "UnknownStatus", status: "TASK_STATUS_ENDED" },
+      afterMs: 60 * minute,
+      next: taskOf("TASK_STATUS_PROCESSING"),
+    },
+  ])("$name: the user hears of it once, and again when they show more", async ({ first, useless, afterMs, next }) => {
+    let answer = first;
+    const w = follow(() => answer);
+    w.poller.follow("t", w.clock.now(), "team");
+    const since = w.clock.now() + 3_000;
+    await w.clock.advance(afterMs);
+    expect([w.told.length, w.poller.failing("t")]).toEqual([1, undefined]);
+    await w.clock.advance(afterMs);
+    expect([w.told.length, w.poller.failing("t")]).toEqual([2, { since, useless }]);
+    answer = next;
+    await w.clock.advance(minute);
+    expect([w.told.length, w.poller.failing("t")]).toEqual([3, undefined]);
+  });
+
+  it("a task that makes progress in an unknown status is not stuck", async () => {
+    let progressPercent = 0;
+    const w = follow(() => unknown({ progressPercent: progressPercent++ / 20 }));
+    w.poller.follow("t", w.clock.now(), "team");
+    await w.clock.advance(120 * minute);
+    expect(w.poller.failing("t")).toBeUndefined();
+  });
+
+  it("an answer about another task is a failed poll", async () => {
+    const w = follow(() => taskOf("TASK_STATUS_SUCCEED", { taskID: "another", videos: [video] }));
+    w.poller.follow("t", w.clock.now(), "team");
+    await w.clock.advance(2 * minute);
+    expect(w.poller.latest("t")).toBeUndefined();
+    expect(w.poller.failing("t")).toMatchObject({
+      error: { kind: "UnreadableResponse", message: "getTaskResult: the service shows task another instead" },
+    });
   });
 });
 
