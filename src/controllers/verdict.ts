@@ -34,7 +34,8 @@ export function verdictOf(error: unknown): Verdict {
 
 /** Converts an error of the remote service. The caller holds the account when `concernsKey`. */
 export function serviceVerdict(error: ServiceError): Verdict {
-  const { message, retryAfterMs: againMs = RATE_LIMITED_MS } = error;
+  const { message, retryAfterMs = 0 } = error;
+  const againMs = Math.max(RATE_LIMITED_MS, retryAfterMs);
   switch (error.kind) {
     case "Unauthorized":
       return { kind: "Waiting", reason: "AccountNotReady", message };
@@ -43,7 +44,14 @@ export function serviceVerdict(error: ServiceError): Verdict {
     case "BreakerOpen":
       return { kind: "Waiting", reason: "Retrying", message, againMs };
     case "Forbidden":
-      return forbidden(error);
+      // The account's probe finds out whether the key itself is refused.
+      return retriedByBreaker("OperationForbidden", error, "allow it at the service, or use another key");
+    case "WrongPath":
+      return retriedByBreaker(
+        "PathNotFound",
+        error,
+        "correct spec.baseURL or spec.paths of the account, or the gateway before the service",
+      );
     case "NotEntitled":
       return stalled("NotEntitled", `${message}: complete the enterprise verification of the account at the service`);
     case "InsufficientBalance":
@@ -61,14 +69,14 @@ export function serviceVerdict(error: ServiceError): Verdict {
   }
 }
 
-/** The account's probe finds out whether the key itself is refused. */
-function forbidden({ message, retryAfterMs }: ServiceError): Verdict {
-  const cause = {
-    reason: "OperationForbidden",
-    message: `${message}: allow it at the service, or use another key`,
-  } as const;
-  return { kind: "Stalled", ...cause, ...(retryAfterMs === undefined ? {} : { againMs: retryAfterMs }) };
+/** Concerns the operation: it is tried again with backoff, or when the circuit breaker tries it, which sends nothing until then. */
+function retriedByBreaker(reason: Reason, { message, delivery, retryAfterMs }: ServiceError, advice: string): Verdict {
+  const againMs = delivery === "NotSent" && retryAfterMs !== undefined ? { againMs: retryAfterMs } : {};
+  return { kind: "Stalled", reason, message: `${message}: ${advice}`, ...againMs };
 }
+
+/** Reasons of a stall that passes without a user, so that it is retried with backoff. */
+export const RETRIED_STALLS: readonly Reason[] = ["OperationForbidden", "PathNotFound"];
 
 /** Whether the error is about the API key: every object of the account waits until the key is replaced. */
 export function concernsKey(error: unknown): error is ServiceError {

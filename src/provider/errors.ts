@@ -14,6 +14,8 @@ export type ServiceErrorKind =
   | "NotEntitled"
   /** 404, or 400 with a reason that says the same: the named object does not exist. */
   | "NotFound"
+  /** 404, 405 or 410 to a request that names no object: the account's path is wrong, or a gateway does not know it. */
+  | "WrongPath"
   /** The service refused the parameters; or they break the rules of the interface, and nothing was sent. */
   | "InvalidRequest"
   /** The account's balance is too low. */

@@ -8,6 +8,11 @@ export type OperationInfo = {
   /** Whether a second call with the same parameters changes nothing more. */
   idempotent: boolean;
   /**
+   * Where a request names the object that it is for: in the path or the query, or in the body. Undefined: it names none, so a
+   * 404, 405 or 410 says that the path is wrong.
+   */
+  names?: "InPath" | "InBody";
+  /**
    * Largest response that is read into memory. A result is never lost by it: paid operations answer with an identifier or a
    * URL, and audio is not read into memory.
    */
@@ -42,6 +47,7 @@ export const OPERATIONS = {
     path: "/gpus/v2/endpoints/{endpoint_id}",
     paid: false,
     idempotent: true,
+    names: "InPath",
     maxResponseBytes: OBJECT,
   },
   listEndpointsEarlier: {
@@ -56,6 +62,7 @@ export const OPERATIONS = {
     path: "/gpu-instance/openapi/v1/endpoint",
     paid: false,
     idempotent: true,
+    names: "InPath",
     maxResponseBytes: OBJECT,
   },
   createEndpoint: {
@@ -70,10 +77,18 @@ export const OPERATIONS = {
     path: "/gpu-instance/openapi/v1/endpoint/update",
     paid: false,
     idempotent: true,
+    names: "InBody",
     maxResponseBytes: OBJECT,
   },
   /** The account sets method and path (`endpoints.deleteOperation`). */
-  deleteEndpoint: { method: "DELETE", path: "", paid: false, idempotent: true, maxResponseBytes: OBJECT },
+  deleteEndpoint: {
+    method: "DELETE",
+    path: "",
+    paid: false,
+    idempotent: true,
+    names: "InPath",
+    maxResponseBytes: OBJECT,
+  },
   getEndpointLimits: {
     method: "GET",
     path: "/gpu-instance/openapi/v1/endpoint/limit",
@@ -86,6 +101,7 @@ export const OPERATIONS = {
     path: "/v3/async/task-result",
     paid: false,
     idempotent: true,
+    names: "InPath",
     maxResponseBytes: OBJECT,
   },
   synthesizeSpeech: {

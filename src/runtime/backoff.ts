@@ -21,8 +21,8 @@ export function backoffDelay(failures: number, options: BackoffOptions): number 
 export type Backoffs = {
   until(key: string): number | undefined;
   /**
-   * An attempt failed. The next one waits for `afterMs`, by default for a delay that grows with each call until `reset`. Returns
-   * until when.
+   * An attempt failed. The next one waits for a delay that grows with each call until `reset`, or for `afterMs` if that is longer.
+   * Returns until when.
    */
   fail(key: string, afterMs?: number): number;
   reset(key: string): void;
@@ -32,9 +32,9 @@ export function createBackoffs(clock: Pick<Clock, "now">, options: BackoffOption
   const backoffs = new Map<string, { failures: number; until: number }>();
   return {
     until: (key) => backoffs.get(key)?.until,
-    fail(key, afterMs) {
+    fail(key, afterMs = 0) {
       const failures = (backoffs.get(key)?.failures ?? 0) + 1;
-      const until = clock.now() + Math.ceil(afterMs ?? backoffDelay(failures, options));
+      const until = clock.now() + Math.ceil(Math.max(afterMs, backoffDelay(failures, options)));
       backoffs.set(key, { failures, until });
       return until;
     },

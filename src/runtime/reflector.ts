@@ -57,11 +57,8 @@ const MIN_WATCH_SECONDS = 300;
 const SHORT_WATCH_MS = 1_000;
 const HEALTHY_MS = 120_000;
 const BACKOFF = { baseMs: 800, capMs: 30_000, jitter: 1 };
-/**
- * So often in a row, a request is repeated when the API server asks for it, as client-go does. An API server that starts answers 429
- * with Retry-After for a second.
- */
-const RETRIES_AS_ASKED = 10;
+/** An API server that starts answers 429 with Retry-After: not worth a warning so often in a row. */
+const LOGGED_AFTER = 10;
 const RETRY_JITTER = 0.2;
 
 /** Marks the bookmark that ends a streaming list (KEP-3157). */
@@ -72,7 +69,7 @@ const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
  *
  * Expected flow: a consistent list, streamed where the server can (no page of it is ever held in memory, here or there)
  * and in pages of 500 where it cannot; then watches that resume from the last version seen. A new list only when the server says that the version is gone (410, as a status or in the stream) or too large. Every failure
- * backs off (0.8 s to 30 s, doubled, jittered; forgotten after two healthy minutes), or waits as Retry-After asks.
+ * backs off (0.8 s to 30 s, doubled, jittered; forgotten after two healthy minutes), or waits as Retry-After asks if that is longer.
  */
 export async function runReflector<T extends KubeObject>(
   options: ReflectorOptions<T>,
@@ -101,18 +98,16 @@ export async function runReflector<T extends KubeObject>(
     // A long watch whose version has grown too old is no trouble: the next list may come at once.
     if (isGone(watched.error) && lasted >= SHORT_WATCH_MS) continue;
     failures++;
-    const retryAfterMs = watched.error instanceof KubeError ? watched.error.retryAfterMs : undefined;
-    const asked = retryAfterMs !== undefined && failures <= RETRIES_AS_ASKED;
+    const { retryAfterMs = 0 } = watched.error instanceof KubeError ? watched.error : {};
+    const asked = retryAfterMs > 0 && failures <= LOGGED_AFTER;
     if (watched.error !== undefined) {
       const reason = String(watched.error);
       const line = { resource: resource.plural, next: state.phase, failures, reason };
       log[asked ? "debug" : "warn"](line, "watch interrupted");
     }
     const backoffMs = backoffDelay(failures, { ...BACKOFF, random: options.random });
-    const pauseMs = asked
-      ? retryAfterMs + RETRY_JITTER * retryAfterMs * options.random()
-      : (retryAfterMs ?? 0) + backoffMs;
-    await delay(clock, pauseMs, signal);
+    const askedMs = retryAfterMs + RETRY_JITTER * retryAfterMs * options.random();
+    await delay(clock, Math.max(backoffMs, askedMs), signal);
     healthySince = clock.monotonic();
   }
 }

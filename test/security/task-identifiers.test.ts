@@ -1,7 +1,6 @@
 /** A paid request is accepted, and what the service returns for it cannot be stored: the job halts, and nothing is lost or resent. */
 import { describe, expect, it } from "vitest";
 import { halt } from "../../src/controllers/jobs/halt.ts";
-import { observeUnknown } from "../../src/controllers/jobs/observations.ts";
 import { submitOnce } from "../../src/submission/submit-once.ts";
 import { breachesOf, statusSchemaOf } from "../support/crd-schema.ts";
 import { createFakeClock, START } from "../support/fake-clock.ts";
@@ -73,21 +72,22 @@ describe.each(ANSWERS)("%s", (_what, body, call, why) => {
       },
     );
     await client.close();
-    expect(result.kind).toBe("Unknown");
-    expect([service.requests.length, recorded]).toEqual([1, []]);
-    if (result.kind !== "Unknown" || !(result.error instanceof Error)) throw new Error("not unknown");
+    expect(result.kind).toBe("Unusable");
+    expect([service.requests.length, recorded]).toEqual([1, [{ unusable: expect.stringContaining(why) }]]);
+    expect(JSON.stringify(recorded).length).toBeLessThan(1_000);
+    expect(JSON.stringify(recorded)).not.toContain(KEY);
+    if (result.kind !== "Unusable" || !(result.error instanceof Error)) throw new Error("not unusable");
 
     const job = videoJobOf("image");
     const context = { job, now: START };
-    const observed = observeUnknown({ entry: result.entry, account: undefined }, result.error.message, context);
-    if (observed.kind !== "Unknown") throw new Error("not unknown");
-    const { outcome } = halt(observed, context);
+    const cause = result.error.message;
+    const { outcome } = halt({ kind: "Unusable", entry: result.entry, account: undefined, cause }, context);
     if (outcome === undefined) throw new Error("no outcome");
     const { status } = jobAfter(undefined, outcome);
     const ready = status.conditions.find(({ type }) => type === "Ready");
     expect(ready).toMatchObject({
       status: "False",
-      reason: "SubmissionUnknown",
+      reason: "ResponseUnusable",
       message: expect.stringContaining(why),
     });
     expect(JSON.stringify(status)).not.toContain(KEY);

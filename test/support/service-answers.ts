@@ -38,7 +38,8 @@ const impatient = { requestTimeout: "1s" };
 export const SUBMIT_ANSWERS: readonly AnswerRow[] = [
   { name: "accepted", faults: [], expected: completed(1) },
   { name: "400 invalid", faults: [own(400, "INVALID_REQUEST_BODY")], expected: failed("InvalidSpec") },
-  { name: "404 no such path", faults: [own(404, "RESOURCE_NOT_FOUND")], expected: failed("InvalidSpec") },
+  { name: "404 no such path", faults: [own(404, "RESOURCE_NOT_FOUND")], expected: completed(2) },
+  { name: "405 once", faults: [own(405, "METHOD_NOT_ALLOWED")], expected: completed(2) },
   { name: "403 not verified", faults: [own(403, "NEED_REAL_NAME_VERIFY")], expected: failed("NotEntitled") },
   { name: "400 balance", faults: [own(400, "NOT_ENOUGH_BALANCE")], expected: stalled("InsufficientBalance") },
   { name: "403 quota", faults: [own(403, "QUOTA_EXCEEDED")], expected: stalled("InsufficientBalance") },

@@ -122,6 +122,8 @@ export const REASONS = {
   NotEntitled: "NotEntitled",
   /** The service does not allow the account's key to use this operation (403). It is tried again with backoff. */
   OperationForbidden: "OperationForbidden",
+  /** The service, or a gateway before it, does not know the path of this operation (404, 405, 410). It is tried again with backoff. */
+  PathNotFound: "PathNotFound",
   /** The account's balance or quota is too low. */
   InsufficientBalance: "InsufficientBalance",
   /** The remote task failed. The message quotes the service. */

@@ -98,7 +98,7 @@ function probeFailure(error: ServiceError, previous: Probe | undefined): Probe {
         reachable: "True",
         message: `The endpoint limits could not be read: ${message}`,
         limits: undefined,
-        againMs: error.retryAfterMs ?? OTHER_MS,
+        againMs: Math.max(error.retryAfterMs ?? 0, OTHER_MS),
       };
   }
 }

@@ -7,7 +7,7 @@ import type { SpendingAdmission } from "../../submission/admission.ts";
 import { AcceptedError, type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
-import { concernsKey, messageOf, type Verdict, verdictOf } from "../verdict.ts";
+import { concernsKey, messageOf, RETRIED_STALLS, type Verdict, verdictOf } from "../verdict.ts";
 import { assertMaySubmit, UnwantedRequestError } from "../wanted.ts";
 import { keyOfResult } from "./copies.ts";
 import type { Observed, RequestIntent } from "./observations.ts";
@@ -253,7 +253,7 @@ function notTaken(error: unknown): { block: Block; retryAfterMs: number | undefi
 /** undefined: with backoff. */
 function retryAfterOf(verdict: Verdict): number | undefined {
   if (verdict.kind !== "Stalled") return verdict.kind === "Waiting" ? verdict.againMs : undefined;
-  return verdict.reason === "OperationForbidden" ? verdict.againMs : (verdict.againMs ?? STALLED_RETRY_MS);
+  return RETRIED_STALLS.includes(verdict.reason) ? verdict.againMs : (verdict.againMs ?? STALLED_RETRY_MS);
 }
 
 /** The status does not show this intent any more when another process has recorded the outcome of an earlier request. */

@@ -129,7 +129,7 @@ export type Block = Cause & { stalled: boolean; againMs?: number };
 /** The outcome of a paid request (api: "A paid request is sent at most once per attempt"). */
 export type Answer = { account: BoundAccount; entry: JournalEntry } & (
   | { kind: "Accepted"; accepted: Accepted }
-  /** Surely without effect. It is sent again after `retryAfterMs`, or with backoff. */
+  /** Surely without effect. It is sent again with backoff, and not before `retryAfterMs`. */
   | { kind: "NotTaken"; block: Block; retryAfterMs: number | undefined }
   /** Surely without effect. Sending it again cannot help. */
   | { kind: "Refused"; reason: "InvalidSpec" | "NotEntitled"; message: string }
@@ -171,7 +171,7 @@ export type RunningRequests = {
   /** Until when a job that was turned away must wait, ms since the epoch. */
   backoffUntil(uid: string): number | undefined;
   /**
-   * Makes a job wait before its next request: for `retryAfterMs`, or 1 s doubled with each call, at most 5 min. Returns
+   * Makes a job wait before its next request: 1 s doubled with each call, at most 5 min, or `retryAfterMs` if that is longer. Returns
    * until when.
    */
   backOff(uid: string, retryAfterMs: number | undefined): number;

@@ -6,13 +6,13 @@ import { OPERATIONS, type Operation } from "../operations.ts";
 /**
  * Spares a failing operation calls that would fail too. Failures in a row open its circuit (`OPENS_AFTER`). Then calls fail at
  * once, nothing is sent, and after a pause (jittered, doubled each time) one call at a time tries whether it works again.
- * The same holds for an operation that the service does not allow. Other operations go on: the service may well serve speech
+ * The same holds for an operation that the service does not allow or does not know. Other operations go on: the service may well serve speech
  * while its endpoints fail. While the account is held, calls that waited for their turn are not sent either. While another
  * process may serve the account, no call is sent: that process uses the rate limit, and does not know of these calls.
  */
 export type Breaker = {
   /**
-   * @throws ServiceError `BreakerOpen` or `Forbidden`, delivery NotSent, `retryAfterMs` until the next try; `Aborted`, delivery
+   * @throws ServiceError `BreakerOpen`, `Forbidden` or `WrongPath`, delivery NotSent, `retryAfterMs` until the next try; `Aborted`, delivery
    * NotSent, while another process may serve the account
    */
   check(operation: Operation): void;
@@ -31,16 +31,16 @@ export type Breaker = {
 /**
  * When a circuit opens, and how long its pauses become. `errors` are in a row; a success, or a proven refusal of another
  * kind, ends the row. A paid request whose outcome is unknown, or cannot be used, costs a person's time, and perhaps money: fewer of them open the
- * circuit, and it is tried less often. An operation that is not allowed stays so until a user acts. A 403 opens the circuit of an
+ * circuit, and it is tried less often. An operation that is not allowed, or whose path is wrong, stays so until a user acts. A 403 opens the circuit of an
  * operation that creates something. Other operations read or change an object that exists, and a 403 may concern it alone.
  */
 const RULES = {
   anyFailure: { errors: 5, firstPauseMs: 5_000, maxPauseMs: 60_000 },
   unknownPaid: { errors: 3, firstPauseMs: 5_000, maxPauseMs: 10 * 60_000 },
-  forbidden: { errors: 3, firstPauseMs: 30_000, maxPauseMs: 10 * 60_000 },
+  unavailable: { errors: 3, firstPauseMs: 30_000, maxPauseMs: 10 * 60_000 },
 } as const;
 type Rule = keyof typeof RULES;
-const RULE_NAMES: readonly Rule[] = ["anyFailure", "unknownPaid", "forbidden"];
+const RULE_NAMES: readonly Rule[] = ["anyFailure", "unknownPaid", "unavailable"];
 const HELD_MS = 30_000;
 
 /** Statuses are made from these reads. Their pauses are as short as those between two polls, whatever the rules allow. */
@@ -58,6 +58,12 @@ const FAILURES: readonly ServiceErrorKind[] = [
 ];
 /** Kinds that say nothing about the service: the call was given up, or could not be made. */
 const SILENT: readonly ServiceErrorKind[] = ["Aborted", "BreakerOpen", "Misconfigured"];
+
+/** What the breaker says for the service while the circuit is open. */
+const UNAVAILABLE: { readonly [kind in ServiceErrorKind]?: string } = {
+  Forbidden: "the service does not allow this operation",
+  WrongPath: "the service does not know the path of this operation",
+};
 
 type Circuit = {
   /** Errors in a row, by rule. */
@@ -82,7 +88,7 @@ export type BreakerOptions = {
 };
 
 const newCircuit = (): Circuit => ({
-  counts: { anyFailure: 0, unknownPaid: 0, forbidden: 0 },
+  counts: { anyFailure: 0, unknownPaid: 0, unavailable: 0 },
   rounds: 0,
   openUntil: Number.NEGATIVE_INFINITY,
   trying: false,
@@ -97,7 +103,7 @@ function rulesFor(error: ServiceError): Rule[] {
   const counts: Record<Rule, boolean> = {
     anyFailure: FAILURES.includes(kind) || unknown,
     unknownPaid: unknown && OPERATIONS[operation].paid,
-    forbidden: kind === "Forbidden" && !OPERATIONS[operation].idempotent,
+    unavailable: kind === "WrongPath" || (kind === "Forbidden" && !OPERATIONS[operation].idempotent),
   };
   return RULE_NAMES.filter((rule) => counts[rule]);
 }
@@ -111,7 +117,7 @@ function longestPauseMs(broken: readonly (typeof RULES)[Rule][], { operation, ki
 
 /** What this breaker refused itself says nothing about the service. */
 const isSilent = ({ kind, delivery }: ServiceError): boolean =>
-  SILENT.includes(kind) || (kind === "Forbidden" && delivery === "NotSent");
+  SILENT.includes(kind) || (UNAVAILABLE[kind] !== undefined && delivery === "NotSent");
 
 export function createBreaker(options: BreakerOptions): Breaker {
   const { clock, random, held = () => undefined, assertServing = () => undefined, probe } = options;
@@ -125,14 +131,15 @@ export function createBreaker(options: BreakerOptions): Breaker {
   function refuseOpen(operation: Operation, { cause, openUntil }: Circuit): never {
     const retryAfterMs = Math.max(openUntil - clock.monotonic(), 0) + 1_000 * (1 + random());
     const refused = { operation, delivery: "NotSent", retryAfterMs } as const;
-    if (cause?.kind !== "Forbidden") {
+    const unavailable = cause && UNAVAILABLE[cause.kind];
+    if (cause === undefined || unavailable === undefined) {
       const message = `not sent: this operation keeps failing (${cause?.kind}); tried again by single calls`;
       throw new ServiceError({ ...refused, kind: "BreakerOpen", message });
     }
-    const { code, reason } = cause;
-    const words = reason === undefined ? "403" : `403: ${reason}`;
-    const message = `not sent: the service does not allow this operation (${words}); tried again by single calls`;
-    throw new ServiceError({ ...refused, kind: "Forbidden", message, code, reason });
+    const { kind, status, code, reason } = cause;
+    const words = reason === undefined ? `${status}` : `${status}: ${reason}`;
+    const message = `not sent: ${unavailable} (${words}); tried again by single calls`;
+    throw new ServiceError({ ...refused, kind, message, code, reason });
   }
 
   /** Holds for the probe too. */

@@ -1,6 +1,6 @@
 import type { Sanitizer } from "../../text/sanitizer.ts";
 import { cleanWords, ServiceError, type ServiceErrorKind } from "../errors.ts";
-import type { Operation } from "../operations.ts";
+import { OPERATIONS, type Operation, type OperationInfo } from "../operations.ts";
 import { isServicesOwn, readErrorBody, type ServiceErrorBody } from "../wire/errors.ts";
 import { deliveryOf } from "./delivery.ts";
 
@@ -42,7 +42,7 @@ export function refusal(operation: Operation, answer: RefusedAnswer, sanitize: S
   const body = readErrorBody(answer.body);
   const own = isOwnAnswer(status, answer, body);
   const kind = own
-    ? kindOf(status, body)
+    ? kindOf(operation, status, body)
     : status === 429
       ? "RateLimited"
       : status === 401
@@ -78,21 +78,42 @@ function isOwnAnswer(status: number, answer: RefusedAnswer, body: ServiceErrorBo
 }
 
 /** A 403 tells nothing certain of the key, whatever its words: the account's probe decides. */
-function kindOf(status: number, body: ServiceErrorBody | undefined): ServiceErrorKind {
-  const kind = kindByWords(status, body);
-  return status === 403 && kind === "Unauthorized" ? "Forbidden" : kind;
+function kindOf(operation: Operation, status: number, body: ServiceErrorBody | undefined): ServiceErrorKind {
+  const byReason = kindByReason(body);
+  const kind = byReason ?? kindByWords(status, body);
+  if (status === 403 && kind === "Unauthorized") return "Forbidden";
+  return isWrongPath(operation, status, { kind, byReason }) ? "WrongPath" : kind;
+}
+
+const PATH_STATUSES: readonly number[] = [404, 405, 410];
+
+/** A request that names no object cannot lack one. One that names it in its body lacks it only when the reason says so. */
+function isWrongPath(
+  operation: Operation,
+  status: number,
+  { kind, byReason }: { kind: ServiceErrorKind; byReason: ServiceErrorKind | undefined },
+): boolean {
+  const { names }: OperationInfo = OPERATIONS[operation];
+  if (!PATH_STATUSES.includes(status) || names === "InPath") return false;
+  return kind === "InvalidRequest" || (kind === "NotFound" && (names === undefined || byReason === undefined));
+}
+
+const spelled = (body: ServiceErrorBody | undefined) => ({
+  reason: (body?.reason ?? "")
+    .trim()
+    .toUpperCase()
+    .replace(/[\s-]+/g, "_"),
+  code: (body?.code ?? "").trim().toUpperCase(),
+});
+
+function kindByReason(body: ServiceErrorBody | undefined): ServiceErrorKind | undefined {
+  const { reason, code } = spelled(body);
+  const known = [reason, code].flatMap((word) => BY_REASON.filter(([pattern]) => pattern.test(word)));
+  return known[0]?.[1];
 }
 
 function kindByWords(status: number, body: ServiceErrorBody | undefined): ServiceErrorKind {
-  const reason = (body?.reason ?? "")
-    .trim()
-    .toUpperCase()
-    .replace(/[\s-]+/g, "_");
-  const code = (body?.code ?? "").trim().toUpperCase();
-  for (const spelled of [reason, code]) {
-    const known = BY_REASON.find(([pattern]) => pattern.test(spelled));
-    if (known !== undefined) return known[1];
-  }
+  const { reason } = spelled(body);
   if (isServiceFailure(status)) return "ServerError";
   const message = body?.message ?? "";
   const told = BY_WORDS.find(([pattern]) => pattern.test(message));

@@ -34,8 +34,8 @@ export type Limiter = FirstBytes & {
    */
   depart(operation: Operation, signal?: AbortSignal): Promise<void>;
   /**
-   * After a 429: pauses the operation for the time that the service asks, else for 1 s doubling to 60 s with jitter. Never
-   * shortens a pause. Returns the pause in ms.
+   * After a 429: pauses the operation for 1 s doubling to 60 s with jitter, or for the time that the service asks if that is
+   * longer. Never shortens a pause. Returns the pause in ms.
    */
   rateLimited(operation: Operation, retryAfterMs?: number): number;
   /** After any other response: the next backoff starts at 1 s again. */
@@ -59,15 +59,17 @@ export function createLimiter(options: LimiterOptions): Limiter {
     acquire: turns.take,
     depart: (operation, signal) => leaving.take(operation, { signal }),
     mayLeave: firstBytes.mayLeave,
-    rateLimited: (operation, retryAfterMs) => {
+    rateLimited: (operation, retryAfterMs = 0) => {
       const now = clock.monotonic();
-      const pausedUntil = turns.pausedUntil(operation);
+      let pauseMs = retryAfterMs;
       // Calls that were in flight together are refused together: that counts as one refusal.
-      if (retryAfterMs === undefined && pausedUntil > now) return pausedUntil - now;
-      const before = failures.get(operation) ?? 0;
-      failures.set(operation, before + 1);
-      const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(before, 16));
-      turns.pause(operation, now + (retryAfterMs ?? backoff * (0.8 + 0.4 * random())));
+      if (turns.pausedUntil(operation) <= now) {
+        const before = failures.get(operation) ?? 0;
+        failures.set(operation, before + 1);
+        const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(before, 16));
+        pauseMs = Math.max(pauseMs, backoff * (0.8 + 0.4 * random()));
+      }
+      turns.pause(operation, now + pauseMs);
       return turns.pausedUntil(operation) - now;
     },
     succeeded: (operation) => void failures.delete(operation),

@@ -108,6 +108,20 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/provider/http/large-bodies",
   },
   {
+    name: "shortest-retry-after",
+    file: "src/provider/http/limiter.ts",
+    find: "pauseMs = Math.max(pauseMs, backoff * (0.8 + 0.4 * random()));",
+    replace: "pauseMs ||= backoff * (0.8 + 0.4 * random());",
+    tests: "test/unit/provider/http/limiter",
+  },
+  {
+    name: "wrong-path",
+    file: "src/provider/http/classify.ts",
+    find: 'if (!PATH_STATUSES.includes(status) || names === "InPath") return false;',
+    replace: "if (PATH_STATUSES.includes(status)) return false;",
+    tests: "test/unit/controllers/jobs/submit",
+  },
+  {
     name: "longest-retry-after",
     file: "src/provider/http/classify.ts",
     find: "const LONGEST_PAUSE_MS = 3_600_000;",

@@ -17,6 +17,7 @@ describe("the verdict on a failed call", () => {
     { kind: "InvalidRequest", expected: { kind: "Stalled", reason: "RemoteRefused" } },
     { kind: "NotFound", expected: { kind: "Stalled", reason: "RemoteRefused" } },
     { kind: "Misconfigured", expected: { kind: "Stalled", reason: "AccountNotReady" } },
+    { kind: "WrongPath", expected: { kind: "Stalled", reason: "PathNotFound" } },
     { kind: "RateLimited", expected: { kind: "Waiting", reason: "RateLimited" } },
     { kind: "BreakerOpen", expected: { kind: "Waiting", reason: "Retrying" } },
     { kind: "Unreachable", expected: { kind: "Retry", reason: "Unreachable" } },
@@ -36,6 +37,10 @@ describe("the verdict on a failed call", () => {
 
   it("waits as long as the service asks", () => {
     expect(serviceVerdict(error("RateLimited", { retryAfterMs: 7_000 }))).toMatchObject({ againMs: 7_000 });
+  });
+
+  it.each(["RateLimited", "BreakerOpen"] as const)("waits longer than a service that asks for no wait: %s", (kind) => {
+    expect(serviceVerdict(error(kind, { retryAfterMs: 0 }))).toMatchObject({ againMs: 2_000 });
   });
 
   it("only a refused key concerns the whole account", () => {

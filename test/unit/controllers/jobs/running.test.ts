@@ -83,7 +83,8 @@ describe("paid requests beside the reconciles", () => {
     const { clock, running } = create();
     const waits = [1, 2, 3].map(() => running.backOff("one", undefined) - clock.now());
     expect(waits).toEqual([1_000, 2_000, 4_000]);
-    expect(running.backOff("one", 7_000)).toBe(clock.now() + 7_000);
+    expect(running.backOff("one", 7_000)).toBe(clock.now() + 8_000); // never less than the own backoff
+    expect(running.backOff("one", 60_000)).toBe(clock.now() + 60_000);
     running.resetBackoff("one");
     expect(running.backoffUntil("one")).toBeUndefined();
   });

@@ -116,7 +116,10 @@ describe("a paid request", () => {
     ["an accepted task", { body: { task_id: "t" } }, "Accepted"],
     ["a refusal of the parameters", own(400, "INVALID_REQUEST_BODY", "bad prompt"), "Refused"],
     ["a refusal for want of verification", own(403, "NEED_REAL_NAME_VERIFY"), "Refused"],
-    ["a path that does not exist", own(404, "RESOURCE_NOT_FOUND"), "Refused"],
+    ["a path that does not exist", own(404, "RESOURCE_NOT_FOUND"), "NotTaken"],
+    ["a gateway without a route", { status: 404, body: { message: "no Route matched with those values" } }, "NotTaken"],
+    ["a method that the path does not take", { status: 405, body: { message: "Method Not Allowed" } }, "NotTaken"],
+    ["a path that is gone", own(410, "GONE"), "NotTaken"],
     ["a rate limit", own(429, "RATE_LIMIT_EXCEEDED"), "NotTaken"],
     ["a refused key", own(401, "UNAUTHORIZED"), "NotTaken"],
     ["an empty account", own(400, "INSUFFICIENT_BALANCE"), "NotTaken"],
@@ -172,6 +175,25 @@ describe("a paid request", () => {
     });
     expect(answers[3]).toMatchObject({ block: { reason: "OperationForbidden", stalled: true } });
     expect(answers[3]?.kind === "NotTaken" ? answers[3].retryAfterMs : 0).toBeGreaterThan(20_000);
+  });
+
+  it("to a path that does not exist stalls the job, which tries again with backoff or when the circuit does", async () => {
+    const w = await world(() => ({ status: 404, body: { message: "no Route matched with those values" } }));
+    const account = accountAt(w.service.url);
+    const answers: Answer[] = [];
+    for (let i = 0; i < 40; i++) answers.push(await w.send(w.service.url, {}, account));
+    expect(w.service.requests).toHaveLength(3);
+    for (const answer of answers) {
+      expect(answer).toMatchObject({
+        kind: "NotTaken",
+        block: { reason: "PathNotFound", stalled: true, message: expect.stringContaining("spec.paths") },
+      });
+    }
+    expect(answers[0]).toMatchObject({
+      block: { message: expect.stringContaining("no Route matched") },
+      retryAfterMs: undefined,
+    });
+    expect(answers[39]?.kind === "NotTaken" ? answers[39].retryAfterMs : 0).toBeGreaterThan(20_000);
   });
 
   it("that never left is no intent any more", async () => {

@@ -226,6 +226,16 @@ describe("a pause", () => {
     expect(limiter.rateLimited("submitSpeech")).toBe(1000);
   });
 
+  it.each([0, 1, 10, 999])("after 429 is never shorter than the backoff: Retry-After %d ms", async (asked) => {
+    const { clock, limiter } = setUp();
+    const pauses: number[] = [];
+    for (let i = 0; i < 8; i++) {
+      pauses.push(limiter.rateLimited("submitSpeech", asked));
+      await clock.advance(60_000);
+    }
+    expect(pauses).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+  });
+
   it("is one pause for calls that were refused together", () => {
     const { limiter } = setUp();
     const pauses = Array.from({ length: 10 }, () => limiter.rateLimited("submitSpeech"));
