@@ -81,7 +81,10 @@ describe.each(ANSWERS)("%s", (_what, body, call, why) => {
     const job = videoJobOf("image");
     const context = { job, now: START };
     const cause = result.error.message;
-    const { outcome } = halt({ kind: "Unusable", entry: result.entry, account: undefined, cause }, context);
+    const { outcome } = halt(
+      { kind: "Unusable", entry: result.entry, account: undefined, cause, results: [] },
+      context,
+    );
     if (outcome === undefined) throw new Error("no outcome");
     const { status } = jobAfter(undefined, outcome);
     const ready = status.conditions.find(({ type }) => type === "Ready");
