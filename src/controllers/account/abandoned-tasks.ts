@@ -3,6 +3,7 @@ import type { BoundAccount } from "../../api/v1alpha1/meta.ts";
 import { type Clock, rfc3339 } from "../../clock.ts";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { OPERATION_NAMES } from "../../provider/operations.ts";
+import { isSameService } from "../../service-address.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { SpendingAdmission } from "../../submission/admission.ts";
 import type { TaskEnd } from "../../submission/reservations.ts";
@@ -97,7 +98,7 @@ export function createAbandonedTasks({ accounts, admission, clock }: AbandonedTa
     if (clock.monotonic() >= task.until) return "Seen";
     if (account === undefined) return undefined;
     // The task is of another service.
-    if (account.baseURL !== (task.baseURL ?? account.baseURL)) return "Unseen";
+    if (!isSameService(account.baseURL, task.baseURL ?? account.baseURL)) return "Unseen";
     if (account !== task.account) {
       // A changed spec replaces the session, and the former one polls nothing any more.
       task.account = account;

@@ -1,4 +1,5 @@
 import type { AccountSpec } from "../../api/v1alpha1/account.ts";
+import { serviceAddress } from "../../service-address.ts";
 import { hashOf } from "../hash.ts";
 
 /**
@@ -12,5 +13,5 @@ export function keyVersionOf(
   { baseURL, paths, endpoints }: Pick<AccountSpec, "baseURL" | "paths" | "endpoints">,
   account: string,
 ): string {
-  return hashOf([account, apiKey.trim(), baseURL, paths, endpoints.generation]);
+  return hashOf([account, apiKey.trim(), serviceAddress(baseURL), paths, endpoints.generation]);
 }

@@ -8,6 +8,7 @@ import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts
 import { isCleanupOperation } from "../../provider/operations.ts";
 import type { ConnectionSettings } from "../../provider/session.ts";
 import type { Result } from "../../runtime/controller.ts";
+import { serviceAddress } from "../../service-address.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { Dependants } from "./dependants.ts";
 import { type AccountObservers, type AccountUsage, createAccountHandle, type LiveSettings } from "./handle.ts";
@@ -120,7 +121,7 @@ export function createAccountMemory(
     const spending = "spending" in spec ? spec.spending : undefined;
     const { budget: _budget, billing: _billing, apiKeySecretRef: _ref, ...others } = spec;
     const { spending: _spending, ...relevant }: typeof others & { spending?: typeof spending } = others;
-    const settings = JSON.stringify(relevant);
+    const settings = JSON.stringify({ ...relevant, baseURL: serviceAddress(spec.baseURL) });
     const keyVersion = keyVersionOf(apiKey, spec, `${shared.clusterUID}/${key}`);
     const known = memories.get(key);
     if (known?.settings === settings && !known.departed) {

@@ -1,3 +1,4 @@
+import { isSameService } from "../../service-address.ts";
 import type { Cause } from "../verdict.ts";
 import { type AccountHandle, refOf } from "./registry.ts";
 
@@ -12,7 +13,7 @@ export function accountMismatch(
   { key, baseURL }: Pick<AccountHandle, "key" | "baseURL">,
   alternative = "create this object again at the new base URL",
 ): Cause | undefined {
-  if (bound === undefined || bound === baseURL) return undefined;
+  if (bound === undefined || isSameService(bound, baseURL)) return undefined;
   const { kind, name } = refOf(key);
   const namespace = kind === "Account" ? key.split("/")[1] : undefined;
   const target = `${kind.toLowerCase()} ${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;

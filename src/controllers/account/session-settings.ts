@@ -3,6 +3,7 @@ import { type AccountSpec, LONGEST_REQUEST } from "../../api/v1alpha1/account.ts
 import { parseDuration } from "../../api/v1alpha1/duration.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { SessionOptions } from "../../provider/session.ts";
+import { serviceAddress } from "../../service-address.ts";
 
 type Spec = Omit<AccountSpec, "apiKeySecretRef">;
 
@@ -18,7 +19,7 @@ export function sessionSettings(
   const paths = Object.entries(spec.paths ?? {}).filter(([, path]) => path !== undefined);
   return {
     connection: {
-      baseURL: spec.baseURL,
+      baseURL: serviceAddress(spec.baseURL),
       apiKey,
       // An object that was stored before the limit can have a longer one.
       requestTimeoutMs: Math.min(parseDuration(spec.requestTimeout), parseDuration(LONGEST_REQUEST)),

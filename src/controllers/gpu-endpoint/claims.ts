@@ -2,6 +2,7 @@ import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Indexer } from "../../runtime/store.ts";
+import { serviceAddress } from "../../service-address.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { accountToUse } from "../account/binding.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
@@ -89,13 +90,13 @@ export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoin
   /** A waiting object counts only when it may use an account of the same service; else it would block others forever. */
   async function mayUse(rival: GpuEndpoint, service: string): Promise<boolean> {
     const resolved = await shared.accounts.resolve(accountToUse(rival), rival.metadata.namespace);
-    if (resolved.kind === "Usable") return serviceOf(resolved.account.baseURL) === service;
+    if (resolved.kind === "Usable") return serviceAddress(resolved.account.baseURL) === service;
     return resolved.kind === "Checking" && rival.status?.account !== undefined && isAt(rival, service);
   }
 
   async function claimTarget(endpoint: GpuEndpoint, baseURL: string, target: Target): Promise<Claimed["kind"]> {
     const { uid, creationTimestamp } = endpoint.metadata;
-    const service = serviceOf(baseURL);
+    const service = serviceAddress(baseURL);
     const own = claimantOf(endpoint, target) ?? { uid, created: creationTimestamp, standing: "Waiting" };
     const rivalsAhead = () => rivalsOf(endpoint, target).filter(({ claimant }) => ranksBefore(claimant, own));
     const isTaken = (ahead: ReturnType<typeof rivalsOf>) =>
@@ -142,7 +143,7 @@ export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoin
       return rivalsOf(endpoint, target).some(
         ({ rival, claimant }) =>
           (claimant.standing === "Created" || claimant.standing === "Bound") &&
-          (baseURL === undefined || isAt(rival, serviceOf(baseURL))) &&
+          (baseURL === undefined || isAt(rival, serviceAddress(baseURL))) &&
           (own === undefined || ranksBefore(claimant, own)),
       );
     },
@@ -196,15 +197,9 @@ function boundID({ status }: GpuEndpoint, entry: JournalEntry | undefined): stri
   return entry?.outcome?.["endpointID"] || status?.endpointID || undefined;
 }
 
-/** A base URL without its trailing slashes. */
-function serviceOf(baseURL: string): string {
-  const url = URL.parse(baseURL);
-  return url === null ? baseURL : `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-}
-
 /** Whether the status names this service. An object without an account in its status counts as well. */
 function isAt({ status }: GpuEndpoint, service: string): boolean {
-  return status?.account === undefined || serviceOf(status.account.baseURL) === service;
+  return status?.account === undefined || serviceAddress(status.account.baseURL) === service;
 }
 
 function denial({ kind, value }: Target): string {

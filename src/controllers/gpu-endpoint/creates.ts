@@ -5,11 +5,12 @@ import { type Clock, rfc3339 } from "../../clock.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
+import { isSameService } from "../../service-address.ts";
 import { nextAttempt } from "../../submission/intents.ts";
 import type { Journal, JournalEntry } from "../../submission/journal.ts";
 import { submitOnce } from "../../submission/submit-once.ts";
 import { accountOfResources } from "../account/binding.ts";
-import { type AccountHandle, boundTo } from "../account/registry.ts";
+import { type AccountHandle, boundTo, refOf } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { assertMaySubmit } from "../wanted.ts";
 import { type DesiredEndpoint, hasGeneratedAppName, requestHash } from "./fields.ts";
@@ -50,7 +51,11 @@ export function shownIntent(
   const { submission, account: shown } = status ?? {};
   if (submission?.state !== "Intended" || !journal.covers(metadata.uid, submission.journal)) return undefined;
   const { keyVersion = account.keyVersion() } = submission;
-  return isDeepStrictEqual(shown, boundTo(account)) && keyVersion === account.keyVersion() ? submission : undefined;
+  const sameAccount =
+    shown !== undefined &&
+    isSameService(shown.baseURL, account.baseURL) &&
+    isDeepStrictEqual(refOf(account.key), { kind: shown.kind, name: shown.name });
+  return sameAccount && keyVersion === account.keyVersion() ? submission : undefined;
 }
 
 /**

@@ -6,6 +6,7 @@ import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
 import { otherTask } from "../../provider/tasks/task-operation.ts";
 import { createBackoffs } from "../../runtime/backoff.ts";
+import { isSameService } from "../../service-address.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
 import { artifactVerdict, messageOf } from "../verdict.ts";
@@ -244,7 +245,7 @@ export function taskRefresh({ status }: Job, account: Pick<AccountHandle, "tasks
   const { taskID, submission, account: bound } = status ?? {};
   if (taskID === undefined || submission?.state !== "Accepted") return undefined;
   return async (signal) => {
-    if (bound !== undefined && bound.baseURL !== account.baseURL) {
+    if (bound !== undefined && !isSameService(bound.baseURL, account.baseURL)) {
       throw new Error(`the account now has base URL ${account.baseURL}, and the task is of ${bound.baseURL}`);
     }
     const { result, at } = await account.tasks.read(taskID, signal);

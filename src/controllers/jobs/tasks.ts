@@ -12,6 +12,7 @@ import {
   uselessness,
 } from "../../provider/tasks/task-result.ts";
 import type { PollFailure, TaskObservation } from "../../provider/types.ts";
+import { isSameService } from "../../service-address.ts";
 import { type EndedTask, UNSEEN_MS } from "../../submission/reservations.ts";
 import { createSanitizer } from "../../text/sanitizer.ts";
 import { accountOfResources } from "../account/binding.ts";
@@ -49,7 +50,7 @@ export function createTaskFollower(shared: Pick<ControllerDeps, "accounts" | "ad
       const resolved = await accountOfTask(shared, job);
       if (resolved.kind !== "Usable") return;
       const { account } = resolved;
-      if (bound !== undefined && bound.baseURL !== account.baseURL) return forget(job);
+      if (bound !== undefined && !isSameService(bound.baseURL, account.baseURL)) return forget(job);
       if (!hasReleasedSlot(job.status)) shared.admission.running(account.key, workOf(job));
       const task = followed.get(uid);
       if (task?.account === account && task.taskID === taskID) return;

@@ -1,5 +1,6 @@
 import { type Dispatcher, Pool } from "undici";
 import { type ConnectOptions, guardedConnector } from "../../net/guarded-connect.ts";
+import { serviceAddress } from "../../service-address.ts";
 
 export type ConnectionOptions = {
   connect?: ConnectOptions;
@@ -33,5 +34,5 @@ export function parseBase(baseURL: string): { origin: string; prefix: string } |
     return `baseURL must be http or https, not ${url.protocol}`;
   if (url.username !== "" || url.password !== "") return "baseURL must not carry credentials";
   if (url.search !== "" || url.hash !== "") return "baseURL must have no query and no fragment";
-  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, "") };
+  return { origin: url.origin, prefix: serviceAddress(baseURL).slice(url.origin.length) };
 }
