@@ -21,7 +21,7 @@ export function operatorMetrics(): DocumentedMetric[] {
   createServiceMetrics(
     registry,
     () => undefined,
-    () => ({ waiting: () => 0 }),
+    () => ({ waiting: () => 0, balance: () => undefined }),
   );
   createEndpointMetrics(registry, { endpoints: () => [], accounts: () => [] }, systemClock);
   createJobMetrics(registry, { jobs: {}, accountOf: () => undefined, clock: systemClock });

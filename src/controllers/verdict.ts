@@ -83,6 +83,11 @@ export function concernsKey(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.kind === "Unauthorized";
 }
 
+/** Whether the balance is empty: all paid work of the account waits until somebody pays. */
+export function isUnpaid(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.kind === "InsufficientBalance";
+}
+
 /** What each kind of store error means. `retried` ones pass without help. */
 const ARTIFACT_ERRORS: Record<ArtifactErrorKind, { reason: Reason; retried: boolean }> = {
   SourceGone: { reason: "Unreachable", retried: true },

@@ -145,6 +145,7 @@ function createDeps(
     clock,
     allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
     inFlight: (key) => dependants.inFlight(key),
+    onBalance: checkAccount,
     ended: (key) => {
       const object = accountObject(key);
       return object === undefined ? [] : restoredTasks(object, (since) => dependants.ended(key, since), clock.now());

@@ -10,7 +10,7 @@ import { registerSpendMetrics } from "./billing-metrics.ts";
 export function createServiceMetrics(
   registry: Registry,
   accounts: () => AccountRegistry | undefined,
-  admission: () => Pick<SpendingAdmission, "waiting">,
+  admission: () => Pick<SpendingAdmission, "waiting" | "balance">,
 ) {
   const registers = [registry];
   const calls = new Counter({
@@ -40,13 +40,14 @@ export function createServiceMetrics(
   });
   new Gauge({
     name: "mooring_account_ready",
-    help: "1 when the account can be used, else 0",
+    help: "1 when the account can be used, else 0, as when its balance is empty",
     labelNames: ["account"],
     registers,
     collect() {
       this.reset();
       for (const [account, { state }] of accounts()?.entries() ?? []) {
-        this.set({ account }, state.kind === "Ready" ? 1 : 0);
+        const isReady = state.kind === "Ready" && admission().balance(account) === undefined;
+        this.set({ account }, isReady ? 1 : 0);
       }
     },
   });

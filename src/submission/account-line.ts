@@ -1,6 +1,8 @@
 import type { Clock } from "../clock.ts";
 import { createFairQueue } from "../fair-queue.ts";
+import type { Money } from "../money.ts";
 import type { Operation } from "../provider/operations.ts";
+import { type BalanceHold, createBalanceHold } from "./balance-hold.ts";
 import {
   type Allowance,
   type BookReading,
@@ -17,8 +19,11 @@ export type Work = { uid: string; namespace: string; operation: Operation };
 /** Why a job waits. `ahead`: how many jobs of its own namespace go before it (fair-queue.ts). */
 export type Wait = Hold & { ahead: number };
 
+/** Why a paid request has to wait for money. */
+export type SpendingRefusal = BudgetRefusal | { reason: "InsufficientBalance"; message: string };
+
 /** Why the next job of an account has no place. */
-type Hold = BudgetRefusal | { reason: "ConcurrencyLimited" | "RateLimited"; message: string };
+type Hold = SpendingRefusal | { reason: "ConcurrencyLimited" | "RateLimited"; message: string };
 
 /** The jobs of one account that have a place or wait for one (admission.ts has the contract). */
 export type AccountLine = {
@@ -32,7 +37,9 @@ export type AccountLine = {
   taskEnded(uid: string): void;
   /** `end`: undefined when its request surely cost nothing. */
   release(uid: string, end: TaskEnd | undefined): void;
-  exhausted(): BudgetRefusal | undefined;
+  exhausted(): SpendingRefusal | undefined;
+  /** The service refused a paid request for the balance, or took one. */
+  balance: Pick<BalanceHold, "refused" | "accepted" | "reason">;
   spend(operation: Operation): () => void;
   unbilled(): Unbilled | undefined;
   moneyRead(readings: readonly BookReading[]): void;
@@ -47,6 +54,8 @@ export type AccountLineOptions = {
   stopped: () => boolean;
   /** Tasks that ended before this line. */
   ended: readonly EndedTask[];
+  /** The account is held for its balance, or not any more. */
+  onBalance: () => void;
 };
 
 /** Most requests that wait for the account's rate limit; polls of tasks wait there too. */
@@ -66,12 +75,19 @@ const TURN: Hold = {
 
 type Waiter = { operation: Operation; askedAt: number; wake: () => void };
 
-export function createAccountLine({ clock, allowance, stopped, ended }: AccountLineOptions): AccountLine {
+export function createAccountLine(options: AccountLineOptions): AccountLine {
+  const { clock, allowance, stopped, ended } = options;
   const places = createPlaces();
   const queue = createFairQueue<Waiter>();
   const reservations = createReservations(clock);
   for (const task of ended) reservations.settle(task);
   const tell = createTeller(clock, stopped);
+  const balance = createBalanceHold(clock, () => {
+    recheck();
+    options.onBalance();
+  });
+  /** What the budget left at the last reading. */
+  let left: Money | undefined;
   /** The hold that the waiting jobs were told of last. */
   let told = "";
   /** When an endpoint had to wait for the budget, monotonic ms. It asks again once a minute. */
@@ -81,13 +97,18 @@ export function createAccountLine({ clock, allowance, stopped, ended }: AccountL
 
   function holdOn(operation: Operation): Hold | undefined {
     const allowed = allowance();
+    const unpaid = balance.message();
+    if (unpaid !== undefined) return { reason: "InsufficientBalance", message: unpaid };
     const refusal = concurrencyHold(places, allowed) ?? reservations.refusal(operation, places.operations(), allowed);
     return refusal ?? (stopped() || isFull(places) ? TURN : undefined);
   }
 
   /** Gives places to the jobs that go next, as long as there is room. The job that asks is not woken. */
   function admitNext(asking?: string): void {
-    for (const uid of places.admittedBefore(clock.monotonic() - FORGOTTEN_MS)) places.remove(uid);
+    for (const uid of places.admittedBefore(clock.monotonic() - FORGOTTEN_MS)) {
+      places.remove(uid);
+      balance.ended(uid);
+    }
     for (let next = queue.peek(); next !== undefined; next = queue.peek()) {
       const { operation, askedAt, wake } = next.value;
       if (forgotten(askedAt)) queue.remove(next.key);
@@ -95,6 +116,7 @@ export function createAccountLine({ clock, allowance, stopped, ended }: AccountL
       else {
         queue.shift();
         places.admit(next.key, operation, clock.monotonic());
+        balance.tries(next.key);
         if (next.key !== asking) wake();
       }
     }
@@ -109,6 +131,7 @@ export function createAccountLine({ clock, allowance, stopped, ended }: AccountL
   function release(uid: string, end: TaskEnd | undefined): void {
     queue.remove(uid);
     const operation = places.remove(uid);
+    balance.ended(uid);
     const { budget } = allowance();
     const counts = budget !== undefined && budget.kind !== "Unlimited";
     if (operation !== undefined && end !== undefined && counts) reservations.settle({ operation, end });
@@ -141,7 +164,10 @@ export function createAccountLine({ clock, allowance, stopped, ended }: AccountL
     },
     has: (uid) => places.stageOf(uid) !== undefined || queue.get(uid) !== undefined,
     withdraw(uid) {
-      if (places.stageOf(uid) === "Admitted") places.remove(uid);
+      if (places.stageOf(uid) === "Admitted") {
+        places.remove(uid);
+        balance.ended(uid);
+      }
       queue.remove(uid);
       admitNext();
     },
@@ -154,7 +180,10 @@ export function createAccountLine({ clock, allowance, stopped, ended }: AccountL
       if (places.stageOf(uid) === "InFlight") release(uid, "Seen");
     },
     release,
+    balance,
     exhausted() {
+      const unpaid = balance.message();
+      if (unpaid !== undefined) return { reason: "InsufficientBalance", message: unpaid };
       const refusal = reservations.exhausted(places.operations(), allowance());
       if (refusal !== undefined) refusedAt = clock.monotonic();
       return refusal;
@@ -165,6 +194,10 @@ export function createAccountLine({ clock, allowance, stopped, ended }: AccountL
     },
     unbilled: reservations.unbilled,
     moneyRead(readings) {
+      const { budget } = allowance();
+      const leftNow = budget?.kind === "Limited" ? budget.headroom : undefined;
+      if (left !== undefined && leftNow !== undefined && leftNow > left) balance.retry();
+      left = leftNow;
       reservations.moneyRead(readings, places.operations(), allowance());
       recheck();
     },

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { Operation } from "../provider/operations.ts";
-import { type AccountLine, createAccountLine, type Wait, type Work } from "./account-line.ts";
-import type { Allowance, BookReading, BudgetRefusal, EndedTask, Unbilled } from "./reservations.ts";
+import { type AccountLine, createAccountLine, type SpendingRefusal, type Wait, type Work } from "./account-line.ts";
+import type { Allowance, BookReading, EndedTask, Unbilled } from "./reservations.ts";
 
 /**
  * Decides which of an account's jobs may send their paid request now. There is one queue per account.
@@ -55,7 +55,13 @@ export type SpendingAdmission = {
    */
   release(uid: string, end: { charged: boolean; unseen?: boolean }): void;
   /** Why the budget holds back a request that gives an endpoint workers. */
-  exhausted(account: string): BudgetRefusal | undefined;
+  exhausted(account: string): SpendingRefusal | undefined;
+  /** The service refused a paid request because the balance is empty: the account's paid work waits (balance-hold.ts). */
+  unpaid(account: string, message: string): void;
+  /** The service took a paid request: the balance is not empty. */
+  paid(account: string): void;
+  /** Why the account's paid work waits for its balance; undefined: it does not. */
+  balance(account: string): string | undefined;
   /**
    * Such a request is on its way: it reserves `budget.reservePerTask`, if that is set, until a charge shows. Call the result
    * when the request had no effect.
@@ -84,6 +90,8 @@ export type SpendingAdmissionOptions = {
   inFlight: (account: string) => Work[];
   /** The tasks of the account that ended before this process and whose charge may not show. Called once per account. */
   ended?: (account: string) => EndedTask[];
+  /** `balance` changed. */
+  onBalance?: (account: string) => void;
 };
 
 export function createSpendingAdmission({
@@ -102,6 +110,7 @@ export function createSpendingAdmission({
       allowance: () => allowance(account),
       stopped: () => stopped,
       ended: statuses.ended?.(account) ?? [],
+      onBalance: () => statuses.onBalance?.(account),
     });
     lines.set(account, line);
     for (const work of statuses.inFlight(account)) line.running(work);
@@ -137,6 +146,9 @@ export function createSpendingAdmission({
     taskEnded: (uid) => lineWith(uid)?.taskEnded(uid),
     release: (uid, { charged, unseen = false }) =>
       lineWith(uid)?.release(uid, charged ? (unseen ? "Unseen" : "Seen") : undefined),
+    unpaid: (account, message) => lineOf(account).balance.refused(message),
+    paid: (account) => lines.get(account)?.balance.accepted(),
+    balance: (account) => lines.get(account)?.balance.reason(),
     exhausted: (account) => lineOf(account).exhausted(),
     spend: (account, operation) => lineOf(account).spend(operation),
     unbilled: (account) => lines.get(account)?.unbilled(),

@@ -110,6 +110,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       handledRequest: requested,
       listFailure: memory?.handle.endpoints.observed.failure(),
       spend: memory?.handle.money.spend(),
+      unpaid: shared.admission.balance(key),
       budget: memory?.handle.budget(),
       now: clock.now(),
     });

@@ -43,6 +43,8 @@ export type AccountFacts = {
   listFailure?: string | undefined;
   /** undefined: the bills were not read since the start; what the status says stays. */
   spend: Spend | undefined;
+  /** Why paid work waits for the balance; default: it does not. */
+  unpaid?: string | undefined;
   /** undefined: there is none, or the account was not used yet. */
   budget: ReturnType<AccountHandle["budget"]>;
   now: number;
@@ -58,7 +60,7 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
   const limits = outcome.kind === "Probed" ? (outcome.probe.limits?.reported ?? base.limits) : base.limits;
   const inUse: ConditionUpdate[] = users === undefined ? [] : [{ type: "Ready", status: "False", ...inUseBy(users) }];
   const updates = [
-    ...updatesOf(outcome).filter(({ type }) => users === undefined || type !== "Ready"),
+    ...updatesOf(outcome, facts.unpaid).filter(({ type }) => users === undefined || type !== "Ready"),
     ...inUse,
     ...budgetUpdates(budget),
     ...listUpdates(facts.listFailure),
@@ -117,7 +119,7 @@ function listUpdates(failure: string | undefined): ConditionUpdate[] {
   return [{ type: "EndpointsListed", status: "False", reason: "ListUnreadable", message }];
 }
 
-function updatesOf(outcome: AccountOutcome): ConditionUpdate[] {
+function updatesOf(outcome: AccountOutcome, unpaid: string | undefined): ConditionUpdate[] {
   if (outcome.kind === "NoKey") {
     const { reason, message } = outcome;
     return [
@@ -139,6 +141,10 @@ function updatesOf(outcome: AccountOutcome): ConditionUpdate[] {
       probe.authenticated === "True" ? "Authenticated" : probe.authenticated === "False" ? "Unauthorized" : "Pending",
     message: probe.message,
   };
+  if (probe.state.kind === "Ready" && unpaid !== undefined) {
+    const message = `${unpaid}. All paid work of the account waits; one request tries again after pauses of up to 30 minutes`;
+    return [reachable, authenticated, { type: "Stalled", status: "True", reason: "InsufficientBalance", message }];
+  }
   if (probe.state.kind === "Ready") {
     return [
       reachable,

@@ -177,7 +177,9 @@ async function spending<T>(
 ): Promise<T> {
   const cancel = operation ? shared.admission.spend(account.key, operation) : undefined;
   try {
-    return await send();
+    const sent = await send();
+    if (operation) shared.admission.paid(account.key);
+    return sent;
   } catch (error) {
     if (!(error instanceof ServiceError && error.delivery === "Unknown")) cancel?.();
     throw error;

@@ -4,7 +4,7 @@ import { rfc3339 } from "../../clock.ts";
 import { isGivenUp, mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
 import { UnprovenObjectError } from "../current-state.ts";
 import { createValueReader, resolveEnv, StalledError } from "../references.ts";
-import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
+import { concernsKey, isUnpaid, serviceVerdict, type Verdict } from "../verdict.ts";
 import {
   acceptedBy,
   apply,
@@ -197,6 +197,7 @@ function failureOutcome(input: ConvergeInput, error: unknown, decision: Decision
   const verdict = serviceVerdict(error);
   if (verdict.kind !== "Stalled") return { ...emptyOutcome(verdict), outdated: true };
   const { reason, message, againMs = REFUSAL_RETRY_MS } = verdict;
+  if (isUnpaid(error)) shared.admission.unpaid(account.key, message);
   const stalled = { ...verdict, againMs };
   if (decision === undefined || !(error.operation in WRITES)) return emptyOutcome(stalled);
   refusals.note(endpoint.metadata.uid, decision.desiredHash, { reason, message }, shared.clock.now() + againMs);

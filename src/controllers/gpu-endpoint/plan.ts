@@ -3,7 +3,7 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
-import type { BudgetRefusal } from "../../submission/reservations.ts";
+import type { SpendingRefusal } from "../../submission/account-line.ts";
 import {
   ADOPTED_KEEP,
   type DesiredEndpoint,
@@ -65,7 +65,7 @@ export type Facts = {
   /** Creates of this object that no read has confirmed. */
   creates: readonly UnconfirmedCreate[];
   /** Why the budget of the account holds back what gives the endpoint workers. */
-  budget?: BudgetRefusal | undefined;
+  budget?: SpendingRefusal | undefined;
   /** The command that requests a reconcile of the object. */
   requestCommand: string;
   /** A user requests a reconcile. */
@@ -94,7 +94,7 @@ export type Plan =
   /** Earlier creates are unconfirmed: the next one is sent after `againMs`. */
   | { action: "DelayCreate"; message: string; againMs: number }
   /** The budget holds back a create, or an update that gives the endpoint workers and changes nothing else. */
-  | { action: "AwaitBudget"; refusal: BudgetRefusal; differences: Difference[] }
+  | { action: "AwaitBudget"; refusal: SpendingRefusal; differences: Difference[] }
   /** A user must act. */
   | { action: "Stall"; reason: Reason; message: string; differences: Difference[] };
 

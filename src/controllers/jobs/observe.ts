@@ -101,7 +101,13 @@ function requestSlot<T extends Job>(
   const { reason, message } = answer;
   // A new job usually waits for less time than a status write takes.
   const isOld = now - Date.parse(job.metadata.creationTimestamp) >= SHOW_SENDING_AFTER_MS;
-  return { kind: "NotAdmitted", reason, message, stalled: false, brief: reason === "RateLimited" && !isOld };
+  return {
+    kind: "NotAdmitted",
+    reason,
+    message,
+    stalled: reason === "InsufficientBalance",
+    brief: reason === "RateLimited" && !isOld,
+  };
 }
 
 /** Why the job is not sent, independently of its account and its store. */

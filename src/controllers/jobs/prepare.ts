@@ -45,6 +45,7 @@ const LINE_REASONS: readonly Reason[] = [
   "RateLimited",
   "BudgetExceeded",
   "BudgetUnknown",
+  "InsufficientBalance",
 ] satisfies Wait["reason"][];
 
 /**

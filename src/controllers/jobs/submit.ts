@@ -7,7 +7,7 @@ import type { SpendingAdmission } from "../../submission/admission.ts";
 import { AcceptedError, type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
-import { concernsKey, messageOf, RETRIED_STALLS, type Verdict, verdictOf } from "../verdict.ts";
+import { concernsKey, isUnpaid, messageOf, RETRIED_STALLS, type Verdict, verdictOf } from "../verdict.ts";
 import { assertMaySubmit, UnwantedRequestError } from "../wanted.ts";
 import { keyOfResult } from "./copies.ts";
 import type { Observed, RequestIntent } from "./observations.ts";
@@ -118,6 +118,7 @@ export type SubmitOptions<T extends Job> = {
 };
 
 const STALLED_RETRY_MS = 5 * 60_000;
+const UNPAID_RETRY_MS = 1_000;
 
 /** Starts the paid request of a transition, which runs beside the reconciles. `job`: its status shows the intent. */
 export function startRequest<T extends Job>(
@@ -194,6 +195,7 @@ function answerOf<T extends Job>(
   result: SubmitOnceResult<Accepted>,
 ): Answer {
   const answer = { account: intent.account, entry: result.entry };
+  if (result.kind === "Accepted" || result.kind === "Unusable") shared.admission.paid(account.key);
   if (result.kind === "Accepted") return { ...answer, kind: "Accepted", accepted: result.value };
   if (result.kind === "Unusable") {
     const { error } = result;
@@ -213,7 +215,9 @@ function answerOf<T extends Job>(
     return { ...answer, kind: "Refused", reason, message: refusalMessage(error, kind.resource.kind) };
   }
   holdRefusedKey(shared, account, error);
-  return { ...answer, kind: "NotTaken", ...notTaken(error) };
+  const refused = { ...answer, kind: "NotTaken", ...notTaken(error) } as const;
+  if (isUnpaid(error)) shared.admission.unpaid(account.key, refused.block.message);
+  return refused;
 }
 
 /** The service refuses the key: the account is held, whether or not the outcome of the request is known. */
@@ -247,7 +251,9 @@ function notTaken(error: unknown): { block: Block; retryAfterMs: number | undefi
   const verdict = verdictOf(error);
   if (verdict.kind === "Done") throw new Error("an error is never Done", { cause: error });
   const { reason, message } = verdict;
-  return { block: { reason, message, stalled: verdict.kind === "Stalled" }, retryAfterMs: retryAfterOf(verdict) };
+  // The job waits with the others of the account.
+  const retryAfterMs = isUnpaid(error) ? UNPAID_RETRY_MS : retryAfterOf(verdict);
+  return { block: { reason, message, stalled: verdict.kind === "Stalled" }, retryAfterMs };
 }
 
 /** undefined: with backoff. */

@@ -34,6 +34,13 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/submission/admission",
   },
   {
+    name: "empty-balance",
+    file: "src/submission/account-line.ts",
+    find: 'if (unpaid !== undefined) return { reason: "InsufficientBalance", message: unpaid };\n    const refusal',
+    replace: "const refusal",
+    tests: "test/unit/submission/admission",
+  },
+  {
     name: "budget-of-endpoints",
     file: "src/controllers/gpu-endpoint/plan.ts",
     find: "const held = facts.budget === undefined ? [] : raised;",

@@ -486,6 +486,77 @@ describe("a place", () => {
   });
 });
 
+describe("an empty balance", () => {
+  const EMPTY = "submitSpeech: the balance is empty: top up the account";
+  const refuse = (w: ReturnType<typeof setUp>, uid: string) => {
+    w.admission.unpaid(KEY, EMPTY);
+    w.admission.release(uid, { charged: false });
+  };
+
+  it("holds all jobs; one tries after each pause, and the pauses grow to half an hour", async () => {
+    const w = setUp({});
+    const uids = ["a", "b", "c"];
+    expect(uids.map((uid) => w.admit(uid))).toEqual(["Admitted", "Admitted", "Admitted"]);
+    for (const uid of uids) refuse(w, uid); // all three were under way: one pause
+    const tried: number[] = [];
+    for (let minute = 1; minute <= 180; minute++) {
+      await w.clock.advance(60_000);
+      const admitted = uids.filter((uid) => w.admit(uid) === "Admitted");
+      expect(admitted.length).toBeLessThanOrEqual(1);
+      for (const uid of admitted) {
+        tried.push(minute);
+        refuse(w, uid);
+      }
+    }
+    expect(tried).toEqual([1, 3, 7, 15, 31, 61, 91, 121, 151]);
+    expect(w.admission.request(KEY, work("a"), () => {})).toMatchObject({
+      reason: "InsufficientBalance",
+      message: EMPTY,
+    });
+    expect(w.admission.exhausted(KEY)).toEqual({ reason: "InsufficientBalance", message: EMPTY });
+    expect(w.admission.balance(KEY)).toBe(EMPTY);
+  });
+
+  it("ends with a success: all go at once", async () => {
+    const w = setUp({});
+    w.admit("a");
+    refuse(w, "a");
+    expect([w.admit("b"), w.admit("c")]).toEqual(["InsufficientBalance", "InsufficientBalance"]);
+    await w.clock.advance(60_000);
+    expect(w.woken).toContain("b");
+    expect([w.admit("b"), w.admit("c")]).toEqual(["Admitted", "InsufficientBalance"]);
+    w.admission.paid(KEY);
+    expect([w.admit("c"), w.admission.balance(KEY)]).toEqual(["Admitted", undefined]);
+  });
+
+  it("is tried again after the same pause when the request that tried did not tell", async () => {
+    const w = setUp({});
+    w.admit("a");
+    refuse(w, "a");
+    w.admit("b");
+    await w.clock.advance(60_000);
+    w.admission.release("b", { charged: false });
+    expect(w.admit("c")).toBe("InsufficientBalance");
+    await w.clock.advance(60_000);
+    expect(w.admit("c")).toBe("Admitted");
+  });
+
+  it("is tried at once when the budget shows more money", async () => {
+    const w = setUp({ budget: limited(100n), reserve: 10n });
+    w.read(0n);
+    w.admit("a");
+    refuse(w, "a");
+    w.admit("b");
+    await w.clock.advance(1_000);
+    w.read(0n);
+    expect(w.admit("b")).toBe("InsufficientBalance");
+    w.allowance.budget = limited(200n);
+    await w.clock.advance(1_000);
+    w.read(0n);
+    expect(w.admit("b")).toBe("Admitted");
+  });
+});
+
 it("tells waiting jobs when the budget's state changes, and not with every reading", () => {
   const { allowance, admit, read, woken } = setUp({ budget: { kind: "Unknown", message: "not read" } });
   admit("a");

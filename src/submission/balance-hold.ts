@@ -1,0 +1,69 @@
+import type { Clock } from "../clock.ts";
+
+/**
+ * Holds the paid work of an account whose balance is empty: the service refuses every request until somebody pays. One
+ * request at a time tries again, after pauses that grow from one minute to half an hour. A success ends the hold.
+ */
+export type BalanceHold = {
+  /** What holds paid work now; undefined: nothing, or the next request may try. */
+  message(): string | undefined;
+  /** The same, also while a request may try. */
+  reason(): string | undefined;
+  /** A request that tries is on its way. */
+  tries(uid: string): void;
+  /** The service refused a request for the balance. Those that were sent before the hold do not lengthen it. */
+  refused(message: string): void;
+  /** The service took a paid request. */
+  accepted(): void;
+  /** The request of the job has ended, whatever came of it. */
+  ended(uid: string): void;
+  /** More money is there: a request may try at once. */
+  retry(): void;
+};
+
+type Hold = { message: string; pauseMs: number; until: number; trying: string | undefined };
+
+const FIRST_PAUSE_MS = 60_000;
+const LONGEST_PAUSE_MS = 30 * 60_000;
+
+/** @param onChange called when the hold begins or ends, and when a request may try */
+export function createBalanceHold(clock: Clock, onChange: () => void): BalanceHold {
+  let hold: Hold | undefined;
+  let cancel: (() => void) | undefined;
+
+  function wait(next: Hold): void {
+    hold = next;
+    cancel?.();
+    cancel = clock.setTimeout(onChange, next.until - clock.monotonic());
+  }
+
+  const isHeld = (one: Hold) => one.trying !== undefined || clock.monotonic() < one.until;
+
+  return {
+    message: () => (hold !== undefined && isHeld(hold) ? hold.message : undefined),
+    reason: () => hold?.message,
+    tries(uid) {
+      if (hold !== undefined) hold.trying = uid;
+    },
+    refused(message) {
+      if (hold !== undefined && clock.monotonic() < hold.until) return;
+      const pauseMs = hold === undefined ? FIRST_PAUSE_MS : Math.min(2 * hold.pauseMs, LONGEST_PAUSE_MS);
+      const isNew = hold === undefined;
+      wait({ message, pauseMs, until: clock.monotonic() + pauseMs, trying: undefined });
+      if (isNew) onChange();
+    },
+    accepted() {
+      if (hold === undefined) return;
+      hold = undefined;
+      cancel?.();
+      onChange();
+    },
+    ended(uid) {
+      if (hold?.trying === uid) wait({ ...hold, until: clock.monotonic() + hold.pauseMs, trying: undefined });
+    },
+    retry() {
+      if (hold === undefined || hold.trying !== undefined) return;
+      wait({ ...hold, until: clock.monotonic() });
+    },
+  };
+}
