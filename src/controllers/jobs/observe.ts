@@ -20,7 +20,7 @@ import {
 } from "./observations.ts";
 import { checkJob, isInLine, prepare } from "./prepare.ts";
 import { acceptedFrom } from "./submit.ts";
-import { mismatchOf, observeTracking, resultsOfJournal } from "./tasks.ts";
+import { heldAccount, mismatchOf, observeTracking, resultsOfJournal } from "./tasks.ts";
 import { type Answer, type Block, type Job, type JobDeps, type RunningRequests, workOf } from "./types.ts";
 
 /** Re-check interval for a job whose store is full. */
@@ -241,10 +241,6 @@ function resultsLost(
   if (expireAt === undefined || now < Date.parse(expireAt)) return undefined;
   const message = `The results expired at ${expireAt} before they were copied (${cause}): create a new ${job.kind} to make them again`;
   return { kind: "ResultsLost", reason: "NoResult", message };
-}
-
-function heldAccount({ reason, message, againMs }: Extract<Resolved, { kind: "Held" }>): Block {
-  return { reason, message, stalled: false, ...(againMs === undefined ? {} : { againMs }) };
 }
 
 /** The account that made the results. It limits the addresses that are read, also while its key or budget holds it. */

@@ -61,8 +61,8 @@ export function showSuspended(_observation: Observation<"Suspended">, { job, now
   };
 }
 
-export function showBlock({ reason, message, stalled, againMs }: Observation<"Blocked">): Step {
-  return { outcome: { phase: "Pending", reason, message, stalled }, ...(againMs === undefined ? {} : { againMs }) };
+export function showBlock({ kind: _, againMs, ...block }: Observation<"Blocked">): Step {
+  return { outcome: { phase: "Pending", ...block }, ...(againMs === undefined ? {} : { againMs }) };
 }
 
 export function showMissingReference({ reason, message, references }: Observation<"MissingReference">): Step {
@@ -147,8 +147,8 @@ export function showProgress({ result, pollAfter }: Observation<"Unfinished">): 
   return { outcome: { phase: "Active", result }, ...late };
 }
 
-export function showBlockedTask({ reason, message, stalled }: Observation<"Blocked">): Step {
-  return { outcome: { phase: "Active", result: undefined, note: { reason, message, stalled } } };
+export function showBlockedTask({ kind: _, againMs, ...note }: Observation<"Blocked">): Step {
+  return { outcome: { phase: "Active", result: undefined, note }, ...(againMs === undefined ? {} : { againMs }) };
 }
 
 export function retryTask({ message }: Observation<"TaskFailedRetry">, { job, now }: JobContext): Step {

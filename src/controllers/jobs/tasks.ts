@@ -77,6 +77,11 @@ export async function accountOfTask({ accounts }: Pick<ControllerDeps, "accounts
   return accounts.resolve(accountOfResources(job), job.metadata.namespace);
 }
 
+/** The job waits for its account. */
+export function heldAccount({ reason, message, againMs }: Extract<Resolved, { kind: "Held" }>): Block {
+  return { reason, message, stalled: false, ...(againMs === undefined ? {} : { againMs }) };
+}
+
 /** After its first submission a job uses the account of that submission only (api: accountRef). */
 export function mismatchOf({ status }: Job, account: AccountHandle): Block | undefined {
   const bound = (status?.attempts ?? 0) === 0 ? undefined : status?.account?.baseURL;
@@ -176,10 +181,7 @@ export async function observeTracking<T extends Job>(
   const { deps, job, signal } = context;
   const resolved = await accountOfTask(deps.shared, job);
   if (resolved.kind === "Checking") return undefined;
-  if (resolved.kind === "Held") {
-    const { reason, message } = resolved;
-    return { observation: observeTask(context, taskID, undefined, { reason, message, stalled: false }) };
-  }
+  if (resolved.kind === "Held") return { observation: observeTask(context, taskID, undefined, heldAccount(resolved)) };
   const { account } = resolved;
   const mismatch = mismatchOf(job, account);
   if (mismatch !== undefined) return { observation: observeTask(context, taskID, undefined, mismatch) };

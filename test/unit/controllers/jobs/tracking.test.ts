@@ -78,8 +78,10 @@ async function setUp(spec: Change, status: VideoJobStatus = submitted) {
     () => true,
     () => {},
   );
+  let allowed = true;
+  const allows = async () => allowed;
   const add = (key: string, tasks: Tasks) =>
-    accounts.set(key, { state: { kind: "Ready" }, handle: accountAt(baseURL, { key, tasks }) });
+    accounts.set(key, { state: { kind: "Ready" }, handle: accountAt(baseURL, { key, tasks, allows }) });
   add("ClusterAccount/default", bound.tasks);
   add("Account/team/default", other.tasks);
   kind.store.upsert(videoJobOf("image", spec, status));
@@ -104,6 +106,10 @@ async function setUp(spec: Change, status: VideoJobStatus = submitted) {
     bound,
     other,
     copies: wiring.copies,
+    /** Whether the namespace has the label that the ClusterAccount asks for. */
+    allow: (next: boolean) => {
+      allowed = next;
+    },
     /** Whether another job gets the account's only slot. */
     nextIsAdmitted,
     writesTake: (ms: number) => {
@@ -129,6 +135,19 @@ describe("given a job that is bound to an account, when spec.accountRef means an
     expect(w.other.calls).toEqual([]);
     expect(w.status()?.phase).toBe("Succeeded");
   });
+});
+
+it("given a namespace that loses the label of its ClusterAccount, when it returns, the job has the result of its task", async () => {
+  const w = await setUp({});
+  w.bound.show(processing(START));
+  await w.reconcile();
+  w.allow(false);
+  expect(await w.reconcile()).toEqual({ requeueAfterMs: 31_000 });
+  expect(getCondition(w.status()?.conditions, "Ready")?.reason).toBe("NamespaceNotAllowed");
+  w.bound.show(succeeded(START + 1_000));
+  w.allow(true);
+  await w.reconcile();
+  expect(w.status()?.phase).toBe("Succeeded");
 });
 
 describe("given a deadline that passed while the operator was down", () => {
