@@ -4,6 +4,7 @@ import type { Sanitizer } from "../../text/sanitizer.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
 import type { Operation } from "../operations.ts";
 import { readErrorBody, readReportedError } from "../wire/errors.ts";
+import { parseJSON } from "../wire/json.ts";
 import { countValues } from "../wire/page-scanner.ts";
 import { notJSON, type PageRecords, readPage, UnreadablePageError } from "../wire/pages.ts";
 import { words } from "./classify.ts";
@@ -57,9 +58,9 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
     return body === undefined ? undefined : `reports an error: ${words(body) || body.code}`;
   };
 
-  function parseJSON(text: string): unknown {
+  function parsed(text: string): unknown {
     try {
-      return JSON.parse(text);
+      return parseJSON(text);
     } catch {
       throw unreadable(`cannot be read: ${notJSON(text)}`, text);
     }
@@ -79,7 +80,7 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
 
   return {
     unreadable,
-    parse: (text: string, answer: z.ZodType) => check(parseJSON(text), { answer }, text),
+    parse: (text: string, answer: z.ZodType) => check(parsed(text), { answer }, text),
     async read(body: Buffer, rules: AnswerRules): Promise<unknown> {
       const { answer, page } = rules;
       if (answer !== undefined && page !== undefined) {
@@ -96,7 +97,7 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
         throw unreadable(`cannot be read: it has more than ${MOST_VALUES} values`);
       }
       const text = body.toString("utf8");
-      if (answer !== undefined) return check(parseJSON(text), rules, text);
+      if (answer !== undefined) return check(parsed(text), rules, text);
       const error = reported(text);
       if (error !== undefined) throw unreadable(error, text);
       return undefined;

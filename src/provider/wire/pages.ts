@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type * as z from "zod";
 import type { Clock } from "../../clock.ts";
+import { parseJSON } from "./json.ts";
 import { isRecord } from "./lenient.ts";
 import { createPageScanner, type PageBreach, type PageParts } from "./page-scanner.ts";
 
@@ -107,7 +108,7 @@ function breachMessage(breach: PageBreach, list: string, most: number): string {
 
 function parsed(text: string, rest: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJSON(text);
   } catch {
     throw new UnreadablePageError(notJSON(text), rest);
   }
