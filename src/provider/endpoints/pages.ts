@@ -1,6 +1,6 @@
-import type { Clock } from "../../clock.ts";
+import { type Clock, delay } from "../../clock.ts";
 import type { ListEndpointsInput, ServiceClient } from "../client.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError, type ServiceErrorKind } from "../errors.ts";
 import type { Operation } from "../operations.ts";
 import { type EndpointRecord, weightOf } from "./endpoint-record.ts";
 
@@ -27,7 +27,7 @@ const EXPECTED = { pages: 2, records: 2, weight: 4 * 1024 };
 export type ListedEndpoint = { record: EndpointRecord; askedAt: number };
 
 /**
- * Every endpoint of the account's list, page by page.
+ * Every endpoint of the account's list, page by page. A page that fails is repeated, and the list continues with the next one.
  * @throws ServiceError when a page cannot be read, or the pages have no end: such a list proves no absence
  */
 export async function* endpointPages(
@@ -36,20 +36,46 @@ export async function* endpointPages(
 ): AsyncIterable<ListedEndpoint> {
   const operation = options.generation === "Earlier" ? "listEndpointsEarlier" : "listEndpoints";
   const size = createListSize(operation, options.expected ?? 0);
-  const client = {
-    listEndpoints: async (...input: Parameters<ServiceClient["listEndpoints"]>) => {
-      const page = await options.client.listEndpoints(...input);
-      size.add(page.data);
-      return page;
-    },
-    listEndpointsEarlier: async (...input: Parameters<ServiceClient["listEndpointsEarlier"]>) => {
-      const page = await options.client.listEndpointsEarlier(...input);
-      size.add(page.data);
-      return page;
-    },
+  const read = createPageReader(options.clock, size, signal);
+  yield* options.generation === "Earlier" ? earlierPages(options, read, signal) : currentPages(options, read, signal);
+}
+
+/** A page that was read, and when it was requested (monotonic ms). */
+type ReadPage = <P extends { data: EndpointRecord[] }>(ask: () => Promise<P>) => Promise<{ page: P; askedAt: number }>;
+
+/** How often a page is repeated, and the pauses: doubled each time. */
+const REPEATS = 5;
+const FIRST_REPEAT_MS = 500;
+/** Failures that may pass. The limiter paces a repetition after a 429. */
+const PASSING: readonly ServiceErrorKind[] = [
+  "RateLimited",
+  "ServerError",
+  "GatewayError",
+  "Unreachable",
+  "Timeout",
+  "ConnectionLost",
+];
+
+/** Repeats a page that fails, so that a list of many pages continues. Without the first page, there is nothing to continue. */
+function createPageReader(clock: Clock, size: { add(page: readonly EndpointRecord[]): void }, signal: AbortSignal) {
+  let begun = false;
+  const read: ReadPage = async (ask) => {
+    for (let repeats = 0; ; repeats++) {
+      const askedAt = clock.monotonic();
+      try {
+        const page = await ask();
+        begun = true;
+        size.add(page.data);
+        return { page, askedAt };
+      } catch (error) {
+        const passes = error instanceof ServiceError && PASSING.includes(error.kind);
+        if (!begun || !passes || repeats === REPEATS) throw error;
+      }
+      await delay(clock, FIRST_REPEAT_MS * 2 ** repeats, signal);
+      signal.throwIfAborted();
+    }
   };
-  const pages = options.generation === "Earlier" ? earlierPages : currentPages;
-  yield* pages({ ...options, client }, signal);
+  return read;
 }
 
 /** Adds up the pages of one list. @throws ServiceError when the list exceeds a limit */
@@ -72,15 +98,18 @@ function createListSize(operation: Operation, expected: number): { add(page: rea
   };
 }
 
-async function* currentPages(options: EndpointPagesOptions, signal: AbortSignal): AsyncIterable<ListedEndpoint> {
+async function* currentPages(
+  options: EndpointPagesOptions,
+  read: ReadPage,
+  signal: AbortSignal,
+): AsyncIterable<ListedEndpoint> {
   let cursor: string | undefined;
   const cursors = new Set<string>();
   do {
-    const askedAt = options.clock.monotonic();
     const query: ListEndpointsInput = { limit: options.pageSize };
     if (options.keyword !== undefined) query.keyword = options.keyword;
     if (cursor !== undefined) query.cursor = cursor;
-    const page = await options.client.listEndpoints(query, { signal });
+    const { page, askedAt } = await read(() => options.client.listEndpoints(query, { signal }));
     yield* page.data.map((record) => ({ record, askedAt }));
     cursor = page.hasMore ? page.nextCursor : undefined;
     if (cursor === "") throw incomplete("more pages follow, and the response has no cursor for them");
@@ -97,14 +126,17 @@ async function* currentPages(options: EndpointPagesOptions, signal: AbortSignal)
  * total. It does not show either whether a page behind the last one is empty or refused: a refusal ends the pages, unless the total
  * shows that some are missing.
  */
-async function* earlierPages(options: EndpointPagesOptions, signal: AbortSignal): AsyncIterable<ListedEndpoint> {
-  const { client, clock, pageSize } = options;
+async function* earlierPages(
+  { client, clock, pageSize }: EndpointPagesOptions,
+  read: ReadPage,
+  signal: AbortSignal,
+): AsyncIterable<ListedEndpoint> {
   const seen = new Set<string>();
   const unseen = (records: EndpointRecord[]) => records.filter(({ id }) => !seen.has(id) && seen.add(id));
   const ask = async (pageNum: number) => {
-    const askedAt = clock.monotonic();
-    const page = await pageOrRefusal(client.listEndpointsEarlier({ pageSize, pageNum }, { signal }));
-    return { page, askedAt };
+    const refused = { askedAt: clock.monotonic() };
+    const page = await pageOrRefusal(read(() => client.listEndpointsEarlier({ pageSize, pageNum }, { signal })));
+    return page instanceof ServiceError ? { ...refused, page } : page;
   };
   let total: number | undefined;
   let countsAll = false;

@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { createBucket } from "../../token-bucket.ts";
 import type { Operation } from "../operations.ts";
+import { createAdaptiveRate } from "./adaptive-rate.ts";
 import { createFirstBytes, type FirstBytes } from "./first-bytes.ts";
 import { createRatedQueue, type Rates, type TurnOptions } from "./rated-queue.ts";
 
@@ -35,10 +36,10 @@ export type Limiter = FirstBytes & {
   depart(operation: Operation, signal?: AbortSignal): Promise<void>;
   /**
    * After a 429: pauses the operation for 1 s doubling to 60 s with jitter, or for the time that the service asks if that is
-   * longer. Never shortens a pause. Returns the pause in ms.
+   * longer. Never shortens a pause. Lowers the rate of the account (adaptive-rate.ts). Returns the pause in ms.
    */
   rateLimited(operation: Operation, retryAfterMs?: number): number;
-  /** After any other response: the next backoff starts at 1 s again. */
+  /** After any other response: the next backoff starts at 1 s again, and a lowered rate rises. */
   succeeded(operation: Operation): void;
   /** Number of calls that wait. */
   waiting(): number;
@@ -49,9 +50,14 @@ const BACKOFF_MAX_MS = 60_000;
 
 export function createLimiter(options: LimiterOptions): Limiter {
   const { clock, random } = options;
-  const turns = createRatedQueue(clock, ratesOf(options));
-  const leaving = createRatedQueue(clock, ratesOf(options));
-  const firstBytes = createFirstBytes(clock, ratesOf(options));
+  const rates = [ratesOf(options), ratesOf(options), ratesOf(options)] as const;
+  const turns = createRatedQueue(clock, rates[0]);
+  const leaving = createRatedQueue(clock, rates[1]);
+  const firstBytes = createFirstBytes(clock, rates[2]);
+  const adaptive = createAdaptiveRate(
+    clock,
+    rates.map(({ account }) => account),
+  );
   /** 429 responses in a row. */
   const failures = new Map<Operation, number>();
 
@@ -60,6 +66,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     depart: (operation, signal) => leaving.take(operation, { signal }),
     mayLeave: firstBytes.mayLeave,
     rateLimited: (operation, retryAfterMs = 0) => {
+      adaptive.refused();
       const now = clock.monotonic();
       let pauseMs = retryAfterMs;
       // Calls that were in flight together are refused together: that counts as one refusal.
@@ -72,7 +79,10 @@ export function createLimiter(options: LimiterOptions): Limiter {
       turns.pause(operation, now + pauseMs);
       return turns.pausedUntil(operation) - now;
     },
-    succeeded: (operation) => void failures.delete(operation),
+    succeeded: (operation) => {
+      adaptive.succeeded();
+      failures.delete(operation);
+    },
     waiting: turns.waiting,
   };
 }

@@ -115,6 +115,20 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/provider/http/large-bodies",
   },
   {
+    name: "adaptive-rate",
+    file: "src/provider/http/adaptive-rate.ts",
+    find: "set(share * DECREASE);",
+    replace: "set(share);",
+    tests: "test/unit/provider/http/adaptive-rate",
+  },
+  {
+    name: "repeated-page",
+    file: "src/provider/endpoints/pages.ts",
+    find: "repeats === REPEATS",
+    replace: "repeats >= 0",
+    tests: "test/unit/provider/endpoints/failing-pages",
+  },
+  {
     name: "shortest-retry-after",
     file: "src/provider/http/limiter.ts",
     find: "pauseMs = Math.max(pauseMs, backoff * (0.8 + 0.4 * random()));",

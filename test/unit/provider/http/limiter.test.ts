@@ -39,12 +39,12 @@ describe("the account's rate", () => {
     go("bills", "listBills");
     await clock.advance(50);
     clock.setWallClock(byMs);
-    await clock.advance(50);
+    await clock.advance(90); // the refusal lowers the rate
     expect(names()).toEqual(["a", "b", "c"]);
     for (let i = 0; i < 5; i++) go(`d${i}`);
-    await clock.advance(500);
+    await clock.advance(700);
     expect(names()).toHaveLength(8);
-    await clock.advance(58_000);
+    await clock.advance(57_760);
     expect(names()).not.toContain("bills");
     await clock.advance(2_000);
     expect(names()).toContain("bills");
