@@ -63,6 +63,20 @@ const globalV6 = networkSet([GLOBAL_V6]);
 const privateGlobalV6 = networkSet(PRIVATE_GLOBAL_V6);
 const embeddingV6 = networkSet(EMBEDDING_V6);
 
+/** Judges the addresses of connections. `refuses`: judges an IP address without a connection, in the form of `URL.hostname`. */
+export type AddressGuard = LookupFunction & { refuses?: (hostname: string) => boolean };
+
+/**
+ * Whether a URL may be shown as a link: http(s), without credentials, and at no IP address that the guard refuses. What a name resolves
+ * to is judged at each connection.
+ */
+export function isLinkable(text: string, guard: AddressGuard | undefined): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, hostname } = new URL(text);
+  const plain = (protocol === "https:" || protocol === "http:") && username === "" && password === "";
+  return plain && guard?.refuses?.(hostname) !== true;
+}
+
 /** A connection to this address was refused by us, before a byte was sent. */
 export class PrivateAddressError extends Error {
   override readonly name = "PrivateAddressError";
@@ -109,7 +123,7 @@ export function publicOnly(
   advice: string,
   allowedPrivateNetworks: readonly string[] = [],
   denied: readonly string[] = [],
-): LookupFunction {
+): AddressGuard {
   const allowed = networkSet(parseNetworks(allowedPrivateNetworks));
   const isPrivate: Judge = ({ bare, family }) =>
     isPrivateAddress(bare) && !(family !== undefined && allowed.check(bare, family))
@@ -119,7 +133,7 @@ export function publicOnly(
 }
 
 /** A `lookup` that refuses the addresses of some networks only, in CIDR notation. */
-export function anyExcept(denied: readonly string[]): LookupFunction {
+export function anyExcept(denied: readonly string[]): AddressGuard {
   return denied.length === 0 ? anyAddress : judgedBy([deniedIn(denied)]);
 }
 
@@ -133,12 +147,12 @@ function deniedIn(networks: readonly string[]): Judge {
     family !== undefined && denied.check(bare, family) ? { what: "denied", advice } : undefined;
 }
 
-function judgedBy(judges: readonly Judge[]): LookupFunction {
+function judgedBy(judges: readonly Judge[]): AddressGuard {
   const refusalOf = (addresses: readonly LookupAddress[]) =>
     addresses
       .map(({ address }) => parseAddress(address))
       .flatMap((address) => judges.flatMap((judge) => judge(address) ?? []))[0];
-  return (hostname, options, callback) => {
+  const lookup: LookupFunction = (hostname, options, callback) => {
     const all: LookupOptions = { ...options, all: true };
     dnsLookup(hostname, all, (error, answers) => {
       if (error !== null) return callback(error, "", 0);
@@ -155,6 +169,8 @@ function judgedBy(judges: readonly Judge[]): LookupFunction {
       callback(null, first.address, first.family);
     });
   };
+  const refuses = (hostname: string) => refusalOf([{ address: hostname, family: 0 }]) !== undefined;
+  return Object.assign(lookup, { refuses });
 }
 
 /** A `lookup` that refuses nothing, for `--allow-private-networks`. */

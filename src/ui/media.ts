@@ -77,9 +77,10 @@ const STATUS: Partial<Record<ArtifactErrorKind, number>> = {
 const UNSATISFIABLE = new RequestError(416, "The range begins after the end of the result");
 
 /** @throws RequestError that says why there is neither a copy nor a URL */
-function urlOf({ url, expiresAt }: JobResult, copy: Copy, now: number): string {
+function urlOf({ url, address, expiresAt }: JobResult, copy: Copy, now: number): string {
   if (url !== undefined && url !== "" && !(Date.parse(expiresAt ?? "") <= now)) return url;
   if (copy.kind === "Unreadable") throw copy.why;
+  if (address !== undefined) throw new RequestError(403, "The account may not read from the address of the result");
   throw new RequestError(410, "The URL of the result has expired, and no copy exists");
 }
 

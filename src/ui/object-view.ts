@@ -91,13 +91,13 @@ function factsOf({ metadata, spec, status }: UiObject): [string, string][] {
 
 function resultsOf(kind: string, { metadata, status }: UiObject): ResultView[] {
   const path = [kind, metadata.namespace ?? "", metadata.name].map(encodeURIComponent).join("/");
-  return (status?.results ?? []).map(({ artifact, url, type = "", expiresAt, ...result }, index) => ({
+  return (status?.results ?? []).map(({ artifact, url, address, type = "", expiresAt, ...result }, index) => ({
     kind: result.kind,
     type: mediaTypeOf(type),
-    location: artifact?.uri ?? withoutQuery(url ?? ""),
+    location: artifact?.uri ?? withoutQuery(url ?? address ?? ""),
     expiresAt: artifact === undefined ? expiresAt : undefined,
     bytes: artifact?.bytes,
-    media: `media/${path}/${index}`,
+    media: artifact === undefined && url === undefined ? undefined : `media/${path}/${index}`,
     file: `${metadata.name}-${index}.${/^[a-z0-9]{1,16}$/i.test(type) ? type : "bin"}`,
   }));
 }
@@ -105,9 +105,11 @@ function resultsOf(kind: string, { metadata, status }: UiObject): ResultView[] {
 /** A signed URL gives access to the result. So the page gets results from its own server only. */
 function withoutSignatures(status: UiObject["status"]): UiObject["status"] {
   if (status?.results === undefined) return status;
-  const results = status.results.map((result) =>
-    result.url === undefined ? result : { ...result, url: withoutQuery(result.url) },
-  );
+  const results = status.results.map(({ url, address, ...result }) => ({
+    ...result,
+    ...(url === undefined ? {} : { url: withoutQuery(url) }),
+    ...(address === undefined ? {} : { address: withoutQuery(address) }),
+  }));
   return { ...status, results };
 }
 

@@ -5,12 +5,16 @@ import type { JobResult } from "../../api/v1alpha1/job.ts";
 import { openSource } from "../../artifacts/source.ts";
 import type { Clock } from "../../clock.ts";
 import { anyAddress } from "../../net/address-guard.ts";
+import { oneLine } from "../../text/manifest-yaml.ts";
 import { clusterAddressHint } from "./cluster-address.ts";
 
 /** Longest silence of the server of a result. */
 const IDLE_MS = 60_000;
 /** The largest file, as a guard against a stream without an end. */
 const MAX_BYTES = 20 * 2 ** 30;
+
+/** Characters of an address in an error. */
+const LONGEST_ADDRESS = 200;
 
 export type DownloadOptions = {
   file: string;
@@ -24,9 +28,10 @@ export type DownloadOptions = {
  * @throws Error of one line that names what can be done
  */
 export async function download(result: JobResult, { file, clock, signal, onBytes }: DownloadOptions): Promise<number> {
-  const { url, expiresAt, artifact } = result;
+  const { url, address, expiresAt, artifact } = result;
   const copy = artifact === undefined ? "" : `; a copy is at ${artifact.uri}`;
-  if (url === undefined) throw new Error(`the job shows no URL of its result${copy}`);
+  const instead = address === undefined ? "" : `, only the address ${oneLine(address).slice(0, LONGEST_ADDRESS)}`;
+  if (url === undefined) throw new Error(`the job shows no URL of its result${instead}${copy}`);
   if (expiresAt !== undefined && Date.parse(expiresAt) <= clock.now()) {
     throw new Error(`the URL of the result expired at ${expiresAt}${copy}`);
   }

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { AccountSpec, ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { Clock } from "../../clock.ts";
 import { parseYuan } from "../../money.ts";
+import type { AddressGuard } from "../../net/address-guard.ts";
 import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { Urgency } from "../../provider/money/budget-reader.ts";
 import type { ReadTime } from "../../provider/money/read-time.ts";
@@ -65,7 +66,7 @@ export type HandleOptions = {
   /** Judges the addresses of the service; undefined allows all. */
   lookup: LookupFunction | undefined;
   /** Judges the addresses that results are copied from. */
-  resultLookup: LookupFunction;
+  resultLookup: AddressGuard;
   /** Memory for the bodies of responses. */
   bodies: ByteBudget;
   /** Opens the connections to the service. Default: sockets. */

@@ -2,6 +2,7 @@ import type { LookupFunction } from "node:net";
 import { type Account, type ClusterAccount, isClusterAccount, showsSpending } from "../../api/v1alpha1/account.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import { keyOf } from "../../kube/types.ts";
+import type { AddressGuard } from "../../net/address-guard.ts";
 import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { CallEvent } from "../../provider/call-options.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
@@ -24,7 +25,7 @@ export type AccountWiring = {
   /** Judges the addresses of the service; undefined allows all. */
   lookup: LookupFunction | undefined;
   /** Judges the addresses that results are copied from, by the account's spec. */
-  resultLookup: (kind: AccountRef["kind"], spec: Account["spec"] | ClusterAccount["spec"]) => LookupFunction;
+  resultLookup: (kind: AccountRef["kind"], spec: Account["spec"] | ClusterAccount["spec"]) => AddressGuard;
   /** Memory for the bodies of all accounts' responses. */
   bodies: ByteBudget;
   claims: InstallationClaims;

@@ -1,8 +1,8 @@
-import type { LookupFunction } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { AccountRef, AccountRefOrBinding, BoundAccount } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
+import type { AddressGuard } from "../../net/address-guard.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
 import type { AccountSession } from "../../provider/types.ts";
@@ -32,7 +32,7 @@ export type AccountHandle = AccountSession & {
   allowance(): Allowance;
   readonly maxSpeechCharacters: number;
   /** Judges every address that a result is copied from. */
-  readonly resultLookup: LookupFunction;
+  readonly resultLookup: AddressGuard;
   /** How many endpoints are bound to the account when nothing shows that the key sees them; else 0 (countVanished). */
   vanished(missing?: MissingEndpoint): number;
   /**

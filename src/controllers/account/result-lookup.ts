@@ -1,7 +1,6 @@
-import type { LookupFunction } from "node:net";
 import type { AccountSpec, ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
-import { publicOnly } from "../../net/address-guard.ts";
+import { type AddressGuard, publicOnly } from "../../net/address-guard.ts";
 
 const ADVICE: Record<AccountRef["kind"], string> = {
   Account:
@@ -18,7 +17,7 @@ export function resultLookup(
   kind: AccountRef["kind"],
   spec: AccountSpec | Pick<ClusterAccountSpec, "results">,
   denied: readonly string[] = [],
-): LookupFunction {
+): AddressGuard {
   const allowed = kind === "ClusterAccount" && "results" in spec ? spec.results?.allowedPrivateNetworks : undefined;
   return publicOnly(ADVICE[kind], allowed, denied);
 }

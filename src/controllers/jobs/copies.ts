@@ -199,9 +199,10 @@ function createFreshURLs(
     try {
       const fresh = await refresh(signal);
       if (fresh.length !== results.length) throw new Error(`it has ${fresh.length} results, not ${results.length}`);
-      for (const [index, { url, expiresAt }] of fresh.entries()) {
+      for (const [index, { url, address, expiresAt }] of fresh.entries()) {
         const result = results[index];
-        if (result !== undefined && result.artifact === undefined) results[index] = { ...result, url, expiresAt };
+        if (result === undefined || result.artifact !== undefined) continue;
+        results[index] = { ...result, url, address, expiresAt };
       }
     } catch (error) {
       problem = messageOf(error);
@@ -218,19 +219,24 @@ function createFreshURLs(
     async first(index) {
       const { artifact, expiresAt } = results[index] ?? {};
       if (artifact === undefined && expiresAt !== undefined && Date.parse(expiresAt) <= clock.now()) await ask();
-      return artifact === undefined ? results[index]?.url : undefined;
+      return artifact === undefined ? sourceOf(results[index]) : undefined;
     },
     async instead(index, failed, error) {
       if (!isRefused(error)) throw error;
       await ask();
-      const fresh = results[index]?.url;
+      const fresh = sourceOf(results[index]);
       if (fresh !== undefined && fresh !== failed) return fresh;
       // A URL that does not work is not valid for longer because the task shows it again.
       const before = known[index];
-      if (before?.url === failed) results[index] = before;
+      if (before !== undefined && sourceOf(before) === failed) results[index] = before;
       throw error;
     },
   };
+}
+
+/** Where a result is copied from. Each connection is judged again: the account may allow by now what was refused before. */
+function sourceOf(result: JobResult | undefined): string | undefined {
+  return result?.url ?? result?.address;
 }
 
 function isRefused(error: unknown): boolean {
@@ -241,7 +247,10 @@ function isRefused(error: unknown): boolean {
  * How to ask the task of a job for its results again: by the account that it was submitted with.
  * @returns undefined for results that come from no task
  */
-export function taskRefresh({ status }: Job, account: Pick<AccountHandle, "tasks" | "baseURL">): Refresh | undefined {
+export function taskRefresh(
+  { status }: Job,
+  account: Pick<AccountHandle, "tasks" | "baseURL" | "resultLookup">,
+): Refresh | undefined {
   const { taskID, submission, account: bound } = status ?? {};
   if (taskID === undefined || submission?.state !== "Accepted") return undefined;
   return async (signal) => {
@@ -251,7 +260,7 @@ export function taskRefresh({ status }: Job, account: Pick<AccountHandle, "tasks
     const { result, at } = await account.tasks.read(taskID, signal);
     const other = otherTask(result, taskID);
     if (other !== undefined) throw new Error(other);
-    const results = resultsFrom(result, at);
+    const results = resultsFrom(result, at, account.resultLookup);
     if (results.length === 0) throw new Error(`the service shows it as ${result.task.status}, without results`);
     return results;
   };

@@ -1,4 +1,4 @@
-import { type ConditionUpdate, getCondition, isTrue, removeCondition } from "../../api/v1alpha1/conditions.ts";
+import { type ConditionUpdate, cut, getCondition, isTrue, removeCondition } from "../../api/v1alpha1/conditions.ts";
 import { formatDuration } from "../../api/v1alpha1/duration.ts";
 import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
@@ -179,7 +179,14 @@ const omission = (result: TaskResult | undefined) =>
   result?.omitted === undefined
     ? ""
     : ` (the service returned ${result.omitted} more, which cannot be stored in the status)`;
-const availability = ({ resultsExpireAt }: JobStatus) => `the URL expires at ${resultsExpireAt}`;
+function availability({ resultsExpireAt, results = [] }: JobStatus): string {
+  const [refused] = results.flatMap(({ address }) => address ?? []);
+  if (refused === undefined) return `the URL expires at ${resultsExpireAt}`;
+  return `${cut(refused, LONGEST_ADDRESS)} is not a URL that the account may read from: see status.results[].address`;
+}
+
+/** Characters of an address in a message. */
+const LONGEST_ADDRESS = 200;
 
 function suspended(job: Job, outcome: JobOutcome): ConditionUpdate[] {
   if (outcome.phase === "Suspended") {

@@ -2,6 +2,7 @@ import { cut, getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../clock.ts";
+import { type AddressGuard, isLinkable } from "../../net/address-guard.ts";
 import type { ServiceError } from "../../provider/errors.ts";
 import {
   type ResultKind,
@@ -150,13 +151,21 @@ export function failingStage(status: JobStatus | undefined): string | undefined 
 const DEFAULT_TTL_SECONDS = 24 * 3600;
 
 /** `at`: when the service returned the URLs, ms since the epoch. */
-export function jobResults(outputs: ({ kind: ResultKind } & TaskOutput)[], at: number): JobResult[] {
-  return outputs.map(({ kind, url, type, ttlSeconds }) => ({
-    kind,
-    url,
-    type,
-    expiresAt: rfc3339(at + (ttlSeconds ?? DEFAULT_TTL_SECONDS) * 1000),
-  }));
+export function jobResults(
+  outputs: ({ kind: ResultKind } & TaskOutput)[],
+  at: number,
+  guard?: AddressGuard,
+): JobResult[] {
+  return outputs.map(({ kind, url, type, ttlSeconds }) => {
+    const expiresAt = rfc3339(at + (ttlSeconds ?? DEFAULT_TTL_SECONDS) * 1000);
+    return judged({ kind, url, ...(type === "" ? {} : { type }), expiresAt }, guard);
+  });
+}
+
+/** An address that nobody may follow is named, but is no URL. */
+function judged({ url, ...result }: JobResult, guard: AddressGuard | undefined): JobResult {
+  if (url === undefined) return result;
+  return isLinkable(url, guard) ? { ...result, url } : { ...result, address: url };
 }
 
 /** Results in the form of the journal. */
@@ -169,8 +178,8 @@ export function resultsOfJournal({ results = "[]" }: Record<string, string>): Jo
 }
 
 /** All results of a task that have a URL. */
-export function resultsFrom(result: TaskResult, at: number): JobResult[] {
-  return jobResults(resultsOf(result), at);
+export function resultsFrom(result: TaskResult, at: number, guard?: AddressGuard): JobResult[] {
+  return jobResults(resultsOf(result), at, guard);
 }
 
 /** Observes the task that the job follows. Undefined: not known yet. */
@@ -188,7 +197,7 @@ export async function observeTracking<T extends Job>(
   const secrets = () => deps.adapter.secrets(job, createValueReader(deps.shared.kube, signal));
   const failing = account.tasks.failing(taskID);
   const latest = await withoutSecrets(account.tasks.latest(taskID), secrets);
-  const observation = observeTask(context, taskID, latest, undefined);
+  const observation = withGuard(observeTask(context, taskID, latest, undefined), account.resultLookup);
   if (observation.kind !== "Unfinished") return { observation, account };
   if (failing !== undefined) return { observation: observeFailingPolls(context, taskID, failing), account };
   // After a restart, the status shows the failing polls until a poll shows something else or they are known to fail again.
@@ -199,6 +208,11 @@ export async function observeTracking<T extends Job>(
 function isSame(latest: TaskObservation | undefined, status: JobStatus | undefined): boolean {
   if (latest === undefined) return true;
   return uselessness(latest.result) !== undefined && latest.result.task.status === status?.remoteStatus;
+}
+
+function withGuard(observation: ObservationIn<"Tracking">, guard: AddressGuard): ObservationIn<"Tracking"> {
+  if (observation.kind !== "Results" && observation.kind !== "ResultsToStore") return observation;
+  return { ...observation, results: observation.results.map((result) => judged(result, guard)) };
 }
 
 /** What the last poll of a task shows, then the deadline. A job whose task cannot be polled does not fail for its deadline. */

@@ -21,7 +21,7 @@ import type { Cause } from "../verdict.ts";
 export type Job = SpeechJob | VideoJob;
 
 /** The part of the remote service that paid requests use. */
-type PaidServices = Pick<AccountSession, "speech" | "video">;
+type PaidServices = Pick<AccountSession, "speech" | "video"> & Pick<AccountHandle, "resultLookup">;
 
 /** The operation that a job pays for. Objects of a list have no `kind`, so the spec decides. */
 export function paidOperation({ spec }: Job): Operation {

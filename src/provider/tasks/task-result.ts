@@ -10,7 +10,7 @@ const LONGEST_LIFE = 10 * 365 * 86_400;
 /** One output of a task. */
 export type TaskOutput = {
   url: string;
-  /** e.g. `mp4`, `mp3`; "" where the service does not show it. */
+  /** Letters and digits, such as `mp4` or `mp3`; "" where the service shows no file type. */
   type: string;
   /** How long the URL works from now; undefined where the service shows nothing, 0 or no number. */
   ttlSeconds?: number;
@@ -97,6 +97,12 @@ export function taskResultFrom(wire: TaskResultWire, sanitize: Sanitizer = plain
   };
 }
 
+/** File types are part of keys and file names. */
+function fileTypeOf(text: string): string {
+  const type = text.trim().replace(/^\./, "");
+  return /^[a-z0-9]{1,16}$/i.test(type) ? type : "";
+}
+
 type RawOutput = { url: string; type: string; ttl: string };
 
 function outputsFrom(
@@ -106,14 +112,14 @@ function outputsFrom(
   let room = OUTPUTS_SHOWN;
   let omitted = 0;
   const shown = (raw: RawOutput): TaskOutput[] => {
-    if (raw.url === "") return [{ url: "", type: sanitize(raw.type, TEXT.word) }];
+    if (raw.url === "") return [{ url: "", type: fileTypeOf(raw.type) }];
     const url = resultURL(raw.url, sanitize);
     if (room > 0 && url.kind === "Usable") {
       room--;
       const ttlSeconds = toNumber(raw.ttl);
       const life =
         ttlSeconds === undefined || ttlSeconds <= 0 ? {} : { ttlSeconds: Math.min(ttlSeconds, LONGEST_LIFE) };
-      return [{ url: url.url, type: sanitize(raw.type, TEXT.word), ...life }];
+      return [{ url: url.url, type: fileTypeOf(raw.type), ...life }];
     }
     omitted++;
     return [];

@@ -2,7 +2,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Pool } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ADDRESS_REFUSED, isPrivateAddress, PrivateAddressError, publicOnly } from "../../../src/net/address-guard.ts";
+import {
+  ADDRESS_REFUSED,
+  anyAddress,
+  isLinkable,
+  isPrivateAddress,
+  PrivateAddressError,
+  publicOnly,
+} from "../../../src/net/address-guard.ts";
 import { createAddresses } from "../../../src/operator/addresses.ts";
 
 const publicLookup = createAddresses({ allowPrivateNetworks: false, deniedNetworks: [] }).service("Account");
@@ -180,5 +187,33 @@ describe("a name that resolves to a private address", () => {
     onTestFinished(() => pool.destroy());
     await expect(pool.request({ method: "GET", path: "/" })).rejects.toMatchObject({ code: ADDRESS_REFUSED });
     expect(connections).toBe(0);
+  });
+});
+
+describe("isLinkable", () => {
+  it.each([
+    ["https://files.example.com/a.mp3?sig=1", true],
+    ["http://files.example.com/a.mp3", true],
+    ["http://93.184.216.34/a", true],
+    ["http://10.20.0.1/a", true],
+    ["file:///etc/passwd", false],
+    ["javascript:alert(1)", false],
+    ["data:text/html,x", false],
+    ["ftp://files.example.com/a", false],
+    ["https://user:pw@files.example.com/a", false],
+    ["http://169.254.169.254/latest/meta-data/", false],
+    ["http://2852039166/", false],
+    ["http://0x7f.1/", false],
+    ["http://[::1]/a", false],
+    ["http://[::ffff:10.0.0.1]/a", false],
+    ["not a URL", false],
+    ["", false],
+  ])("%s: %s", (url, linkable) => {
+    expect(isLinkable(url, publicOnly("", ["10.20.0.0/16"], ["169.254.169.254/32"]))).toBe(linkable);
+  });
+
+  it("without a guard judges no address", () => {
+    expect(isLinkable("http://127.0.0.1/a", anyAddress)).toBe(true);
+    expect(isLinkable("file:///etc/passwd", anyAddress)).toBe(false);
   });
 });

@@ -24,7 +24,7 @@ export async function synthesize(
     async (options, write) => {
       const result = await session.speech.synthesize(request, options, write);
       if ("bytes" in result) return undefined;
-      return { results: jobResults([{ kind: "Audio", url: result.url, type }], clock.now()) };
+      return { results: jobResults([{ kind: "Audio", url: result.url, type }], clock.now(), session.resultLookup) };
     },
   );
 }
@@ -49,7 +49,7 @@ export async function stream(
       sentAt = clock.monotonic();
     };
     for await (const { audio, url } of session.speech.stream(request, { ...options, beforeSend })) {
-      if (url !== undefined) results = jobResults([{ kind: "Audio", url, type }], clock.now());
+      if (url !== undefined) results = jobResults([{ kind: "Audio", url, type }], clock.now(), session.resultLookup);
       if (audio.length === 0) continue;
       if (firstAudioMs === undefined) {
         firstAudioMs = Math.round(clock.monotonic() - sentAt);

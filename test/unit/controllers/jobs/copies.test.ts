@@ -63,6 +63,18 @@ it("a URL that works needs no other", async () => {
   expect(asked).toBe(0);
 });
 
+it("an address that is no link is copied from once the guard allows it, and is replaced by what the task shows", async () => {
+  const named: JobResult = { kind: "Video", address: "a", type: "mp4", expiresAt: LATER };
+  expect((await copied({ results: [named] })).end).toMatchObject({ kind: "Stored", results: [{ address: "a" }] });
+  const { end, tried } = await copied({
+    results: [named],
+    refused: ["a"],
+    refresh: async () => [result("b", AGAIN)],
+  });
+  expect(tried).toEqual(["a", "b"]);
+  expect(end).toMatchObject({ results: [{ url: "b", address: undefined }] });
+});
+
 it("a refused URL is replaced by the one that the task has now", async () => {
   const { end, tried, asked } = await copied({
     results: [result("a", LATER), result("x", LATER)],

@@ -1,10 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
 import { PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
 import { expiryOf } from "../../../../src/controllers/jobs/finish.ts";
 import type { JobOutcome } from "../../../../src/controllers/jobs/status.ts";
 import { jobResults, resultsFrom } from "../../../../src/controllers/jobs/tasks.ts";
 import type { JobStatus } from "../../../../src/controllers/jobs/types.ts";
+import { publicOnly } from "../../../../src/net/address-guard.ts";
+import { taskResultFrom } from "../../../../src/provider/tasks/task-result.ts";
+import { taskResult } from "../../../../src/provider/wire/tasks.ts";
 import { START } from "../../../support/fake-clock.ts";
 import { active, halted, JOB_STATES, jobAfter, results, running, stored, wait } from "../../../support/golden/jobs.ts";
 import { taskOf, video } from "../../../support/jobs.ts";
@@ -131,6 +135,24 @@ describe("the life of a URL", () => {
       images: [{ url: "", type: "png" }],
     });
     expect(resultsFrom(result, START).map(({ kind }) => kind)).toEqual(["Audio", "Video"]);
+  });
+
+  it.each([
+    ["file:///etc/passwd", "mp3/../../x"],
+    ["javascript:alert(1)", "mp3\\..\\x"],
+    ["http://169.254.169.254/", ""],
+    ["http://127.0.0.1:8080/a", "../../../../etc/cron.d/x"],
+    ["https://key:secret@files.example.com/a", "<script>"],
+  ])("%s of type %j is named, not linked", (address, type) => {
+    const video = { video_url: address, video_url_ttl: "3600", video_type: type };
+    const wire = taskResult.parse({ task: { status: "TASK_STATUS_SUCCEED" }, videos: [video] });
+    const found = resultsFrom(taskResultFrom(wire), START, publicOnly("not public"));
+    expect(found).toEqual([{ kind: "Video", address, expiresAt: "2026-03-01T01:00:00Z" }]);
+    const { status } = jobAfter(running, { phase: "Succeeded", result: undefined, results: found });
+    const message = getCondition(status.conditions, "Complete")?.message;
+    expect(message).toBe(
+      `1 result; ${address} is not a URL that the account may read from: see status.results[].address`,
+    );
   });
 
   const done = jobAfter(running, { phase: "Succeeded", result: undefined, results }).status;
