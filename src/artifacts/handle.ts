@@ -65,9 +65,10 @@ export function createHandle(backend: Backend, options: HandleOptions): Artifact
           () => tooSlow(`the copy took longer than ${limits.maxMs / 1000} s`),
           limits.maxMs,
         );
-        const contested = { contested: slots.contested, onSlow: () => tooSlow(HELD_UP) };
+        const contested = () => slots.contested() || options.urgent?.() === true;
+        const judged = { contested, onSlow: () => tooSlow(HELD_UP) };
         try {
-          const context = { ...options, signal, clock, limits, pace: () => watchPace(clock, contested) };
+          const context = { ...options, signal, clock, limits, pace: () => watchPace(clock, judged) };
           const stored = await copyInto(backend, sourceURL, key, context);
           usage.add(stored.bytes);
           return stored;

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 
-/** Slowest transfer, bytes per second, while other copies wait for a slot. */
+/** Slowest transfer, bytes per second, while others wait for its end. */
 export const MIN_BYTES_PER_SECOND = 64 * 1024;
 /** How long a transfer is measured before it is judged, ms. */
 const WINDOW_MS = 30_000;
@@ -8,7 +8,7 @@ const WINDOW_MS = 30_000;
 /** Judges a transfer while it runs. */
 export type Pace = { add(bytes: number): void; end(): void };
 
-/** @param contested whether another copy waits @param onSlow called once, for a transfer that holds up others */
+/** @param contested whether others wait @param onSlow called once, for a transfer that holds up others */
 export function watchPace(clock: Clock, { contested, onSlow }: { contested: () => boolean; onSlow: () => void }): Pace {
   let bytes = 0;
   let cancel = clock.setTimeout(judge, WINDOW_MS);

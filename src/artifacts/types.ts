@@ -23,6 +23,8 @@ export type CopyOptions = {
   signal: AbortSignal;
   /** Bytes that the job has stored already: they count towards its limit. Default 0. */
   usedBytes?: number;
+  /** Whether something waits for the end of the copy: a source that is too slow ends it then. Default: no. */
+  urgent?: () => boolean;
   /** Called as parts arrive in the store, at most once for each 8 MiB. */
   onProgress?: (progress: CopyProgress) => void;
 };

@@ -1,14 +1,15 @@
 import { createHash, type Hash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, rename, rm } from "node:fs/promises";
+import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ArtifactError } from "../errors.ts";
 import type { Sink } from "../sink.ts";
 import { abortion } from "../source-failure.ts";
 import { volumeFailure } from "./failure.ts";
-import { type Partial, type Place, partialPath, syncFolder } from "./folders.ts";
+import { openFile, type Partial, type Place, partialPath, syncFolder } from "./folders.ts";
 
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
+const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = constants;
 const READ_BYTES = 1024 * 1024;
 /** How often what was written is brought to disk, so that a later copy may go on from there, even after a power cut. */
 const SAFE_EVERY = 8 * 1024 * 1024;
@@ -21,7 +22,7 @@ export async function openSink(place: Place, from: Partial, signal: AbortSignal)
   const { identity } = from;
   let { safe } = from;
   const path = () => partialPath(place, { identity, safe });
-  const file = await open(path(), safe === 0 ? O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW : O_RDWR | O_NOFOLLOW);
+  const file = await openFile(path(), safe === 0 ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, place.name);
   const hash = createHash("sha256");
   let at = safe;
   try {
@@ -88,7 +89,7 @@ export async function openSink(place: Place, from: Partial, signal: AbortSignal)
 
 /** Reads a file once more, in pieces. */
 export async function sha256OfFile(path: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
-  const file = await open(path, O_RDONLY | O_NOFOLLOW);
+  const file = await openFile(path, O_RDONLY, basename(path));
   try {
     const hash = createHash("sha256");
     const bytes = await digest(file, hash, Number.POSITIVE_INFINITY, signal);

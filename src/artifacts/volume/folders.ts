@@ -1,4 +1,5 @@
-import { lstat, mkdir, open, readdir, realpath, rm } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { codeOf } from "../../net/connection-words.ts";
 import { ArtifactError } from "../errors.ts";
@@ -93,6 +94,17 @@ export async function partialsOf({ folder, name }: Place): Promise<(Partial & { 
 
 export async function removePartials(place: Place): Promise<void> {
   for (const { path } of await partialsOf(place)) await rm(path, { force: true });
+}
+
+/**
+ * Opens a regular file. A named pipe in its place would block until somebody writes to it, and then give bytes without an end.
+ * @throws ArtifactError InvalidKey
+ */
+export async function openFile(path: string, flags: number, shown: string): Promise<FileHandle> {
+  const file = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new ArtifactError("InvalidKey", `${shown} is not a regular file: remove it`);
 }
 
 /** Makes a rename in the folder last through a power cut. */

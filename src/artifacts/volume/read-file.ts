@@ -1,11 +1,12 @@
 import { constants } from "node:fs";
-import { open, realpath } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { ArtifactError } from "../errors.ts";
 import { checkKey } from "../key.ts";
 import { type ByteRange, partOf, type StoredBytes } from "../stored-bytes.ts";
 import type { VolumeOptions } from "./backend.ts";
 import { volumeFailure } from "./failure.ts";
+import { openFile } from "./folders.ts";
 
 /**
  * Opens a stored file for reading. A symbolic link below the root would lead out of the store and is refused.
@@ -21,7 +22,7 @@ export async function readVolumeFile(
   try {
     const path = join(await realpath(root), checkKey(base), key);
     if ((await realpath(path)) !== path) throw new ArtifactError("InvalidKey", `${shown} is behind a link: remove it`);
-    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    const file = await openFile(path, constants.O_RDONLY, shown);
     const { size } = await file.stat();
     const part = partOf(range, size);
     if (part === undefined || part.start === part.end) {

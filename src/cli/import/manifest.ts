@@ -1,3 +1,4 @@
+import { cut } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { API_VERSION } from "../../api/v1alpha1/meta.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
@@ -44,7 +45,9 @@ export function importedEndpoints(records: readonly EndpointRecord[], options: M
 function importedEndpoint(record: EndpointRecord, name: string, options: ManifestOptions): ImportedEndpoint {
   const secretName = `${name}-env`;
   const present = options.existing?.get(record.id);
-  const { spec: drafted, secretData, problems, remarks } = importSpec(record, secretName, options);
+  const { spec: drafted, secretData, ...notes } = importSpec(record, secretName, options);
+  const problems = notes.problems.map(bounded);
+  const remarks = notes.remarks.map(bounded);
   const spec = drafted && present ? withImmutable(drafted, present) : drafted;
   const namespace = present?.metadata.namespace ?? options.namespace;
   const place = namespace === undefined ? {} : { namespace };
@@ -80,6 +83,13 @@ function importedEndpoint(record: EndpointRecord, name: string, options: Manifes
     endpoint,
     secret,
   };
+}
+
+/** Characters of a problem or a remark: it can quote a value of the service. */
+const LONGEST_NOTE = 500;
+
+function bounded(note: string): string {
+  return cut(note, LONGEST_NOTE);
 }
 
 /** The API server refuses a change of appName and adoption. */

@@ -26,21 +26,32 @@ export type CopyRoute = {
   clock: Clock;
 };
 
+/** The longest that the copy of a deleted job goes on, ms. */
+export const DELETED_COPY_MS = 10 * 60_000;
 const BACKOFF = { baseMs: 2_000, capMs: 5 * 60_000, jitter: 0.4 };
 
 export function createCopies({ clock, random }: { clock: Clock; random: () => number }): Copies {
   const copies = new Map<string, Copy & { ending: AbortController; running: Promise<void> }>();
+  const cancels = new WeakMap<Copy, () => void>();
   const backoffs = createBackoffs(clock, { ...BACKOFF, random });
   return {
     find: (uid) => copies.get(uid),
     begin(uid, wake, run) {
       const ending = new AbortController();
-      const copy: Copy = { bytes: 0, totalBytes: undefined };
+      const copy: Copy = { bytes: 0, totalBytes: undefined, urgent: false };
       const running = run(copy, ending.signal).then((end) => {
         copy.end = end;
+        cancels.get(copy)?.();
         wake();
       });
       copies.set(uid, Object.assign(copy, { ending, running }));
+    },
+    hurry(uid) {
+      const copy = copies.get(uid);
+      if (copy === undefined || copy.urgent || copy.end !== undefined) return;
+      copy.urgent = true;
+      const late = () => copy.ending.abort(new Error(`the job was deleted ${DELETED_COPY_MS / 60_000} minutes ago`));
+      cancels.set(copy, clock.setTimeout(late, DELETED_COPY_MS));
     },
     forget(uid, failed) {
       copies.delete(uid);
@@ -72,7 +83,7 @@ export async function copyResults(job: Job, route: CopyRoute, copy: Copy, signal
         try {
           const key = keyOfResult(job, index, results[index]?.type);
           const usedBytes = results.reduce((sum, { artifact }) => sum + (artifact?.bytes ?? 0), 0);
-          const options = { lookup: route.lookup, signal, usedBytes, onProgress };
+          const options = { lookup: route.lookup, signal, usedBytes, urgent: () => copy.urgent, onProgress };
           urls.stored(index, await route.store.copy(url, key, options));
           break;
         } catch (error) {

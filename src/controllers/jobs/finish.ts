@@ -115,9 +115,13 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
       const { uid, finalizers = [] } = job.metadata;
       const copy = copies.find(uid);
       const held = finalizers.includes(FINALIZER);
-      if (held && copy !== undefined && copy.end === undefined) return undefined;
+      if (held && copy !== undefined && copy.end === undefined) {
+        copies.hurry(uid);
+        return undefined;
+      }
       if (held && copy === undefined) {
         const resumed = await resumeCopy(job, signal);
+        copies.hurry(uid);
         if (resumed !== undefined) return resumed;
       }
       forgetDeleted(keyOf(job), job);

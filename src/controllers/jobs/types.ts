@@ -188,13 +188,16 @@ export type RunningRequests = {
 /** How a copy ended. `results` includes the artifacts that are stored by now, and fresh URLs. */
 export type CopyEnd = { kind: "Stored"; results: JobResult[] } | (Block & { kind: "Failed"; results: JobResult[] });
 
-export type Copy = { bytes: number; totalBytes: number | undefined; end?: CopyEnd };
+/** `urgent`: the job is deleted and waits for the copy. */
+export type Copy = { bytes: number; totalBytes: number | undefined; urgent: boolean; end?: CopyEnd };
 
 /** Copies of results to stores that are under way. They run beside the reconciles and outlive any of them. */
 export type Copies = {
   find(uid: string): Copy | undefined;
   /** `wake` is called when the copy has ended. */
   begin(uid: string, wake: () => void, run: (copy: Copy, signal: AbortSignal) => Promise<CopyEnd>): void;
+  /** The job is deleted: the copy ends within `DELETED_COPY_MS`, and within a minute if its source is slow. Idempotent. */
+  hurry(uid: string): void;
   /** The end of the copy is in the status. `failed`: the next copy starts after a backoff. */
   forget(uid: string, failed: boolean): void;
   /** ms since the epoch. */

@@ -98,6 +98,24 @@ it("a source below the minimum rate gives its slot to a copy that waits, and kee
   expect(ends).toEqual(["slow kept", "other stored"]);
 });
 
+it("a source below the minimum rate is ended when something waits for its end", async () => {
+  server.files.set("/slow", { bytes: 1_000_000, etag: '"1"', hangAfter: 100_000 });
+  const { clock, store, written } = stores();
+  let urgent = false;
+  const options = { lookup: anyAddress, signal, urgent: () => urgent };
+  const reasons: unknown[] = [];
+  store("a")
+    .copy(`${server.url}/slow`, "slow", options)
+    .catch((error: unknown) => reasons.push(error));
+  await until(() => written() === 100_000);
+  await clock.advance(3_600_000);
+  expect(reasons).toEqual([]);
+  urgent = true;
+  await clock.advance(30_000);
+  await until(() => reasons.length === 1);
+  expect(reasons[0]).toMatchObject({ kind: "TooSlow" });
+});
+
 it("a fast source is not ended for others", async () => {
   server.files.set("/fast", { bytes: 30_000_000, etag: '"1"', hangAfter: 25_000_000 });
   const { clock, store, written } = stores();

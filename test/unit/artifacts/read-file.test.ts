@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +15,7 @@ beforeAll(async () => {
   await writeFile(join(root, "other.txt"), "of another store");
   await symlink(join(root, "other.txt"), join(root, "results/team/link.mp3"));
   await symlink(root, join(root, "results/folder"));
+  execFileSync("mkfifo", [join(root, "results/team/pipe.mp3")]);
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
@@ -46,6 +48,7 @@ describe("a file of a volume", () => {
 
   it.each([
     { title: "that is a link", key: "team/link.mp3", kind: "InvalidKey" },
+    { title: "that is a named pipe", key: "team/pipe.mp3", kind: "InvalidKey" },
     { title: "in a folder that is a link", key: "folder/other.txt", kind: "InvalidKey" },
     { title: "outside the store", key: "../other.txt", kind: "InvalidKey" },
     { title: "that does not exist", key: "team/1.mp3", kind: "NotFound" },

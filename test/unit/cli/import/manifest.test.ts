@@ -70,6 +70,15 @@ const cases: [what: string, change: Partial<EndpointRecord>, left: string[], pro
   ["half a character", { envs: [{ key: "K", value: "\ud800" }] }, ["env"], /: env: holds half a character/],
 ];
 
+it("bounds every note, whatever the service names", () => {
+  const name = "x".repeat(300_000);
+  const one = imported({ envs: [{ key: name, value: "v" }], entrypoint: name, image: name });
+  expect(one.problems.length).toBeGreaterThan(0);
+  for (const problem of one.problems) expect(problem.length).toBeLessThan(1_000);
+  const comments = (one.endpoint ?? "").split("\n").filter((line) => line.startsWith("#"));
+  for (const comment of comments) expect(comment.length).toBeLessThan(2_000);
+});
+
 describe("an imported endpoint, applied, plans no change", () => {
   it.each(cases)("%s", (_, change, left, problem) => {
     for (const env of ["secret", "inline", "omit"] as const) {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { JobResult } from "../../../../src/api/v1alpha1/job.ts";
 import { ArtifactError } from "../../../../src/artifacts/errors.ts";
 import type { ArtifactStoreHandle } from "../../../../src/artifacts/types.ts";
-import { copyResults, taskRefresh } from "../../../../src/controllers/jobs/copies.ts";
+import { copyResults, createCopies, DELETED_COPY_MS, taskRefresh } from "../../../../src/controllers/jobs/copies.ts";
 import type { CopyEnd } from "../../../../src/controllers/jobs/types.ts";
 import { anyAddress } from "../../../../src/net/address-guard.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -50,9 +50,33 @@ async function copied(options: {
     { output: { storeRef: { name: "results" } } },
     { conditions: [], results: options.results },
   );
-  const end = await copyResults(job, route, { bytes: 0, totalBytes: undefined }, signal);
+  const end = await copyResults(job, route, { bytes: 0, totalBytes: undefined, urgent: false }, signal);
   return { end, tried, asked };
 }
+
+it("the copy of a deleted job ends after ten minutes, and a slow source can end it before", async () => {
+  const clock = createFakeClock();
+  const copies = createCopies({ clock, random: () => 0.5 });
+  copies.begin(
+    "u",
+    () => {},
+    (_copy, ending) =>
+      new Promise((resolve) => {
+        const end: CopyEnd = { kind: "Failed", results: [], reason: "Retrying", message: "ended", stalled: false };
+        ending.addEventListener("abort", () => resolve(end));
+      }),
+  );
+  await clock.advance(24 * 3_600_000);
+  expect(copies.find("u")).toMatchObject({ urgent: false });
+  copies.hurry("u");
+  copies.hurry("u");
+  expect(copies.find("u")?.urgent).toBe(true);
+  await clock.advance(DELETED_COPY_MS - 1);
+  expect(copies.find("u")?.end).toBeUndefined();
+  await clock.advance(1);
+  expect(copies.find("u")?.end).toMatchObject({ kind: "Failed" });
+  expect(clock.timers()).toBe(0);
+});
 
 it("a URL that works needs no other", async () => {
   const { end, asked } = await copied({
