@@ -71,12 +71,24 @@ export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
   let writes = 0;
   let dueAt = clock.monotonic() + WRITE_MS;
 
+  /** A month that cannot be written holds up no other one. @throws the first error */
   async function writeAll(signal: AbortSignal): Promise<void> {
+    const errors: unknown[] = [];
     for (const month of new Set([...unconfirmed.keys(), ...pending.keys()])) {
-      for (let batch = nextBatch(month); batch !== undefined; batch = nextBatch(month)) {
-        await write(month, batch, signal);
-        unconfirmed.delete(month);
+      try {
+        await writeMonth(month, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        errors.push(error);
       }
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+
+  async function writeMonth(month: Month, signal: AbortSignal): Promise<void> {
+    for (let batch = nextBatch(month); batch !== undefined; batch = nextBatch(month)) {
+      await write(month, batch, signal);
+      unconfirmed.delete(month);
     }
   }
 
@@ -104,11 +116,14 @@ export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
       const usage = createUsageMonth(month);
       if (stored?.month === month) usage.addAll(stored.usage);
       usage.addAll(added);
+      const { text, lost } = usage.format(MAX_BYTES);
+      if (lost.length > 0)
+        log.warn({ month, accounts: lost }, "usage is too large to be kept: the accounts' usage is lost");
       const body = mapOf(place, stored?.version, {
         ...stored?.stamps,
         month,
         [stampField]: stamp,
-        usage: usage.format(MAX_BYTES),
+        usage: text,
       });
       try {
         if (stored !== undefined) await client.update<LedgerMap>(configMapResource, place, body, { signal });

@@ -16,11 +16,16 @@ export type UsageMonth = {
   isEmpty(): boolean;
   /**
    * A line of JSON per account, object and meter, of at most `maxBytes`. When the month is larger, objects are first folded into
-   * the line of their namespace: those whose last usage is the oldest go first.
-   * @throws RangeError when the lines of the namespaces alone are larger
+   * the line of their namespace: those whose last usage is the oldest go first. When the lines of the namespaces alone are
+   * larger, the account with the most bytes loses its lines, and then the next one.
    */
-  format(maxBytes: number): string;
+  format(maxBytes: number): { text: string; lost: AccountKey[] };
 };
+
+/** Longest meter: a name in a bill with its prefix. */
+const METER_LENGTH = 600;
+/** Most lines of an account. Usage of further objects and meters counts for their namespace, and then for nobody. */
+const ACCOUNT_ROWS = 10_000;
 
 type Row = Pick<Usage, "account" | "namespace" | "object" | "meter"> & {
   /** By day of the month, `01` to `31`: quantity and requests. */
@@ -37,12 +42,31 @@ const lineSchema = z.tuple([
 
 export function createUsageMonth(month: Month): UsageMonth {
   const rows = new Map<string, Row>();
+  /** Number of lines by account. */
+  const counts = new Map<AccountKey, number>();
 
-  function add({ day, quantity, requests, ...names }: Usage): void {
+  /** The line, unless the account has too many. */
+  function rowOf(names: Omit<Row, "days">): Row | undefined {
     const { account, namespace, object, meter } = names;
     const id = JSON.stringify([account, namespace, object, meter]);
-    const row = rows.get(id) ?? { ...names, days: new Map() };
+    const known = rows.get(id);
+    if (known !== undefined) return known;
+    const count = counts.get(account) ?? 0;
+    if (count >= ACCOUNT_ROWS || meter.length > METER_LENGTH) return undefined;
+    const row: Row = { ...names, days: new Map() };
     rows.set(id, row);
+    counts.set(account, count + 1);
+    return row;
+  }
+
+  function remove(id: string, { account }: Row): void {
+    rows.delete(id);
+    counts.set(account, (counts.get(account) ?? 1) - 1);
+  }
+
+  function add({ day, quantity, requests, ...names }: Usage): void {
+    const row = rowOf(names) ?? rowOf({ ...names, object: "" });
+    if (row === undefined) return;
     const date = day.slice(-2);
     const known = row.days.get(date) ?? { quantity: 0, requests: 0 };
     row.days.set(date, { quantity: known.quantity + quantity, requests: known.requests + requests });
@@ -61,10 +85,21 @@ export function createUsageMonth(month: Month): UsageMonth {
     const objects = [...rows].filter(([, { object }]) => object !== "");
     objects.sort(([, a], [, b]) => (lastDay(a) < lastDay(b) ? -1 : lastDay(a) > lastDay(b) ? 1 : 0));
     for (const [id, { days, ...names }] of objects.slice(0, Math.ceil(objects.length / 4))) {
-      rows.delete(id);
+      remove(id, { ...names, days });
       for (const [date, used] of days) add({ ...names, object: "", day: `${month}-${date}`, ...used });
     }
     return objects.length > 0;
+  }
+
+  /** Removes the account with the most bytes. */
+  function dropLargest(): AccountKey | undefined {
+    const bytes = new Map<AccountKey, number>();
+    for (const row of rows.values()) {
+      bytes.set(row.account, (bytes.get(row.account) ?? 0) + Buffer.byteLength(lineOf(row)));
+    }
+    const [largest] = [...bytes].sort(([, a], [, b]) => b - a)[0] ?? [];
+    for (const [id, row] of rows) if (row.account === largest) remove(id, row);
+    return largest;
   }
 
   return {
@@ -75,15 +110,13 @@ export function createUsageMonth(month: Month): UsageMonth {
     },
     isEmpty: () => rows.size === 0,
     format(maxBytes) {
+      const lost: AccountKey[] = [];
       for (;;) {
         const text = [...rows.values()].map(lineOf).join("\n");
-        const bytes = Buffer.byteLength(text);
-        if (bytes <= maxBytes) return text;
-        if (!fold()) {
-          throw new RangeError(
-            `the usage of ${month} has ${bytes} bytes without objects, and a ConfigMap takes ${maxBytes}`,
-          );
-        }
+        if (Buffer.byteLength(text) <= maxBytes) return { text, lost };
+        if (fold()) continue;
+        const largest = dropLargest();
+        if (largest !== undefined) lost.push(largest);
       }
     },
   };

@@ -83,7 +83,7 @@ export function fromCurrent(wire: EndpointV2, sanitize: Sanitizer = plainText): 
     appName: wire.app_name,
     status: status(wire.status),
     url: sanitize(wire.url, ENDPOINT_URL),
-    productID: wire.product_id,
+    productID: sanitize(wire.product_id, TEXT.name),
     workers: wire.workers.map((worker) => ({
       id: sanitize(worker.id, TEXT.name),
       status: status(worker.status),
@@ -134,7 +134,7 @@ export function fromEarlier(wire: EndpointV1, sanitize: Sanitizer = plainText): 
     appName: wire.appName,
     status: status(wire.state),
     url: sanitize(wire.url, ENDPOINT_URL),
-    productID: wire.products[0]?.id ?? "",
+    productID: sanitize(wire.products[0]?.id ?? "", TEXT.name),
     workers: wire.workers.map((worker) => ({
       id: sanitize(worker.id, TEXT.name),
       status: status(worker.state),
@@ -172,7 +172,7 @@ export function fromEarlier(wire: EndpointV1, sanitize: Sanitizer = plainText): 
     createdAt: undefined,
     details: {
       clusterID: wire.clusterID,
-      products: wire.products.map(({ id }) => id).filter((id) => id !== ""),
+      products: wire.products.map(({ id }) => sanitize(id, TEXT.name)).filter((id) => id !== ""),
       log: sanitize(wire.log, ENDPOINT_URL),
       health: { initialDelay, period, timeout, successThreshold, failureThreshold },
     },

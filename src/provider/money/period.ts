@@ -1,6 +1,6 @@
 import { type BillQuery, type BillReader, BillsTooLargeError } from "./bill-reader.ts";
 import type { Bill } from "./money-records.ts";
-import { finerRanges, LONGEST_SECONDS, type Range, splitPeriod } from "./ranges.ts";
+import { billsBegin, finerRanges, LONGEST_SECONDS, type Range, splitPeriod } from "./ranges.ts";
 import type { TimeZone } from "./time-zone.ts";
 
 /** Which bills, and up to when they cannot change any more. */
@@ -28,14 +28,16 @@ export type PeriodOptions = BillsOfPeriod & { reader: BillReader };
  * @throws BillsTooLargeError, ServiceError, or the signal's reason
  */
 export async function* billsOfPeriod(options: PeriodOptions): AsyncGenerator<Bill[]> {
-  const { period } = options;
+  const { period, zone } = options;
+  const first = billsBegin(zone);
   let before = new Set<string>();
   for await (const { range, bills } of rangesOf(options)) {
     const end = Math.min(range.endTime, period.endTime);
     const atEnd = new Set<string>();
     const own: Bill[] = [];
     for (const bill of bills) {
-      const start = bill.startTime ?? range.startTime;
+      // No period before the first bills can be asked for: the week that they are in begins with them.
+      const start = Math.max(bill.startTime ?? range.startTime, first);
       if (start < period.startTime || start >= end) continue;
       const overlapsNext = (bill.endTime ?? range.endTime) >= range.endTime;
       const overlapsLast = start < range.startTime;

@@ -30,7 +30,7 @@ describe("the usage of a month", () => {
       used({ account: "Account/a/b", meter: "model/vid-i2v", requests: 2 }),
     ];
     for (const usage of all) month.add(usage);
-    expect(parseUsageMonth("2026-03", month.format(1_000)).list()).toEqual(all);
+    expect(parseUsageMonth("2026-03", month.format(1_000).text).list()).toEqual(all);
   });
 
   it("that is too large keeps every namespace's usage and the objects that were used last", () => {
@@ -39,7 +39,8 @@ describe("the usage of a month", () => {
     for (let number = 1; number <= 31; number++) {
       for (let job = 0; job < 20; job++) month.add(used({ object: `VideoJob/${number}-${job}`, day: day(number) }));
     }
-    const text = month.format(20_000);
+    const { text, lost } = month.format(20_000);
+    expect(lost).toEqual([]);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(20_000);
     const kept = parseUsageMonth("2026-03", text).list();
     expect(kept.reduce((sum, { quantity }) => sum + quantity, 0)).toBe(31 * 20 * 60);
@@ -48,9 +49,32 @@ describe("the usage of a month", () => {
     expect(kept.find(({ object, day: date }) => object === "" && date === day(1))?.quantity).toBe(20 * 60);
   });
 
-  it("that is too large without objects is refused", () => {
+  it("that is too large without objects loses the account with the most bytes, and keeps every other one", () => {
     const month = createUsageMonth("2026-03");
     month.add(used());
-    expect(() => month.format(10)).toThrow("the usage of 2026-03 has");
+    for (let index = 0; index < 50; index++) {
+      month.add(used({ account: "Account/a/b", meter: `product/${"x".repeat(400)}-${index}` }));
+    }
+    const { text, lost } = month.format(10_000);
+    expect(lost).toEqual(["Account/a/b"]);
+    expect(parseUsageMonth("2026-03", text).list()).toEqual([used()]);
+  });
+
+  it("keeps no meter of a product ID that no service has, also when it is stored", () => {
+    const long = used({ meter: `product/${"x".repeat(1_200_000)}` });
+    const month = createUsageMonth("2026-03");
+    month.add(long);
+    month.add(used());
+    expect(month.list()).toEqual([used()]);
+    const stored = `${JSON.stringify([long.account, "film", "", long.meter, { "05": [60, 0] }])}\n${month.format(1_000).text}`;
+    expect(parseUsageMonth("2026-03", stored).list()).toEqual([used()]);
+  });
+
+  it("has at most 10,000 lines of an account, which cost no other account any", () => {
+    const month = createUsageMonth("2026-03");
+    for (let index = 0; index < 10_500; index++) month.add(used({ meter: `product/${index}` }));
+    month.add(used({ account: "Account/a/b" }));
+    expect(month.list("ClusterAccount/default")).toHaveLength(10_000);
+    expect(month.list("Account/a/b")).toHaveLength(1);
   });
 });
