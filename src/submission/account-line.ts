@@ -73,6 +73,8 @@ const TURN: Hold = {
   message: "Other requests of the account wait for its rate limit: this one goes in its turn",
 };
 
+const UNDER_WAY = `${MAX_UNDER_WAY} requests of the account are under way, the most that the operator has at a time`;
+
 type Waiter = { operation: Operation; askedAt: number; wake: () => void };
 
 export function createAccountLine(options: AccountLineOptions): AccountLine {
@@ -100,7 +102,7 @@ export function createAccountLine(options: AccountLineOptions): AccountLine {
     const unpaid = balance.message();
     if (unpaid !== undefined) return { reason: "InsufficientBalance", message: unpaid };
     const refusal = concurrencyHold(places, allowed) ?? reservations.refusal(operation, places.operations(), allowed);
-    return refusal ?? (stopped() || isFull(places) ? TURN : undefined);
+    return refusal ?? (stopped() ? TURN : fullnessHold(places));
   }
 
   /** Gives places to the jobs that go next, as long as there is room. The job that asks is not woken. */
@@ -218,10 +220,12 @@ function concurrencyHold(places: Places, { maxTasks }: Allowance): Hold | undefi
   return { reason: "ConcurrencyLimited", message };
 }
 
-/** Whether as many requests are on their way as the account's rate limit and this process can take. */
-function isFull(places: Places): boolean {
+/** As many requests are on their way as the account's rate limit or this process can take. */
+function fullnessHold(places: Places): Hold | undefined {
   const unsent = places.count("Admitted") + places.count("Unsent");
-  return unsent >= MAX_UNSENT || unsent + places.count("Sent") >= MAX_UNDER_WAY;
+  if (unsent >= MAX_UNSENT) return TURN;
+  const underWay = unsent + places.count("Opening") + places.count("Sent");
+  return underWay >= MAX_UNDER_WAY ? { reason: "ConcurrencyLimited", message: UNDER_WAY } : undefined;
 }
 
 /** Wakes jobs, so that they show a new reason: some at once, the others second by second. Each call replaces the one before. */
@@ -239,10 +243,10 @@ function createTeller(clock: Clock, stopped: () => boolean): (waiters: readonly 
 }
 
 /**
- * How far a job with a place is: its request has not begun, waits for the rate limit, is on its way, or has ended and its
- * task runs.
+ * How far a job with a place is: its request has not begun, waits for the rate limit, waits until its artifact is open (for memory
+ * that all accounts share), is on its way, or has ended and its task runs.
  */
-export type Stage = "Admitted" | "Unsent" | "Sent" | "InFlight";
+export type Stage = "Admitted" | "Unsent" | "Opening" | "Sent" | "InFlight";
 
 /** The jobs of one account that have a place, by UID, counted by stage and by operation. */
 type Places = {
@@ -265,7 +269,7 @@ type Places = {
 
 function createPlaces(): Places {
   const places = new Map<string, { operation: Operation; stage: Stage }>();
-  const stages: Record<Stage, number> = { Admitted: 0, Unsent: 0, Sent: 0, InFlight: 0 };
+  const stages: Record<Stage, number> = { Admitted: 0, Unsent: 0, Opening: 0, Sent: 0, InFlight: 0 };
   const operations = new Map<Operation, number>();
   /** When each job in stage Admitted asked last. */
   const askedAt = new Map<string, number>();

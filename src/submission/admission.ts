@@ -38,6 +38,8 @@ export type SpendingAdmission = {
   withdraw(uid: string): void;
   /** The job's request is on its way; it waits for the rate limit. */
   began(uid: string): void;
+  /** The request waits until its artifact is open, and not for the rate limit. `began` ends this. */
+  opening(uid: string): void;
   /** The first byte of the request leaves. */
   sent(uid: string): void;
   /** The request has ended; the place is the task's. */
@@ -140,6 +142,7 @@ export function createSpendingAdmission({
     },
     withdraw: (uid) => lineWith(uid)?.withdraw(uid),
     began: (uid) => lineWith(uid)?.advance(uid, "Unsent"),
+    opening: (uid) => lineWith(uid)?.advance(uid, "Opening"),
     sent: (uid) => lineWith(uid)?.advance(uid, "Sent"),
     answered: (uid) => lineWith(uid)?.advance(uid, "InFlight"),
     running: (account, work) => lineFor(account, work.uid).running(work),

@@ -24,7 +24,7 @@ export const REASONS = {
   Storing: "Storing",
   /** A request waits for the account's rate limit, or because the service asked to wait. Continues without help. */
   RateLimited: "RateLimited",
-  /** The account has as many tasks in progress as `maxConcurrentTasks` allows. Continues without help. */
+  /** The account has as many tasks in progress as `maxConcurrentTasks` allows, or 256 requests under way. Continues without help. */
   ConcurrencyLimited: "ConcurrencyLimited",
   /** A request failed for a reason that may be temporary. It is retried with backoff. */
   Retrying: "Retrying",

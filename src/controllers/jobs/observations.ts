@@ -72,7 +72,7 @@ export type Observations = {
 
   // The outcome of a request
   /** No response yet. `sent`: the first byte left; before that the request waits for the account's rate limit. */
-  UnderWay: { sent: boolean; since: number; firstAudioMs?: number | undefined };
+  UnderWay: { sent: boolean; opens?: boolean; since: number; firstAudioMs?: number | undefined };
   Accepted: Submitted & { taskID: string };
   /** Surely without effect. It is sent again at `until`. */
   NotTaken: Block & { entry: JournalEntry | undefined; until: number };

@@ -98,9 +98,13 @@ export function send({ request, intent }: Observation<"Clear">, { now }: JobCont
 
 // The outcome of a request
 
-export function showSending({ sent, since, firstAudioMs }: Observation<"UnderWay">, { now }: JobContext): Step {
+export function showSending({ sent, opens, since, firstAudioMs }: Observation<"UnderWay">, { now }: JobContext): Step {
   const early = since + SHOW_SENDING_AFTER_MS - now;
   if (early > 0 && firstAudioMs === undefined) return { againMs: early };
+  if (opens === true) {
+    const message = "The request waits until its artifact is open: other artifacts are being written to stores";
+    return { outcome: { phase: "Pending", reason: "Submitting", message, stalled: false }, againMs: TURN_MS };
+  }
   if (!sent) {
     const message = "The request waits for the account's rate limit";
     return { outcome: { phase: "Pending", reason: "RateLimited", message, stalled: false } };

@@ -1,4 +1,5 @@
 import { ArtifactError } from "../../artifacts/errors.ts";
+import type { ArtifactStoreHandle, ArtifactWriter } from "../../artifacts/types.ts";
 import type { Clock } from "../../clock.ts";
 import { keyOf } from "../../kube/types.ts";
 import { ServiceError } from "../../provider/errors.ts";
@@ -29,7 +30,7 @@ import type {
 type RunningRequestsOptions = {
   clock: Clock;
   random: () => number;
-  admission: Pick<SpendingAdmission, "began" | "sent" | "answered" | "stop">;
+  admission: Pick<SpendingAdmission, "began" | "opening" | "sent" | "answered" | "stop">;
 };
 
 const BACKOFF = { baseMs: 1_000, capMs: 5 * 60_000, jitter: 0.4 };
@@ -56,6 +57,11 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
       if (draining) ending.abort(stopping());
       admission.began(uid);
       const progress: Progress = {
+        opening(opens) {
+          request.opens = opens;
+          if (opens) admission.opening(uid);
+          else admission.began(uid);
+        },
         sent() {
           request.sent = true;
           admission.sent(uid);
@@ -141,7 +147,8 @@ export function startRequest<T extends Job>(
         account,
         intent,
         request,
-        openArtifact: target && ((type, maxBytes) => target.writer(keyOfResult(job, 0, type), { signal, maxBytes })),
+        openArtifact:
+          target && ((type, maxBytes) => opened(target, keyOfResult(job, 0, type), { signal, maxBytes, progress })),
         onSent: progress.sent,
         onFirstAudio: progress.firstAudio,
         signal,
@@ -150,6 +157,20 @@ export function startRequest<T extends Job>(
       return answer;
     },
   );
+}
+
+/** The writers of all accounts share a pool of memory. A request that waits for it does not wait for its account's rate limit. */
+async function opened(
+  store: Pick<ArtifactStoreHandle, "writer">,
+  key: string,
+  { progress, ...options }: Parameters<ArtifactStoreHandle["writer"]>[1] & { progress: Progress },
+): Promise<ArtifactWriter> {
+  progress.opening(true);
+  try {
+    return await store.writer(key, options);
+  } finally {
+    progress.opening(false);
+  }
 }
 
 /** Sends one paid request at most once (submitOnce). The journal entry stays until the status has the outcome. */

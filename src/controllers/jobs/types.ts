@@ -150,10 +150,12 @@ export type RunningRequest = {
   /** The first byte has left. */
   sent: boolean;
   firstAudioMs?: number;
+  /** It waits until its artifact is open. */
+  opens?: boolean;
   answer?: Answer;
 };
 
-export type Progress = { sent(): void; firstAudio(ms: number): void };
+export type Progress = { opening(opens: boolean): void; sent(): void; firstAudio(ms: number): void };
 
 /**
  * The paid requests under way, by the UID of their job. They run beside the reconciles, so that neither a long rate limit

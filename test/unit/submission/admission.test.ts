@@ -460,7 +460,7 @@ describe("a place", () => {
       admission.began(`u${i}`);
       admission.sent(`u${i}`);
     }
-    expect(admit("late")).toBe("RateLimited");
+    expect(admit("late")).toBe("ConcurrencyLimited");
     admission.answered("u7");
     expect(woken).toEqual(["late"]);
   });

@@ -23,18 +23,25 @@ type World = ReturnType<typeof create>;
 function request({ admission, running }: World, account: string, uid: string, woken: string[] = []) {
   const answered = Promise.withResolvers<Answer>();
   let sent = () => {};
+  let opening = (_opens: boolean) => {};
   const wake = () => woken.push(uid);
   const work = { uid, namespace: "team", operation: "submitSpeech" } as const;
   const admitted = admission.request(account, work, wake).kind === "Admitted";
   if (admitted) {
     running.begin(uid, wake, (progress, signal) => {
       sent = progress.sent;
+      opening = progress.opening;
       const aborted = () => answered.resolve({ ...answer, kind: "Unknown", cause: String(signal.reason) });
       signal.addEventListener("abort", aborted, { once: true });
       return answered.promise;
     });
   }
-  return { admitted, sent: () => sent(), answer: () => answered.resolve(answer) };
+  return {
+    admitted,
+    opening: (opens: boolean) => opening(opens),
+    sent: () => sent(),
+    answer: () => answered.resolve(answer),
+  };
 }
 
 describe("paid requests beside the reconciles", () => {
@@ -66,6 +73,31 @@ describe("paid requests beside the reconciles", () => {
     expect(request(world, "a", "u16", woken).admitted).toBe(true);
     first[4]?.sent();
     expect(woken).toEqual(["u16", "u17"]);
+  });
+
+  it("that wait until their artifact is open keep no other from the rate limit, and 256 are under way at a time", () => {
+    const world = create();
+    for (let i = 0; i < 256; i++) {
+      const one = request(world, "a", `u${i}`);
+      expect(one.admitted).toBe(true);
+      expect(world.running.find(`u${i}`)?.opens).toBeUndefined();
+      one.opening(true);
+      expect(world.running.find(`u${i}`)?.opens).toBe(true);
+    }
+    const work = { uid: "late", namespace: "team", operation: "submitSpeech" } as const;
+    const wait = { kind: "Waiting", reason: "ConcurrencyLimited", message: expect.stringContaining("256 requests") };
+    expect(world.admission.request("a", work, () => {})).toMatchObject(wait);
+  });
+
+  it("whose artifact is open wait for the rate limit again", () => {
+    const world = create();
+    for (let i = 0; i < 16; i++) {
+      const one = request(world, "a", `u${i}`);
+      one.opening(true);
+      one.opening(false);
+    }
+    const work = { uid: "late", namespace: "team", operation: "submitSpeech" } as const;
+    expect(world.admission.request("a", work, () => {})).toMatchObject({ kind: "Waiting", reason: "RateLimited" });
   });
 
   it("that do not want their turn any more give it to the next", () => {
