@@ -64,6 +64,7 @@ export const NAVIGATION: readonly { title: string; pages: readonly string[] }[] 
       "runbooks/MooringBillsStale",
       "runbooks/MooringBudgetExceeded",
       "runbooks/MooringBudgetLow",
+      "runbooks/MooringEtcdRestored",
       "runbooks/MooringKeyRefused",
       "runbooks/MooringNoLeader",
       "runbooks/MooringQueueNotDrained",

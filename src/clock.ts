@@ -54,6 +54,14 @@ export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
 /** RFC 3339 in UTC with milliseconds, for durations that are often shorter than a second. */
 export function rfc3339Milli(ms: number): string {
   return new Date(ms).toISOString();

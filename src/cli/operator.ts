@@ -15,6 +15,7 @@ import {
   parseOperatorConfig,
   variableOf,
 } from "../operator/config.ts";
+import { createRestoreGuard } from "../operator/restore-guard.ts";
 import { leaseNameOf } from "../operator/shard.ts";
 import { createSharding } from "../operator/sharding.ts";
 import { createApiHealth } from "../runtime/api-health.ts";
@@ -119,13 +120,16 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
   });
   const host = new URL(credentials.server).host;
   const health = createApiHealth(clock);
-  const kube = createKubeClient(credentials, {
+  const client = createKubeClient(credentials, {
     onRequest: (request) => {
       health.observe(request);
       metrics.restRequests.inc({ method: request.verb, code: String(request.status), host });
     },
   });
-  const namespace = config.leaderElectionNamespace ?? kube.defaultNamespace ?? "default";
+  const namespace = config.leaderElectionNamespace ?? client.defaultNamespace ?? "default";
+  const onHold = (held: boolean) => metrics.etcdRestored.set(held ? 1 : 0);
+  const restore = createRestoreGuard({ client, namespace, clock, log, onHold, end });
+  const { kube } = restore;
   const { shard } = config;
   const leaseName = leaseNameOf(shard.index);
   metrics.leader.set({ name: leaseName }, 0);
@@ -159,6 +163,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       ...config,
       stopDeadlineMs: config.stopDeadline,
       kube,
+      restore,
       clock,
       random,
       newID: randomUUID,

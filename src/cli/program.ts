@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   crds: async () => (await import("./crds.ts")).registerCrdsCommand,
   apply: async () => (await import("./apply.ts")).registerApplyCommand,
   cleanup: async () => (await import("./cleanup.ts")).registerCleanupCommand,
+  "confirm-restore": async () => (await import("./confirm-restore.ts")).registerConfirmRestoreCommand,
   simulator: async () => (await import("./simulator.ts")).registerSimulatorCommand,
   status: async () => (await import("./status.ts")).registerStatusCommand,
   explain: async () => (await import("./explain.ts")).registerExplainCommand,

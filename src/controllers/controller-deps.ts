@@ -62,6 +62,11 @@ export type ControllerDeps = {
   journalCompleteSince: (account: AccountKey, uid: string) => number;
   /** Throws unless this process surely leads. Called right before whatever must not be sent twice. */
   assertLeading: () => void;
+  /**
+   * Why no request that creates or costs something may be sent for the object: etcd was restored, and the object is older. Undefined: it
+   * may be sent. Called when a request is planned, and right before it is sent.
+   */
+  heldByRestore: (object: Pick<KubeObject, "metadata">) => string | undefined;
 };
 
 /**

@@ -92,7 +92,16 @@ export function splitKey(key: string): { namespace: string | undefined; name: st
     : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** Resource versions of one kind are ordered integers (Kubernetes 1.35, "comparable resource versions"). */
+/**
+ * Resource versions of one kind are ordered integers (Kubernetes 1.35, "comparable resource versions"). One that is no integer is
+ * neither later nor earlier.
+ */
 export function isLaterVersion(a: string | undefined, b: string | undefined): boolean {
-  return BigInt(a ?? "0") > BigInt(b ?? "0");
+  const [left, right] = [versionNumber(a), versionNumber(b)];
+  return left !== undefined && right !== undefined && left > right;
+}
+
+/** 0 without a version; undefined for one that is no integer. */
+export function versionNumber(version = "0"): bigint | undefined {
+  return /^\d+$/.test(version) ? BigInt(version) : undefined;
 }

@@ -24,7 +24,7 @@ export type Operator = { manager: Manager; recorder: EventRecorder; claims: Inst
 
 /** Builds the operator from the table of kinds: informers, secondary watches, controllers. Starts nothing. */
 export function assembleOperator(options: AssembleOptions): Operator {
-  const { kube, clock, random, log, journal, clusterUID, slices, shard = WHOLE } = options;
+  const { kube, restore, clock, random, log, journal, clusterUID, slices, shard = WHOLE } = options;
   const namespaces = options.watchNamespaces;
   const ownership = createOwnership(shard, (key) => access.accountObject(key) !== undefined);
   const informers = createInformers({
@@ -35,7 +35,7 @@ export function assembleOperator(options: AssembleOptions): Operator {
     log,
     clusterUID,
     slices,
-    onRestored: options.end,
+    onRestored: (error) => void restore.look().then(() => options.end(error)),
     mayOwn: ownership.mayOwn,
   });
   const kinds = kindsOf(informers, clusterUID);
@@ -56,6 +56,12 @@ export function assembleOperator(options: AssembleOptions): Operator {
     const own = { row: kind.row, informer: ownInformer(kind, ownership), ownership };
     controllers.set(kind.row.resource.plural, addController(options, context, own));
   }
+  const submitting = kinds.filter(({ row }) => row.submits);
+  restore.onChange(() => {
+    for (const { row, informer } of submitting) {
+      for (const object of informer.store.list()) enqueue(row.resource, keyOf(object));
+    }
+  });
   const groups = [true, false].map((first) =>
     kinds.flatMap(({ row }) =>
       (row.startsFirst ?? false) === first ? (controllers.get(row.resource.plural) ?? []) : [],
@@ -64,17 +70,27 @@ export function assembleOperator(options: AssembleOptions): Operator {
 
   const manager = createManager({
     elector: options.elector,
-    journal,
+    journal: {
+      ...journal,
+      async open(signal) {
+        await restore.open(signal);
+        return journal.open(signal);
+      },
+    },
     informers: Object.values(informers),
     controllers: groups,
-    runnables: runnablesOf(context),
+    runnables: [{ name: "restore", start: () => restore.start(), stop: () => restore.stop() }, ...runnablesOf(context)],
     onTakeover(left) {
-      const submitting = kinds.filter(({ row }) => row.submits);
       const objects = submitting.flatMap(({ informer }) => [...informer.store.list()]);
       for (const { kind, key } of entriesWithoutObject(entriesIn(left, namespaces), objects)) {
         const found = submitting.find(({ row }) => row.resource.kind === kind);
         if (found !== undefined) controllers.get(found.row.resource.plural)?.enqueue(key);
       }
+    },
+    // Only this process remembers what the API server had before it was away.
+    async onLost(stop) {
+      await restore.look(stop);
+      await restore.stop();
     },
     clock,
     log,

@@ -132,7 +132,7 @@ function createDeps(
   { accountObject, checkAccount }: AccountAccess,
   enqueue: Enqueue,
 ): ControllerDeps {
-  const { kube, clock, random, newID, log, journal, clusterUID, elector, recorder, claims, ledger } = options;
+  const { kube, restore, clock, random, newID, log, journal, clusterUID, elector, recorder, claims, ledger } = options;
   const accounts = createAccountRegistry((key) => accountObject(key) !== undefined, checkAccount);
   const dependants = createDependants(jobsAndEndpoints(informers), journal, () => accounts);
   const onChange = (key: string): void => {
@@ -184,6 +184,7 @@ function createDeps(
     assertClaimed: (key) => claims.assertHeld(key),
     journalCompleteSince: (key, uid) => claims.journalCompleteSince(key, uid),
     assertLeading: () => assertSurelyHeld(elector),
+    heldByRestore: (object) => restore.heldBy(object),
   };
 }
 

@@ -7,11 +7,14 @@ import type { Metrics } from "../runtime/metrics.ts";
 import type { Slices } from "../runtime/slices.ts";
 import type { Journal } from "../submission/journal.ts";
 import type { SpanSink } from "../tracing/span.ts";
+import type { RestoreGuard } from "./restore-guard.ts";
 import type { Shard } from "./shard.ts";
 
 /** What the operator is assembled from. */
 export type AssembleOptions = {
+  /** That of `restore`. */
   kube: KubeClient;
+  restore: RestoreGuard;
   clock: Clock;
   random: () => number;
   /** Makes the IDs of paid requests: UUIDs that no process makes a second time. */

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Clock, delay, withDeadline } from "../clock.ts";
+import { aborted, type Clock, delay, withDeadline } from "../clock.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
 import type { LeaderElector } from "./leader.ts";
@@ -36,6 +36,8 @@ export type ManagerOptions<Entry> = {
   runnables: readonly Runnable[];
   /** Called after the caches hold a consistent list and before any controller works. */
   onTakeover: (left: Entry[]) => void;
+  /** Called when the process has stopped because it lost the lease, before `run` rejects. `stop`: the process has to end now. */
+  onLost?: (stop: AbortSignal) => Promise<void>;
   clock: Clock;
   log: Logger;
   /** How long requests under way may take to end at a stop, ms. What has come of them is then recorded within 5 s. */
@@ -148,14 +150,10 @@ export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
         log.info("stopping");
         await finish(watches);
       }
-      if (elector?.lost.aborted && !stop.aborted) throw elector.lost.reason;
+      if (elector?.lost.aborted && !stop.aborted) {
+        await options.onLost?.(stop);
+        throw elector.lost.reason;
+      }
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

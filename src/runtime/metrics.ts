@@ -20,6 +20,7 @@ export type Metrics = {
   leader: Gauge<"name">;
   journalCommits: Counter;
   journalIntents: Gauge;
+  etcdRestored: Gauge;
 };
 
 const SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -135,6 +136,11 @@ export function createMetrics(options: { process?: boolean; exemplars?: boolean;
     journalIntents: new Gauge({
       name: "mooring_journal_intents",
       help: "Intents in the submission journal whose outcome no status shows yet",
+      registers,
+    }),
+    etcdRestored: new Gauge({
+      name: "mooring_etcd_restored",
+      help: "1 while nothing is sent for objects that are older than a restore of etcd, until mooring confirm-restore; else 0",
       registers,
     }),
   };

@@ -2,14 +2,16 @@ import type { Logger } from "pino";
 import { type Clock, delay } from "../clock.ts";
 import type { KubeClient, Query } from "../kube/client.ts";
 import { errorFromEvent, isGone, KubeError } from "../kube/errors.ts";
+import { RestoredError } from "../kube/etcd-history.ts";
 import type { Resource } from "../kube/resource.ts";
 import { isLaterVersion, type KubeObject, keyOf, type WatchEvent } from "../kube/types.ts";
 import { backoffDelay } from "./backoff.ts";
+import { assertNotEarlier, createOvertaken } from "./list-age.ts";
 import type { Slices } from "./slices.ts";
 
 export type ReflectorSink<T> = {
-  /** One object of a list page. */
-  listed(object: T): void;
+  /** One object of a list. Returns the version that is stored of it. */
+  listed(object: T): string | undefined;
   /** The list is whole: whatever is not in `keys` is gone. */
   listEnded(keys: ReadonlySet<string>): void;
   changed(type: "ADDED" | "MODIFIED" | "DELETED", object: T): void;
@@ -29,16 +31,11 @@ export type ReflectorOptions<T extends KubeObject> = {
   /** Between the objects of a list and the events of a watch. Default: none. */
   slices?: Slices | undefined;
   /**
-   * A list is older than what this reflector has seen: the data of the API server was restored from a backup. The reflector has
-   * ended, because what it and others remember cannot be corrected. Only a new process can.
+   * A list is older than what this reflector has seen: etcd was restored from a backup, or the API server lags behind another one. The
+   * reflector has ended, because what it and others remember cannot be corrected. Only a new process can.
    */
   onRestored?: ((error: RestoredError) => void) | undefined;
 };
-
-/** The API server went back in time: its etcd was restored from a backup. */
-export class RestoredError extends Error {
-  override readonly name = "RestoredError";
-}
 
 /**
  * The reflector's whole memory: what it does next depends on nothing else.
@@ -120,7 +117,7 @@ function step<T extends KubeObject>(
 ): Promise<Watched> {
   if (state.phase === "Watch") return watchOnce(options, state.resourceVersion, signal);
   options.onRelist?.();
-  return state.phase === "Stream" ? watchOnce(options, undefined, signal) : listAll(options, latest, signal);
+  return state.phase === "Stream" ? watchOnce(options, undefined, signal, latest) : listAll(options, latest, signal);
 }
 
 /** Whether a failed watch may mean that the API server went back in time: it does not know the version, or it stays silent. */
@@ -143,24 +140,12 @@ async function checked<T extends KubeObject>(
   try {
     const query = { ...selector, limit: 1 };
     const { metadata } = await client.list<T>(resource, { namespace }, { signal, query });
-    assertNotRestored(options, metadata.resourceVersion, latest);
+    assertNotEarlier(options.resource, metadata.resourceVersion, latest);
   } catch (error) {
     if (error instanceof RestoredError) return error;
     log.debug({ resource: resource.plural, reason: String(error) }, "the version of the API server was not read");
   }
   return doubtful;
-}
-
-/** A list is a consistent read: its version is never lower than one that was seen before. */
-function assertNotRestored<T extends KubeObject>(
-  { resource }: ReflectorOptions<T>,
-  listed: string | undefined,
-  latest: string | undefined,
-): void {
-  if (listed === undefined || latest === undefined || !isLaterVersion(latest, listed)) return;
-  throw new RestoredError(
-    `the list of ${resource.plural} has resource version ${listed}, lower than ${latest} that was seen before: etcd was restored from a backup`,
-  );
 }
 
 /** What follows from a step. Pure. */
@@ -195,6 +180,7 @@ async function listAll<T extends KubeObject>(
   signal: AbortSignal,
 ): Promise<Watched> {
   const keys = new Set<string>();
+  const overtaken = createOvertaken<T>(options.resource);
   let next: string | undefined;
   let resourceVersion: string | undefined;
   try {
@@ -204,12 +190,13 @@ async function listAll<T extends KubeObject>(
         { namespace: options.namespace },
         { signal, query: { ...options.selector, limit: PAGE_SIZE, continue: next } },
       );
-      assertNotRestored(options, page.metadata.resourceVersion, latest);
+      assertNotEarlier(options.resource, page.metadata.resourceVersion, latest);
       for (const object of page.items) {
         keys.add(keyOf(object));
-        options.sink.listed(object);
+        overtaken.observe(object, options.sink.listed(object));
         await options.slices?.end();
       }
+      overtaken.assertNone(page.metadata.resourceVersion);
       next = page.metadata.continue || undefined;
       resourceVersion = page.metadata.resourceVersion;
     } while (next !== undefined);
@@ -220,14 +207,16 @@ async function listAll<T extends KubeObject>(
   return { resourceVersion: resourceVersion ?? "", events: keys.size + 1 };
 }
 
-/** One watch: from a version, or (`from` undefined) beginning with a streamed list. */
+/** One watch: from a version, or (`from` undefined) beginning with a streamed list. `latest`: the latest version before. */
 async function watchOnce<T extends KubeObject>(
   options: ReflectorOptions<T>,
   from: string | undefined,
   signal: AbortSignal,
+  latest?: string,
 ): Promise<Watched> {
   const watched: Watched = { resourceVersion: from, events: 0 };
   const keys = from === undefined ? new Set<string>() : undefined;
+  const overtaken = createOvertaken<T>(options.resource);
   const start =
     from === undefined ? { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" } : { resourceVersion: from };
   try {
@@ -251,7 +240,14 @@ async function watchOnce<T extends KubeObject>(
       await options.slices?.end();
       watched.events++;
       if (keys !== undefined && watched.resourceVersion === undefined) {
-        if (!takeInitial(options.sink, event, keys)) continue;
+        if (!isEndOfList(event)) {
+          overtaken.observe(event.object, takeInitial(options.sink, event, keys));
+          continue;
+        }
+        const { resourceVersion } = event.object.metadata;
+        assertNotEarlier(options.resource, resourceVersion, latest);
+        overtaken.assertNone(resourceVersion);
+        options.sink.listEnded(keys);
       } else if (event.type !== "BOOKMARK") options.sink.changed(event.type, event.object);
       watched.resourceVersion = later(watched.resourceVersion, event.object.metadata.resourceVersion);
     }
@@ -267,23 +263,24 @@ function later(known: string | undefined, told: string | undefined): string | un
   return isLaterVersion(told, known) ? told : known;
 }
 
-/** An event of a streamed list. True when it ends the list. */
+type SoundEvent<T> = Exclude<WatchEvent<T>, { type: "ERROR" }>;
+
+function isEndOfList<T extends KubeObject>({ type, object }: SoundEvent<T>): boolean {
+  return type === "BOOKMARK" && object.metadata.annotations?.[INITIAL_EVENTS_END] === "true";
+}
+
+/** An event of a streamed list before its end. Returns the version that is stored of the object. */
 function takeInitial<T extends KubeObject>(
   sink: ReflectorSink<T>,
-  event: Exclude<WatchEvent<T>, { type: "ERROR" }>,
+  { type, object }: SoundEvent<T>,
   keys: Set<string>,
-): boolean {
-  if (event.type === "BOOKMARK") {
-    if (event.object.metadata.annotations?.[INITIAL_EVENTS_END] !== "true") return false;
-    sink.listEnded(keys);
-    return true;
+): string | undefined {
+  if (type === "BOOKMARK") return undefined;
+  if (type !== "DELETED") {
+    keys.add(keyOf(object));
+    return sink.listed(object);
   }
-  if (event.type === "DELETED") {
-    keys.delete(keyOf(event.object));
-    sink.changed("DELETED", event.object);
-  } else {
-    keys.add(keyOf(event.object));
-    sink.listed(event.object);
-  }
-  return false;
+  keys.delete(keyOf(object));
+  sink.changed("DELETED", object);
+  return undefined;
 }

@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { KubeClient, Query } from "../kube/client.ts";
+import type { RestoredError } from "../kube/etcd-history.ts";
 import type { Resource } from "../kube/resource.ts";
 import { isLaterVersion, type KubeObject, keyOf } from "../kube/types.ts";
-import { type RestoredError, runReflector } from "./reflector.ts";
+import { runReflector } from "./reflector.ts";
 import type { Slices } from "./slices.ts";
 
 export type Change<T> =
@@ -209,7 +210,11 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
               ...options,
               namespace,
               sink: {
-                listed: (object) => emit(store.upsert(compact(object), pending.has(namespace))),
+                listed(object) {
+                  emit(store.upsert(compact(object), pending.has(namespace)));
+                  const { uid, resourceVersion } = store.get(keyOf(object))?.metadata ?? {};
+                  return uid === object.metadata.uid ? resourceVersion : undefined;
+                },
                 listEnded: (keys) => {
                   // Another namespace's objects are not this list's to judge.
                   const others = new Set(keys);

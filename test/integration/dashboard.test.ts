@@ -22,6 +22,7 @@ const alerts = rules.groups.flatMap((group) => group.rules);
 /** What has no result in the scene below, and why. */
 const EMPTY: Readonly<Record<string, string>> = {
   "Operations that Mooring stopped calling": "the service answers, so no operation is stopped",
+  MooringEtcdRestored: "etcd is not restored",
   MooringAccountNotReady: "the account can be used",
   MooringKeyRefused: "the service accepts the key",
   MooringBudgetExceeded: "the budget is not exceeded",

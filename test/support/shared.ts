@@ -51,6 +51,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     assertClaimed: () => {},
     journalCompleteSince: () => Number.NEGATIVE_INFINITY,
     assertLeading: () => {},
+    heldByRestore: () => undefined,
     ...change,
   };
 }

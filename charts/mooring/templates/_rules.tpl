@@ -84,7 +84,7 @@ was deleted), shard 0 looks for the journal of every index. So does `mooring cle
 {{- end }}
 {{- end -}}
 
-{{- /* In the release's namespace: the lease and the submission journal of each shard, and the usage of 13 months. A name cannot limit `create`. */ -}}
+{{- /* In the release's namespace: the lease and the submission journal of each shard, the usage of 13 months, and the mark of a restore of etcd. A name cannot limit `create`. */ -}}
 {{- define "mooring.rules.leader" -}}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
@@ -109,6 +109,11 @@ was deleted), shard 0 looks for the journal of every index. So does `mooring cle
   - mooring-usage-{{ . }}
 {{- end }}
   verbs: [get, update]
+# The mark of a restore of etcd (docs/recovery.md).
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [mooring-etcd-restored]
+  verbs: [get, patch]
 {{- end -}}
 
 {{- /* In the namespaces of "mooring.readNamespaces": what specs refer to by name. Never listed, never watched. */ -}}

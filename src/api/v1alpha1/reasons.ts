@@ -30,6 +30,8 @@ export const REASONS = {
   Retrying: "Retrying",
   /** The service returns a list of endpoints that is too large, has no end or cannot be read. It is retried with backoff. */
   ListUnreadable: "ListUnreadable",
+  /** etcd was restored from a backup, and the object is older. Nothing is sent for it until you run `mooring confirm-restore`. */
+  EtcdRestored: "EtcdRestored",
 
   // Success
   /** The account can be used. */

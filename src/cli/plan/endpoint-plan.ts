@@ -135,6 +135,7 @@ function decide({ deps, session, endpoint, live, desired }: Decision, binding: B
     vanished: () => 0,
     seenByNoKey: false,
     creates: [],
+    heldByRestore: undefined,
     requestCommand: requestCommand(endpoint),
     requested: false,
     now: deps.clock.now(),

@@ -126,6 +126,7 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     seenByNoKey: binding.kind === "Bound" && isSeenByNoKey(binding.endpointID, account.keyVersion(), input),
     creates: unconfirmedCreates(input),
     budget: shared.admission.exhausted(account.key),
+    heldByRestore: shared.heldByRestore(endpoint),
     requestCommand: requestCommand(endpoint),
     requested,
     now,

@@ -66,6 +66,8 @@ export type Facts = {
   creates: readonly UnconfirmedCreate[];
   /** Why the budget of the account holds back what gives the endpoint workers. */
   budget?: SpendingRefusal | undefined;
+  /** Why nothing is created: etcd was restored, and the object is older. */
+  heldByRestore: string | undefined;
   /** The command that requests a reconcile of the object. */
   requestCommand: string;
   /** A user requests a reconcile. */
@@ -201,6 +203,8 @@ function planAdoption(facts: Facts, adopt: EndpointRecord | "NotFound" | undefin
 }
 
 function planCreate(facts: Facts): Plan {
+  const { heldByRestore } = facts;
+  if (heldByRestore !== undefined) return stall("EtcdRestored", heldByRestore);
   const stalled = rangeStall(facts, facts.desired, "create");
   if (stalled !== undefined) return stalled;
   if (facts.budget === undefined || facts.desired.workers.max === 0) return { action: "Create" };

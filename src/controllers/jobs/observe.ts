@@ -57,6 +57,8 @@ async function observeWaiting<T extends Job>(
   const { deps, job, now } = context;
   const held = heldBack(context);
   if (held !== undefined) return { observation: held };
+  const restored = deps.shared.heldByRestore(job);
+  if (restored !== undefined) return blocked({ reason: "EtcdRestored", message: restored, stalled: true });
 
   const resolved = await deps.shared.accounts.resolve(accountToUse(job), job.metadata.namespace);
   const store = storeOf(context);

@@ -24,6 +24,9 @@ export type Storage = {
   remove(id: string, key: string, object: Json): Json;
   /** The objects as they are now, for reads at a later time. */
   snapshot(): Snapshot;
+  /** Goes back to a snapshot, without an event. `bump`: raises the version by so much; default 0. */
+  restore(snapshot: Snapshot, bump?: number): void;
+  onRestore(listener: () => void): void;
   /** Forgets the history up to now. */
   compact(): void;
   /** Called for each event, at once. */
@@ -33,6 +36,7 @@ export type Storage = {
 export function createStorage(firstVersion = 1): Storage {
   const collections = new Map<string, Collection>();
   const listeners = new Set<(id: string, event: StoredEvent) => void>();
+  const restoreListeners: (() => void)[] = [];
   let version = firstVersion;
 
   function collection(id: string): Collection {
@@ -71,6 +75,16 @@ export function createStorage(firstVersion = 1): Storage {
       const kept = new Map([...collections].map(([id, { objects }]) => [id, new Map(objects)]));
       return { version, objectsOf: (id) => kept.get(id) ?? new Map() };
     },
+    restore(snapshot, bump = 0) {
+      version = snapshot.version + bump;
+      for (const [id, one] of collections) {
+        one.objects = new Map(snapshot.objectsOf(id));
+        one.history = [];
+        one.compactedTo = version;
+      }
+      for (const listener of restoreListeners) listener();
+    },
+    onRestore: (listener) => void restoreListeners.push(listener),
     compact() {
       for (const one of collections.values()) {
         one.history = [];

@@ -9,6 +9,7 @@ export type Payments = {
   accepted(request: CoreRequest, answer: CoreAnswer): void;
   /** A user released a halted job: one more request is allowed. */
   released(serial: number): void;
+  isPaid(serial: number): boolean;
   /** The last task that the service made for the job. */
   lastTask(serial: number): string | undefined;
   requests(): number;
@@ -50,6 +51,7 @@ export function createPayments(plan: Plan, judge: Judge, fateOf: (taskID: string
       return undefined;
     },
     released: (serial) => void releases.set(serial, (releases.get(serial) ?? 0) + 1),
+    isPaid: (serial) => paid.has(serial),
     lastTask: (serial) => tasks.get(serial)?.at(-1),
     requests: () => requests,
   };

@@ -15,6 +15,7 @@ export function unstable(world: World): string[] {
     const object = plan.objects.find((one) => one.serial === serial);
     if (object !== undefined && objectOf(world, object) !== undefined) return [];
     if (endpoint.memberID !== OWN_MEMBER || isReplacedByUser(world, serial)) return [];
+    if (world.restores.hasMoved(serial)) return [];
     const { minNum, maxNum } = endpoint.parameters.workerConfig;
     return maxNum === 0
       ? []
@@ -224,6 +225,7 @@ export function shown(object: Json | undefined): string {
 /** Terminal phases by UID, as the storage shows them. */
 export function watchTerminalPhases({ storage, judge }: Pick<World, "storage" | "judge">): void {
   const ended = new Map<string, string>();
+  storage.onRestore(() => ended.clear());
   storage.onEvent((id, { object, type }) => {
     if (!id.startsWith("speechjobs.") && !id.startsWith("videojobs.")) return;
     const uid = textAt(object["metadata"], "uid") ?? "";

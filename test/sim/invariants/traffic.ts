@@ -24,6 +24,8 @@ const SLACK = 1.5;
  * own (src/provider/http/first-bytes.ts).
  */
 const FIRST_BYTE_SLACK = RATE.burst + RATE.requestsPerSecond + SLACK;
+/** A restored lease can show an earlier holder. The holder notices this within the time in which it has to renew the lease. */
+const RENEWED_MS = 10_000;
 /** Requests of one process for one path in `PACE_MS`. The busiest are the leases and the journal, with one in a tenth of a second. */
 const PACED = 200;
 const PACE_MS = 10_000;
@@ -32,6 +34,11 @@ export function createTraffic(storage: Storage, now: () => number, judge: Judge)
   const takeTurn = tokenBucket(now);
   const takeFirstByte = tokenBucket(now);
   const paths = new Map<string, { from: number; count: number }>();
+
+  let restoredAt = Number.NEGATIVE_INFINITY;
+  storage.onRestore(() => {
+    restoredAt = now();
+  });
 
   function checkPace(what: string): void {
     const known = paths.get(what);
@@ -59,7 +66,7 @@ export function createTraffic(storage: Storage, now: () => number, judge: Judge)
       if (tokens < -FIRST_BYTE_SLACK) {
         judge.violated("RateLimit", `${-tokens} first bytes over the rate limit leave ${identity}`);
       }
-      if (!leaderElect) return;
+      if (!leaderElect || now() - restoredAt < RENEWED_MS) return;
       const lease = storage.get("leases.coordination.k8s.io", `${OPERATOR_NAMESPACE}/${LEASE_NAME}`);
       const holder = textAt(lease?.["spec"], "holderIdentity");
       if (holder !== identity) {

@@ -3,6 +3,7 @@ export type Invariant =
   | "PaidOnce"
   | "OneEndpoint"
   | "StaysBound"
+  | "RestoreConfirmed"
   | "TerminalPhase"
   | "TrueStatus"
   | "LeaseBeforeRequest"

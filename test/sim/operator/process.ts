@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { createKubeClient } from "../../../src/kube/client.ts";
 import { assembleOperator } from "../../../src/operator/assemble.ts";
+import { createRestoreGuard } from "../../../src/operator/restore-guard.ts";
 import { createLeaderElector } from "../../../src/runtime/leader.ts";
 import { createMetrics, type Metrics } from "../../../src/runtime/metrics.ts";
 import { createJournal } from "../../../src/submission/sharded-journal.ts";
@@ -60,22 +61,26 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
   const sequence = scheduler.random(`process ${identity}`);
   const random = () => sequence.next();
   const connections = createApiConnections(options.api(time), time, REQUEST_TIMEOUT_MS);
-  const kube = createKubeClient(anonymous("http://api.invalid"), {
+  const client = createKubeClient(anonymous("http://api.invalid"), {
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
     connect: () => connections,
   });
   const fenced = new AbortController();
   const stop = new AbortController();
+  const end = (error: Error) => fenced.abort(error);
+  const restore = createRestoreGuard({ client, namespace: OPERATOR_NAMESPACE, clock, log, end });
+  const { kube } = restore;
   const lease = { client: kube, namespace: OPERATOR_NAMESPACE, identity, clock, log };
   const journal = createJournal({
     ...lease,
     name: JOURNAL_NAME,
     random,
-    onFenced: (error) => fenced.abort(error),
+    onFenced: end,
   });
   const elector = leaderElect ? createLeaderElector({ ...lease, name: LEASE_NAME }) : undefined;
   const { manager, recorder } = assembleOperator({
     kube,
+    restore,
     clock,
     random,
     newID: createUuids(scheduler.random(`ids ${identity}`)),
@@ -85,7 +90,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     elector,
     identity,
     installation: OPERATOR_NAMESPACE,
-    end: (error) => fenced.abort(error),
+    end,
     clusterUID: CLUSTER_UID,
     watchNamespaces: [],
     maxConcurrentReconciles: 8,

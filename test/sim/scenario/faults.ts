@@ -1,10 +1,13 @@
 import { accountResource } from "../../../src/api/v1alpha1/kinds.ts";
+import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
+import { RESTORE_MARKER } from "../../../src/operator/restore-guard.ts";
 import { configMapResource } from "../../../src/submission/journal.ts";
 import { journalNames } from "../../../src/submission/journal-shards.ts";
-import { objectAt } from "../api-server/json.ts";
+import { objectAt, textAt } from "../api-server/json.ts";
 import { CALM, countFault, type Weather } from "../network/weather.ts";
 import { JOURNAL_NAME, OPERATOR_NAMESPACE } from "../operator/process.ts";
-import { FOREIGN_KEY, setDefaultAccount, setKeySecret } from "./manifests.ts";
+import { objectOf } from "./actions.ts";
+import { FOREIGN_KEY, resourceOf, setDefaultAccount, setKeySecret } from "./manifests.ts";
 import type { Fault } from "./plan.ts";
 import type { World } from "./world.ts";
 
@@ -58,6 +61,9 @@ export function inject(world: World, fault: Fault): void {
       break;
     case "staleState":
       becomeStale(world, fault);
+      break;
+    case "restoreEtcd":
+      restoreEtcd(world, fault);
       break;
     case "loseJournal":
       loseJournal(world, fault);
@@ -132,3 +138,40 @@ function becomeStale(
     replicas.crash(process, downMs);
   });
 }
+
+/** The API servers start anew with the restored data. A user confirms the restore some time after the operator shows it. */
+function restoreEtcd(world: World, { behindMs, downMs, bump }: Extract<Fault, { fault: "restoreEtcd" }>): void {
+  const { storage, scheduler, replicas, plan, restores } = world;
+  const serials = () =>
+    plan.objects.filter((object) => objectOf(world, object) !== undefined).map(({ serial }) => serial);
+  const state = storage.snapshot();
+  scheduler.after(behindMs, () => {
+    const before = serials();
+    if (downMs > 0) changeWeather(world, "api", { down: true }, downMs);
+    storage.restore(state, bump);
+    scheduler.trace(`etcd is restored to version ${storage.version()}`);
+    restores.restored(before, serials());
+    for (const { connections } of replicas.running()) connections.cutWatches(true);
+    setOwnKey(world); // the snapshot can have an earlier one
+    scheduler.after(downMs + CONFIRMED_AFTER_MS, () => confirmRestore(world));
+  });
+}
+
+/** Users delete the jobs that they have paid for, end pauses that had ended before the restore, and confirm. */
+function confirmRestore(world: World): void {
+  const { cluster, plan, payments, restores, scheduler, judge } = world;
+  const marker = { namespace: OPERATOR_NAMESPACE, name: RESTORE_MARKER };
+  if (cluster.get(configMapResource, marker) === undefined) {
+    judge.violated("RestoreConfirmed", "etcd was restored, and the operator does not show it");
+    return;
+  }
+  for (const object of plan.objects) {
+    const phase = textAt(objectOf(world, object)?.["status"], "phase");
+    cluster.patch(resourceOf(object), object, { metadata: { annotations: { [ANNOTATIONS.paused]: null } } });
+    if (phase === "Pending" && payments.isPaid(object.serial)) cluster.delete(resourceOf(object), object);
+  }
+  restores.confirmed();
+  cluster.delete(configMapResource, marker);
+  scheduler.trace("the restore is confirmed");
+}
+const CONFIRMED_AFTER_MS = 60_000;

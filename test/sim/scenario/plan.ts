@@ -3,6 +3,7 @@ import { hashText } from "../engine/scheduler.ts";
 import { REQUEST_FAULTS, type RequestFault } from "../network/weather.ts";
 import { type LostJournal, planLostJournals } from "./lost-journals.ts";
 import { type LostKey, planLostKeys } from "./lost-keys.ts";
+import { BESIDE_A_RESTORE, NOT_WITH_A_RESTORE, planRestore, type RestoredEtcd } from "./restores.ts";
 import { planStaleStates, type StaleState } from "./stale-states.ts";
 
 /** An object that a user creates. `serial` is part of what is sent to the service, so that each request names its object. */
@@ -73,6 +74,7 @@ export type Fault =
   | StaleState
   | LostJournal
   | LostKey
+  | RestoredEtcd
   /** The service accepts updates of endpoints without effect. */
   | { fault: "ignoreUpdates"; forMs: number }
   /** The Secret holds the key of another member, which does not see the endpoints. */
@@ -148,10 +150,17 @@ export function planOf(seed: number, hours?: number): Plan {
     ],
     chaosMs,
   };
+  const restore = planRestore(`${seed} ${hours}`, chaosMs);
+  if (restore !== undefined && !plan.faults.some(({ fault }) => NOT_WITH_A_RESTORE.includes(fault))) {
+    const beside = plan.faults.filter(({ fault, ...what }) => BESIDE_A_RESTORE.includes(fault) || isOfService(what));
+    return { ...plan, maxConcurrentTasks: undefined, budgetTasks: undefined, faults: [...beside, restore] };
+  }
   // Without the journal, nothing tells whether the outcome of a create is unknown: no other key may be used then.
   if (plan.faults.some(({ fault }) => fault === "foreignKey")) return plan;
   return { ...plan, faults: [...plan.faults, ...planLostJournals(`${seed} ${hours}`, objects, chaosMs)] };
 }
+
+const isOfService = (fault: object) => "of" in fault && fault.of === "service";
 
 function burst(random: Random): Pace {
   const chaosMs = Math.round(random.between(4, 16)) * MINUTE_MS;

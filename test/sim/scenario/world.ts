@@ -8,6 +8,7 @@ import { createScheduler, type Scheduler } from "../engine/scheduler.ts";
 import { createUuids } from "../engine/uuids.ts";
 import { createEndpointCensus, type EndpointCensus } from "../invariants/endpoints.ts";
 import { createPayments, type Payments } from "../invariants/payments.ts";
+import { createRestores, type Restores } from "../invariants/restores.ts";
 import { createTraffic } from "../invariants/traffic.ts";
 import { createJudge, type Judge } from "../invariants/violation.ts";
 import { CALM, type FaultCounts, type Weather } from "../network/weather.ts";
@@ -28,6 +29,7 @@ export type World = {
   judge: Judge;
   payments: Payments;
   census: EndpointCensus;
+  restores: Restores;
   weather: { api: Weather; service: Weather };
   counts: FaultCounts;
   /** Where processes list and watch that start at `since` or later. */
@@ -76,6 +78,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     return { fails: failure !== "", ended: endsAtMs <= service.now() };
   });
   const census = createEndpointCensus(service.endpoints, judge);
+  const restores = createRestores(scheduler.now, judge);
   const traffic = createTraffic(storage, scheduler.now, judge);
   const weather = { api: CALM, service: CALM };
   const counts: FaultCounts = new Map();
@@ -128,11 +131,15 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
       },
       onDispatch: () => traffic.departed({ identity, leaderElect }),
       onSend(request, moment) {
-        if (moment === "Before") traffic.toService({ identity, leaderElect }, request);
+        if (moment === "Before") {
+          traffic.toService({ identity, leaderElect }, request);
+          restores.sent(request);
+        }
         replicas.sent(of(), request.method === "GET" ? "Read" : "ServiceWrite", moment);
       },
     }),
   });
   const replicas = createReplicas({ count: plan.replicas, scheduler, wiring });
-  return { plan, scheduler, storage, cluster, service, replicas, judge, payments, census, weather, counts, staleness };
+  const judges = { judge, payments, census, restores };
+  return { plan, scheduler, storage, cluster, service, replicas, ...judges, weather, counts, staleness };
 }

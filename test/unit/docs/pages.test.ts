@@ -39,11 +39,16 @@ describe("links", () => {
 describe("a block of commands", () => {
   /** What decides about one object: two of them in a block contradict each other when the block is pasted. */
   const DECISION =
-    /mooring\.dev\/(attach-task|resubmit-token|deletion-policy)=|--(task-id|resubmit|give-up)\b|delete (speechjob|videojob)\b/;
+    /mooring\.dev\/(attach-task|resubmit-token|deletion-policy)=|--(task-id|resubmit|give-up)\b|delete (speechjob|videojob)\b|mooring (confirm-restore|cleanup)\b(?!.*--dry-run)/;
 
   test.each(blocksOf("sh"))("has one decision: $place", ({ body }) => {
     expect(body.split("\n").filter((line) => DECISION.test(line)).length).toBeLessThanOrEqual(1);
   });
+
+  test.each(blocksOf("sh").filter(({ body }) => body.includes("--replicas=0")))(
+    "that stops the operator waits until its pods have ended: $place",
+    ({ body }) => expect(body).toMatch(/--replicas=0[\s\S]*kubectl wait --for=delete pod/),
+  );
 });
 
 describe("manifests", () => {

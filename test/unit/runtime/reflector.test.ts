@@ -1,8 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { KubeClient } from "../../../src/kube/client.ts";
+import type { RestoredError } from "../../../src/kube/etcd-history.ts";
 import type { Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
-import { type RestoredError, runReflector } from "../../../src/runtime/reflector.ts";
+import { runReflector } from "../../../src/runtime/reflector.ts";
 import { createFakeClock, type FakeClock, settle, until } from "../../support/fake-clock.ts";
 import {
   type Answer,
@@ -42,7 +43,13 @@ type World = {
 
 /** Runs a reflector against `lists` (the last one again and again) and `watches` (then streams that stay open). */
 async function reflect(
-  script: { lists?: Answer[]; watches?: (Answer | undefined)[]; inactivityMs?: number } = {},
+  script: {
+    lists?: Answer[];
+    watches?: (Answer | undefined)[];
+    inactivityMs?: number;
+    /** Versions that the sink has, by name. */
+    stored?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<World> {
   const clock = createFakeClock();
   const seen: string[] = [];
@@ -74,7 +81,10 @@ async function reflect(
       log: silentLog,
       onRestored: (error) => restored.push(error),
       sink: {
-        listed: (object) => seen.push(`listed ${object.metadata.name}`),
+        listed(object) {
+          seen.push(`listed ${object.metadata.name}`);
+          return script.stored?.[object.metadata.name];
+        },
         listEnded: (keys) => seen.push(`whole ${[...keys].join(" ")}`),
         changed: (type, object) => seen.push(`${type} ${object.metadata.name} ${object.metadata.resourceVersion}`),
       },
@@ -360,7 +370,8 @@ describe("a streamed list", () => {
   });
 
   /** A reflector whose server streams lists; `streams` are its watches in order. */
-  async function streamed() {
+  async function streamed(stored: Readonly<Record<string, string>> = {}) {
+    const restored: RestoredError[] = [];
     const clock = createFakeClock();
     const seen: string[] = [];
     const streams: Stream[] = [];
@@ -373,8 +384,12 @@ describe("a streamed list", () => {
         clock,
         random: () => 0.5,
         log: silentLog,
+        onRestored: (error) => restored.push(error),
         sink: {
-          listed: (object) => seen.push(`listed ${object.metadata.name}`),
+          listed(object) {
+            seen.push(`listed ${object.metadata.name}`);
+            return stored[object.metadata.name];
+          },
           listEnded: (keys) => seen.push(`whole ${[...keys].join(" ")}`),
           changed: (type, object) => seen.push(`${type} ${object.metadata.name}`),
         },
@@ -394,7 +409,7 @@ describe("a streamed list", () => {
       if (stream === undefined) throw new Error("no stream");
       return stream;
     };
-    return { api, seen, first: await next(1), next };
+    return { api, seen, restored, first: await next(1), next };
   }
 
   it("is consistent, is whole at its bookmark, and goes on as a watch on the same stream", async () => {
@@ -445,9 +460,36 @@ describe("a streamed list", () => {
     await until(() => w.seen.length === 3);
     expect(w.seen[2]).toBe("whole ");
   });
+
+  it("that shows an object older than the stored one, though the stored version is not later than the list, shows a restore", async () => {
+    const w = await streamed({ a: "7" });
+    w.first.send({ type: "ADDED", object: thing("a", 3) });
+    w.first.send(ended(9));
+    await until(() => w.restored.length === 1);
+    expect(String(w.restored[0])).toContain("the list of things of version 9 has team/a older than 7, seen before");
+    expect(w.seen).toEqual(["listed a"]);
+  });
+
+  it.each([
+    { what: "of a server that lags behind the write", end: 6, later: [] },
+    { what: "during which the object was written", end: 9, later: [thing("a", 7)] },
+  ])("$what shows no restore", async ({ end, later }) => {
+    const w = await streamed({ a: "7" });
+    for (const object of [thing("a", 3), ...later]) w.first.send({ type: "ADDED", object });
+    w.first.send(ended(end));
+    await until(() => w.seen.at(-1) === "whole team/a");
+    expect(w.restored).toEqual([]);
+  });
 });
 
 describe("an API server that was restored from a backup", () => {
+  it("shows an object older than the stored one in a list that is later than both", async () => {
+    const body = { metadata: { resourceVersion: "20" }, items: [thing("a", 3)] };
+    const w = await reflect({ lists: [{ body }], stored: { a: "7" } });
+    await until(() => w.restored.length === 1, w);
+    expect(w.seen).toEqual(["listed a"]);
+  });
+
   const tooLarge: Answer = failure(504, "Timeout", "Too large resource version: 10, current: 7");
 
   it("ends the reflector before it shows an object of the older list", async () => {

@@ -27,6 +27,7 @@ function plan(change: Change, binding: (endpoint: GpuEndpoint) => Binding, facts
     vanished: () => 0,
     seenByNoKey: false,
     creates: [],
+    heldByRestore: undefined,
     requestCommand: "kubectl annotate",
     requested: false,
     now: START,
@@ -127,6 +128,15 @@ describe("an endpoint that was never created", () => {
 
   it("is created when the limits are not known", () => {
     expect(summary(plan(tooMany, unbound(), { limits: undefined }))).toBe("Create");
+  });
+
+  it.each([
+    ["that does not exist is not created", unbound(), "Stall EtcdRestored"],
+    ["that exists is bound", unbound(same), "Bind"],
+    ["whose create is unknown is looked for first", unknown(0), "LookAgain"],
+    ["whose create is unknown is not created again", unknown(60_000), "Stall EtcdRestored"],
+  ])("%s while etcd was restored since", (_name, binding, expected) => {
+    expect(summary(plan({}, binding, { heldByRestore: "etcd was restored" }))).toBe(expected);
   });
 
   it("says which field is outside which range", () => {

@@ -84,6 +84,8 @@ export type ReconciledEndpoint = {
   addAccount(account: AccountKey, apiKey: string): void;
   /** An account is deleted that no other object uses. */
   removeAccount(account: AccountKey): void;
+  /** A restore of etcd is noticed when the next create is planned, and before it is sent. */
+  restoreEtcd(): void;
 };
 
 export async function reconciledEndpoint(
@@ -167,6 +169,7 @@ export async function reconciledEndpoint(
   };
   const metrics = { moved: () => {} };
   let waits = false;
+  let heldByRestore: ControllerDeps["heldByRestore"] = () => undefined;
   let journal: Journal | undefined;
   let observedStore = kind.store;
   const start = async (listed = kind.store) => {
@@ -181,7 +184,7 @@ export async function reconciledEndpoint(
       },
     };
     return createGpuEndpointReconciler(
-      { ...shared, references, clock },
+      { ...shared, references, clock, heldByRestore: (object) => heldByRestore(object) },
       createKind(api.client, { ...kind, store: listed }),
       metrics,
     );
@@ -273,6 +276,10 @@ export async function reconciledEndpoint(
     },
     addAccount: (key, itsKey) => void connect(key, () => itsKey),
     removeAccount: (key) => void accounts.remove(key),
+    restoreEtcd() {
+      let asked = 0;
+      heldByRestore = () => (asked++ === 0 ? undefined : "etcd was restored");
+    },
   };
   return world;
 }

@@ -32,11 +32,13 @@ export async function jobWorld({
   status = () => undefined,
   prunes = false,
   leads = true,
+  heldByRestore = () => undefined,
   answer = () => ({ body: { task_id: "task-1" } }),
 }: {
   /** The CRD does not have the fields of this version. */
   prunes?: boolean;
   leads?: boolean;
+  heldByRestore?: () => string | undefined;
   left?: JournalEntry[];
   spec?: Change;
   /** @param shard ID of the job's shard of the journal that the operator opens @param head ID of its first shard */
@@ -85,6 +87,7 @@ export async function jobWorld({
   const shared = sharedOf(api.client, videoJobResource, {
     journal,
     accounts,
+    heldByRestore,
     assertLeading: () => {
       if (!leads) throw new Error("not leading");
     },

@@ -40,6 +40,19 @@ it("nothing is sent when the API server drops the intent: its CRD is of an earli
   expect(w.journal.entries()).toEqual([]);
 });
 
+it("a job that is older than a restore of etcd shows so, and is sent when the restore is confirmed", async () => {
+  let held: string | undefined = "etcd was restored: run mooring confirm-restore";
+  const w = await jobWorld({ heldByRestore: () => held });
+  await w.reconcile();
+  expect(w.steps).toEqual(["status Pending undefined"]);
+  const shown = { status: "False", reason: "EtcdRestored", message: held };
+  expect(w.job()?.status?.conditions).toContainEqual(expect.objectContaining({ type: "Ready", ...shown }));
+  held = undefined;
+  await w.reconcile();
+  await w.woken();
+  expect(w.steps).toContain("request");
+});
+
 describe("given a restored journal with the request of an earlier attempt", () => {
   const status = (phase: VideoJobStatus["phase"]): VideoJobStatus => ({
     conditions: [],

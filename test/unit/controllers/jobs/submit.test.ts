@@ -267,6 +267,14 @@ describe("a paid request", () => {
     expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
   });
 
+  it("does not leave when a restore of etcd is noticed while it waits for its turn", async () => {
+    const w = await world(() => ({ body: { task_id: "t" } }));
+    expect(await w.send(w.service.url, { heldByRestore: () => "etcd was restored" })).toMatchObject({
+      kind: "Withdrawn",
+    });
+    expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
+  });
+
   it("does not leave a deposed leader", async () => {
     const w = await world(() => ({ body: { task_id: "t" } }));
     await w.journalOf("two").open(forever);
