@@ -199,7 +199,6 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
     file: "src/controllers/gpu-endpoint/plan.ts",
     find: 'if (heldByRestore !== undefined) return stall("EtcdRestored", heldByRestore);',
     replace: "",
-    breaks: ["RestoreConfirmed"],
     tests: "test/unit/controllers/gpu-endpoint/plan",
   },
   {
