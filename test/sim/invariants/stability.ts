@@ -122,7 +122,10 @@ function problemsOf(world: World, plan: ObjectPlan): string[] {
     return [`${name} has not ended: ${shown(object)}`];
   }
   if (waitsForBudget(world, object)) return [];
-  return endpointProblems(world, plan, object).map((problem) => `${name}: ${problem}; ${shown(object)}`);
+  const waits = waitsForBudget(world, object, "Synced");
+  const awaitsWorkers = ({ field, desired, observed }: FieldDifference) =>
+    waits && field === "workers.max" && 0 < Number(observed) && Number(observed) < Number(desired);
+  return endpointProblems(world, plan, object, awaitsWorkers).map((problem) => `${name}: ${problem}; ${shown(object)}`);
 }
 
 /** The member of the account's own key. */
@@ -170,9 +173,9 @@ function isSuspended(object: Json): boolean {
   return isSuspendedSpec(object) && phase === "Pending" && reason === "Suspended" && !isSending;
 }
 
-/** What is left of the budget does not pay for another task. */
-function waitsForBudget({ plan, service }: World, object: Json): boolean {
-  if (plan.budgetTasks === undefined || textAt(condition(object, "Ready"), "reason") !== "BudgetExceeded") return false;
+/** What is left of the budget does not pay for another task, and the condition says so. `Synced`: of more workers. */
+function waitsForBudget({ plan, service }: World, object: Json, type: "Ready" | "Synced" = "Ready"): boolean {
+  if (plan.budgetTasks === undefined || textAt(condition(object, type), "reason") !== "BudgetExceeded") return false;
   return service.ledger.total() + TASK_PRICE > plan.budgetTasks * TASK_PRICE;
 }
 
