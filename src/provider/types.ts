@@ -68,7 +68,8 @@ export type EndpointSpec = {
  */
 export type EndpointObserver = {
   get(id: string): EndpointRecord | undefined;
-  byAppName(appName: string): EndpointRecord | undefined;
+  /** All endpoints with this app name, first those that the service shows: a service can accept a name more than once. */
+  byAppName(appName: string): EndpointRecord[];
   /** Whether the last complete list lacks the endpoint, which proves nothing. `get` returns it as it was. */
   missing(id: string): boolean;
   /**
@@ -111,8 +112,8 @@ export type Endpoints = {
    * takes them from a slow list of their own; when that list fails, the record comes back as it is.
    */
   complete(record: EndpointRecord, when: "Now" | "Remembered", signal: AbortSignal): Promise<EndpointRecord>;
-  /** Searches the service's list for exactly this app name. */
-  find(appName: string, signal: AbortSignal): Promise<EndpointRecord | undefined>;
+  /** Searches the service's list for exactly this app name. Returns all endpoints that have it. */
+  find(appName: string, signal: AbortSignal): Promise<EndpointRecord[]>;
   /** Reads the whole list now, apart from `observed`. `keyword` "" lists all. */
   list(keyword: string, signal: AbortSignal): Promise<EndpointRecord[]>;
   /** As `complete` with `Now`, by one pass over the list instead of one read per endpoint. */

@@ -110,8 +110,8 @@ async function bindingOf(
     const record = await whole(await endpoints.read(adoption.endpointID, signal));
     return { kind: "Unbound", candidate: undefined, adopt: record ?? "NotFound" };
   }
-  const candidate = appName === undefined ? undefined : await endpoints.find(appName, signal);
-  return { kind: "Unbound", candidate, adopt: undefined };
+  const [candidate, ...others] = appName === undefined ? [] : await endpoints.find(appName, signal);
+  return { kind: "Unbound", candidate, others: others.map(({ id }) => id), adopt: undefined };
 }
 
 type Decision = {

@@ -215,19 +215,28 @@ export type KnownEndpoints = Record<"appNames" | "endpointIDs", Pick<ReadonlySet
 const GENERATED = /^([a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?)-([0-9a-f]{10})$/;
 
 /**
- * The remote endpoints that objects of this cluster may own: by the IDs that they are bound to or adopt, and by the app names
- * that they have or would generate. Objects of every account, since several accounts may show the same endpoints.
+ * The remote endpoints that objects of this cluster may own: by the IDs that they are bound to or adopt, and by the app names of
+ * objects that are not bound yet (`ownsByAppName`). Objects of every account, since several accounts may show the same endpoints.
  */
 export function knownEndpoints(endpoints: Iterable<GpuEndpoint>, clusterUID: string): KnownEndpoints {
   const appNames = new Set<string>();
   const endpointIDs = new Set<string>();
   for (const endpoint of endpoints) {
-    appNames.add(appNameOf(endpoint, clusterUID));
     const { appName } = endpoint.status ?? {};
-    if (appName !== undefined) appNames.add(appName);
+    if (ownsByAppName(endpoint))
+      for (const name of [appNameOf(endpoint, clusterUID), appName ?? ""]) appNames.add(name);
     for (const id of endpointIDsOf(endpoint)) endpointIDs.add(id);
   }
   return { appNames, endpointIDs };
+}
+
+/**
+ * Whether an endpoint with the object's app name may be its own, whatever its ID: until it is bound, and while a create is under
+ * way. Later, another endpoint with the name is an orphan.
+ */
+export function ownsByAppName(endpoint: GpuEndpoint): boolean {
+  const { endpointID = "", submission } = endpoint.status ?? {};
+  return endpointID === "" || submission?.state === "Intended";
 }
 
 /** The remote endpoints that an object is bound to or adopts. */

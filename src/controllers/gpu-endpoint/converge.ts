@@ -1,6 +1,7 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339 } from "../../clock.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isGivenUp, mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
 import { UnprovenObjectError } from "../current-state.ts";
 import { createValueReader, resolveEnv, StalledError } from "../references.ts";
@@ -19,7 +20,7 @@ import {
 import type { Claimed } from "./claims.ts";
 import { appNameOf, type DesiredEndpoint, desiredEndpoint, desiredHash, referencesHash } from "./fields.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
-import { type Binding, MAX_ROUNDS, planEndpoint } from "./plan.ts";
+import { type Binding, isOurCreate, MAX_ROUNDS, planEndpoint } from "./plan.ts";
 import { boundAccount, emptyOutcome, type Outcome, type Written } from "./status.ts";
 import { isSeenByNoKey, requestCommand, unconfirmedCreates } from "./write-limits.ts";
 
@@ -41,14 +42,14 @@ async function convergeWith(input: ConvergeInput, secrets: string[]): Promise<Co
   try {
     const desired = await resolveDesired(input);
     secrets.push(...desired.env.flatMap(({ secret, value }) => (secret ? [value] : [])));
-    const binding = await observe(input, false);
+    const binding = await observe(input, desired, false);
     const claimed = await claimCandidate(input, binding);
     if (claimed.kind !== "Granted") return unclaimed(claimed, written);
 
     decision = decide(input, desired, binding);
     // An update sends every parameter, so it is made from a fresh read: the list may be a minute old.
     const outdated = decision.plan.action === "Update" && binding.kind === "Bound" && !binding.fresh;
-    if (outdated) decision = decide(input, desired, await observe(input, true));
+    if (outdated) decision = decide(input, desired, await observe(input, desired, true));
 
     const refused = refusedBefore(input, decision);
     if (refused !== undefined) return { outcome: refused, written };
@@ -76,10 +77,11 @@ async function resolveDesired({ shared, endpoint, context }: ConvergeInput): Pro
   return desiredEndpoint(endpoint, shared.clusterUID, env);
 }
 
-function observe(input: ConvergeInput, fresh: boolean): Promise<Binding> {
+function observe(input: ConvergeInput, desired: DesiredEndpoint, fresh: boolean): Promise<Binding> {
   const { shared, endpoint, account, entry, unknownForMs, context } = input;
   const appName = appNameOf(endpoint, shared.clusterUID);
-  const facts = { endpoint, account, entry, unknownForMs, appName, fresh };
+  const isOurs = (record: EndpointRecord, sentAt: number) => isOurCreate({ desired }, record, sentAt);
+  const facts = { endpoint, account, entry, unknownForMs, appName, isOurs, fresh };
   return observeBinding({ ...facts, now: shared.clock.now(), signal: context.signal });
 }
 

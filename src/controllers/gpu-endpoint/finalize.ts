@@ -23,7 +23,7 @@ import {
 } from "./clean-up.ts";
 import { appNameOf, hasGeneratedAppName } from "./fields.ts";
 import { findLostCreate, type LostCreate } from "./lost-create.ts";
-import { namesakeOf } from "./observe.ts";
+import { namesakesOf } from "./observe.ts";
 import { emptyOutcome, type Outcome, statusOf } from "./status.ts";
 
 const LOOK_AGAIN_MS = 2_000;
@@ -168,12 +168,12 @@ type NamesakeSearch = {
   endpoint: GpuEndpoint;
 };
 
-/** An endpoint that was created for the object too, before a user requested another one while the key was that of another member. */
+/** The endpoints that were created for the object too, before a user requested another one while the key was that of another member. */
 function otherEndpoints({ shared, account, claims, endpoint }: NamesakeSearch, bound: string): string[] {
-  const namesake = namesakeOf(account, appNameOf(endpoint, shared.clusterUID), bound);
-  const isOurs =
-    namesake !== undefined && hasGeneratedAppName(endpoint) && !claims.belongsToAnother(endpoint, namesake.id);
-  return isOurs ? [namesake.id] : [];
+  if (!hasGeneratedAppName(endpoint)) return [];
+  return namesakesOf(account, appNameOf(endpoint, shared.clusterUID), bound)
+    .map(({ id }) => id)
+    .filter((id) => !claims.belongsToAnother(endpoint, id));
 }
 
 /** The write that shows this proves that the object is current. */

@@ -1,6 +1,6 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Store } from "../../runtime/store.ts";
-import type { claimIndexers, KnownEndpoints } from "./claims.ts";
+import { type claimIndexers, type KnownEndpoints, ownsByAppName } from "./claims.ts";
 
 type Index = keyof ReturnType<typeof claimIndexers>;
 
@@ -9,16 +9,16 @@ type Index = keyof ReturnType<typeof claimIndexers>;
  * names of all statuses are read once, when an endpoint is in no index.
  */
 export function endpointsKnownTo(store: Pick<Store<GpuEndpoint>, "byIndex" | "list">): KnownEndpoints {
-  const isIndexed = (index: Index, value: string) => store.byIndex(index, value).length > 0;
+  const indexed = (index: Index, value: string) => store.byIndex(index, value);
   let shown: ReadonlySet<string | undefined> | undefined;
 
   function shownAppNames(): ReadonlySet<string | undefined> {
-    shown ??= new Set([...store.list()].map(({ status }) => status?.appName));
+    shown ??= new Set([...store.list()].filter(ownsByAppName).map(({ status }) => status?.appName));
     return shown;
   }
 
   return {
-    endpointIDs: { has: (id) => isIndexed("endpointID", id) },
-    appNames: { has: (appName) => isIndexed("appName", appName) || shownAppNames().has(appName) },
+    endpointIDs: { has: (id) => indexed("endpointID", id).length > 0 },
+    appNames: { has: (appName) => indexed("appName", appName).some(ownsByAppName) || shownAppNames().has(appName) },
   };
 }

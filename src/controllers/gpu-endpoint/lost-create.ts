@@ -1,4 +1,5 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
@@ -39,18 +40,19 @@ export async function findLostCreate(input: LostCreateInput): Promise<LostCreate
   const now = shared.clock.now();
   const appName = appNameOf(endpoint, shared.clusterUID);
   if (entry === undefined) {
-    const found = await account.endpoints.find(appName, signal);
+    const [found] = await account.endpoints.find(appName, signal);
     return found === undefined ? { kind: "None" } : { kind: "Found", endpointID: found.id };
   }
-  const binding = await observeBinding({ endpoint, account, entry, unknownForMs, appName, now, signal });
+  // The namespace may be deleted with its Secrets, so every field but the environment has to match.
+  const desired = desiredEndpoint(endpoint, shared.clusterUID, []);
+  const isOurs = (record: EndpointRecord, sentAt: number) => isOurCreate({ desired }, record, sentAt, ["env"]);
+  const binding = await observeBinding({ endpoint, account, entry, unknownForMs, appName, isOurs, now, signal });
   if (binding.kind === "Bound") return { kind: "Found", endpointID: binding.endpointID };
   if (binding.kind === "Unbound") return { kind: "None" };
 
   const { candidate, sentAt, key, accepted } = binding;
   if (candidate !== undefined && !claims.belongsToAnother(endpoint, candidate.id)) {
-    // The namespace may be deleted with its Secrets, so every field but the environment has to match.
-    const desired = desiredEndpoint(endpoint, shared.clusterUID, []);
-    const ours = endpoint.spec.appName === undefined || isOurCreate({ desired }, candidate, sentAt, ["env"]);
+    const ours = endpoint.spec.appName === undefined || isOurs(candidate, sentAt);
     if (ours) return { kind: "Found", endpointID: candidate.id };
     const note = `Endpoint ${candidate.id} has app name ${appName}, but may belong to another client: Mooring does not change it`;
     shared.recorder.warning(endpoint, "AppNameTaken", "Delete", note);

@@ -20,6 +20,8 @@ type BindingFacts = {
   unknownForMs: number;
   appName: string;
   now: number;
+  /** Whether the create of this object, sent at `sentAt` (ms since the epoch), can have made the endpoint. Default: it can. */
+  isOurs?: (record: EndpointRecord, sentAt: number) => boolean;
   /** Reads a bound endpoint, whatever the list shows. Default false. */
   fresh?: boolean;
   signal: AbortSignal;
@@ -45,13 +47,18 @@ export async function observeBinding(facts: BindingFacts): Promise<Binding> {
 
 /**
  * The endpoint of a create whose response was lost. The interface does not show what `keyword` matches. So before the create
- * counts as without effect, the whole list is read once more.
+ * counts as without effect, the whole list is read once more. Of several endpoints with the app name, the one that the create
+ * can have made comes first; the others are orphans once the object is bound.
  */
-async function searchCreated({ account, appName, unknownForMs, signal }: BindingFacts) {
-  const found = (await account.endpoints.find(appName, signal)) ?? account.endpoints.observed.byAppName(appName);
-  if (found !== undefined || unknownForMs < LOOKUP_MS) return found;
-  await account.endpoints.observed.next(signal);
-  return account.endpoints.observed.byAppName(appName);
+async function searchCreated({ account, appName, entry, unknownForMs, isOurs, signal }: BindingFacts) {
+  const sentAt = Date.parse(entry?.time ?? "");
+  const best = (records: EndpointRecord[]) => records.find((record) => isOurs?.(record, sentAt)) ?? records[0];
+  const { observed } = account.endpoints;
+  const searched = await account.endpoints.find(appName, signal);
+  const found = searched.length > 0 ? searched : observed.byAppName(appName);
+  if (found.length > 0 || unknownForMs < LOOKUP_MS) return best(found);
+  await observed.next(signal);
+  return best(observed.byAppName(appName));
 }
 
 /** What one key does not show proves nothing about what was sent with another one. An entry without a version can be of any key. */
@@ -71,9 +78,10 @@ async function observeUnbound(facts: BindingFacts): Promise<Binding> {
   // have taken an app name from a spec since, so such a name is searched for.
   await account.endpoints.observed.first(signal);
   const known = account.endpoints.observed.byAppName(appName);
-  const candidate =
-    known ?? (endpoint.spec.appName === undefined ? undefined : await account.endpoints.find(appName, signal));
-  return { kind: "Unbound", candidate, adopt: undefined };
+  const named =
+    known.length > 0 || endpoint.spec.appName === undefined ? known : await account.endpoints.find(appName, signal);
+  const [candidate, ...others] = named;
+  return { kind: "Unbound", candidate, others: others.map(({ id }) => id), adopt: undefined };
 }
 
 async function observeBound(facts: BindingFacts, endpointID: string): Promise<Binding> {
@@ -89,7 +97,7 @@ async function observeBound(facts: BindingFacts, endpointID: string): Promise<Bi
   const record = await account.endpoints.read(endpointID, signal);
   if (record === undefined) {
     const provenGone = observed.gone(endpointID) && !isNew(endpoint, now);
-    const candidate = namesakeOf(account, facts.appName, endpointID);
+    const [candidate] = namesakesOf(account, facts.appName, endpointID);
     return { kind: "Bound", endpointID, record: undefined, candidate, fresh: true, provenGone };
   }
   const settlingOnly = facts.fresh !== true && !hasChange(endpoint);
@@ -97,10 +105,9 @@ async function observeBound(facts: BindingFacts, endpointID: string): Promise<Bi
   return { kind: "Bound", endpointID, record: whole, fresh: true, provenGone: false };
 }
 
-/** Another endpoint with this app name that the service shows. */
-export function namesakeOf({ endpoints }: AccountHandle, appName: string, id: string): EndpointRecord | undefined {
-  const found = endpoints.observed.byAppName(appName);
-  return found === undefined || found.id === id || endpoints.observed.missing(found.id) ? undefined : found;
+/** The other endpoints with this app name that the service shows. */
+export function namesakesOf({ endpoints }: AccountHandle, appName: string, own: string): EndpointRecord[] {
+  return endpoints.observed.byAppName(appName).filter(({ id }) => id !== own && !endpoints.observed.missing(id));
 }
 
 export function isApplied(endpoint: GpuEndpoint): boolean {

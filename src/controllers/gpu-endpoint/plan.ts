@@ -18,8 +18,16 @@ import { type FieldHistory, recreationOf, type UnconfirmedCreate } from "./write
 
 /** What is known of the remote endpoint of an object. */
 export type Binding =
-  /** Never created, as far as the status and the journal know. `candidate`: a remote endpoint with our app name. */
-  | { kind: "Unbound"; candidate: EndpointRecord | undefined; adopt: EndpointRecord | "NotFound" | undefined }
+  /**
+   * Never created, as far as the status and the journal know. `candidate`: a remote endpoint with our app name. `others`: the IDs of
+   * further ones.
+   */
+  | {
+      kind: "Unbound";
+      candidate: EndpointRecord | undefined;
+      others?: readonly string[];
+      adopt: EndpointRecord | "NotFound" | undefined;
+    }
   /**
    * A create was sent and no response shows its endpoint. `accepted`: the service accepted it. `sentAt`: ms since the epoch. `unknownForMs`: how long
    * this process has known of it, and so surely not less than what has passed since it was sent.
@@ -167,8 +175,9 @@ export function isOurCreate(
 function planUnbound(facts: Facts, binding: Extract<Binding, { kind: "Unbound" }>): Plan {
   const { spec } = facts;
   if (spec.adoption !== undefined) return planAdoption(facts, binding.adopt);
-  const { candidate } = binding;
+  const { candidate, others = [] } = binding;
   if (candidate !== undefined) {
+    if (spec.appName !== undefined && others.length > 0) return appNameTaken(facts, candidate, others);
     // A generated app name holds a hash of our UID; under Observe nothing is written, so binding is harmless.
     if (spec.appName === undefined || spec.managementPolicy === "Observe") return { action: "Bind", record: candidate };
     return appNameTaken(facts, candidate);
@@ -322,10 +331,11 @@ function rangeStall(
   return stall("OutOfRange", `outside the limits of the account: ${problems.join("; ")}: change the spec`, differing);
 }
 
-function appNameTaken(facts: Facts, candidate: EndpointRecord): Plan {
+function appNameTaken(facts: Facts, candidate: EndpointRecord, others: readonly string[] = []): Plan {
+  const more = others.length === 0 ? "" : ` and ${others.length} more (${others.slice(0, 3).join(", ")})`;
   return stall(
     "AppNameTaken",
-    `appName ${facts.desired.appName} belongs to endpoint ${candidate.id}, which this object did not create: delete this object and create it with another appName, or with adoption.endpointID ${candidate.id} to take that one over`,
+    `appName ${facts.desired.appName} belongs to endpoint ${candidate.id}${more}, which this object did not create: delete this object and create it with another appName, or with adoption.endpointID ${candidate.id} to take that one over`,
   );
 }
 

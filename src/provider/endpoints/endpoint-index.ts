@@ -8,8 +8,8 @@ export type KeySession = symbol;
 /** The records of one account's endpoints, from lists and from single reads. The newer one counts. */
 export type EndpointIndex = {
   get(id: string): EndpointRecord | undefined;
-  /** Of several with the app name, one that the service shows. */
-  byAppName(appName: string): EndpointRecord | undefined;
+  /** All with the app name, first those that the service shows. */
+  byAppName(appName: string): EndpointRecord[];
   all(): EndpointRecord[];
   /** The records that the service shows with the current key: in the last complete list, or in a read since. */
   shown(): EndpointRecord[];
@@ -66,6 +66,7 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
     if (previous === record) return false;
     records.set(record.id, record); // also when equal: the list returns this object until the endpoint changes
     if (previous !== undefined && isDeepStrictEqual(previous, record)) return false;
+    if (previous !== undefined && previous.appName !== record.appName) unname(previous.appName, record.id);
     if (record.appName !== "") name(record);
     return true;
   }
@@ -126,9 +127,10 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
   return {
     get: (id) => records.get(id),
     byAppName(appName) {
-      const isShown = (id: string) => records.has(id) && !missed.has(id);
-      const id = [...(namesakes.get(appName) ?? [])].find(isShown) ?? idsByAppName.get(appName);
-      return id === undefined ? undefined : records.get(id);
+      const only = idsByAppName.get(appName);
+      const ids = namesakes.get(appName) ?? (only === undefined ? [] : [only]);
+      const found = [...ids].flatMap((id) => records.get(id) ?? []);
+      return [...found.filter(({ id }) => !missed.has(id)), ...found.filter(({ id }) => missed.has(id))];
     },
     all: () => [...records.values()],
     size: () => records.size,

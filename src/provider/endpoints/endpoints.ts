@@ -183,7 +183,7 @@ async function findByAppName(
   observed: EndpointSweep,
   appName: string,
   signal: AbortSignal,
-): Promise<EndpointRecord | undefined> {
+): Promise<EndpointRecord[]> {
   if (settings.generation === "Earlier") {
     // This list has no search, so all callers share one pass over it.
     await observed.next(signal);
@@ -191,12 +191,13 @@ async function findByAppName(
   }
   const session = observed.session();
   const query = { client, generation: "Current", pageSize: SEARCH_PAGE_SIZE, clock, keyword: appName } as const;
+  const found = new Map<string, EndpointRecord>();
   for await (const { record } of endpointPages(query, signal)) {
     if (record.appName !== appName) continue;
     observed.observe(record, session);
-    return record;
+    found.set(record.id, record);
   }
-  return undefined;
+  return [...found.values()];
 }
 
 async function listAll(

@@ -43,10 +43,17 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   {
     name: "first-create-lookup",
     file: "src/controllers/gpu-endpoint/observe.ts",
-    find: "  const known = account.endpoints.observed.byAppName(appName);\n  const candidate =\n    known ??",
-    replace: "  const candidate =\n    undefined ??",
+    find: "  const known = account.endpoints.observed.byAppName(appName);",
+    replace: "  const known: EndpointRecord[] = [];",
     breaks: ["OneEndpoint"],
     tests: "test/unit/controllers/gpu-endpoint/found-endpoint",
+  },
+  {
+    name: "known-name",
+    file: "src/controllers/gpu-endpoint/claims.ts",
+    find: 'return endpointID === "" || submission?.state === "Intended";',
+    replace: "return true;",
+    tests: "test/unit/controllers/gpu-endpoint/orphans",
   },
   {
     name: "lookup-time",

@@ -71,8 +71,8 @@ describe.each(GENERATIONS)("endpoints, generation %s", (generation) => {
     const session = open({ generation });
     session.start();
     const { id } = await session.endpoints.create(chat, { signal });
-    expect(await session.endpoints.find("chat-1", signal)).toMatchObject({ id });
-    expect(await session.endpoints.find("chat", signal)).toBeUndefined();
+    expect(await session.endpoints.find("chat-1", signal)).toMatchObject([{ id }]);
+    expect(await session.endpoints.find("chat", signal)).toEqual([]);
   });
 
   it("a delete is confirmed by a read", async () => {

@@ -34,7 +34,7 @@ function plan(
 ) {
   const endpoints: Partial<Endpoints> = {
     read: async () => remote,
-    find: async () => remote,
+    find: async () => (remote === undefined ? [] : [remote]),
     limits: () => undefined,
   };
   const session = accountAt(baseURL, { probe: async () => ({}) as never });

@@ -1,10 +1,15 @@
 import { expect, it } from "vitest";
+import type { GpuEndpoint } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
+import { unclaimedEndpoints } from "../../../../src/cli/unclaimed-endpoints.ts";
 import {
   canRunWorkers,
+  claimIndexers,
   findOrphans,
   knownEndpoints,
   looksGenerated,
 } from "../../../../src/controllers/gpu-endpoint/claims.ts";
+import { endpointsKnownTo } from "../../../../src/controllers/gpu-endpoint/known-endpoints.ts";
+import { createStore } from "../../../../src/runtime/store.ts";
 import { CLUSTER_UID, desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 
 it.each([
@@ -28,6 +33,36 @@ it("every generated app name has the form, whatever the object is called", () =>
     const { appName, name: remoteName } = desiredOf(endpoint);
     expect([appName, looksGenerated({ appName, name: remoteName })]).toEqual([appName, true]);
   }
+});
+
+it("a known app name with another ID is an orphan, unless a create of the object is under way", () => {
+  const submission = { id: "i", specHash: "h", attempt: 2, time: "2026-03-01T00:00:00Z" };
+  const withState = (state?: "Accepted" | "Intended") =>
+    endpointOf(
+      {},
+      {
+        status: {
+          conditions: [],
+          endpointID: "ep-bound",
+          ...(state === undefined ? {} : { submission: { ...submission, state } }),
+        },
+      },
+    );
+  const one = recordOf(desiredOf(withState()));
+  const records = ["ep-bound", "ep-twin"].map((id) => ({ ...one, id }));
+  const idsWith = (object: ReturnType<typeof withState>) => {
+    const store = createStore<GpuEndpoint>(claimIndexers(CLUSTER_UID));
+    store.upsert(object);
+    const [listed, indexed] = [knownEndpoints([object], CLUSTER_UID), endpointsKnownTo(store)].map((known) =>
+      findOrphans(records, known).map(({ id }) => id),
+    );
+    expect(indexed).toEqual(listed);
+    expect(unclaimedEndpoints(records, knownEndpoints([object], CLUSTER_UID)).map(({ id }) => id)).toEqual(listed);
+    return listed;
+  };
+  expect(idsWith(withState())).toEqual(["ep-twin"]);
+  expect(idsWith(withState("Accepted"))).toEqual(["ep-twin"]);
+  expect(idsWith(withState("Intended"))).toEqual([]);
 });
 
 it("orphans are generated endpoints that no object owns, those with workers first", () => {

@@ -31,12 +31,13 @@ describe("a search by app name", () => {
     expect(endpoints.requests).toHaveLength(Object.keys(cursors).length);
   });
 
-  it("finds the app name on a later page, and asks for no more", async () => {
-    const endpoints = await endpointsOf(({ path }) =>
-      path.includes("cursor=1") ? page("wanted", "2") : page("a", "1"),
-    );
-    expect(await endpoints.find("wanted", signal)).toMatchObject({ id: "ep-wanted" });
-    expect(endpoints.requests).toHaveLength(2);
+  it("finds the app name on a later page, and reads all pages: another endpoint may have it too", async () => {
+    const endpoints = await endpointsOf(({ path }) => {
+      if (path.includes("cursor=2")) return page("b", "");
+      return path.includes("cursor=1") ? page("wanted", "2") : page("a", "1");
+    });
+    expect(await endpoints.find("wanted", signal)).toMatchObject([{ id: "ep-wanted" }]);
+    expect(endpoints.requests).toHaveLength(3);
     expect(endpoints.observed.get("ep-wanted")).toBeDefined();
   });
 });

@@ -65,7 +65,11 @@ describe("a sweep", () => {
     w.sweep.start();
     await w.clock.advance(0);
     expect(w.calls).toEqual([{ limit: 2 }, { limit: 2, cursor: "2" }, { limit: 2, cursor: "4" }]);
-    expect([w.sweep.total(), w.sweep.get("e")?.id, w.sweep.byAppName("app-c")?.id]).toEqual([5, "e", "c"]);
+    expect([w.sweep.total(), w.sweep.get("e")?.id, w.sweep.byAppName("app-c").map(({ id }) => id)]).toEqual([
+      5,
+      "e",
+      ["c"],
+    ]);
     await w.clock.advance(59_999);
     expect(w.calls).toHaveLength(3);
     await w.clock.advance(1);
@@ -94,26 +98,39 @@ describe("a sweep", () => {
     await w.clock.advance(60_000);
     expect([w.sweep.gone("b"), w.sweep.get("b")?.id]).toEqual([false, "b"]);
     await w.clock.advance(60_000);
-    expect([w.sweep.gone("b"), w.sweep.get("b"), w.sweep.byAppName("app-b")]).toEqual([true, undefined, undefined]);
+    expect([w.sweep.gone("b"), w.sweep.get("b"), w.sweep.byAppName("app-b")]).toEqual([true, undefined, []]);
     expect(w.told).toEqual(["a", "b", "b"]);
   });
 
-  it("finds the endpoint that is shown of two with the same app name", async () => {
+  it("finds all endpoints with an app name, those that are shown first", async () => {
     const remote = [record("a"), { ...record("b"), appName: "app-a" }];
     const w = world(remote);
     w.sweep.start();
     await w.clock.advance(0);
     const [a, b] = remote;
-    const found: (string | undefined)[] = [];
+    const found: string[][] = [];
     for (const shown of [[a], [b], [], [a, b]]) {
       remote.splice(0, 2, ...shown.flatMap((one) => one ?? []));
       for (const _ of ["missing", "gone"]) {
         await w.clock.advance(60_000);
-        found.push(w.sweep.byAppName("app-a")?.id);
+        found.push(w.sweep.byAppName("app-a").map(({ id }) => id));
       }
     }
-    expect(found.slice(0, 6)).toEqual(["a", "a", "b", "b", "b", undefined]);
-    expect(found.slice(6).every((id) => id !== undefined)).toBe(true);
+    expect(found.slice(0, 6)).toEqual([["a", "b"], ["a"], ["b", "a"], ["b"], ["b"], []]);
+    expect(found.slice(6).map((ids) => ids.sort())).toEqual([
+      ["a", "b"],
+      ["a", "b"],
+    ]);
+  });
+
+  it("finds an endpoint by its new app name only, once that has changed", async () => {
+    const remote = [record("a")];
+    const w = world(remote);
+    w.sweep.start();
+    await w.clock.advance(0);
+    remote[0] = { ...record("a"), appName: "app-new" };
+    await w.clock.advance(60_000);
+    expect([w.sweep.byAppName("app-a"), w.sweep.byAppName("app-new").map(({ id }) => id)]).toEqual([[], ["a"]]);
   });
 
   it("takes an endpoint that no list ever showed for gone after two lists since that was first asked", async () => {
@@ -154,10 +171,10 @@ describe("a sweep", () => {
     w.sweep.start();
     await w.clock.advance(0);
     w.sweep.notFound("b");
-    expect([w.sweep.get("b"), w.sweep.byAppName("app-b"), w.sweep.gone("b")]).toEqual([undefined, undefined, false]);
+    expect([w.sweep.get("b"), w.sweep.byAppName("app-b"), w.sweep.gone("b")]).toEqual([undefined, [], false]);
     expect(w.sweep.shown().map(({ id }) => id)).toEqual(["a"]);
     await w.clock.advance(60_000);
-    expect([w.sweep.get("b")?.id, w.sweep.byAppName("app-b")?.id, w.told]).toEqual(["b", "b", ["a", "b", "b"]]);
+    expect([w.sweep.get("b")?.id, w.sweep.byAppName("app-b")[0]?.id, w.told]).toEqual(["b", "b", ["a", "b", "b"]]);
     w.sweep.notFound("b");
     remote.pop();
     await w.clock.advance(60_000);
@@ -277,7 +294,7 @@ describe("a sweep", () => {
   it("knows at once what was read alone", () => {
     const w = world([]);
     w.sweep.observe(record("new"));
-    expect(w.sweep.byAppName("app-new")?.id).toBe("new");
+    expect(w.sweep.byAppName("app-new")[0]?.id).toBe("new");
     expect(w.told).toEqual([]);
   });
 });
@@ -368,7 +385,7 @@ describe("asked for out of turn", () => {
     const waiting = Promise.all([w.sweep.next(forever), w.sweep.next(forever), w.sweep.next(forever)]);
     await w.clock.advance(1_000);
     await waiting;
-    expect([w.calls.length, w.sweep.byAppName("app-b")?.id]).toEqual([2, "b"]);
+    expect([w.calls.length, w.sweep.byAppName("app-b")[0]?.id]).toEqual([2, "b"]);
   });
 
   it("gives up with who asked", async () => {
@@ -382,7 +399,7 @@ describe("asked for out of turn", () => {
     await w.clock.advance(0);
     await w.clock.advance(1);
     w.sweep.forget("a");
-    expect([w.sweep.get("a"), w.sweep.byAppName("app-a")]).toEqual([undefined, undefined]);
+    expect([w.sweep.get("a"), w.sweep.byAppName("app-a")]).toEqual([undefined, []]);
     await w.clock.advance(60_000);
     expect(w.sweep.get("a")?.id).toBe("a");
   });
