@@ -22,11 +22,12 @@ export function operatorMetrics(): DocumentedMetric[] {
     registry,
     () => undefined,
     () => ({ waiting: () => 0, balance: () => undefined }),
+    true,
   );
   createEndpointMetrics(registry, { endpoints: () => [], accounts: () => [] }, systemClock);
   createJobMetrics(registry, { jobs: {}, accountOf: () => undefined, clock: systemClock });
   registerObjectMetrics(registry, {}, systemClock);
-  registerLimitMetrics(registry, () => []);
+  registerLimitMetrics(registry, () => [], true);
   registerShowbackMetrics(registry, () => undefined);
   registerReferenceMetrics(registry, {});
   createSpanCounter(registry);

@@ -10,6 +10,7 @@ import { createLogger, createLogLevel } from "../log.ts";
 import { assembleOperator } from "../operator/assemble.ts";
 import {
   flagOf,
+  isMetricsGuarded,
   type OperatorConfig,
   operatorConfigSchema,
   parseOperatorConfig,
@@ -162,6 +163,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
     const { manager, recorder, claims } = assembleOperator({
       ...config,
       stopDeadlineMs: config.stopDeadline,
+      showsSpending: isMetricsGuarded(config),
       kube,
       restore,
       clock,

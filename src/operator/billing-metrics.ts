@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
 import type { Money } from "../money.ts";
+import type { Spend } from "../provider/money/spend.ts";
 
 /** Categories an account that get a label value of their own; what they are is the service's to say. */
 const CATEGORIES = 20;
@@ -9,8 +10,15 @@ const OTHER = "other";
 /** Yuan as a number, for metrics only. */
 const yuan = (amount: Money): number => Number(amount) / 10_000;
 
-/** What accounts cost, from the bills that `Account.spec.billing.interval` reads. */
-export function registerSpendMetrics(registry: Registry, accounts: () => AccountRegistry | undefined): void {
+/**
+ * When the bills that `Account.spec.billing.interval` reads were read, and what accounts cost by them.
+ * @param showsSpending whether the metrics have amounts
+ */
+export function registerSpendMetrics(
+  registry: Registry,
+  accounts: () => AccountRegistry | undefined,
+  showsSpending: boolean,
+): void {
   const registers = [registry];
   const spends = () =>
     [...(accounts()?.entries() ?? [])].flatMap(([account, { handle }]) => {
@@ -18,6 +26,20 @@ export function registerSpendMetrics(registry: Registry, accounts: () => Account
       return spend === undefined ? [] : [{ account, spend }];
     });
 
+  new Gauge({
+    name: "mooring_bills_read_timestamp_seconds",
+    help: "When the bills of the account were last read, Unix seconds",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { account, spend } of spends()) this.set({ account }, spend.atMs / 1000);
+    },
+  });
+  if (showsSpending) registerAmounts(registers, spends);
+}
+
+function registerAmounts(registers: Registry[], spends: () => { account: AccountKey; spend: Spend }[]): void {
   new Gauge({
     name: "mooring_spend_yuan",
     help: "Cost of the current day, week and calendar month according to the bills, including vouchers; absent while a bill has an amount that cannot be read",
@@ -55,16 +77,6 @@ export function registerSpendMetrics(registry: Registry, accounts: () => Account
         if (sums.has(OTHER)) highest.set(OTHER, Math.max(highest.get(OTHER) ?? 0, sums.get(OTHER) ?? 0));
         for (const [category, value] of highest) this.inc({ account, category }, value);
       }
-    },
-  });
-  new Gauge({
-    name: "mooring_bills_read_timestamp_seconds",
-    help: "When the bills of the account were last read, Unix seconds",
-    labelNames: ["account"],
-    registers,
-    collect() {
-      this.reset();
-      for (const { account, spend } of spends()) this.set({ account }, spend.atMs / 1000);
     },
   });
 }

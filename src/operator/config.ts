@@ -131,17 +131,25 @@ function withoutCredentials(value: string): string {
 
 /** What settings require of each other. Profiles have secrets, so strangers must not read them. */
 function guarded<T extends z.output<typeof operatorConfigSchema>>(config: T): T {
-  const { profiling, metricsAuth, metricsBindAddress, shard, leaderElect } = config;
+  const { profiling, metricsBindAddress, shard, leaderElect } = config;
   if (shard.count > 1 && !leaderElect) {
     throw new Error(
       `--shard (or MOORING_SHARD): ${shard.index}/${shard.count} needs --leader-elect: the leases keep two processes from serving one account`,
     );
   }
-  const { host = "" } = parseBindAddress(metricsBindAddress) ?? {};
-  if (!profiling || metricsAuth !== "none" || LOOPBACK.includes(host)) return config;
+  if (!profiling || isMetricsGuarded(config)) return config;
   throw new Error(
     `--profiling (or MOORING_PROFILING): needs --metrics-auth token-review, or a --metrics-bind-address on ${LOOPBACK.join(", ")}; it is "${metricsBindAddress}"`,
   );
+}
+
+/** Whether only readers that the API server allows, or those of this machine, reach the metrics. */
+export function isMetricsGuarded({
+  metricsAuth,
+  metricsBindAddress,
+}: Pick<z.output<typeof operatorConfigSchema>, "metricsAuth" | "metricsBindAddress">): boolean {
+  const { host = "" } = parseBindAddress(metricsBindAddress) ?? {};
+  return metricsAuth !== "none" || LOOPBACK.includes(host);
 }
 
 const LOOPBACK = ["127.0.0.1", "::1", "localhost"];

@@ -89,7 +89,7 @@ export function createContext(
   const { accounts, admission } = deps;
   const stores = createStoreRegistry((key) => informers.artifactStores.store.get(key) !== undefined);
   const { endpointMetrics, jobMetrics } = createKindMetrics(options, informers, { ...access, accounts, ownership });
-  registerShowbackMetrics(metrics.registry, () => deps.estimates);
+  if (options.showsSpending === true) registerShowbackMetrics(metrics.registry, () => deps.estimates);
   registerReferenceMetrics(metrics.registry, { References: deps.references, Exports: deps.exports });
   return {
     deps,
@@ -200,6 +200,7 @@ function createAccountWiring(
     metrics.registry,
     () => accounts,
     () => admission,
+    settings.showsSpending ?? false,
   );
   return {
     namespaceLabels: createNamespaceLabels(kube, clock),

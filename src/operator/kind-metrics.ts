@@ -20,7 +20,7 @@ type KindMetricsParts = {
 
 /** The metrics of what the informers hold. Each object is reported by the shard that has it, so that sums over processes are right. */
 export function createKindMetrics(
-  { clock, metrics: { registry, exemplars } }: AssembleOptions,
+  { clock, metrics: { registry, exemplars }, showsSpending = false }: AssembleOptions,
   informers: Informers,
   { accounts, accountObject, ownership }: KindMetricsParts,
 ): { endpointMetrics: EndpointMetrics; jobMetrics: JobMetrics } {
@@ -29,9 +29,9 @@ export function createKindMetrics(
       const object = accountObject(account);
       return object === undefined ? [] : [{ account, object, handle }];
     });
-  registerLimitMetrics(registry, () =>
-    known().flatMap(({ account, object, handle }) => (handle === undefined ? [] : [{ account, object, handle }])),
-  );
+  const usable = () =>
+    known().flatMap(({ account, object, handle }) => (handle === undefined ? [] : [{ account, object, handle }]));
+  registerLimitMetrics(registry, usable, showsSpending);
   const kinds = kindsOf(informers, "");
   const lists = kinds.map(({ row, informer }) => [
     row.resource.kind,

@@ -6,11 +6,16 @@ import { parseYuan } from "../money.ts";
 export type LimitedAccount = { account: AccountKey; object: Account | ClusterAccount; handle: AccountHandle };
 type Limit = { account: AccountKey; limit: string; most: number; used: number | undefined };
 
-/** How much of its limits each account uses. `accounts`: those that can be used. */
-export function registerLimitMetrics(registry: Registry, accounts: () => Iterable<LimitedAccount>): void {
+/** How much of its limits each account uses. `accounts`: those that can be used. `showsSpending`: also of its budgets. */
+export function registerLimitMetrics(
+  registry: Registry,
+  accounts: () => Iterable<LimitedAccount>,
+  showsSpending: boolean,
+): void {
   const registers = [registry];
   const labelNames = ["account", "limit"];
-  const limits = () => [...accounts()].flatMap(limitsOf);
+  const limits = () =>
+    [...accounts()].flatMap((one) => [...limitsOf(one), ...(showsSpending ? budgetLimitsOf(one) : [])]);
   new Gauge({
     name: "mooring_account_limit",
     help: "Limits of an account: Tasks (maxConcurrentTasks), RequestsPerSecond (rateLimit), MonthlyYuan (budget.monthlyLimit) and KeyYuan (the key budget of which the largest part is used). A limit that is not set is absent",
@@ -40,6 +45,11 @@ function limitsOf({ account, object: { spec }, handle }: LimitedAccount): Limit[
   if (spec.maxConcurrentTasks !== undefined) {
     limits.push({ account, limit: "Tasks", most: spec.maxConcurrentTasks, used: handle.tasks.inFlight() });
   }
+  return limits;
+}
+
+function budgetLimitsOf({ account, object: { spec }, handle }: LimitedAccount): Limit[] {
+  const limits: Limit[] = [];
   const { monthlyLimit, memberID, keyID } = spec.budget ?? {};
   if (monthlyLimit !== undefined) {
     const month = handle.money.spend()?.month;

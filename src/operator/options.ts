@@ -44,6 +44,8 @@ export type AssembleOptions = {
   deniedNetworks: readonly string[];
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot?: string | undefined;
+  /** Whether metrics show amounts: those who read them may see what every account and namespace spends. Default false. */
+  showsSpending?: boolean | undefined;
   /** Between steps that wait for nothing. Default: none, as in a simulation, whose time stands still. */
   slices?: Slices | undefined;
   /** Where traces go. Default: none are made. */

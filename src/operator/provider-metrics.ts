@@ -6,11 +6,15 @@ import { OPERATION_NAMES } from "../provider/operations.ts";
 import type { SpendingAdmission } from "../submission/admission.ts";
 import { registerSpendMetrics } from "./billing-metrics.ts";
 
-/** Metrics of the remote side, all `mooring_`; labels have as many values as there are accounts and operations. */
+/**
+ * Metrics of the remote side, all `mooring_`; labels have as many values as there are accounts and operations.
+ * @param showsSpending whether they have amounts
+ */
 export function createServiceMetrics(
   registry: Registry,
   accounts: () => AccountRegistry | undefined,
   admission: () => Pick<SpendingAdmission, "waiting" | "balance">,
+  showsSpending: boolean,
 ) {
   const registers = [registry];
   const calls = new Counter({
@@ -90,6 +94,31 @@ export function createServiceMetrics(
     },
   });
   new Gauge({
+    name: "mooring_budget_exceeded",
+    help: "1 when the budget of the account leaves nothing for new paid work, else 0; absent without a limit",
+    labelNames: ["account"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [account, { handle }] of accounts()?.entries() ?? []) {
+        const state = handle?.budget()?.state;
+        if (state?.kind === "Limited") this.set({ account }, state.headroom > 0n ? 0 : 1);
+      }
+    },
+  });
+  registerSpendMetrics(registry, accounts, showsSpending);
+  if (showsSpending) registerBudgetLeft(registers, accounts);
+  return {
+    onCall(account: AccountKey, event: CallEvent): void {
+      const result = event.errorKind ?? String(event.status ?? "");
+      calls.inc({ account, operation: event.operation, result });
+      seconds.observe({ operation: event.operation }, event.durationMs / 1000);
+    },
+  };
+}
+
+function registerBudgetLeft(registers: Registry[], accounts: () => AccountRegistry | undefined): void {
+  new Gauge({
     name: "mooring_budget_left_yuan",
     help: "Budget of an account that is left for new paid work; negative if it is exceeded, absent without a limit",
     labelNames: ["account"],
@@ -102,12 +131,4 @@ export function createServiceMetrics(
       }
     },
   });
-  registerSpendMetrics(registry, accounts);
-  return {
-    onCall(account: AccountKey, event: CallEvent): void {
-      const result = event.errorKind ?? String(event.status ?? "");
-      calls.inc({ account, operation: event.operation, result });
-      seconds.observe({ operation: event.operation }, event.durationMs / 1000);
-    },
-  };
 }
