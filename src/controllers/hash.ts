@@ -1,9 +1,19 @@
-import { hash } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 
 /** Identifies a value without showing it: 16 hex digits. Key order and undefined values do not change it. */
 export function hashOf(value: unknown): string {
-  return hash("sha256", JSON.stringify(value, sortedKeys)).slice(0, 16);
+  return hash("sha256", canonical(value)).slice(0, 16);
 }
+
+/**
+ * The same for a value that a reader of the status must not find out by trying values: texts of a job, variables of an endpoint. An
+ * HMAC-SHA-256: without the key, nothing can be tried.
+ */
+export function keyedHashOf(value: unknown, key: string): string {
+  return createHmac("sha256", key).update(canonical(value)).digest("hex").slice(0, 16);
+}
+
+const canonical = (value: unknown) => JSON.stringify(value, sortedKeys);
 
 function sortedKeys(_key: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { AccountHandle } from "../../src/controllers/account/registry.ts";
+import { keyedHashOf } from "../../src/controllers/hash.ts";
 import { anyAddress } from "../../src/net/address-guard.ts";
 import type { DeleteOperation } from "../../src/provider/operations.ts";
 import { openPassiveSession } from "../../src/provider/session.ts";
@@ -59,6 +60,7 @@ export function accountAt(
     ...session,
     key: "Account/team/default",
     keyVersion: () => "0123456789abcdef",
+    digest: (value) => keyedHashOf(value, "sk-test"),
     budget: () => undefined,
     allowance: () => NO_ALLOWANCE,
     maxSpeechCharacters: 50_000,

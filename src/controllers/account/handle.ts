@@ -11,6 +11,7 @@ import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { Operation } from "../../provider/operations.ts";
 import { type ConnectionSettings, openSession, type SessionObservers } from "../../provider/session.ts";
 import type { BookReading } from "../../submission/reservations.ts";
+import { keyedHashOf } from "../hash.ts";
 import {
   type BudgetSpec,
   bookReadings,
@@ -138,6 +139,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     ...session,
     key,
     keyVersion: () => live.keyVersion,
+    digest: (value) => keyedHashOf(value, live.apiKey.trim()),
     maxSpeechCharacters: spec.speech.maxCharacters,
     allows: usage.allows,
     reportableKeys: usage.reportableKeys,

@@ -40,6 +40,8 @@ export type AccountHandle = AccountSession & {
    * after a restart, and when the Secret has the key again. What the key shows in one version proves nothing about another.
    */
   keyVersion(): string;
+  /** An HMAC of a value with the API key, for a status. Another key gives another one: compare only under the same `keyVersion`. */
+  digest(value: unknown): string;
   /** Whether objects of a namespace may use the account (ClusterAccount.spec.allowedNamespaces). */
   allows(namespace: string): Promise<boolean>;
   /** The API keys whose bills BillReports of a namespace cover. The key of an Account is in the namespace: all. */

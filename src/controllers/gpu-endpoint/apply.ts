@@ -266,11 +266,11 @@ function confirm(input: ApplyInput, record: EndpointRecord | undefined): boolean
   return true;
 }
 
-function recordApplied({ endpoint, desired, fights, decision, written }: ApplyInput): void {
+function recordApplied({ endpoint, account, desired, fights, decision, written }: ApplyInput): void {
   const { uid, generation } = endpoint.metadata;
   fights.recordApplied(uid, decision.desiredHash);
   written.appliedGeneration = generation;
-  const references = referencesHash(endpoint, desired.env);
+  const references = referencesHash(endpoint, desired.env, account);
   if (references !== undefined) written.appliedReferencesHash = references;
 }
 

@@ -18,7 +18,14 @@ import {
   updatableDifferences,
 } from "./apply.ts";
 import type { Claimed } from "./claims.ts";
-import { appNameOf, type DesiredEndpoint, desiredEndpoint, desiredHash, referencesHash } from "./fields.ts";
+import {
+  appNameOf,
+  type DesiredEndpoint,
+  desiredEndpoint,
+  desiredHash,
+  referencesHash,
+  showsReferences,
+} from "./fields.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
 import { type Binding, isOurCreate, MAX_ROUNDS, planEndpoint } from "./plan.ts";
 import { boundAccount, emptyOutcome, type Outcome, type Written } from "./status.ts";
@@ -109,7 +116,7 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
   const now = shared.clock.now();
   const hash = desiredHash(desired);
 
-  const applied = hasApplied(endpoint, desired) || fights.applied(uid) === hash;
+  const applied = hasApplied(input, desired) || fights.applied(uid) === hash;
   if (requested) fights.forget(uid);
   else fights.resume(uid, hash, { fields: stoppedFields(endpoint), confirmed: MAX_ROUNDS }, now);
   if (binding.kind === "Bound" && binding.record !== undefined) {
@@ -137,10 +144,9 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
 }
 
 /** A new generation that changes nothing at the remote (such as a policy) has been applied already. */
-function hasApplied(endpoint: GpuEndpoint, desired: DesiredEndpoint): boolean {
-  const references = referencesHash(endpoint, desired.env);
-  const { appliedReferencesHash = references } = endpoint.status ?? {};
-  return isApplied(endpoint) && appliedReferencesHash === references;
+function hasApplied({ endpoint, account }: ConvergeInput, desired: DesiredEndpoint): boolean {
+  const references = referencesHash(endpoint, desired.env, account);
+  return isApplied(endpoint) && showsReferences(endpoint.status?.appliedReferencesHash, references);
 }
 
 /** The fields that Mooring stopped re-applying in this generation, as the status shows: another process may have done so. */

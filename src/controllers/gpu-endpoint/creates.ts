@@ -13,7 +13,7 @@ import { accountOfResources } from "../account/binding.ts";
 import { type AccountHandle, boundTo, refOf } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { assertMaySubmit } from "../wanted.ts";
-import { type DesiredEndpoint, hasGeneratedAppName, requestHash } from "./fields.ts";
+import { type DesiredEndpoint, type HashKey, hasGeneratedAppName, requestHash } from "./fields.ts";
 
 type Created = { endpointID: string; submission: EndpointSubmission };
 
@@ -33,11 +33,11 @@ type CreateInput = {
 export function intendCreate(
   endpoint: GpuEndpoint,
   desired: DesiredEndpoint,
-  account: Pick<AccountHandle, "keyVersion">,
+  account: HashKey,
   { clock, journal, newID }: Pick<ControllerDeps, "clock" | "journal" | "newID">,
 ): EndpointSubmission {
   const attempt = nextAttempt(endpoint.status?.submission);
-  const specHash = requestHash(desired);
+  const specHash = requestHash(desired, account);
   const shown = { journal: journal.id(endpoint.metadata.uid), keyVersion: account.keyVersion() };
   return { id: newID(), specHash, attempt, state: "Intended", ...shown, time: rfc3339(clock.now()) };
 }
@@ -70,7 +70,7 @@ export async function createEndpoint(
 ): Promise<Created> {
   const { shared, account, kind, endpoint, context } = input;
   const { name, namespace, uid } = endpoint.metadata;
-  const specHash = requestHash(desired);
+  const specHash = requestHash(desired, account);
   const intent = {
     id,
     kind: "GpuEndpoint",

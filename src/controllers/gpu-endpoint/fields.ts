@@ -9,6 +9,7 @@ import {
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits, LimitName } from "../../provider/endpoints/limits.ts";
 import type { EndpointSpec, EndpointVariable } from "../../provider/types.ts";
+import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
 import { type EndpointField, env, type Place, port, products, scalar, volumes } from "./field.ts";
 
@@ -203,18 +204,35 @@ export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: 
   return endpointFields.reduce((desired, field) => field.build(desired, source), EMPTY);
 }
 
+/** What hashes in a status are made with. */
+export type HashKey = Pick<AccountHandle, "digest" | "keyVersion">;
+
 /**
  * A hash of the values from Secrets and ConfigMaps: shows whether one changed since it was sent. It includes the UID, so that
- * equal values of two objects have different hashes. undefined: there is no such value.
+ * equal values of two objects have different hashes. It begins with the version of the API key that it is made with. undefined: there
+ * is no such value.
  */
-export function referencesHash(endpoint: GpuEndpoint, env: readonly EndpointVariable[]): string | undefined {
+export function referencesHash(
+  endpoint: GpuEndpoint,
+  env: readonly EndpointVariable[],
+  account: HashKey,
+): string | undefined {
   const values = env.filter(({ secret }) => secret).map(({ name, value }) => [name, value]);
-  return values.length === 0 ? undefined : hashOf([endpoint.metadata.uid, values]);
+  return values.length === 0 ? undefined : `${account.keyVersion()}:${account.digest([endpoint.metadata.uid, values])}`;
 }
 
 /**
- * A hash of everything that an update sends: tells one desired endpoint from another. Fields that only a create sends are not
- * part of it.
+ * Whether a hash of the status shows the present values. One that was made with another API key cannot be compared and counts as the
+ * same: a new key changes no endpoint. A value that changed together with the key is drift.
+ */
+export function showsReferences(shown: string | undefined, present: string | undefined): boolean {
+  if (shown === undefined || shown === present) return true;
+  return present !== undefined && shown.split(":")[0] !== present.split(":")[0];
+}
+
+/**
+ * A hash of everything that an update sends: tells one desired endpoint from another in this process. Fields that only a create sends
+ * are not part of it.
  */
 export function desiredHash(desired: DesiredEndpoint): string {
   const updatable = endpointFields.filter((field) => field.updatable);
@@ -222,8 +240,8 @@ export function desiredHash(desired: DesiredEndpoint): string {
 }
 
 /** A hash of everything that a create sends. */
-export function requestHash(desired: DesiredEndpoint): string {
-  return hashOf(endpointFields.map((field) => [field.path, field.sent(desired)]));
+export function requestHash(desired: DesiredEndpoint, account: Pick<HashKey, "digest">): string {
+  return account.digest(endpointFields.map((field) => [field.path, field.sent(desired)]));
 }
 
 export type Difference = EndpointDrift & {

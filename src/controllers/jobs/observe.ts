@@ -3,7 +3,6 @@ import { unusableOutcome } from "../../submission/submit-once.ts";
 import { accountOfResources, accountToUse, boundKey } from "../account/binding.ts";
 import { type AccountHandle, boundTo, type Resolved, refOf } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
-import { hashOf } from "../hash.ts";
 import { observeHaltedJob } from "./halt.ts";
 import {
   type JobContext,
@@ -86,7 +85,7 @@ async function observeWaiting<T extends Job>(
   const intent: RequestIntent = {
     id: deps.shared.newID(),
     attempt,
-    specHash: hashOf(request.body),
+    specHash: account.digest(request.body),
     journal: deps.shared.journal.id(job.metadata.uid),
     account: boundTo(account),
   };

@@ -5,7 +5,9 @@ import {
   desiredEndpoint,
   desiredHash,
   referencesHash,
+  showsReferences,
 } from "../../../../src/controllers/gpu-endpoint/fields.ts";
+import { keyedHashOf } from "../../../../src/controllers/hash.ts";
 import { CLUSTER_UID, desiredOf, endpointOf } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";
 
@@ -50,7 +52,12 @@ describe("the remote's name", () => {
 
 describe("the hash of values that are referred to", () => {
   const value = (name: string, text: string, secret = true) => ({ name, value: text, secret });
-  const hash = (...env: ReturnType<typeof value>[]) => referencesHash(endpointOf(), env);
+  const account = (apiKey: string) => ({
+    keyVersion: () => `version-of-${apiKey}`,
+    digest: (data: unknown) => keyedHashOf(data, apiKey),
+  });
+  const ours = account("sk-ours");
+  const hash = (...env: ReturnType<typeof value>[]) => referencesHash(endpointOf(), env, ours);
 
   it("moves with them, and with nothing else", () => {
     const before = hash(value("TOKEN", "s3cr3t"), value("PLAIN", "x", false));
@@ -66,9 +73,34 @@ describe("the hash of values that are referred to", () => {
 
   it("does not show that two objects hold the same value", () => {
     const env = [value("TOKEN", "s3cr3t")];
-    expect(referencesHash(endpointOf({}, { uid: "a" }), env)).not.toBe(
-      referencesHash(endpointOf({}, { uid: "b" }), env),
+    expect(referencesHash(endpointOf({}, { uid: "a" }), env, ours)).not.toBe(
+      referencesHash(endpointOf({}, { uid: "b" }), env, ours),
     );
+  });
+});
+
+describe("a hash of values in the status", () => {
+  const env = (text: string) => [{ name: "TOKEN", value: text, secret: true }];
+  const account = (apiKey: string) => ({
+    keyVersion: () => `version-of-${apiKey}`,
+    digest: (data: unknown) => keyedHashOf(data, apiKey),
+  });
+  const hash = (text: string, apiKey: string) => referencesHash(endpointOf(), env(text), account(apiKey));
+
+  it("cannot be made without the API key", () => {
+    const digest = (text: string, apiKey: string) => hash(text, apiKey)?.split(":")[1];
+    expect(digest("s3cr3t", "sk-ours")).not.toBe(digest("s3cr3t", "sk-other"));
+    expect(digest("s3cr3t", "sk-ours")).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  it.each<{ name: string; shown: string | undefined; present: string | undefined; same: boolean }>([
+    { name: "none", shown: undefined, present: hash("a", "sk-1"), same: true },
+    { name: "that of the same values", shown: hash("a", "sk-1"), present: hash("a", "sk-1"), same: true },
+    { name: "that of other values", shown: hash("a", "sk-1"), present: hash("b", "sk-1"), same: false },
+    { name: "that of values that are not referred to", shown: hash("a", "sk-1"), present: undefined, same: false },
+    { name: "made with a former API key", shown: hash("a", "sk-1"), present: hash("a", "sk-2"), same: true },
+  ])("that is $name: the present values count as applied: $same", ({ shown, present, same }) => {
+    expect(showsReferences(shown, present)).toBe(same);
   });
 });
 

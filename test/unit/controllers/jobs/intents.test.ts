@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
+import { hashOf, keyedHashOf } from "../../../../src/controllers/hash.ts";
+import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts";
 import type { JournalEntry } from "../../../../src/submission/journal.ts";
 import { entryOf } from "../../../support/jobs.ts";
 import { intended, jobWorld, other, UID } from "./intent-world.ts";
@@ -31,6 +33,16 @@ describe("the status of a job", () => {
     await w.reconcile();
     expect(w.steps.at(-1)).toBe("status Pending NotSent");
   });
+});
+
+it("the hash of a request in the status needs the API key", async () => {
+  const w = await jobWorld({});
+  await w.reconcile();
+  const shown = w.job()?.status?.submission?.specHash;
+  const job = w.job();
+  if (job === undefined) throw new Error("the job is gone");
+  const { body } = await videoRequest(job);
+  expect([shown === hashOf(body), shown === keyedHashOf(body, "sk-test")]).toEqual([false, true]);
 });
 
 it("nothing is sent when the API server drops the intent: its CRD is of an earlier version", async () => {
