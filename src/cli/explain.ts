@@ -2,7 +2,8 @@ import { type Command, Option } from "commander";
 import type { ConditionType } from "../api/v1alpha1/conditions.ts";
 import { systemClock } from "../clock.ts";
 import { eventsOf, historyOf, type KubeEvent, type Moment } from "../describe/history.ts";
-import { type AnyObject, commandsIn, type ObjectState, objectState } from "../describe/object-state.ts";
+import { type AnyObject, type ObjectState, objectState } from "../describe/object-state.ts";
+import { offersOf } from "../describe/offers.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { Condition } from "../kube/types.ts";
 import { oneLine } from "../text/manifest-yaml.ts";
@@ -17,7 +18,7 @@ type Flags = ClusterFlags & { output: (typeof FORMATS)[number] };
 /** Width of the text, in characters. */
 const WIDTH = 100;
 const HELP = `
-Shows what the object waits for, other conditions that are wrong, the commands that the messages offer, where an endpoint
+Shows what the object waits for, other conditions that are wrong, the commands that can help, where an endpoint
 differs from its spec, and its history: conditions, the last request and events. Events expire, after one hour by default.
 
 Examples:
@@ -56,7 +57,7 @@ async function run(argument: string, flags: Flags): Promise<void> {
 
 export type Explanation = ObjectState & {
   object: string;
-  /** Commands that the messages offer, as they can be pasted. */
+  /** Commands that help, as they can be pasted. */
   commands: string[];
   /** Other conditions that are wrong, such as Synced=False of an endpoint that serves. */
   otherProblems: { condition: string; reason: string; message: string }[];
@@ -70,11 +71,10 @@ export function explain(resource: Resource, object: AnyObject, events: readonly 
   const { namespace, name } = object.metadata;
   const { conditions = [], drift = [] } = object.status ?? {};
   const state = objectState(object);
-  const messages = [state.message, ...conditions.map(({ message }) => message)];
   return {
     object: `${resource.kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`,
     ...state,
-    commands: [...new Set(messages.flatMap(commandsIn))],
+    commands: offersOf(resource.kind, object),
     otherProblems: conditions
       .filter(({ message, ...condition }) => message !== state.message && isWrong(condition))
       .map(({ type, status, reason, message }) => ({ condition: `${type}=${status}`, reason, message })),

@@ -12,6 +12,8 @@ export type AnyStatus = {
   phase?: string | undefined;
   /** Jobs and endpoints: the last paid request or create. */
   submission?: { attempt: number; state: string; time: string } | undefined;
+  /** Jobs and endpoints: what they are bound to. */
+  account?: { kind: string; name: string; baseURL?: string } | undefined;
   /** Endpoints. */
   drift?: { field: string; desired?: string; observed?: string }[] | undefined;
 };
@@ -52,9 +54,4 @@ function stateOf(object: AnyObject, stalled: boolean): string {
   const outdated = (status?.observedGeneration ?? 0) < metadata.generation;
   if (outdated || isTrue(status?.conditions, "Reconciling")) return "Reconciling";
   return isTrue(status?.conditions, "Ready") ? "Ready" : "NotReady";
-}
-
-/** The kubectl commands that a message offers, each as it can be pasted. */
-export function commandsIn(message: string): string[] {
-  return [...message.matchAll(/kubectl [^\n]+?(?=[.;,](?: |$)|$)/gm)].map(([command]) => command.trim());
 }

@@ -1,6 +1,7 @@
 import { stringify } from "yaml";
 import { eventsOf, historyOf, type KubeEvent } from "../describe/history.ts";
-import { commandsIn, objectState } from "../describe/object-state.ts";
+import { objectState } from "../describe/object-state.ts";
+import { offersOf } from "../describe/offers.ts";
 import { isForbidden } from "../kube/errors.ts";
 import { actionsOf } from "./actions.ts";
 import type { ClusterSession, Found } from "./cluster-session.ts";
@@ -17,7 +18,7 @@ export async function objectView(session: ClusterSession, found: Found): Promise
   return {
     row: { ...rowOf(resource.kind, object), message: objectState(object).message },
     actions: actionsOf(resource, object),
-    commands: offeredCommands(object),
+    commands: offersOf(resource.kind, object),
     conditions: conditions.map(({ lastTransitionTime, ...condition }) => ({ ...condition, since: lastTransitionTime })),
     drift: [...drift],
     facts: factsOf(object),
@@ -27,12 +28,6 @@ export async function objectView(session: ClusterSession, found: Found): Promise
     spec: yamlOf(object.spec),
     status: yamlOf(withoutSignatures(object.status)),
   };
-}
-
-/** The commands that the object's messages offer. */
-export function offeredCommands(object: UiObject): string[] {
-  const messages = [objectState(object), ...(object.status?.conditions ?? [])].map(({ message }) => message);
-  return [...new Set(messages.flatMap(commandsIn))];
 }
 
 async function readEvents(

@@ -99,7 +99,7 @@ export type ResultView = {
 export type ObjectView = {
   row: Row;
   actions: ActionView[];
-  /** Commands that the object's messages offer. */
+  /** Commands that help in the object's state. */
   commands: string[];
   conditions: ConditionView[];
   drift: DriftView[];

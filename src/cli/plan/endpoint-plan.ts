@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { COMMANDS, targetOf } from "../../api/v1alpha1/commands.ts";
 import { type GpuEndpoint, gpuEndpointSpecSchema } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Clock } from "../../clock.ts";
 import { accountMismatch } from "../../controllers/account/mismatch.ts";
@@ -7,7 +8,6 @@ import { accountKey } from "../../controllers/account/registry.ts";
 import { type DesiredEndpoint, desiredEndpoint } from "../../controllers/gpu-endpoint/fields.ts";
 import { isApplied, isResuming } from "../../controllers/gpu-endpoint/observe.ts";
 import { type Binding, type Facts, planEndpoint } from "../../controllers/gpu-endpoint/plan.ts";
-import { requestCommand } from "../../controllers/gpu-endpoint/write-limits.ts";
 import { isPaused } from "../../controllers/reconciler.ts";
 import { createValueReader, resolveEnv, StalledError } from "../../controllers/references.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -136,7 +136,7 @@ function decide({ deps, session, endpoint, live, desired }: Decision, binding: B
     seenByNoKey: false,
     creates: [],
     heldByRestore: undefined,
-    requestCommand: requestCommand(endpoint),
+    requestCommand: COMMANDS.reconcile(targetOf(endpoint, "GpuEndpoint")),
     requested: false,
     now: deps.clock.now(),
   };

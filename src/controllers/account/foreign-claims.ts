@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Account, AccountStatus, ClusterAccount } from "../../api/v1alpha1/account.ts";
+import { COMMANDS } from "../../api/v1alpha1/commands.ts";
 import { setCondition } from "../../api/v1alpha1/conditions.ts";
 import { type Clock, rfc3339 } from "../../clock.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
@@ -105,6 +106,6 @@ export function createContests({ clock, log, recorder, installation }: ContestsO
 /** What happens, and the commands to resolve it. */
 function contestMessage({ kind = "Account", metadata }: AnyAccount, own: string, other: string): string {
   const { namespace, name } = metadata;
-  const object = `${kind.toLowerCase()}${namespace === undefined ? "" : ` -n ${namespace}`} ${name}`;
-  return `Two installations of Mooring serve this account: the one in namespace ${other} uses it, and the one in namespace ${own} sends nothing for it. Uninstall one of them, or give each its own namespaces and accounts. To hand the account to ${own}: stop the operator in ${other}, then wait ${CLAIM_MS / 1000} s, or run: kubectl patch ${object} --subresource=status --type=merge -p '{"status":{"claim":null}}'`;
+  const release = COMMANDS.releaseClaim({ kind, namespace, name });
+  return `Two installations of Mooring serve this account: the one in namespace ${other} uses it, and the one in namespace ${own} sends nothing for it. Uninstall one of them, or give each its own namespaces and accounts. To hand the account to ${own}: stop the operator in ${other}, then wait ${CLAIM_MS / 1000} s, or run: ${release}`;
 }

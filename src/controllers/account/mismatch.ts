@@ -1,3 +1,4 @@
+import { COMMANDS } from "../../api/v1alpha1/commands.ts";
 import { isSameService } from "../../service-address.ts";
 import type { Cause } from "../verdict.ts";
 import { type AccountHandle, refOf } from "./registry.ts";
@@ -16,8 +17,7 @@ export function accountMismatch(
   if (bound === undefined || isSameService(bound, baseURL)) return undefined;
   const { kind, name } = refOf(key);
   const namespace = kind === "Account" ? key.split("/")[1] : undefined;
-  const target = `${kind.toLowerCase()} ${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
-  const patch = JSON.stringify({ spec: { baseURL: bound } }).replaceAll("'", String.raw`'\''`);
-  const message = `${kind} ${name} has spec.baseURL ${baseURL}, but this object is bound to ${bound}: nothing is sent. Either ${alternative}, or restore the base URL: kubectl patch ${target} --type=merge -p '${patch}'`;
+  const restore = COMMANDS.restoreBaseURL({ kind, namespace, name }, bound);
+  const message = `${kind} ${name} has spec.baseURL ${baseURL}, but this object is bound to ${bound}: nothing is sent. Either ${alternative}, or restore the base URL: ${restore}`;
   return { reason: "AccountMismatch", message };
 }

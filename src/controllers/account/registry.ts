@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
+import { COMMANDS } from "../../api/v1alpha1/commands.ts";
 import type { AccountRef, AccountRefOrBinding, BoundAccount } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { AddressGuard } from "../../net/address-guard.ts";
@@ -227,7 +228,7 @@ function sameState(a: AccountState, b: AccountState): boolean {
 
 /** What is said when a reference leads to no account. `alternative`: what to do instead of creating the account. */
 export function notFound(ref: AccountRefOrBinding | undefined, namespace: string, alternative: string): string {
-  const list = `To list the accounts: kubectl get accounts,clusteraccounts -n ${namespace}`;
+  const list = `To list the accounts: ${COMMANDS.listAccounts(namespace)}`;
   if (ref !== undefined && "baseURL" in ref) {
     return `this object is bound to ${nameOf(ref, namespace)}, which does not exist: create it again with its key, because no other account knows what was made with it. ${list}`;
   }

@@ -1,3 +1,4 @@
+import { COMMANDS, targetOf } from "../../api/v1alpha1/commands.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339 } from "../../clock.ts";
@@ -29,7 +30,7 @@ import {
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
 import { type Binding, isOurCreate, MAX_ROUNDS, planEndpoint } from "./plan.ts";
 import { boundAccount, emptyOutcome, type Outcome, type Written } from "./status.ts";
-import { isSeenByNoKey, requestCommand, unconfirmedCreates } from "./write-limits.ts";
+import { isSeenByNoKey, unconfirmedCreates } from "./write-limits.ts";
 
 const WRITES = { createEndpoint: true, updateEndpoint: true };
 /** The object is reconciled when the other one goes; this delay covers what else frees the endpoint. */
@@ -136,7 +137,7 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     creates: unconfirmedCreates(input),
     budget: shared.admission.exhausted(account.key),
     heldByRestore: shared.heldByRestore(endpoint),
-    requestCommand: requestCommand(endpoint),
+    requestCommand: COMMANDS.reconcile(targetOf(endpoint, "GpuEndpoint")),
     requested,
     now,
   });

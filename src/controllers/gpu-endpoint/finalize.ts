@@ -1,3 +1,4 @@
+import { COMMANDS, targetOf } from "../../api/v1alpha1/commands.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS, FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
@@ -92,7 +93,7 @@ export function createEndpointFinalizer(
         context.log.warn({ reason: obstacle.message }, "the endpoint of an object that is gone still runs");
         return requeueOf(obstacle);
       }
-      const message = `${obstacle.message}. To let the object go and leave the endpoint as it is: ${releaseLine(endpoint)}`;
+      const message = `${obstacle.message}. To let the object go and leave the endpoint as it is: ${COMMANDS.retain(targetOf(endpoint, "GpuEndpoint"))}`;
       const verdict = { ...obstacle, message };
       const outcome: Outcome = { ...emptyOutcome(verdict), outdated: true };
       announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
@@ -220,9 +221,4 @@ export function deletionPolicyOf(endpoint: GpuEndpoint): DeletionPolicy | Unread
 /** Whether deleting the object has work to do at the remote. */
 export function needsFinalizer(endpoint: GpuEndpoint): boolean {
   return endpoint.spec.managementPolicy === "Full" && deletionPolicyOf(endpoint) !== "Retain";
-}
-
-/** The command that releases the object and leaves the remote endpoint unchanged. */
-function releaseLine({ metadata: { namespace, name } }: GpuEndpoint): string {
-  return `kubectl annotate gpuendpoint -n ${namespace} ${name} ${ANNOTATIONS.deletionPolicy}=Retain --overwrite`;
 }

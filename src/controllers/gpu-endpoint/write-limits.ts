@@ -1,6 +1,5 @@
 import { cut } from "../../api/v1alpha1/conditions.ts";
 import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { Cause } from "../verdict.ts";
@@ -204,9 +203,4 @@ export function isSeenByNoKey(endpointID: string, keyVersion: string, input: Cre
 /** The newest ones, as many as the status can store. */
 export function withCreate(creates: readonly UnconfirmedCreate[], create: UnconfirmedCreate): UnconfirmedCreate[] {
   return [...creates, create].slice(-MOST_UNCONFIRMED);
-}
-
-/** The command that requests a reconcile of the object. */
-export function requestCommand({ metadata: { namespace, name } }: GpuEndpoint): string {
-  return `kubectl annotate gpuendpoint -n ${namespace} ${name} ${ANNOTATIONS.reconcileRequestedAt}="$(date)" --overwrite`;
 }

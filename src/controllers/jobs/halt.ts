@@ -1,3 +1,4 @@
+import { COMMANDS, targetOf } from "../../api/v1alpha1/commands.ts";
 import { cut, getCondition, MESSAGE_LIMIT } from "../../api/v1alpha1/conditions.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
@@ -77,11 +78,10 @@ function haltMessage(
   { operation, time }: JournalEntry,
   { outcome, look, again, cause }: Halt & { cause: string },
 ): string {
-  const { kind = "job", metadata } = job;
-  const object = `${kind.toLowerCase()} -n ${metadata.namespace} ${metadata.name}`;
+  const target = targetOf(job);
   const start = `The request (${operation}) was sent at ${time}; ${outcome}`;
-  const options = `${again}: kubectl annotate ${object} ${ANNOTATIONS.resubmitToken}="$(date +%s)" --overwrite ; give up: kubectl delete ${object}`;
-  const attach = `If it has a task, attach it: kubectl annotate ${object} ${ANNOTATIONS.attachTask}=TASK_ID --overwrite ; `;
+  const options = `${again}: ${COMMANDS.resubmit(target)} ; give up: ${COMMANDS.remove(target)}`;
+  const attach = `If it has a task, attach it: ${COMMANDS.attachTask(target)} ; `;
   // With very long names, only two commands fit.
   const shown =
     taskOf(paidOperation(job)) !== undefined && `${start}. ${look} ${attach}${options}`.length <= MESSAGE_LIMIT

@@ -1,3 +1,4 @@
+import { COMMANDS, targetOf } from "../../api/v1alpha1/commands.ts";
 import { cut, getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
@@ -277,8 +278,7 @@ function observeFailingPolls(
     const message = `${fact}. ${rest}. At ${rfc3339(releaseAt)} the job stops counting toward maxConcurrentTasks`;
     return { kind: "PollsFailing", reason, message, since };
   }
-  const { kind = "job", metadata } = job;
-  const giveUp = `kubectl delete ${kind.toLowerCase()} -n ${metadata.namespace} ${metadata.name}`;
+  const giveUp = COMMANDS.remove(targetOf(job));
   const message = `${fact}. ${rest}; the job no longer counts toward maxConcurrentTasks. ${advice}. Give up: ${giveUp}`;
   return { kind: "PollsLost", reason, message, since };
 }

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from "fastify";
 import { objectState } from "../../describe/object-state.ts";
+import { offersOf } from "../../describe/offers.ts";
 import { actionsOf } from "../actions.ts";
 import { streamChanges } from "../changes.ts";
 import type { ClusterSession } from "../cluster-session.ts";
 import { listQuerySchema, selectRows } from "../list-query.ts";
-import { objectView, offeredCommands } from "../object-view.ts";
+import { objectView } from "../object-view.ts";
 import type { UiOptions } from "../options.ts";
 import { spendingView } from "../spending-view.ts";
 import type { InboxPage, InboxRow, Row, RowPage, SessionState } from "../view-types.ts";
@@ -48,7 +49,12 @@ function withActions(session: ClusterSession, row: Row): InboxRow {
   const found = session.find(row);
   if (found === undefined) return { ...row, actions: [], commands: [] };
   const { message } = objectState(found.object);
-  return { ...row, message, actions: actionsOf(found.resource, found.object), commands: offeredCommands(found.object) };
+  return {
+    ...row,
+    message,
+    actions: actionsOf(found.resource, found.object),
+    commands: offersOf(found.resource.kind, found.object),
+  };
 }
 
 function stateOf({ version, readOnly, namespaces }: UiOptions, session: ClusterSession): SessionState {

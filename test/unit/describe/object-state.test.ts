@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AnyObject, type AnyStatus, commandsIn, objectState } from "../../../src/describe/object-state.ts";
+import { type AnyObject, type AnyStatus, objectState } from "../../../src/describe/object-state.ts";
 import type { Condition } from "../../../src/kube/types.ts";
 
 const condition = (type: string, status: Condition["status"], reason: string): Condition => ({
@@ -81,19 +81,4 @@ describe("the state of an object", () => {
   ])("$name: $state", ({ given, state, reason, needsUser }) => {
     expect(objectState(given)).toMatchObject({ state, reason, needsUser });
   });
-});
-
-describe("the commands of a message", () => {
-  it.each([
-    { message: "no command", commands: [] },
-    {
-      message:
-        'Send again: kubectl annotate speechjob -n a b x="$(date +%s)" --overwrite. Give up: kubectl delete speechjob -n a b',
-      commands: ['kubectl annotate speechjob -n a b x="$(date +%s)" --overwrite', "kubectl delete speechjob -n a b"],
-    },
-    {
-      message: "let it go: kubectl -n a annotate gpuendpoint my.app mooring.dev/deletion-policy=Retain --overwrite",
-      commands: ["kubectl -n a annotate gpuendpoint my.app mooring.dev/deletion-policy=Retain --overwrite"],
-    },
-  ])("$message", ({ message, commands }) => expect(commandsIn(message)).toEqual(commands));
 });
