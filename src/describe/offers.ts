@@ -22,7 +22,7 @@ const RULES: readonly Rule[] = [
     when: ({ object }) =>
       object.status?.phase === "Halted" && has(object, ["SubmissionUnknown", "ResponseUnusable"], "Stalled"),
     commands: ({ target, object }) => [
-      ...(makesTask(target, object) ? [COMMANDS.attachTask(target)] : []),
+      ...(makesTask(object) ? [COMMANDS.attachTask(target)] : []),
       COMMANDS.resubmit(target),
       COMMANDS.remove(target),
     ],
@@ -73,9 +73,9 @@ function has({ status }: AnyObject, reasons: readonly Reason[], type?: string): 
 
 const isDeleting = ({ metadata }: AnyObject) => metadata.deletionTimestamp !== undefined;
 
-/** Whether the request of a job makes a task that it can be attached to. */
-function makesTask({ kind }: Target, { spec }: AnyObject): boolean {
-  return kind === "VideoJob" || fieldOf(spec, "model") === "speech-2.6-hd";
+/** Whether the request of a job makes a task that it can be attached to: that of the synchronous model does not. */
+function makesTask({ spec }: AnyObject): boolean {
+  return fieldOf(spec, "model") !== "speech-2.6-turbo";
 }
 
 /** A reconcile request releases a create only of an endpoint that Mooring creates. */
