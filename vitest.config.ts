@@ -35,7 +35,7 @@ export default defineConfig({
             "test/faults/**/*.test.ts",
             "test/pairs/**/*.test.ts",
             "test/perturbation/**/*.test.ts",
-            "test/security/cluster/*.test.ts",
+            "test/security/cluster/hostile-lists.test.ts",
             "test/transitions/**/*.test.ts",
           ],
           environment: "node",
@@ -48,6 +48,20 @@ export default defineConfig({
           maxConcurrency: 20,
           // After the unit tests, which have the machine to themselves.
           sequence: { groupOrder: 1 },
+          globalSetup: ["tools/programs/setup.ts", "test/support/control-plane-setup.ts"],
+        },
+      },
+      {
+        test: {
+          name: "memory",
+          include: ["test/security/cluster/large-*.test.ts"],
+          environment: "node",
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          // Hundreds of objects of a megabyte fill the API server: they have a control plane of their own.
+          maxWorkers: 1,
+          isolate: false,
+          sequence: { groupOrder: 3 },
           globalSetup: ["tools/programs/setup.ts", "test/support/control-plane-setup.ts"],
         },
       },

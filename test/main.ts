@@ -33,6 +33,7 @@ const steps = [
   tests("sim"),
   npmScript("build"),
   tests("integration"),
+  tests("memory"),
   { ...tests("page"), missing: (await findChromium()) === undefined ? NO_CHROMIUM : undefined },
 ];
 

@@ -8,6 +8,7 @@ import type { KubeObject } from "../kube/types.ts";
 import type { ObjectReader } from "../runtime/object-reader.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
 import type { ReferencePoller } from "../runtime/reference-poller.ts";
+import { isShortened } from "../runtime/shortened.ts";
 import { compact, type Store } from "../runtime/store.ts";
 import type { SpendingAdmission } from "../submission/admission.ts";
 import type { Journal } from "../submission/journal.ts";
@@ -85,15 +86,18 @@ export type Kind<T extends KubeObject> = {
   setFinalizer(object: T, wanted: boolean, signal: AbortSignal): Promise<T>;
 };
 
+type PatchOptions = { isShort: boolean; signal: AbortSignal };
+
 export function createKind<T extends KubeObject>(
   kube: Pick<KubeClient, "mergePatch">,
   { resource, store }: Pick<Kind<T>, "resource" | "store">,
 ): Kind<T> {
-  async function patch(place: Place, body: object, signal: AbortSignal): Promise<T> {
+  /** Returns the whole object, unless the caller had it shortened. */
+  async function patch(place: Place, body: object, { isShort, signal }: PatchOptions): Promise<T> {
     const written = await kube.mergePatch<T>(resource, place, body, { signal });
     compact(written);
-    store.observeWrite(written);
-    return written;
+    const kept = store.observeWrite(written);
+    return isShort ? kept : written;
   }
 
   return {
@@ -103,13 +107,18 @@ export function createKind<T extends KubeObject>(
       const status = mergePatchOf(record(object.status), record(wanted) ?? {});
       if (status === undefined) return object;
       const { name, namespace, resourceVersion } = object.metadata;
-      return patch({ namespace, name, subresource: "status" }, { metadata: { resourceVersion }, status }, signal);
+      return patch(
+        { namespace, name, subresource: "status" },
+        { metadata: { resourceVersion }, status },
+        { isShort: isShortened(object), signal },
+      );
     },
     async setFinalizer(object, wanted, signal) {
       const { name, namespace, resourceVersion, finalizers: present = [] } = object.metadata;
       if (present.includes(FINALIZER) === wanted) return object;
       const finalizers = wanted ? [...present, FINALIZER] : present.filter((one) => one !== FINALIZER);
-      return patch({ namespace, name }, { metadata: { resourceVersion, finalizers } }, signal);
+      const options = { isShort: isShortened(object), signal };
+      return patch({ namespace, name }, { metadata: { resourceVersion, finalizers } }, options);
     },
   };
 }

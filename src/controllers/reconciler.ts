@@ -1,6 +1,7 @@
 import { ANNOTATIONS } from "../api/v1alpha1/meta.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reconcile, ReconcileContext, Request, Result } from "../runtime/controller.ts";
+import { isShortened } from "../runtime/shortened.ts";
 import type { Kind } from "./controller-deps.ts";
 
 /** What the objects that use a paused object show when the operator knows nothing of it. */
@@ -10,6 +11,11 @@ export const PAUSED_MESSAGE =
 /** The steps of one kind. `createReconciler` calls exactly one of them per reconcile, in the order of this list. */
 export type ReconcileSteps<T extends KubeObject> = {
   kind: Pick<Kind<T>, "store">;
+  /**
+   * The whole object, for kinds whose reconciles use fields that `shortened` drops. Undefined: it is not there any more. Called for
+   * shortened objects only. Default: the object of the store.
+   */
+  readWhole?(object: T, context: ReconcileContext): Promise<{ object: T; release(): void } | undefined>;
   /** No object has this key (any more). Default: nothing. */
   forgetDeleted?(request: Request, context: ReconcileContext): Promise<Result>;
   /** The object is being deleted. Default: nothing. */
@@ -25,10 +31,21 @@ export function createReconciler<T extends KubeObject>(steps: ReconcileSteps<T>)
   return async (request, context) => {
     const object = steps.kind.store.get(request.key);
     if (object === undefined) return steps.forgetDeleted?.(request, context);
+    if (steps.readWhole === undefined || !isShortened(object)) return step(object, context);
+    const whole = await steps.readWhole(object, context);
+    if (whole === undefined) return undefined;
+    try {
+      return await step(whole.object, context);
+    } finally {
+      whole.release();
+    }
+  };
+
+  async function step(object: T, context: ReconcileContext): Promise<Result> {
     if (object.metadata.deletionTimestamp !== undefined) return steps.finalize?.(object, context);
     if (isPaused(object)) return steps.pause?.(object, context);
     return steps.reconcile(object, reconcileRequestOf(object), context);
-  };
+  }
 }
 
 export function isPaused({ metadata }: KubeObject): boolean {

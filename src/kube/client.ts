@@ -12,7 +12,12 @@ export type KubeClient = {
   /** Namespace of the context or the pod; undefined when neither names one. */
   readonly defaultNamespace: string | undefined;
   get<T extends KubeObject>(resource: Resource, place: Place, options?: RequestOptions): Promise<T>;
-  list<T extends KubeObject>(resource: Resource, place: Place, options?: RequestOptions): Promise<ObjectList<T>>;
+  /** @throws ListTooLargeError when the list has more than `maxBytes`. Default: it may have any size */
+  list<T extends KubeObject>(
+    resource: Resource,
+    place: Place,
+    options?: RequestOptions & { maxBytes?: number },
+  ): Promise<ObjectList<T>>;
   create<T extends KubeObject>(resource: Resource, place: Place, body: T, options?: RequestOptions): Promise<T>;
   /** PUT: fails with 409 unless `metadata.resourceVersion` is the newest. */
   update<T extends KubeObject>(resource: Resource, place: Place, body: T, options?: RequestOptions): Promise<T>;
@@ -119,7 +124,10 @@ export function createKubeClient(
   return {
     defaultNamespace: credentials.namespace,
     get: (resource, place, extra = {}) => json("get", resource, place, extra),
-    list: (resource, place, extra = {}) => json("list", resource, place, extra),
+    async list(resource, place, extra = {}) {
+      const answer = await send("list", resource, place, extra);
+      return JSON.parse(await textUpTo(answer.body, extra.maxBytes ?? Number.POSITIVE_INFINITY));
+    },
     create: (resource, place, body, extra = {}) => json("create", resource, place, { ...extra, body }),
     update: (resource, place, body, extra = {}) => json("update", resource, place, { ...extra, body }),
     mergePatch: (resource, place, body, extra = {}) =>
@@ -164,6 +172,23 @@ function queryString(query: Query | undefined): string {
     if (value !== undefined) parameters.set(key, String(value));
   }
   return parameters.size === 0 ? "" : `?${parameters}`;
+}
+
+/** A list is longer than the caller takes: ask for fewer objects. */
+export class ListTooLargeError extends Error {
+  override readonly name = "ListTooLargeError";
+}
+
+/** @throws ListTooLargeError; the connection is closed */
+async function textUpTo(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) throw new ListTooLargeError(`a page of the list has more than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 const NEWLINE = 0x0a;

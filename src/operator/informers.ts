@@ -1,7 +1,9 @@
+import { keepProblem } from "../api/v1alpha1/spec-problem.ts";
 import type { Kind } from "../controllers/controller-deps.ts";
 import type { Job } from "../controllers/jobs/types.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reconcile } from "../runtime/controller.ts";
+import { dropUnreadMetadata, shortened } from "../runtime/shortened.ts";
 import { createInformer, type Indexer, type Informer } from "../runtime/store.ts";
 import type { TraceSource } from "../tracing/trace-source.ts";
 import { KIND_ROWS, type KindName, type KindRow, type KindRows, type ObjectOf, type OperatorContext } from "./kinds.ts";
@@ -10,7 +12,7 @@ import { dropUnread, type OwnedRow } from "./ownership.ts";
 /** One informer per row of the table of kinds. */
 export type Informers = { readonly [Name in KindName]: Informer<ObjectOf<Name>> };
 
-export type InformerOptions = Omit<Parameters<typeof createInformer>[0], "resource" | "indexers" | "trim"> & {
+export type InformerOptions = Omit<Parameters<typeof createInformer>[0], "resource" | "indexers" | "trim" | "kept"> & {
   /** UID of the namespace kube-system: a part of generated app names. */
   clusterUID: string;
   /** Whether this process has the object, now or without a change of the object. Of another object, only what lookups read is stored. */
@@ -23,11 +25,21 @@ export function createInformers({ clusterUID, mayOwn, ...options }: InformerOpti
     const { resource, indexers } = row;
     const trim = (object: T) => {
       row.trim?.(object);
+      dropUnreadMetadata(object);
       if (row.account !== undefined && !mayOwn(row, object)) dropUnread(object);
     };
-    return createInformer<T>({ ...options, resource, indexers: indexers(clusterUID), trim });
+    // Only an object that the operator may read again is shortened.
+    const kept = row.verbs.includes("get") ? (object: T) => keptOf(row, object) : undefined;
+    return createInformer<T>({ ...options, resource, indexers: indexers(clusterUID), trim, kept });
   };
   return mapRows(informer);
+}
+
+/** The object without what is long. What the schema says of the whole spec is known first. */
+function keptOf<T extends KubeObject>({ resource }: KindRow<T>, object: T): T {
+  const kept = shortened(object);
+  if (kept !== object) keepProblem(resource, object, kept);
+  return kept;
 }
 
 /** Applies a function to each row. A mapped type over functions with a type parameter cannot be inferred, hence the casts. */

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { type Clock, delay } from "../clock.ts";
-import type { KubeClient, Query } from "../kube/client.ts";
+import { type KubeClient, ListTooLargeError, type Query } from "../kube/client.ts";
 import { errorFromEvent, isGone, KubeError } from "../kube/errors.ts";
 import { RestoredError } from "../kube/etcd-history.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -48,6 +48,9 @@ export type ReflectorState =
   | { phase: "Watch"; resourceVersion: string; resync: "Stream" | "List" };
 
 const PAGE_SIZE = 500;
+/** A page is asked for again with fewer objects when it has more bytes. An object has fewer, whatever its owner writes. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+const SMALLER_PAGE = 8;
 /** Bookmarks come every 60 s, so a silent stream of this length is a dead one. */
 const INACTIVITY_MS = 100_000;
 const MIN_WATCH_SECONDS = 300;
@@ -183,13 +186,15 @@ async function listAll<T extends KubeObject>(
   const overtaken = createOvertaken<T>(options.resource);
   let next: string | undefined;
   let resourceVersion: string | undefined;
+  let limit = PAGE_SIZE;
   try {
-    do {
-      const page = await options.client.list<T>(
-        options.resource,
-        { namespace: options.namespace },
-        { signal, query: { ...options.selector, limit: PAGE_SIZE, continue: next } },
-      );
+    for (let isComplete = false; !isComplete; ) {
+      const query = { ...options.selector, limit, continue: next };
+      const page = await boundedPage(options, query, signal);
+      if (page === undefined) {
+        limit = Math.max(1, Math.floor(limit / SMALLER_PAGE));
+        continue;
+      }
       assertNotEarlier(options.resource, page.metadata.resourceVersion, latest);
       for (const object of page.items) {
         keys.add(keyOf(object));
@@ -199,12 +204,28 @@ async function listAll<T extends KubeObject>(
       overtaken.assertNone(page.metadata.resourceVersion);
       next = page.metadata.continue || undefined;
       resourceVersion = page.metadata.resourceVersion;
-    } while (next !== undefined);
+      isComplete = next === undefined;
+    }
   } catch (error) {
     return { resourceVersion: undefined, events: keys.size, error };
   }
   options.sink.listEnded(keys);
   return { resourceVersion: resourceVersion ?? "", events: keys.size + 1 };
+}
+
+/** Undefined: it is too large. One object always fits. */
+async function boundedPage<T extends KubeObject>(
+  { client, resource, namespace }: ReflectorOptions<T>,
+  query: Query & { limit: number },
+  signal: AbortSignal,
+) {
+  try {
+    const maxBytes = query.limit === 1 ? Number.POSITIVE_INFINITY : PAGE_BYTES;
+    return await client.list<T>(resource, { namespace }, { signal, query, maxBytes });
+  } catch (error) {
+    if (error instanceof ListTooLargeError) return undefined;
+    throw error;
+  }
 }
 
 /** One watch: from a version, or (`from` undefined) beginning with a streamed list. `latest`: the latest version before. */

@@ -29,16 +29,20 @@ export type Store<T extends KubeObject> = {
   /** One object of a watch event. Returns the change, or undefined when the store had it already. */
   upsert(object: T, initial?: boolean): Change<T> | undefined;
   remove(object: T): Change<T> | undefined;
-  /** The answer to our own write: taken only when the object is still here and older. */
-  observeWrite(object: T): void;
+  /** The answer to our own write: taken only when the object is still here and older. Returns it as the store keeps objects. */
+  observeWrite(object: T): T;
   /** A consistent list: what is absent from it is gone. Returns the deletions it implies. */
   removeAbsent(keys: ReadonlySet<string>): Change<T>[];
 };
 
-/** @param trim drops what nothing needs from an object before it is stored; it changes neither metadata nor what is indexed */
+/**
+ * @param trim drops what nothing needs from an object before it is stored; it changes neither metadata nor what is indexed
+ * @param kept the object as it is stored, such as without what is long
+ */
 export function createStore<T extends KubeObject>(
   indexers: Record<string, Indexer<T>> = {},
   trim: (object: T) => void = () => {},
+  kept: (object: T) => T = (object) => object,
 ): Store<T> {
   const objects = new Map<string, T>();
   const indexes = new Map(Object.entries(indexers).map(([name, indexer]) => [name, createIndex(indexer)]));
@@ -76,8 +80,9 @@ export function createStore<T extends KubeObject>(
       }
       return false;
     },
-    upsert(object, initial = false) {
-      trim(object);
+    upsert(whole, initial = false) {
+      trim(whole);
+      const object = kept(whole);
       const key = keyOf(object);
       const previous = objects.get(key);
       if (previous === undefined) {
@@ -98,13 +103,15 @@ export function createStore<T extends KubeObject>(
       if (previous === undefined || previous.metadata.uid !== object.metadata.uid) return undefined;
       return drop(key, previous, object);
     },
-    observeWrite(object) {
+    observeWrite(whole) {
+      const object = kept(whole);
       const key = keyOf(object);
       const previous = objects.get(key);
       if (previous?.metadata.uid === object.metadata.uid && previous !== undefined && isNewer(object, previous)) {
         trim(object);
         put(key, object);
       }
+      return object;
     },
     removeAbsent(keys) {
       const gone: Change<T>[] = [];
@@ -174,6 +181,8 @@ export type InformerOptions<T extends KubeObject> = {
   indexers?: Record<string, Indexer<T>>;
   /** Drops what nothing needs from an object before it is stored. */
   trim?: ((object: T) => void) | undefined;
+  /** The object as it is stored. Default: as it is. */
+  kept?: ((object: T) => T) | undefined;
   clock: Clock;
   random: () => number;
   log: Logger;
@@ -186,7 +195,7 @@ export type InformerOptions<T extends KubeObject> = {
 /** A store kept equal to a kind by one reflector a namespace. managedFields never reach the store. */
 export function createInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
   const { resource } = options;
-  const store = createStore<T>(options.indexers, options.trim);
+  const store = createStore<T>(options.indexers, options.trim, options.kept);
   const handlers: ((change: Change<T>) => void)[] = [];
   const namespaces = resource.namespaced && options.namespaces.length > 0 ? options.namespaces : [undefined];
   const pending = new Set<string | undefined>(namespaces);

@@ -17,6 +17,18 @@ export function specProblem({ kind }: Pick<Resource, "kind">, spec: object): str
   return known.get(spec);
 }
 
+/** Lets the result for a whole spec stand for its copy without what is long, which has no meaning for the schema. */
+export function keepProblem(
+  resource: Pick<Resource, "kind">,
+  whole: { spec?: unknown },
+  copy: { spec?: unknown },
+): void {
+  if (!isObject(whole.spec) || !isObject(copy.spec)) return;
+  known.set(copy.spec, specProblem(resource, whole.spec));
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
 function problemOf(kind: string, spec: object): string | undefined {
   const definition = KINDS.find(({ resource }) => resource.kind === kind);
   if (definition === undefined) throw new Error(`there is no kind ${kind}`);

@@ -5,6 +5,7 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { specProblem } from "../../api/v1alpha1/spec-problem.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
+import { shortened } from "../../runtime/shortened.ts";
 import { unsettledEntry } from "../../submission/intents.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { accountToUse } from "../account/binding.ts";
@@ -18,6 +19,7 @@ import { announceStall, requeueOf } from "../report.ts";
 import { visibleEstimate, withEndpointCost } from "../showback/object-cost.ts";
 import type { Verdict } from "../verdict.ts";
 import { assertWanted, UnwantedRequestError } from "../wanted.ts";
+import { createWholeObjects } from "../whole-object.ts";
 import type { Converged } from "./apply.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
@@ -50,8 +52,11 @@ export function createGpuEndpointReconciler(
   const departed = createDepartedObjects(shared, kind, finalize, unknownCreates);
   const retained = createRetainedEndpoints(shared.recorder);
 
+  const wholes = createWholeObjects<GpuEndpoint>(shared.reader, kind);
+
   const reconcile = createReconciler<GpuEndpoint>({
     kind,
+    readWhole: (endpoint, { signal }) => wholes.read(endpoint, signal),
     async forgetDeleted({ key }) {
       shared.references.forget(referenceKey(key));
       shared.exports.forget(referenceKey(key));
@@ -63,11 +68,11 @@ export function createGpuEndpointReconciler(
     async finalize(endpoint, context) {
       fights.forget(endpoint.metadata.uid);
       refusals.forget(endpoint.metadata.uid);
-      retained.observe(endpoint);
+      retained.observe(shortened(endpoint));
       return finalize({ endpoint, ...submissionOf(endpoint), context });
     },
     async pause(stored, { signal }) {
-      retained.observe(stored);
+      retained.observe(shortened(stored));
       const { entry } = submissionOf(stored); // time passes for a create whose outcome is unknown
       const endpoint = await withFinalizer(stored, entry, signal);
       await kind.patchStatus(endpoint, pausedStatus(endpoint, shared.clock.now()), signal);
@@ -75,7 +80,7 @@ export function createGpuEndpointReconciler(
     },
     async reconcile(stored, requested, context) {
       const { namespace, name } = stored.metadata;
-      retained.observe(stored);
+      retained.observe(shortened(stored));
       const submission = submissionOf(stored);
       const endpoint = await withFinalizer(stored, submission.entry, context.signal);
       const key = referenceKey(`${namespace}/${name}`);
@@ -122,7 +127,7 @@ export function createGpuEndpointReconciler(
     const { entry, unknownForMs, context } = facts;
     // Set before the first remote write, so that no deletion leaves an endpoint behind unseen.
     const kept = await kind.setFinalizer(endpoint, needsFinalizer(endpoint), context.signal);
-    if (currentState.isProven(kept)) departed.remember(kept);
+    if (currentState.isProven(kept)) departed.remember(shortened(kept));
     const requested = facts.requested !== undefined;
     const assertCurrent = () => currentState.assertCurrent(kept, context.signal);
     const wanted = () => assertWanted(shared, { kind, object: kept, account });

@@ -3,6 +3,7 @@ import type { Reconcile, ReconcileContext, Result } from "../../runtime/controll
 import type { ControllerDeps } from "../controller-deps.ts";
 import { createReconciler, earlierOf, isPaused } from "../reconciler.ts";
 import { costOf, recordUsage } from "../showback/job-usage.ts";
+import { createWholeObjects } from "../whole-object.ts";
 import { startCopy } from "./copies.ts";
 import { createLiveJobs, observeGeneration, reconcileFinished } from "./finish.ts";
 import { entryOf } from "./journal-entry.ts";
@@ -23,7 +24,8 @@ export function createJobReconciler<T extends Job>(
 ): Reconcile {
   const { kind } = adapter;
   const tasks = createTaskFollower(shared);
-  const deps: JobDeps<T> = { ...wiring, shared, adapter, tasks, wake: (job) => enqueue(keyOf(job)) };
+  const wholes = createWholeObjects<T>(shared.reader, kind);
+  const deps: JobDeps<T> = { ...wiring, shared, adapter, tasks, wholes, wake: (job) => enqueue(keyOf(job)) };
   const live = createLiveJobs(deps);
   const referenceKey = (key: string) => `${kind.resource.plural}:${key}`;
   const run = createReconciler<T>({ kind, finalize: live.finalize, pause, reconcile });
@@ -64,6 +66,7 @@ export function createJobReconciler<T extends Job>(
     try {
       return await advance(job, state, context);
     } finally {
+      wiring.running.vacate(job.metadata.uid);
       shared.taskOwners.release(job.metadata.uid);
     }
   }

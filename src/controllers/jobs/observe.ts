@@ -81,6 +81,11 @@ async function observeWaiting<T extends Job>(
   const { request } = prepared;
   const waiting = requestSlot(context, account);
   if (waiting !== undefined) return { observation: waiting };
+  const body = { account: account.key, characters: JSON.stringify(request.body).length };
+  if (!deps.running.fits(job.metadata.uid, body, () => deps.wake(job))) {
+    const message = "The request waits for the memory that the requests of other jobs use";
+    return { observation: { kind: "NotAdmitted", reason: "RateLimited", message, stalled: false, brief: false } };
+  }
   // An intent that the status shows may be that of a later leader. So no process sends a request under the ID of another one.
   const intent: RequestIntent = {
     id: deps.shared.newID(),

@@ -2,13 +2,15 @@ import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { specProblem } from "../../api/v1alpha1/spec-problem.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
+import { keyOf } from "../../kube/types.ts";
+import { isShortened } from "../../runtime/shortened.ts";
 import type { Wait } from "../../submission/account-line.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { createValueReader, StalledError } from "../references.ts";
 import { longestKeyOf } from "./copies.ts";
 import type { Observation, ObserveContext } from "./observations.ts";
-import { InvalidJobError, type Job, type PaidRequest } from "./types.ts";
+import { InvalidJobError, type Job, type JobDeps, type PaidRequest } from "./types.ts";
 
 type StoreInUse = Extract<ResolvedStore, { kind: "Usable" }> | undefined;
 type Invalid = Observation<"InvalidSpec">;
@@ -30,14 +32,29 @@ export async function prepare<T extends Job>(
   { deps, job, signal }: ObserveContext<T>,
   account: AccountHandle,
 ): Promise<{ kind: "Prepared"; request: PaidRequest } | Invalid | Observation<"MissingReference">> {
+  const whole = isShortened(job) ? await deps.wholes.read(job, signal) : undefined;
   try {
     const reader = createValueReader(deps.shared.kube, signal);
-    return { kind: "Prepared", request: await deps.adapter.prepare(job, account, reader) };
+    return {
+      kind: "Prepared",
+      request: await deps.adapter.prepare(wholeJob(deps, job, whole?.object), account, reader),
+    };
   } catch (error) {
     if (!(error instanceof StalledError)) return invalid(error);
     const { reason, message } = error;
     return { kind: "MissingReference", reason, message, references: deps.adapter.references(job) };
+  } finally {
+    whole?.release();
   }
+}
+
+/** The spec that the request is made from. @throws InvalidJobError */
+function wholeJob<T extends Job>({ adapter }: JobDeps<T>, job: T, read: T | undefined): T {
+  if (!isShortened(job)) return job;
+  if (read === undefined) throw new Error(`${adapter.kind.resource.kind} ${keyOf(job)} was deleted: nothing is sent`);
+  const problem = specProblem(adapter.kind.resource, read.spec);
+  if (problem !== undefined) throw new InvalidJobError(problem);
+  return read;
 }
 
 const LINE_REASONS: readonly Reason[] = [

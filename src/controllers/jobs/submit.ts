@@ -10,6 +10,7 @@ import type { AccountHandle } from "../account/registry.ts";
 import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { concernsKey, isUnpaid, messageOf, RETRIED_STALLS, type Verdict, verdictOf } from "../verdict.ts";
 import { assertMaySubmit, UnwantedRequestError } from "../wanted.ts";
+import { createBodyMemory } from "./body-memory.ts";
 import { keyOfResult } from "./copies.ts";
 import type { Observed, RequestIntent } from "./observations.ts";
 import { keptResults, resultsOfJournal } from "./tasks.ts";
@@ -45,10 +46,16 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
   /** Requests without an answer. Each has a signal of its own: what listens to it goes with the request. */
   const unanswered = new Map<RunningRequest, { ending: AbortController; ended: Promise<void> }>();
   const onEmpty = new Set<() => void>();
+  const bodies = createBodyMemory();
   let draining = false;
 
   return {
     find: (uid) => requests.get(uid),
+    fits: bodies.fits,
+    vacate(uid) {
+      const request = requests.get(uid);
+      if (request === undefined || request.answer !== undefined) bodies.vacate(uid);
+    },
     begin(uid, wake, run) {
       const request: RunningRequest = { since: clock.now(), sent: false };
       const ending = new AbortController();
@@ -73,6 +80,7 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
       };
       const ended = run(progress, ending.signal).then((answer) => {
         request.answer = answer;
+        bodies.vacate(uid);
         unanswered.delete(request);
         admission.answered(uid);
         wake();

@@ -11,11 +11,12 @@ import type { AccountSession } from "../../provider/types.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import type { AccountHandle } from "../account/registry.ts";
+import type { AccountHandle, AccountKey } from "../account/registry.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { ValueReader } from "../references.ts";
 import type { Cause } from "../verdict.ts";
+import type { WholeObjects } from "../whole-object.ts";
 
 /** A job of any kind. A new kind of job is added to this file, and to no other file of this folder. */
 export type Job = SpeechJob | VideoJob;
@@ -168,6 +169,13 @@ export type RunningRequests = {
    * rejects; its signal aborts at the end of the process. It is aborted from the beginning once `drain` has been called.
    */
   begin(uid: string, wake: () => void, run: (progress: Progress, signal: AbortSignal) => Promise<Answer>): void;
+  /**
+   * Whether the body of a job's request fits into the memory for all bodies under way, and takes its place there. Small bodies always do.
+   * False: `wake` is called when there may be room. The place is free again after the answer, or with `vacate`.
+   */
+  fits(uid: string, body: { account: AccountKey; characters: number }, wake: () => void): boolean;
+  /** The request is not sent now. Without effect while it is under way. */
+  vacate(uid: string): void;
   /** The outcome is in the status, or there is no status to show it in. */
   forget(uid: string): void;
   /** Until when a job that was turned away must wait, ms since the epoch. */
@@ -238,6 +246,7 @@ export type JobDeps<T extends Job> = JobWiring & {
   shared: ControllerDeps;
   adapter: JobAdapter<T>;
   tasks: TaskFollower;
+  wholes: WholeObjects<T>;
   /** Reconciles the job again. */
   wake(job: T): void;
 };

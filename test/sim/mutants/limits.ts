@@ -19,6 +19,20 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/controllers/account/dependants",
   },
   {
+    name: "memory-of-bodies",
+    file: "src/controllers/jobs/body-memory.ts",
+    find: "if (isOverShare || (held.size > 0 && used() + body.characters > CAPACITY)) {",
+    replace: "if (isOverShare && body.characters < 0) {",
+    tests: "test/unit/controllers/jobs/body-memory",
+  },
+  {
+    name: "page-bytes",
+    file: "src/kube/client.ts",
+    find: "    if (size > maxBytes) throw",
+    replace: "    if (size < 0) throw",
+    tests: "test/unit/runtime/large-pages",
+  },
+  {
     name: "budget-reservation",
     file: "src/submission/reservations.ts",
     find: "return reservedBy(counts, costOf) + cost <= budget.headroom",

@@ -5,8 +5,8 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   {
     name: "optimistic-lock",
     file: "src/controllers/controller-deps.ts",
-    find: "{ metadata: { resourceVersion }, status }, signal);",
-    replace: "{ metadata: {}, status }, signal);",
+    find: "        { metadata: { resourceVersion }, status },",
+    replace: "        { metadata: {}, status },",
     breaks: ["TerminalPhase", "PaidOnce", "OneEndpoint", "TrueStatus", "Stable"],
     tests: "test/unit/controllers",
   },
@@ -16,6 +16,13 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
     find: "return spec.accountRef ?? status?.account;",
     replace: "return spec.accountRef ?? (status === undefined ? undefined : undefined);",
     tests: "test/unit/controllers/account/binding",
+  },
+  {
+    name: "long-fields",
+    file: "src/runtime/shortened.ts",
+    find: "    if (json.length <= LONGEST_FIELD) continue;",
+    replace: "    if (json.length >= 0) continue;",
+    tests: "test/unit/runtime/shortened",
   },
   {
     name: "read-your-writes",
