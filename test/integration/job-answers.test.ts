@@ -82,8 +82,8 @@ const BEFORE: Record<
 function submitCase(row: AnswerRow, index: number, way: Way, before: keyof typeof BEFORE): Case {
   const { faults, spec, attempts, calls } = BEFORE[before] as (typeof BEFORE)[string];
   const name = `submit-${index}-${way.operation.toLowerCase()}-${Object.keys(BEFORE).indexOf(before)}`;
-  // Under Resubmit what nobody knows is sent once more, and then all is well.
-  const again = row.expected.phase === "Halted" && "onSubmissionUnknown" in spec;
+  // Under Resubmit what nobody knows is sent once more, and then all is well. What the service accepted is not.
+  const again = row.expected.reason === "SubmissionUnknown" && "onSubmissionUnknown" in spec;
   const base: Outcome = again
     ? { phase: "Succeeded", reason: "Completed", kstatus: "Current", attempts: 2, calls: 2 }
     : row.expected;
