@@ -1,11 +1,13 @@
 import type { Command } from "commander";
 import { parseDuration } from "../api/v1alpha1/duration.ts";
+import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
+import { gpuEndpointResource } from "../api/v1alpha1/kinds.ts";
 import { deadlineSignal, systemClock } from "../clock.ts";
 import { createKubeClient, findObject, type KubeClient } from "../kube/client.ts";
 import { loadCredentials } from "../kube/credentials.ts";
 import { isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
-import type { KubeObject } from "../kube/types.ts";
+import { type KubeObject, keyOf } from "../kube/types.ts";
 import { journalNameOf, leaseNameOf, SHARD_INDEXES } from "../operator/shard.ts";
 import { leaseResource } from "../runtime/leader.ts";
 import { configMapResource } from "../submission/journal.ts";
@@ -13,8 +15,9 @@ import { type JournalData, parseEntries } from "../submission/journal-data.ts";
 import { journalNames } from "../submission/journal-shards.ts";
 import { excludeOperators, NO_LEASES } from "./exclude-operators.ts";
 import { examplesHelp } from "./exit-codes.ts";
+import { findForeignObjects } from "./foreign-objects.ts";
 import { releaseObjects } from "./release-objects.ts";
-import { scaleEndpointsToZero } from "./scale-endpoints.ts";
+import { isScaled, scaleEndpointsToZero, stateOf } from "./scale-endpoints.ts";
 
 const deploymentResource: Resource = {
   group: "apps",
@@ -88,18 +91,36 @@ async function cleanUp(kube: KubeClient, flags: Flags): Promise<void> {
   const { dryRun } = flags;
   const namespaces = listOf(flags.watchNamespaces);
   if (flags.scaleEndpointsToZero) {
-    await scaleEndpointsToZero(kube, { clock: systemClock, namespaces, dryRun, timeout, print: console.log });
+    const foreign = await findForeignObjects(kube, namespace, namespaces);
+    await scaleEndpointsToZero(kube, { clock: systemClock, namespaces, dryRun, foreign, timeout, print: console.log });
   }
   if (!dryRun) for (const name of listOf(flags.stopDeployment ?? "")) await stopDeployment(kube, namespace, name);
   const exclusion = dryRun ? NO_LEASES : await excludeOperators(kube, { namespace, timeout, waited: flags.timeout });
   let released = 0;
+  const left: string[] = [];
   try {
     const { signal } = exclusion;
-    for await (const { kind, key, deleting } of releaseObjects(kube, { namespaces, dryRun, signal })) {
+    const foreign = await findForeignObjects(kube, namespace, namespaces);
+    const keeps = (resource: Resource, object: KubeObject): string | undefined => {
+      const other = foreign(resource, object);
+      if (other !== undefined) return `the installation in namespace ${other} serves it`;
+      // What changed since the operator scaled it is not confirmed.
+      if (!flags.scaleEndpointsToZero || dryRun || resource !== gpuEndpointResource) return undefined;
+      const endpoint = object as GpuEndpoint;
+      if (isScaled(endpoint)) return undefined;
+      left.push(keyOf(endpoint));
+      return `it is not scaled to zero: ${stateOf(endpoint)}`;
+    };
+    for await (const { kind, key, deleting, kept } of releaseObjects(kube, { namespaces, dryRun, signal, keeps })) {
+      if (kept !== undefined) {
+        console.log(`${kind} ${key}: finalizer stays, ${kept}`);
+        continue;
+      }
       released++;
       const done = dryRun ? "would be taken off" : "taken off";
       console.log(`${kind} ${key}: finalizer ${done}${deleting ? ", its deletion goes on" : ""}`);
     }
+    if (left.length > 0) throw new Error(notReleased(left));
     for (const index of SHARD_INDEXES) await settleJournal(kube, { namespace, name: journalNameOf(index) }, dryRun);
   } finally {
     await exclusion.end();
@@ -110,6 +131,11 @@ async function cleanUp(kube: KubeClient, flags: Flags): Promise<void> {
   console.log(
     `${released} ${released === 1 ? "object" : "objects"} ${dryRun ? "would be " : ""}released; what is at the service stays there as it is`,
   );
+}
+
+function notReleased(keys: readonly string[]): string {
+  const names = keys.map((key) => `GpuEndpoint ${key}`).join(", ");
+  return `not scaled to zero, so the finalizer stays: ${names}: start the operator and run this again, or leave out --scale-endpoints-to-zero`;
 }
 
 /** The names of a comma-separated list. */

@@ -3,34 +3,43 @@ import { FINALIZER } from "../api/v1alpha1/meta.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
-import type { KubeObject } from "../kube/types.ts";
+import { type KubeObject, keyOf } from "../kube/types.ts";
 
 const PAGE = 500;
 
-/** An object that was released, or would be. */
-export type Released = { kind: string; key: string; deleting: boolean };
+/** An object that was released, or would be. `kept`: why it keeps its finalizer. */
+export type Released = { kind: string; key: string; deleting: boolean; kept?: string };
+
+export type ReleaseOptions = {
+  /** Empty for all. */
+  namespaces: readonly string[];
+  dryRun: boolean;
+  signal: AbortSignal;
+  /** Why an object keeps its finalizer; undefined: it is released. */
+  keeps: (resource: Resource, object: KubeObject) => string | undefined;
+};
 
 /**
  * Takes Mooring's finalizer off every object, so that each can be deleted while no operator runs. Nothing is sent to the
  * remote service: endpoints stay there as they are. The caller sees to it that no operator works meanwhile, which would put
  * finalizers back. Kinds that the API server does not serve are passed over.
- * @param namespaces empty for all
  */
 export async function* releaseObjects(
   kube: KubeClient,
-  { namespaces, dryRun, signal }: { namespaces: readonly string[]; dryRun: boolean; signal: AbortSignal },
+  { namespaces, dryRun, signal, keeps }: ReleaseOptions,
 ): AsyncGenerator<Released> {
   for (const { resource } of KINDS) {
     const places = resource.namespaced && namespaces.length > 0 ? namespaces : [undefined];
     for (const namespace of places) {
       for await (const object of listAll(kube, resource, { namespace, signal })) {
         if (object.metadata.finalizers?.includes(FINALIZER) !== true) continue;
-        if (!dryRun) await release(kube, resource, object, signal);
-        const { name } = object.metadata;
+        const kept = keeps(resource, object);
+        if (!dryRun && kept === undefined) await release(kube, resource, object, { signal, keeps });
         yield {
           kind: resource.kind,
-          key: object.metadata.namespace === undefined ? name : `${object.metadata.namespace}/${name}`,
+          key: keyOf(object),
           deleting: object.metadata.deletionTimestamp !== undefined,
+          ...(kept === undefined ? {} : { kept }),
         };
       }
     }
@@ -57,8 +66,14 @@ export async function* listAll<T extends KubeObject>(
   } while (next !== undefined);
 }
 
-/** Other finalizers stay. A change meanwhile is a conflict, after which the object is read again. */
-async function release(kube: KubeClient, resource: Resource, object: KubeObject, signal: AbortSignal): Promise<void> {
+/** Other finalizers stay. A change meanwhile is a conflict, after which the object is read and judged again. */
+async function release(
+  kube: KubeClient,
+  resource: Resource,
+  object: KubeObject,
+  options: Pick<ReleaseOptions, "signal" | "keeps">,
+): Promise<void> {
+  const { signal, keeps } = options;
   const { name, namespace, resourceVersion, finalizers = [] } = object.metadata;
   const rest = finalizers.filter((one) => one !== FINALIZER);
   try {
@@ -74,6 +89,10 @@ async function release(kube: KubeClient, resource: Resource, object: KubeObject,
     const query = { fieldSelector: `metadata.name=${name}` };
     const { items } = await kube.list<KubeObject>(resource, { namespace }, { signal, query });
     const [current] = items;
-    if (current?.metadata.finalizers?.includes(FINALIZER)) await release(kube, resource, current, signal);
+    if (!current?.metadata.finalizers?.includes(FINALIZER)) return;
+    const kept = keeps(resource, current);
+    if (kept !== undefined)
+      throw new Error(`${resource.kind} ${keyOf(current)} changed meanwhile: ${kept}; run this again`);
+    await release(kube, resource, current, options);
   }
 }
