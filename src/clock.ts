@@ -54,6 +54,15 @@ export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
+/**
+ * Milliseconds since this call, by the clock that shows more. The monotonic clock can stand still while the machine is suspended, and the
+ * wall clock can be set back.
+ */
+export function stopwatch(clock: Pick<Clock, "now" | "monotonic">): () => number {
+  const [wall, monotonic] = [clock.now(), clock.monotonic()];
+  return () => Math.max(clock.now() - wall, clock.monotonic() - monotonic);
+}
+
 /** Resolves when the signal aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -17,7 +17,7 @@ export function backoffDelay(failures: number, options: BackoffOptions): number 
   return raw * (1 - options.jitter / 2 + options.jitter * options.random());
 }
 
-/** Until when each key waits before its next attempt. Times in ms since the epoch. */
+/** Until when each key waits before its next attempt, on the monotonic clock. Times in ms since the epoch, as the wall clock is now. */
 export type Backoffs = {
   until(key: string): number | undefined;
   /**
@@ -28,15 +28,20 @@ export type Backoffs = {
   reset(key: string): void;
 };
 
-export function createBackoffs(clock: Pick<Clock, "now">, options: BackoffOptions): Backoffs {
+export function createBackoffs(clock: Pick<Clock, "now" | "monotonic">, options: BackoffOptions): Backoffs {
+  /** `until`: monotonic ms. */
   const backoffs = new Map<string, { failures: number; until: number }>();
+  const wall = (monotonic: number) => clock.now() + monotonic - clock.monotonic();
   return {
-    until: (key) => backoffs.get(key)?.until,
+    until(key) {
+      const known = backoffs.get(key);
+      return known && wall(known.until);
+    },
     fail(key, afterMs = 0) {
       const failures = (backoffs.get(key)?.failures ?? 0) + 1;
-      const until = clock.now() + Math.ceil(Math.max(afterMs, backoffDelay(failures, options)));
+      const until = clock.monotonic() + Math.ceil(Math.max(afterMs, backoffDelay(failures, options)));
       backoffs.set(key, { failures, until });
-      return until;
+      return wall(until);
     },
     reset: (key) => void backoffs.delete(key),
   };

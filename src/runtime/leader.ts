@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Clock, delay, withDeadline } from "../clock.ts";
+import { type Clock, delay, stopwatch, withDeadline } from "../clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -28,8 +28,8 @@ export type LeaderElector = {
   /** Aborts when the lease could not be renewed within its renew deadline. */
   readonly lost: AbortSignal;
   /**
-   * True while no other process can hold the lease, by our own monotonic clock. False from the call of `release` on. Look right
-   * before a write.
+   * True while no other process can hold the lease, by our own monotonic and wall clocks. False from the call of `release` on. Look
+   * right before a write.
    */
   surelyHeld(): boolean;
   /**
@@ -78,6 +78,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaseElector
   let lease: Lease | undefined;
   let seen: { version: string | undefined; at: number } = { version: undefined, at: 0 };
   let renewedAt = Number.NEGATIVE_INFINITY;
+  let sinceRenewal: () => number = () => Number.POSITIVE_INFINITY;
   /** A write can have taken the lease, whether or not its response arrived. */
   let mayHold = false;
   let released = false;
@@ -107,9 +108,11 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaseElector
 
   async function take(previous: Lease | undefined, signal: AbortSignal): Promise<true> {
     const asked = clock.monotonic();
+    const sinceAsked = stopwatch(clock);
     const spec = heldBy(identity, previous?.spec, clock.now());
     mayHold = true;
     lease = await write({ ...previous, metadata: annotated(previous?.metadata ?? place), spec }, signal);
+    sinceRenewal = sinceAsked;
     renewedAt = asked; // counted from before the request: never longer than what the server granted
     return true;
   }
@@ -197,7 +200,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaseElector
         await delay(clock, RETRY_MS, AbortSignal.any([lost.signal, ended.signal]));
       }
     },
-    surelyHeld: () => !released && !lost.signal.aborted && clock.monotonic() < renewedAt + RENEW_DEADLINE_MS,
+    surelyHeld: () => !released && !lost.signal.aborted && sinceRenewal() < RENEW_DEADLINE_MS,
     async acquire(signal) {
       let told = false;
       while (!(await attempt())) {

@@ -1,4 +1,4 @@
-import { type Clock, rfc3339 } from "../clock.ts";
+import { type Clock, rfc3339, stopwatch } from "../clock.ts";
 import { ServiceError } from "../provider/errors.ts";
 import type { Intent, Journal, JournalEntry } from "./journal.ts";
 
@@ -44,7 +44,7 @@ export async function submitOnce<T>(deps: SubmitOnceDeps, request: SubmitOnceReq
   const { journal, clock } = deps;
   const { signal, maxCommitMs } = request;
   const entry: Intent = { ...request.intent, time: rfc3339(clock.now()) };
-  let commitBegan = 0;
+  let sinceCommit = () => 0;
   let sent = false;
 
   const assertSendable = () => {
@@ -55,13 +55,13 @@ export async function submitOnce<T>(deps: SubmitOnceDeps, request: SubmitOnceReq
 
   const commit = async () => {
     assertSendable(); // the request can have waited for the rate limit for minutes
-    commitBegan = clock.monotonic();
+    sinceCommit = stopwatch(clock);
     entry.time = rfc3339(clock.now());
     await journal.commit(entry, signal, request.journal);
   };
 
   const beforeSend = () => {
-    const commitMs = clock.monotonic() - commitBegan;
+    const commitMs = sinceCommit();
     if (maxCommitMs !== undefined && commitMs > maxCommitMs) {
       throw new Error(
         `the journal needed ${commitMs / 1000} s to commit an intent, more than ${maxCommitMs / 1000} s: nothing is sent`,

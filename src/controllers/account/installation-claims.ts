@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { type AccountStatus, isClusterAccount } from "../../api/v1alpha1/account.ts";
 import { removeCondition } from "../../api/v1alpha1/conditions.ts";
-import { type Clock, rfc3339, withDeadline } from "../../clock.ts";
+import { type Clock, rfc3339, stopwatch, withDeadline } from "../../clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
@@ -24,6 +24,8 @@ type Held = {
   uid: string;
   /** Monotonic ms: begin of the last write that the API server confirmed. */
   renewedAt: number;
+  /** Milliseconds since then. */
+  age: () => number;
   /** By shard: the journal has every request for the account since then, ms since the epoch. */
   journalCompleteSince: readonly number[];
   renew(): Promise<void>;
@@ -151,10 +153,11 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
     const other = foreign.observe(key, object.status?.claim);
     if (other !== undefined) throw lose(key, other);
     const asked = clock.monotonic();
+    const age = stopwatch(clock);
     await withDeadline(clock, RENEW_MS, (deadline) =>
       write(kind, object, AbortSignal.any([renewals.signal, deadline])),
     );
-    mine.renewedAt = asked; // counted from before the request
+    Object.assign(mine, { renewedAt: asked, age }); // counted from before the request
   }
 
   return {
@@ -175,13 +178,14 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
       if (claim !== undefined && held.get(key)?.uid === uid) return { kind: "Ours", object };
       if (!wanted) return { kind: "Unclaimed", object };
       const asked = clock.monotonic();
+      const age = stopwatch(clock);
       const taken = await write(kind, object, signal);
       foreign.forget(key);
       const stored = namespace === undefined ? name : `${namespace}/${name}`;
       const journalCompleteSince = (taken.status?.journal?.shards ?? []).map(({ completeSince }) =>
         completeSince === undefined ? Number.NEGATIVE_INFINITY : Date.parse(completeSince),
       );
-      held.set(key, { uid, renewedAt: asked, journalCompleteSince, renew: () => renew(key, kind, stored) });
+      held.set(key, { uid, renewedAt: asked, age, journalCompleteSince, renew: () => renew(key, kind, stored) });
       if (claim !== undefined && claim.installation !== installation) {
         log.warn({ account: key, from: claim.installation }, "claim of another installation has expired; taken over");
       }
@@ -198,7 +202,7 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
     },
     assertHeld(key) {
       const mine = held.get(key);
-      if (mine !== undefined && clock.monotonic() < mine.renewedAt + HOLD_MS) return;
+      if (mine !== undefined && mine.age() < HOLD_MS) return;
       throw new Error(`the claim of ${key} is not surely held by this installation: nothing is sent`);
     },
     journalCompleteSince(key, uid) {

@@ -165,7 +165,8 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
       const task: Followed = { taskID, group, submittedAt, ...unpolled };
       tasks.set(taskID, task);
       // A new task is first polled after 3 s. Older tasks (after a restart) are spread over the same time.
-      const age = clock.now() - submittedAt;
+      // With a wall clock that was set back, it seems to be submitted later than now.
+      const age = Math.max(0, clock.now() - submittedAt);
       schedule(task, age < FIRST_MS ? FIRST_MS - age : FIRST_MS * options.random());
     },
     forget(taskID) {

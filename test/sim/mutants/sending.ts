@@ -36,9 +36,16 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   {
     name: "lease-deadline",
     file: "src/runtime/leader.ts",
-    find: "surelyHeld: () => !released && !lost.signal.aborted && clock.monotonic() < renewedAt + RENEW_DEADLINE_MS,",
+    find: "surelyHeld: () => !released && !lost.signal.aborted && sinceRenewal() < RENEW_DEADLINE_MS,",
     replace: "surelyHeld: () => !released && !lost.signal.aborted,",
     breaks: ["LeaseBeforeRequest"],
+    tests: "test/unit/runtime/leader",
+  },
+  {
+    name: "suspended-machine",
+    file: "src/clock.ts",
+    find: "Math.max(clock.now() - wall, clock.monotonic() - monotonic)",
+    replace: "clock.monotonic() - monotonic",
     tests: "test/unit/runtime/leader",
   },
   {
@@ -156,7 +163,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   {
     name: "installation-claim",
     file: "src/controllers/account/installation-claims.ts",
-    find: "if (mine !== undefined && clock.monotonic() < mine.renewedAt + HOLD_MS) return;",
+    find: "if (mine !== undefined && mine.age() < HOLD_MS) return;",
     replace: "if (mine !== undefined) return;",
     tests: "test/unit/controllers/account/installation-claims",
   },

@@ -184,6 +184,15 @@ describe("the holder", () => {
     expect(w.leader.surelyHeld()).toBe(false);
   });
 
+  it("does not count as holding it after its machine was suspended, although its monotonic clock stood still", async () => {
+    const w = await leading();
+    w.clock.setWallClock(10_000);
+    expect([w.leader.surelyHeld(), w.leader.lost.aborted]).toEqual([false, false]);
+    await until(() => w.leader.surelyHeld(), { clock: w.clock, stepMs: 250 });
+    w.clock.setWallClock(-3_600_000);
+    expect(w.leader.surelyHeld()).toBe(true);
+  });
+
   it("has lost it after 10 s without a renewal", async () => {
     const w = await leading();
     const before = w.clock.monotonic();

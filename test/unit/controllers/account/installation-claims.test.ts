@@ -120,6 +120,9 @@ describe("an account that no installation uses", () => {
     expect(() => w.claims.assertHeld(KEY)).not.toThrow();
     expect(await w.claim()).toBe("Ours");
     expect(w.writes()).toBe(1);
+    w.clock.setWallClock(60_000); // the machine was suspended
+    expect(() => w.claims.assertHeld(KEY)).toThrow("not surely held by this installation: nothing is sent");
+    w.clock.setWallClock(-60_000);
   });
 
   it("is not claimed by the one whose write comes second", async () => {

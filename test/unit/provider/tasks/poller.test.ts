@@ -57,6 +57,13 @@ describe("a task", () => {
     expect([w.polls.length, w.poller.inFlight(), w.poller.latest("t")]).toEqual([1, 0, undefined]);
   });
 
+  it("is asked about after 3 s, also when the wall clock was set back since it was submitted", async () => {
+    const w = follow(() => taskOf("TASK_STATUS_PROCESSING"));
+    w.poller.follow("t", w.clock.now() + 60 * minute, "team");
+    await w.clock.advance(3_000);
+    expect(w.polls).toEqual([{ taskID: "t", at: 3_000 }]);
+  });
+
   it("is asked about every 3 to 10 s, then, after 10 minutes, every 30 s", async () => {
     const w = follow(() => taskOf("TASK_STATUS_PROCESSING"));
     w.poller.follow("t", w.clock.now(), "team");
