@@ -44,3 +44,27 @@ it("given a paused ArtifactStore, when the operator restarts, a job says what it
   });
   expect(condition(job, "Ready")?.message).toContain("it is paused");
 });
+
+it("given a job that is paused while its request is in flight, a stop of the operator records the outcome and takes no longer", async () => {
+  const world = await disposableWorld("pausedjob");
+  const operator = await world.startOperator();
+  await waitForCondition(world, "Account", "default", "Ready");
+  await world.control("POST", "/__faults", {
+    operation: "submitSpeech",
+    match: "slow",
+    kind: "latency",
+    latencyMs: 5_000,
+  });
+  await world.apply(manifest("hd", { text: "slow" }, "flight"));
+  await eventually(
+    "it is in flight",
+    async () => (await world.get("SpeechJob", "flight")).status?.phase === "Submitting",
+  );
+  await world.patch("SpeechJob", "flight", paused("true"));
+  const began = Date.now();
+  await operator.stop();
+  expect(Date.now() - began).toBeLessThan(20_000);
+  const { status } = await world.get("SpeechJob", "flight");
+  expect(status).toMatchObject({ phase: "Queued", attempts: 1, taskID: expect.any(String) });
+  expect(await world.audit("submitSpeech")).toHaveLength(1);
+});
