@@ -61,6 +61,7 @@ export function createGpuEndpointReconciler(
       shared.references.forget(referenceKey(key));
       shared.exports.forget(referenceKey(key));
       lostCreates.forget(key);
+      metrics.forget(key);
       currentState.forget(key);
       retained.announce(key);
       return undefined;

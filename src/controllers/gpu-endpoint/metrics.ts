@@ -3,6 +3,7 @@ import type { Account, ClusterAccount } from "../../api/v1alpha1/account.ts";
 import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Clock } from "../../clock.ts";
+import { keyOf } from "../../kube/types.ts";
 import { oncePerScrape } from "../../runtime/metrics.ts";
 import { type AccountKey, accountKey } from "../account/registry.ts";
 
@@ -11,6 +12,8 @@ type EndpointState = "Ready" | "NotReady" | "Progressing" | "Stopped" | "Stalled
 export type EndpointMetrics = {
   /** A status was written after that of `endpoint`; `now` in ms since the epoch. */
   moved(endpoint: GpuEndpoint, status: GpuEndpointStatus, now: number): void;
+  /** The object of this key is gone. Returns whether anything was remembered of it. */
+  forget(key: string): boolean;
 };
 
 /** In seconds: up to half an hour for a large image, up to a day for drift that nobody corrects. */
@@ -67,14 +70,18 @@ export function createEndpointMetrics(
     buckets: DRIFTED,
     registers,
   });
-  /** Objects that this process knew before they were bound: only for these it knows the first Ready. */
-  const unready = new Set<string>();
+  /** UIDs by key, of objects that this process knew before they were bound: only for these it knows the first Ready. */
+  const unready = new Map<string, string>();
 
   return {
-    moved({ metadata, status: before }, after, now) {
+    forget: (key) => unready.delete(key),
+    moved(endpoint, after, now) {
+      const { metadata, status: before } = endpoint;
       const { uid, creationTimestamp } = metadata;
-      if (before?.endpointID === undefined) unready.add(uid);
-      if (isTrue(after.conditions, "Ready") && unready.delete(uid)) {
+      const key = keyOf(endpoint);
+      if (before?.endpointID === undefined) unready.set(key, uid);
+      if (isTrue(after.conditions, "Ready") && unready.get(key) === uid) {
+        unready.delete(key);
         toReady.observe(Math.max(0, now - Date.parse(creationTimestamp)) / 1000);
       }
       const was = syncedOf(before);

@@ -59,6 +59,14 @@ describe("metrics of endpoints", () => {
     expect(text).toContain('mooring_account_orphaned_endpoints{account="ClusterAccount/default"} 2');
   });
 
+  it("remember nothing of an object that was deleted before it was ready", () => {
+    const objects = { endpoints: () => [], accounts: () => [] };
+    const metrics = createEndpointMetrics(new Registry(), objects, { now: () => START });
+    metrics.moved(endpointOf(), status(is("Ready", "False")), START);
+    const { namespace, name } = endpointOf().metadata;
+    expect([metrics.forget(`${namespace}/${name}`), metrics.forget(`${namespace}/${name}`)]).toEqual([true, false]);
+  });
+
   it("observe the first Ready once, and a drift when it ends", async () => {
     const registry = new Registry();
     const metrics = createEndpointMetrics(registry, { endpoints: () => [], accounts: () => [] }, { now: () => START });

@@ -167,7 +167,7 @@ export async function reconciledEndpoint(
     warning: (_object, reason, _action, note) => void events.push(`Warning ${reason}: ${note}`),
     flush: async () => {},
   };
-  const metrics = { moved: () => {} };
+  const metrics = { moved: () => {}, forget: () => false };
   let waits = false;
   let heldByRestore: ControllerDeps["heldByRestore"] = () => undefined;
   let journal: Journal | undefined;
