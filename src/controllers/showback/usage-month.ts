@@ -15,9 +15,9 @@ export type UsageMonth = {
   list(account?: AccountKey): Usage[];
   isEmpty(): boolean;
   /**
-   * A line of JSON per account, object and meter, of at most `maxBytes`. When the month is larger, objects are first folded into
-   * the line of their namespace: those whose last usage is the oldest go first. When the lines of the namespaces alone are
-   * larger, the account with the most bytes loses its lines, and then the next one.
+   * A line of JSON per account, object and meter, of at most `maxBytes`. When the month is larger, the account with the most
+   * bytes gives way: its objects are folded into the line of their namespace, those whose last usage is the oldest first.
+   * When it has no objects left, it loses its lines.
    */
   format(maxBytes: number): { text: string; lost: AccountKey[] };
 };
@@ -79,10 +79,10 @@ export function createUsageMonth(month: Month): UsageMonth {
         [...days].map(([date, used]) => ({ ...names, day: `${month}-${date}`, ...used })),
       );
 
-  /** Folds the quarter of the objects that were used least recently. Returns false when there is no object. */
-  function fold(): boolean {
+  /** Folds the quarter of the account's objects that were used least recently. Returns false when there is no object. */
+  function fold(account: AccountKey): boolean {
     const lastDay = ({ days }: Row) => [...days.keys()].reduce((last, date) => (date > last ? date : last), "");
-    const objects = [...rows].filter(([, { object }]) => object !== "");
+    const objects = [...rows].filter(([, row]) => row.account === account && row.object !== "");
     objects.sort(([, a], [, b]) => (lastDay(a) < lastDay(b) ? -1 : lastDay(a) > lastDay(b) ? 1 : 0));
     for (const [id, { days, ...names }] of objects.slice(0, Math.ceil(objects.length / 4))) {
       remove(id, { ...names, days });
@@ -91,14 +91,13 @@ export function createUsageMonth(month: Month): UsageMonth {
     return objects.length > 0;
   }
 
-  /** Removes the account with the most bytes. */
-  function dropLargest(): AccountKey | undefined {
+  /** The account with the most bytes. */
+  function largestAccount(): AccountKey {
     const bytes = new Map<AccountKey, number>();
     for (const row of rows.values()) {
       bytes.set(row.account, (bytes.get(row.account) ?? 0) + Buffer.byteLength(lineOf(row)));
     }
-    const [largest] = [...bytes].sort(([, a], [, b]) => b - a)[0] ?? [];
-    for (const [id, row] of rows) if (row.account === largest) remove(id, row);
+    const [largest = ""] = [...bytes].sort(([, a], [, b]) => b - a)[0] ?? [];
     return largest;
   }
 
@@ -114,9 +113,10 @@ export function createUsageMonth(month: Month): UsageMonth {
       for (;;) {
         const text = [...rows.values()].map(lineOf).join("\n");
         if (Buffer.byteLength(text) <= maxBytes) return { text, lost };
-        if (fold()) continue;
-        const largest = dropLargest();
-        if (largest !== undefined) lost.push(largest);
+        const largest = largestAccount();
+        if (fold(largest)) continue;
+        for (const [id, row] of rows) if (row.account === largest) remove(id, row);
+        lost.push(largest);
       }
     },
   };
