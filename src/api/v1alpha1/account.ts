@@ -86,7 +86,9 @@ const endpointsSchema = z
       .default("Current")
       .describe("Generation of the list and read operations. Default Current."),
     pageSize: int(1, "Endpoints a page, 1 to 1000. Default 100.", 1000).default(100),
-    syncInterval: duration("Interval between two reads of all endpoints. Default 60s.").default("60s"),
+    syncInterval: duration(
+      "Interval between two reads of all endpoints, at least 1s: a shorter one counts as 1s. Default 60s.",
+    ).default("60s"),
     deleteOperation: deleteOperationSchema.optional(),
   })
   .prefault({})

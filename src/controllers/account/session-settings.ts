@@ -5,6 +5,9 @@ import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { SessionOptions } from "../../provider/session.ts";
 import { serviceAddress } from "../../service-address.ts";
 
+/** A shorter `endpoints.syncInterval` counts as this: each list costs memory and time that all accounts share. */
+const SHORTEST_SYNC_MS = 1_000;
+
 type Spec = Omit<AccountSpec, "apiKeySecretRef">;
 
 /** What an Account's spec says of its session. A change of one of these fields replaces the session. */
@@ -33,7 +36,7 @@ export function sessionSettings(
         (spec.operations ?? []).map(({ operation, requestsPerMinute }) => [operation, requestsPerMinute]),
       ),
     },
-    endpoints: { generation, pageSize, intervalMs: parseDuration(syncInterval) },
+    endpoints: { generation, pageSize, intervalMs: Math.max(SHORTEST_SYNC_MS, parseDuration(syncInterval)) },
   };
 }
 

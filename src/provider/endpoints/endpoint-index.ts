@@ -47,6 +47,11 @@ export type Listing = {
 
 /** An endpoint is gone when so many complete lists in a row lack it: a list that changes while it is read proves nothing. */
 const LISTS_WITHOUT = 2;
+/**
+ * Endpoints without a record whose absence is remembered. A service that lists other endpoints each time would fill the memory. The
+ * absence of one that is forgotten is proven anew.
+ */
+const MOST_ABSENT = 10_000;
 
 export function createEndpointIndex(clock: Clock): EndpointIndex {
   const records = new Map<string, EndpointRecord>();
@@ -88,6 +93,12 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
     else if (idsByAppName.get(appName) === id) idsByAppName.delete(appName);
   }
 
+  /** Forgets the oldest ones. */
+  function forgetAbsent(): void {
+    const absent = [...missed.keys()].filter((id) => !records.has(id));
+    for (const id of absent.slice(0, Math.max(0, absent.length - MOST_ABSENT))) missed.delete(id);
+  }
+
   const appNameOf = (id: string): string => records.get(id)?.appName ?? "";
 
   function remove(id: string): { id: string; appName: string } {
@@ -116,10 +127,12 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
         for (const [id, at] of alone) if (at < began) alone.delete(id);
         const absent = [...new Set([...records.keys(), ...askedBefore])].filter((id) => !seen.has(id));
         for (const id of absent) missed.set(id, (missed.get(id) ?? 0) + 1);
-        return {
+        const result = {
           missing: absent.filter((id) => missed.get(id) === 1).map((id) => ({ id, appName: appNameOf(id) })),
           gone: absent.filter((id) => missed.get(id) === LISTS_WITHOUT).map(remove),
         };
+        forgetAbsent();
+        return result;
       },
     };
   }

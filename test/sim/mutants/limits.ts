@@ -33,6 +33,13 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/runtime/large-pages",
   },
   {
+    name: "absent-endpoints",
+    file: "src/provider/endpoints/endpoint-index.ts",
+    find: "        forgetAbsent();",
+    replace: "",
+    tests: "test/unit/provider/endpoints/ever-changing",
+  },
+  {
     name: "budget-reservation",
     file: "src/submission/reservations.ts",
     find: "return reservedBy(counts, costOf) + cost <= budget.headroom",
