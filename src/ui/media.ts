@@ -49,7 +49,7 @@ export function createMediaOpener(options: MediaOptions): MediaOpener {
       const asked = range ?? { start: 0, end: undefined };
       const copy = await openCopy(options, session, { found, result, index, range: asked }, signal);
       if (copy.kind === "Open") return { contentType, ...copy.bytes };
-      const source = await openURL(options, urlOf(result, copy, options.clock.now()), {
+      const source = await openURL(options, urlOf(result, copy), {
         lookup: lookupOf(options, session, found),
         offset: asked.start,
         signal,
@@ -77,8 +77,9 @@ const STATUS: Partial<Record<ArtifactErrorKind, number>> = {
 const UNSATISFIABLE = new RequestError(416, "The range begins after the end of the result");
 
 /** @throws RequestError that says why there is neither a copy nor a URL */
-function urlOf({ url, address, expiresAt }: JobResult, copy: Copy, now: number): string {
-  if (url !== undefined && url !== "" && !(Date.parse(expiresAt ?? "") <= now)) return url;
+function urlOf({ url, address }: JobResult, copy: Copy): string {
+  // Also after `expiresAt`: the service states no unit of a lifetime, and the source knows.
+  if (url !== undefined && url !== "") return url;
   if (copy.kind === "Unreadable") throw copy.why;
   if (address !== undefined) throw new RequestError(403, "The account may not read from the address of the result");
   throw new RequestError(410, "The URL of the result has expired, and no copy exists");

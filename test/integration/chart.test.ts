@@ -264,7 +264,7 @@ describe("monitoring", () => {
     const path = join(folder, "rules.yaml");
     await writeFile(path, JSON.stringify(rule?.spec));
     const { stdout } = await promisify(execFile)(await tool("promtool"), ["check", "rules", path]);
-    expect(stdout).toMatch(/SUCCESS: 10 rules found/);
+    expect(stdout).toMatch(/SUCCESS: 11 rules found/);
   });
 
   test.each([

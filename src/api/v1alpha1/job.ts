@@ -81,14 +81,16 @@ export function jobTransitions(kind: string, own: Readonly<Record<string, "requi
 
 const resultSchema = z.object({
   kind: z.enum(["Audio", "Video", "Image"]).describe("Kind of the result."),
-  url: text(8192, "URL of the result, valid until expiresAt.", 0).optional(),
+  url: text(8192, "URL of the result.", 0).optional(),
   address: text(
     8192,
     "In place of url: an address of the service that is not http(s), or that the account may not read from. Do not open it unchecked.",
     0,
   ).optional(),
   type: text(64, "File type, such as mp3 or mp4.", 0).optional(),
-  expiresAt: time("When the URL expires.").optional(),
+  expiresAt: time(
+    "When the URL expires. For tasks, the service gives a lifetime without a unit: Mooring reads it as seconds.",
+  ).optional(),
   artifact: z
     .object({
       uri: text(4096, "Location of the copy.", 0),

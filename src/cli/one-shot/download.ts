@@ -28,18 +28,15 @@ export type DownloadOptions = {
  * @throws Error of one line that names what can be done
  */
 export async function download(result: JobResult, { file, clock, signal, onBytes }: DownloadOptions): Promise<number> {
-  const { url, address, expiresAt, artifact } = result;
+  const { url, address, artifact } = result;
   const copy = artifact === undefined ? "" : `; a copy is at ${artifact.uri}`;
   const instead = address === undefined ? "" : `, only the address ${oneLine(address).slice(0, LONGEST_ADDRESS)}`;
   if (url === undefined) throw new Error(`the job shows no URL of its result${instead}${copy}`);
-  if (expiresAt !== undefined && Date.parse(expiresAt) <= clock.now()) {
-    throw new Error(`the URL of the result expired at ${expiresAt}${copy}`);
-  }
   const limits = { maxBytes: MAX_BYTES, idleMs: IDLE_MS };
   const source = await openSource(url, { lookup: anyAddress, limits, signal, clock }).catch((error: unknown) => {
+    if (!(error instanceof Error)) throw error;
     const hint = clusterAddressHint(url, file);
-    if (hint === undefined || !(error instanceof Error)) throw error;
-    throw new Error(`${error.message}: ${hint}`, { cause: error });
+    throw new Error(`${error.message}${hint === undefined ? "" : `: ${hint}`}${copy}`, { cause: error });
   });
   const part = `${file}.part`;
   let bytes = 0;

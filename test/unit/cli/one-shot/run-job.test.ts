@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -130,13 +130,18 @@ describe("given a text, when its job succeeds", () => {
     expect(w.created).toEqual([]);
   });
 
-  it("an expired URL is told, with the copy", async () => {
+  it("a URL is tried after expiresAt, since the service states no unit of a lifetime", async () => {
+    const results = (url: string) => [{ kind: "Audio" as const, url, expiresAt: "2026-01-01T00:00:00Z" }];
+    const w = await setUp((url) => ({ phase: "Succeeded", results: results(url) }));
+    await w.run();
+    expect((await stat(w.file)).size).toBeGreaterThan(0);
+  });
+
+  it("a URL that the source refuses is told, with the copy", async () => {
+    const gone = await fileServer(404);
     const artifact = { uri: "s3://bucket/a.mp3" };
-    const w = await setUp((url) => ({
-      phase: "Succeeded",
-      results: [{ kind: "Audio", url, expiresAt: "2026-01-01T00:00:00Z", artifact }],
-    }));
-    await expect(w.run()).rejects.toThrow("expired at 2026-01-01T00:00:00Z; a copy is at s3://bucket/a.mp3");
+    const w = await setUp(() => ({ phase: "Succeeded", results: [{ kind: "Audio", url: gone, artifact }] }));
+    await expect(w.run()).rejects.toThrow(/HTTP 404: the URL has expired.*; a copy is at s3:\/\/bucket\/a\.mp3$/);
     expect(w.objects.size).toBe(1);
   });
 
