@@ -24,6 +24,7 @@ import { createUsageRecorder } from "../controllers/showback/recorder.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
 import { createByteBudget } from "../provider/byte-budget.ts";
+import { createRecordBudget } from "../provider/endpoints/record-budget.ts";
 import { assertSurelyHeld } from "../runtime/leader.ts";
 import { createObjectReader } from "../runtime/object-reader.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
@@ -224,6 +225,7 @@ function createAccountWiring(
       }
     },
     bodies: createByteBudget(),
+    records: createRecordBudget(),
     resultLookup: createAddresses(settings).results,
     open: openService,
   };

@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { CallEvent } from "./call-options.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
 import { createPageReaders } from "./endpoints/page-readers.ts";
+import { type AccountRecords, createRecordBudget } from "./endpoints/record-budget.ts";
 import { ServiceError } from "./errors.ts";
 import type { Breaker } from "./http/breaker.ts";
 import { type CallOptions, createCaller } from "./http/call.ts";
@@ -105,6 +106,8 @@ export type ServiceClientOptions = {
   transport: Transport;
   clock: Clock;
   limiter: Limiter;
+  /** Memory for the records of endpoints. Default: a budget of this client alone. */
+  records?: AccountRecords | undefined;
   /** Default: none; every call is sent. */
   breaker?: Breaker;
   /** Account.spec.paths. */
@@ -130,7 +133,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const { deleteOperation } = options;
   const speechHD = submitSpeechRequest();
   const sanitize = options.transport.sanitizer();
-  const endpoints = createPageReaders(sanitize);
+  const endpoints = createPageReaders(sanitize, options.records ?? createRecordBudget().open());
 
   /** An identifier becomes part of a status and of messages. One that quotes a secret can neither be shown nor shortened. */
   async function identified(

@@ -5,6 +5,7 @@ import type { ByteBudget } from "./byte-budget.ts";
 import type { CallEvent } from "./call-options.ts";
 import { createServiceClient } from "./client.ts";
 import { createEndpoints, type EndpointSettings } from "./endpoints/endpoints.ts";
+import { createRecordBudget, type RecordBudget } from "./endpoints/record-budget.ts";
 import { createBreaker } from "./http/breaker.ts";
 import type { OpenDispatcher } from "./http/connections.ts";
 import { createLimiter, type LimiterOptions } from "./http/limiter.ts";
@@ -62,6 +63,8 @@ export type SessionOptions = {
   observers: SessionObservers;
   /** Memory for the bodies of responses; default: a budget of this session alone. */
   bodies?: ByteBudget | undefined;
+  /** Memory for the records of endpoints; default: a budget of this session alone. */
+  records?: RecordBudget | undefined;
   /** Why nothing may be sent now; undefined: it may. */
   held: (operation: Operation) => string | undefined;
   /** Throws while another process may serve the account. No call is sent then. */
@@ -86,7 +89,8 @@ export function openSession(options: SessionOptions): AccountSession {
   const { held, assertServing } = options;
   const breaker = createBreaker({ clock, random, held, assertServing, probe: "getEndpointLimits" });
   const { onCall, onObserverError } = observers;
-  const client = createServiceClient({ transport, clock, limiter, breaker, paths, deleteOperation, onCall });
+  const records = (options.records ?? createRecordBudget()).open();
+  const client = createServiceClient({ transport, clock, limiter, breaker, paths, deleteOperation, onCall, records });
 
   const endpoints = createEndpoints({
     client,
@@ -94,6 +98,7 @@ export function openSession(options: SessionOptions): AccountSession {
     onChange: observers.onEndpoint,
     onListed: observers.onEndpointsListed,
     onError: onObserverError,
+    records,
     clock,
     log,
   });
@@ -126,6 +131,7 @@ export function openSession(options: SessionOptions): AccountSession {
     },
     async close() {
       await Promise.all([endpoints.stop(), tasks.stop(), money.stop()]);
+      records.close();
       await transport.close();
     },
   };

@@ -5,6 +5,7 @@ import type { Clock } from "../../clock.ts";
 import { parseYuan } from "../../money.ts";
 import type { AddressGuard } from "../../net/address-guard.ts";
 import type { ByteBudget } from "../../provider/byte-budget.ts";
+import type { RecordBudget } from "../../provider/endpoints/record-budget.ts";
 import type { Urgency } from "../../provider/money/budget-reader.ts";
 import type { ReadTime } from "../../provider/money/read-time.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
@@ -70,6 +71,8 @@ export type HandleOptions = {
   resultLookup: AddressGuard;
   /** Memory for the bodies of responses. */
   bodies: ByteBudget;
+  /** Memory for the records of all accounts' endpoints. */
+  records: RecordBudget;
   /** Opens the connections to the service. Default: sockets. */
   open: ConnectionSettings["open"];
   clock: Clock;
@@ -106,6 +109,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     held: usage.held,
     assertServing: usage.assertServing,
     bodies: options.bodies,
+    records: options.records,
     clock,
     random,
     log,

@@ -6,6 +6,7 @@ import type { AddressGuard } from "../../net/address-guard.ts";
 import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { CallEvent } from "../../provider/call-options.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import type { RecordBudget } from "../../provider/endpoints/record-budget.ts";
 import { isCleanupOperation } from "../../provider/operations.ts";
 import type { ConnectionSettings } from "../../provider/session.ts";
 import type { Result } from "../../runtime/controller.ts";
@@ -28,6 +29,8 @@ export type AccountWiring = {
   resultLookup: (kind: AccountRef["kind"], spec: Account["spec"] | ClusterAccount["spec"]) => AddressGuard;
   /** Memory for the bodies of all accounts' responses. */
   bodies: ByteBudget;
+  /** Memory for the records of all accounts' endpoints. */
+  records: RecordBudget;
   claims: InstallationClaims;
   /** Opens the connections to the service. Default: sockets. */
   open?: ConnectionSettings["open"];
@@ -154,6 +157,7 @@ export function createAccountMemory(
       lookup: wiring.lookup,
       resultLookup: wiring.resultLookup(wiring.accountKind, spec),
       bodies: wiring.bodies,
+      records: wiring.records,
       open: wiring.open,
       clock,
       random: shared.random,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../clock.ts";
-import type { EndpointRecord } from "./endpoint-record.ts";
+import { type EndpointRecord, weightOf } from "./endpoint-record.ts";
 
 /** Stands for one API key, compared by identity: what one key shows proves nothing about what another key can see. */
 export type KeySession = symbol;
@@ -14,6 +14,8 @@ export type EndpointIndex = {
   /** The records that the service shows with the current key: in the last complete list, or in a read since. */
   shown(): EndpointRecord[];
   size(): number;
+  /** Bytes of memory that all of it takes, about. */
+  weight(): number;
   /** Whether the last complete list lacks the endpoint, with this key. */
   missing(id: string): boolean;
   /** Whether two complete lists in a row lack the endpoint, of those that began after the first call for it, with this key. */
@@ -52,6 +54,8 @@ const LISTS_WITHOUT = 2;
  * absence of one that is forgotten is proven anew.
  */
 const MOST_ABSENT = 10_000;
+/** Bytes of memory of an ID whose absence is remembered, about. */
+const ABSENT_BYTES = 256;
 
 export function createEndpointIndex(clock: Clock): EndpointIndex {
   const records = new Map<string, EndpointRecord>();
@@ -63,6 +67,8 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
   let session: KeySession = Symbol("key session");
   /** When an endpoint was last read or written on its own (monotonic ms): a page requested before that is outdated. */
   const alone = new Map<string, number>();
+  /** Of all records. */
+  let weight = 0;
 
   /** Returns whether the record is new or changed. */
   function store(record: EndpointRecord): boolean {
@@ -70,6 +76,7 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
     missed.delete(record.id);
     if (previous === record) return false;
     records.set(record.id, record); // also when equal: the list returns this object until the endpoint changes
+    weight += weightOf(record) - (previous === undefined ? 0 : weightOf(previous));
     if (previous !== undefined && isDeepStrictEqual(previous, record)) return false;
     if (previous !== undefined && previous.appName !== record.appName) unname(previous.appName, record.id);
     if (record.appName !== "") name(record);
@@ -102,7 +109,9 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
   const appNameOf = (id: string): string => records.get(id)?.appName ?? "";
 
   function remove(id: string): { id: string; appName: string } {
-    const appName = appNameOf(id);
+    const record = records.get(id);
+    const appName = record?.appName ?? "";
+    if (record !== undefined) weight -= weightOf(record);
     records.delete(id);
     unname(appName, id);
     return { id, appName };
@@ -147,6 +156,7 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
     },
     all: () => [...records.values()],
     size: () => records.size,
+    weight: () => weight + ABSENT_BYTES * missed.size,
     missing: (id) => (missed.get(id) ?? 0) > 0,
     gone(id) {
       if (!records.has(id) && !missed.has(id)) missed.set(id, 0);
@@ -167,7 +177,7 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
     wrote: (id) => void alone.set(id, clock.monotonic()),
     forget(id) {
       alone.set(id, clock.monotonic());
-      records.delete(id);
+      remove(id);
     },
     notFound(id) {
       alone.set(id, clock.monotonic());

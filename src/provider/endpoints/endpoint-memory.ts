@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import { isRecord, toText } from "../wire/lenient.ts";
 import { type EndpointRecord, weightOf } from "./endpoint-record.ts";
+import type { RecordShare } from "./record-budget.ts";
 
 type Known = { digest: string; record: EndpointRecord };
 
@@ -16,6 +17,7 @@ const MOST_BYTES = 32 * 1024 * 1024;
 export function createEndpointReader<S extends z.ZodType>(
   wire: S,
   recordFrom: (endpoint: z.output<S>) => EndpointRecord,
+  fits: RecordShare,
 ): z.ZodType<EndpointRecord> {
   const memory = new Map<string, Known>();
   /** Of all records since the memory started; a changed one counts again. */
@@ -34,9 +36,10 @@ export function createEndpointReader<S extends z.ZodType>(
     }
     const record = recordFrom(parsed.data);
     bytes += weightOf(record);
-    if (memory.size >= MOST || bytes > MOST_BYTES) {
+    if (memory.size >= MOST || bytes > MOST_BYTES || !fits(bytes)) {
       memory.clear();
       bytes = weightOf(record);
+      fits(bytes);
     }
     memory.set(id, { digest, record });
     return record;

@@ -8,6 +8,7 @@ import { createBody, hiddenValues, updateBody } from "./body.ts";
 import { type EndpointRecord, withDetails } from "./endpoint-record.ts";
 import { type EndpointLimits, limitsFrom } from "./limits.ts";
 import { endpointPages, type Generation } from "./pages.ts";
+import type { AccountRecords } from "./record-budget.ts";
 import { createEndpointSweep, type EndpointSweep } from "./sweep.ts";
 
 export type EndpointSettings = {
@@ -34,6 +35,8 @@ export type EndpointsOptions = {
   onListed?: (() => void) | undefined;
   /** The list failed. */
   onError: (error: unknown) => void;
+  /** Memory for the records of all accounts. Default: a budget of each list alone. */
+  records?: AccountRecords | undefined;
   clock: Clock;
   log: Logger;
 };

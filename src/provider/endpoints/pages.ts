@@ -21,7 +21,7 @@ export type EndpointPagesOptions = {
 /** What a whole list may take: a service whose pages never end must not fill the memory. */
 const LIST = { pages: 2_000, records: 50_000, weight: 32 * 1024 * 1024 };
 /** What each expected endpoint adds to that. Its object takes memory too, so the limit stays in proportion. */
-const EXPECTED = { pages: 2, records: 2, weight: 4 * 1024 };
+export const EXPECTED = { pages: 2, records: 2, weight: 4 * 1024 };
 
 /** A record of a page, and when the page was requested (monotonic ms). */
 export type ListedEndpoint = { record: EndpointRecord; askedAt: number };
@@ -177,7 +177,7 @@ async function pageOrRefusal<T>(page: Promise<T>): Promise<T | ServiceError> {
   }
 }
 
-function incomplete(why: string, operation: Operation = "listEndpoints"): ServiceError {
+export function incomplete(why: string, operation: Operation = "listEndpoints"): ServiceError {
   const message = `the list of endpoints is incomplete: ${why}`;
   return new ServiceError({ operation, kind: "UnreadableResponse", delivery: "Refused", message });
 }

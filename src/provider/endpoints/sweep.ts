@@ -6,7 +6,8 @@ import { ServiceError } from "../errors.ts";
 import type { EndpointObserver } from "../types.ts";
 import { createEndpointIndex, type KeySession } from "./endpoint-index.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
-import { endpointPages, type Generation } from "./pages.ts";
+import { EXPECTED, endpointPages, type Generation, incomplete } from "./pages.ts";
+import { type AccountRecords, createRecordBudget } from "./record-budget.ts";
 
 /** The observer with what its owner does to it. */
 export type EndpointSweep = EndpointObserver & {
@@ -38,6 +39,8 @@ export type EndpointSweepOptions = {
   wanted: () => boolean;
   /** How many endpoints are known to exist: the limits of a list grow with them. */
   expected: () => number;
+  /** Memory for the records of all accounts. Default: a budget of this list alone. */
+  records?: AccountRecords | undefined;
   /** An endpoint is new, changed or gone. */
   onChange: (id: string, appName: string) => void;
   /** A list is the first to lack an endpoint, which proves nothing: a read tells more. Default: nothing. */
@@ -49,6 +52,8 @@ export type EndpointSweepOptions = {
 
 /** A first list that takes longer keeps no reconcile waiting: a reconcile that waits occupies a worker. */
 const FIRST_LIST_MS = 10_000;
+const NO_ROOM =
+  "the endpoints of all accounts take the memory that the operator has for them, and this account has more than an equal part";
 const RETRY_MS = 10_000;
 /** A service that answers with what is no list is asked less and less often: each answer costs memory and time. */
 const MAX_RETRY_MS = 10 * 60_000;
@@ -70,6 +75,7 @@ type Waiter = { resolve: () => void; reject: (error: unknown) => void };
 export function createEndpointSweep(options: EndpointSweepOptions): EndpointSweep {
   const { clock, log } = options;
   const index = createEndpointIndex(clock);
+  const fits = (options.records ?? createRecordBudget().open()).share();
   let waiters = new Set<Waiter>();
   let completed = 0;
   let started = false;
@@ -96,10 +102,14 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       const pages = endpointPages({ ...options, expected: options.expected() }, signal);
       for await (const { record, askedAt } of pages) {
         if (index.session() !== session) return false;
+        if (!fits(Math.max(0, index.weight() - EXPECTED.weight * options.expected()))) throw incomplete(NO_ROOM);
         if (listing.take(record, askedAt)) options.onChange(record.id, record.appName);
       }
     } catch (error) {
-      if (isUnreadable(error)) listing.discard();
+      if (isUnreadable(error)) {
+        listing.discard();
+        fits(index.weight());
+      }
       throw error;
     }
     if (index.session() !== session) return false;

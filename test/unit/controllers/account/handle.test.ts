@@ -4,6 +4,7 @@ import type { BudgetSpec } from "../../../../src/controllers/account/budget.ts";
 import { createAccountHandle } from "../../../../src/controllers/account/handle.ts";
 import { anyAddress } from "../../../../src/net/address-guard.ts";
 import { createByteBudget } from "../../../../src/provider/byte-budget.ts";
+import { createRecordBudget } from "../../../../src/provider/endpoints/record-budget.ts";
 import type { BookReading } from "../../../../src/submission/reservations.ts";
 import { createFakeClock, settle, until } from "../../../support/fake-clock.ts";
 import { manifest } from "../../../support/manifests.ts";
@@ -62,6 +63,7 @@ async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
     },
     lookup: undefined,
     bodies: createByteBudget(),
+    records: createRecordBudget(),
     open: undefined,
     resultLookup: anyAddress,
     clock,

@@ -6,6 +6,7 @@ import { createAccountMemory } from "../../../../src/controllers/account/memory.
 import { createKubeClient } from "../../../../src/kube/client.ts";
 import { anyAddress } from "../../../../src/net/address-guard.ts";
 import { createByteBudget } from "../../../../src/provider/byte-budget.ts";
+import { createRecordBudget } from "../../../../src/provider/endpoints/record-budget.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { anonymous } from "../../../../tools/cluster/credentials.ts";
 import { manifest } from "../../../support/manifests.ts";
@@ -30,6 +31,7 @@ function startMemory(change: Parameters<typeof sharedOf>[2] = {}) {
     lookup: undefined,
     resultLookup: () => anyAddress,
     bodies: createByteBudget(),
+    records: createRecordBudget(),
     namespaceLabels: async () => ({}),
     dependants: {
       boundEndpoints: () => [],

@@ -4,7 +4,7 @@ import { fromCurrent, fromEarlier } from "../../../../src/provider/endpoints/end
 import { endpointV1 } from "../../../../src/provider/wire/endpoints-v1.ts";
 import { endpointV2 } from "../../../../src/provider/wire/endpoints-v2.ts";
 
-const currentReader = () => createEndpointReader(endpointV2, fromCurrent);
+const currentReader = () => createEndpointReader(endpointV2, fromCurrent, () => true);
 
 const wire = (change: object = {}) => ({ id: "ep-1", name: "one", worker_config: { max_replicas: "3" }, ...change });
 
@@ -32,7 +32,7 @@ it.each([[null], [7], [{}], [{ id: "" }]])("%j is no endpoint", (raw) => {
 });
 
 it("the earlier generation's records are remembered too", () => {
-  const reader = createEndpointReader(endpointV1, fromEarlier);
+  const reader = createEndpointReader(endpointV1, fromEarlier, () => true);
   const earlier = { id: "ep-1", workerConfig: { maxNum: "3" }, ports: [{ port: "8000" }] };
   const first = reader.parse(earlier);
   expect(first).toMatchObject({ scaling: { max: 3 }, ports: [8000] });
