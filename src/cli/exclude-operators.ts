@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { delay, systemClock } from "../clock.ts";
-import { namespaceResource } from "../controllers/account/namespaces.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
+import { namespaceResource } from "../kube/resource.ts";
 import { createLogger } from "../log.ts";
 import { leaseNameOf, SHARD_INDEXES } from "../operator/shard.ts";
 import { createLeaderElector, LEASE_MS, leaseResource } from "../runtime/leader.ts";

@@ -3,9 +3,9 @@ import { hostname } from "node:os";
 import type { Command } from "commander";
 import { LONGEST_REQUEST } from "../api/v1alpha1/account.ts";
 import { systemClock } from "../clock.ts";
-import { namespaceResource } from "../controllers/account/namespaces.ts";
 import { createKubeClient } from "../kube/client.ts";
 import { loadCredentials } from "../kube/credentials.ts";
+import { namespaceResource } from "../kube/resource.ts";
 import { createLogger, createLogLevel } from "../log.ts";
 import { assembleOperator } from "../operator/assemble.ts";
 import {

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../api/v1alpha1/kinds.ts";
-import { namespaceResource } from "../controllers/account/namespaces.ts";
 import { knownEndpoints } from "../controllers/gpu-endpoint/claims.ts";
+import { namespaceResource } from "../kube/resource.ts";
 import { oneLine } from "../text/manifest-yaml.ts";
 import {
   type AccountFlags,

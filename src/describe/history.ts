@@ -1,6 +1,6 @@
 import type { KubeClient } from "../kube/client.ts";
+import { eventResource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { eventResource } from "../runtime/recorder.ts";
 import type { AnyObject } from "./object-state.ts";
 
 /** An event of events.k8s.io/v1. `series`: it was repeated. */

@@ -2,19 +2,11 @@ import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import { createFairQueue } from "../fair-queue.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { apiVersionOf, type Resource } from "../kube/resource.ts";
+import { apiVersionOf, eventResource, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { plainText } from "../text/sanitizer.ts";
 import { createPace } from "../token-bucket.ts";
 import { createEventMemory } from "./event-memory.ts";
-
-export const eventResource: Resource = {
-  group: "events.k8s.io",
-  version: "v1",
-  plural: "events",
-  kind: "Event",
-  namespaced: true,
-};
 
 /** `action` is what was being done (events.k8s.io/v1), `reason` why this is told; `note` at most 1,024 bytes. */
 export type EmitEvent = (object: KubeObject, reason: string, action: string, note: string) => void;

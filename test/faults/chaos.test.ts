@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { inject, it, type TestContext } from "vitest";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { createKubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
+import { namespaceResource } from "../../src/kube/resource.ts";
 import { createInformer } from "../../src/runtime/store.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
 import type { ChaosProxy } from "../../tools/chaos/chaos-proxy.ts";

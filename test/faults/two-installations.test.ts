@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
+import { namespaceResource } from "../../src/kube/resource.ts";
 import { installationNamespace } from "../support/installation-namespace.ts";
 import { manifest } from "../support/manifests.ts";
 import { startRestarted } from "../support/restarted-operator.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
-import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { createKubeClient, type KubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
+import { namespaceResource } from "../../src/kube/resource.ts";
 import { modFile } from "../../tools/cluster/cache.ts";
 import { CASES, recorded } from "../sim/conformance/cases.ts";
 

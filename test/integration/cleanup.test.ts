@@ -1,6 +1,6 @@
 import { expect, inject, it } from "vitest";
-import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { findObject } from "../../src/kube/client.ts";
+import { namespaceResource } from "../../src/kube/resource.ts";
 import { leaseResource } from "../../src/runtime/leader.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
 import { installationNamespace } from "../support/installation-namespace.ts";

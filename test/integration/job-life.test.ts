@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { eventResource } from "../../src/runtime/recorder.ts";
+import { eventResource } from "../../src/kube/resource.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   type AnyObject,

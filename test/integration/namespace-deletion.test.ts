@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { inject, it, type TestContext } from "vitest";
-import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
 import { isNotFound } from "../../src/kube/errors.ts";
+import { namespaceResource } from "../../src/kube/resource.ts";
 import { manifest } from "../support/manifests.ts";
 import { startRestarted } from "../support/restarted-operator.ts";
 import {

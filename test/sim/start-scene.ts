@@ -2,7 +2,7 @@ import { setImmediate as settled } from "node:timers/promises";
 import { pino } from "pino";
 import { endpoint } from "../../bench/manifests.ts";
 import { accountResource, clusterAccountResource, gpuEndpointResource } from "../../src/api/v1alpha1/kinds.ts";
-import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
+import { namespaceResource } from "../../src/kube/resource.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { createCore } from "../../src/simulator/core.ts";
 import { createService } from "../../src/simulator/service.ts";

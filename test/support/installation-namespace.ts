@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { namespaceResource } from "../../src/controllers/account/namespaces.ts";
+import { namespaceResource } from "../../src/kube/resource.ts";
 import type { World } from "./world.ts";
 
 /** Makes a namespace for the lease and the journal of another installation. The caller deletes it. */

@@ -3,7 +3,6 @@ import { COMMANDS, targetOf } from "../../api/v1alpha1/commands.ts";
 import { type GpuEndpoint, gpuEndpointSpecSchema } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Clock } from "../../clock.ts";
 import { accountMismatch } from "../../controllers/account/mismatch.ts";
-import { namespaceResource } from "../../controllers/account/namespaces.ts";
 import { accountKey } from "../../controllers/account/registry.ts";
 import { type DesiredEndpoint, desiredEndpoint } from "../../controllers/gpu-endpoint/fields.ts";
 import { isApplied, isResuming } from "../../controllers/gpu-endpoint/observe.ts";
@@ -11,6 +10,7 @@ import { type Binding, type Facts, planEndpoint } from "../../controllers/gpu-en
 import { isPaused } from "../../controllers/reconciler.ts";
 import { createValueReader, resolveEnv, StalledError } from "../../controllers/references.ts";
 import type { KubeClient } from "../../kube/client.ts";
+import { namespaceResource } from "../../kube/resource.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { AccountSession } from "../../provider/types.ts";
 import type { AccountConnection } from "../connect-account.ts";

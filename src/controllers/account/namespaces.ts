@@ -1,18 +1,10 @@
 import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { Clock } from "../../clock.ts";
 import { findObject, type KubeClient } from "../../kube/client.ts";
-import type { Resource } from "../../kube/resource.ts";
+import { namespaceResource } from "../../kube/resource.ts";
 import type { KubeObject } from "../../kube/types.ts";
 import { ownValue } from "../../own-value.ts";
 import type { ReportableKeys } from "./registry.ts";
-
-export const namespaceResource: Resource = {
-  group: "",
-  version: "v1",
-  plural: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-};
 
 /** metav1.LabelSelector. */
 export type LabelSelector = NonNullable<ClusterAccountSpec["allowedNamespaces"]>;

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { accountResource, artifactStoreResource } from "../../../src/api/v1alpha1/kinds.ts";
-import { namespaceResource } from "../../../src/controllers/account/namespaces.ts";
 import { secretResource } from "../../../src/controllers/references.ts";
+import { namespaceResource } from "../../../src/kube/resource.ts";
 import { type CoreAnswer, type CoreRequest, createCore } from "../../../src/simulator/core.ts";
 import { createService, type Service } from "../../../src/simulator/service.ts";
 import { configMapResource } from "../../../src/submission/journal.ts";

@@ -6,8 +6,7 @@ import {
   videoJobResource,
 } from "../../../src/api/v1alpha1/kinds.ts";
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
-import { namespaceResource } from "../../../src/controllers/account/namespaces.ts";
-import type { Resource } from "../../../src/kube/resource.ts";
+import { namespaceResource, type Resource } from "../../../src/kube/resource.ts";
 import type { Json } from "../api-server/json.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ObjectPlan, Plan } from "./plan.ts";
