@@ -1,11 +1,13 @@
 import { type Command, Option } from "commander";
 import type { SplitBy } from "../api/v1alpha1/bill-report.ts";
 import type { AccountRef } from "../api/v1alpha1/meta.ts";
+import { rfc3339 } from "../clock.ts";
 import { accountKey } from "../controllers/account/registry.ts";
 import { type SplitView, splitView } from "../controllers/bill-report/split-view.ts";
 import { readUsage } from "../controllers/showback/ledger.ts";
-import { openSplit, type SplitRequest } from "../controllers/showback/open-split.ts";
-import type { Split } from "../controllers/showback/split.ts";
+import { openSplit, readNamespaceCreated, type SplitRequest } from "../controllers/showback/open-split.ts";
+import type { Share, Split } from "../controllers/showback/split.ts";
+import type { Month } from "../controllers/showback/usage-month.ts";
 import { isForbidden } from "../kube/errors.ts";
 import { formatYuan } from "../money.ts";
 import type { OpenCluster } from "./account-source.ts";
@@ -18,7 +20,7 @@ export function addSplitOptions(command: Command): Command {
     .addOption(
       new Option(
         "--by <what>",
-        "split the bills by what the namespaces or objects used; you need to read the operator's ConfigMaps mooring-usage-*",
+        "split the bills by what the namespaces or objects used; you need to read namespaces and the operator's ConfigMaps mooring-usage-*",
       )
         .choices(["namespace", "object"])
         .conflicts("baseUrl"),
@@ -39,14 +41,15 @@ export async function openClusterSplit(
   if (ref === undefined) throw new Error("--by needs an account of the cluster: use --account or --cluster-account");
   const account = accountKey(ref.kind, ref.name, namespace);
   const { signal } = new AbortController();
+  const read = (key: string, months: readonly Month[]) =>
+    readUsage(kube, { namespace: place, account: key, months }, signal);
+  const sources = { ledger: { read }, namespaceCreated: readNamespaceCreated(kube) };
   try {
-    return await openSplit({ ...request, account }, (key, months) =>
-      readUsage(kube, { namespace: place, account: key, months }, signal),
-    );
+    return await openSplit({ ...request, account }, sources, signal);
   } catch (error) {
     if (!isForbidden(error)) throw error;
     throw new Error(
-      `you may not read the ConfigMaps mooring-usage-* in namespace ${place}: use a kubeconfig whose user may, name the operator's namespace with --leader-election-namespace, or create a BillReport with splitBy`,
+      `you may not read the ConfigMaps mooring-usage-* in namespace ${place} or the namespaces that they name: use a kubeconfig whose user may, name the operator's namespace with --leader-election-namespace, or create a BillReport with splitBy`,
       { cause: error },
     );
   }
@@ -63,19 +66,21 @@ export function splitTable({ by, lines, unattributed = 0n }: SplitView, rows: nu
   const total = lines.reduce((sum, { amount }) => sum + amount, unattributed);
   const shown = lines.slice(0, rows);
   const hidden = lines.slice(rows);
-  const line = (namespace: string, object: string, amount: bigint) => [
-    namespace,
-    ...(isObject ? [object] : []),
-    formatYuan(amount),
+  const line = ({ namespace, object = "", created = 0, amount }: Partial<Share>) => [
+    namespace ?? "",
+    ...(isObject ? [object, object === "" ? "" : rfc3339(created * 1000)] : []),
+    formatYuan(amount ?? 0n),
   ];
   const others = hidden.reduce((sum, { amount }) => sum + amount, 0n);
   return tableOf(
-    ["NAMESPACE", ...(isObject ? ["OBJECT"] : []), "AMOUNT"],
+    ["NAMESPACE", ...(isObject ? ["OBJECT", "CREATED"] : []), "AMOUNT"],
     [
-      ...shown.map(({ namespace, object, amount }) => line(namespace, object, amount)),
-      ...(hidden.length === 0 ? [] : [line(`(${hidden.length} more; --rows ${lines.length} shows them)`, "", others)]),
-      line("(unattributed)", "", unattributed),
-      line("(total)", "", total),
+      ...shown.map(line),
+      ...(hidden.length === 0
+        ? []
+        : [line({ namespace: `(${hidden.length} more; --rows ${lines.length} shows them)`, amount: others })]),
+      line({ namespace: "(unattributed)", amount: unattributed }),
+      line({ namespace: "(total)", amount: total }),
     ],
     ["AMOUNT"],
   );

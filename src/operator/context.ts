@@ -20,6 +20,7 @@ import { createUsageLedger, type UsageLedger } from "../controllers/showback/led
 import { registerShowbackMetrics } from "../controllers/showback/metrics.ts";
 import { createNewEstimates } from "../controllers/showback/new-estimates.ts";
 import { isCostOutdated } from "../controllers/showback/object-cost.ts";
+import { readNamespaceCreated } from "../controllers/showback/open-split.ts";
 import { createUsageRecorder } from "../controllers/showback/recorder.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
@@ -171,7 +172,7 @@ function createDeps(
     abandoned,
     taskOwners: createTaskOwners({ jobsWith, abandoned }),
     ledger,
-    estimates: createCostEstimates({ ledger, clock, log }),
+    estimates: createCostEstimates({ ledger, namespaceCreated: readNamespaceCreated(kube), clock, log }),
     usage: createUsageRecorder({
       ledger,
       ownerOf: (account, endpointID) => endpointOwner(informers.endpoints.store, account, endpointID),

@@ -355,7 +355,7 @@ it("a report with splitBy adds up to the bills, and its usage survives a restart
   const args = ["bills", `--kubeconfig=${inject("kubeconfig")}`, `--namespace=${world.namespace}`, place];
   const filters = ["--last-days=1", "--product-name=vid-i2v", "--by=object"];
   const { stdout } = await promisify(execFile)(process.execPath, [BUNDLE, ...args, ...filters]);
-  expect(stdout).toMatch(new RegExp(`^${world.namespace} +VideoJob/split-video +[0-9.]+$`, "m"));
+  expect(stdout).toMatch(new RegExp(`^${world.namespace} +VideoJob/split-video +[0-9TZ:-]+ +[0-9.]+$`, "m"));
 
   operator = await world.startOperator();
   await world.remove("VideoJob", "split-video");

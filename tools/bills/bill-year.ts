@@ -83,7 +83,7 @@ export function billYear(random: () => number, observed = 1): BillYear {
         const entry = { productID: product, productName: "GPU serverless", category: "gpu", usage: seconds, unitPrice };
         charge(namespace, { ...entry, key: index, at: at + pick(DAY_SECONDS), amount });
         const object = namespace === "" ? "" : `GpuEndpoint/chat-${index}`;
-        use({ namespace, object, meter: productMeter(product), day, quantity: seconds, requests: 0 });
+        use({ namespace, object, created: 0, meter: productMeter(product), day, quantity: seconds, requests: 0 });
       }
     }
     for (const { operation, product, price, per, unit } of OPERATIONS) {
@@ -100,7 +100,7 @@ export function billYear(random: () => number, observed = 1): BillYear {
         };
         charge(namespace, { ...entry, key: 0, at: at + pick(DAY_SECONDS), amount });
         const object = `Job/${day}-${job}`;
-        use({ namespace, object, meter: operationMeter(operation), day, quantity, requests: 1 });
+        use({ namespace, object, created: 0, meter: operationMeter(operation), day, quantity, requests: 1 });
       }
     }
     const tokens = { productID: "llm-4", productName: "Language model", category: "llm", usage: 1, unitPrice: 12 };

@@ -183,9 +183,10 @@ export const billReportStatusSchema = z
           .describe("All: the lines of every namespace. Namespace: only those of the namespace of this report."),
         lines: listOf(
           z.object({
-            namespace: text(63, "Namespace that used the bills."),
+            namespace: text(73, "Namespace that used the bills. `NAME (deleted)`: an earlier namespace of this name."),
             kind: text(63, "Kind of the object.").optional(),
             name: text(253, "Name of the object. Absent: objects that are not told apart.").optional(),
+            created: time("When the object was created. It tells objects of the same name apart.").optional(),
             amount: yuanStatus("Estimated cost."),
           }),
           SPLIT_ROWS,

@@ -17,7 +17,7 @@ import type { ResolvedStore, StoreRegistry } from "../artifact-store/registry.ts
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
 import { announceStall, requeueOf } from "../report.ts";
-import { openSplit } from "../showback/open-split.ts";
+import { openSplit, readNamespaceCreated } from "../showback/open-split.ts";
 import type { Split } from "../showback/split.ts";
 import { verdictOf } from "../verdict.ts";
 import { exportToConfigMap, exportToStore } from "./export.ts";
@@ -183,9 +183,8 @@ export function createBillReportReconciler(
 
   function splitOf({ source, zone, range, signal }: Omit<ReadOptions, "store" | "now">): Promise<Split> {
     const { key, money } = source.account;
-    return openSplit({ account: key, settings: money.settings(), zone, range }, (account, months) =>
-      shared.ledger.read(account, months, signal),
-    );
+    const sources = { ledger: shared.ledger, namespaceCreated: readNamespaceCreated(shared.kube) };
+    return openSplit({ account: key, settings: money.settings(), zone, range }, sources, signal);
   }
 }
 

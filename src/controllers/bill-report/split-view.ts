@@ -1,4 +1,5 @@
 import { type BillFormat, type BillReportStatus, SPLIT_ROWS, type SplitBy } from "../../api/v1alpha1/bill-report.ts";
+import { rfc3339 } from "../../clock.ts";
 import { formatYuan, type Money } from "../../money.ts";
 import type { Bill } from "../../provider/money/money-records.ts";
 import type { Share, SplitResult } from "../showback/split.ts";
@@ -63,21 +64,21 @@ export async function* splitFile(
     yield `${JSON.stringify({ ...facts(), split }, null, 2)}\n`;
     return;
   }
-  yield csvLine(["line", "namespace", "kind", "name", "amount"]);
-  for (const { namespace, kind = "", name = "", amount } of split.lines) {
-    yield csvLine([split.by, namespace, kind, name, amount]);
+  yield csvLine(["line", "namespace", "kind", "name", "created", "amount"]);
+  for (const { namespace, kind = "", name = "", created = "", amount } of split.lines) {
+    yield csvLine([split.by, namespace, kind, name, created, amount]);
   }
-  if (split.others !== undefined) yield csvLine(["Others", "", "", "", split.others]);
-  if (split.unattributed !== undefined) yield csvLine(["Unattributed", "", "", "", split.unattributed]);
+  if (split.others !== undefined) yield csvLine(["Others", "", "", "", "", split.others]);
+  if (split.unattributed !== undefined) yield csvLine(["Unattributed", "", "", "", "", split.unattributed]);
 }
 
 function shown({ by, scope, lines, others, unattributed }: SplitView): StatusSplit {
   return {
     by,
     scope,
-    lines: lines.map(({ namespace, object, amount }) => ({
+    lines: lines.map(({ namespace, object, created, amount }) => ({
       namespace,
-      ...(object === "" ? {} : namesOf(object)),
+      ...(object === "" ? {} : { ...namesOf(object), created: rfc3339(created * 1000) }),
       amount: formatYuan(amount),
     })),
     ...(others === undefined ? {} : { others: formatYuan(others) }),

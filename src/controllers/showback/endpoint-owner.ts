@@ -2,6 +2,7 @@ import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Store } from "../../runtime/store.ts";
 import type { AccountKey } from "../account/registry.ts";
 import { NOBODY, type Owner } from "./recorder.ts";
+import { createdOf } from "./usage.ts";
 
 /**
  * The GpuEndpoint that is bound to a remote endpoint. A namespaced Account knows objects of its own namespace only, so that its
@@ -20,5 +21,6 @@ export function endpointOwner(
         status?.endpointID === endpointID && (kind === "ClusterAccount" || metadata.namespace === accountNamespace),
     );
   if (owner === undefined) return NOBODY;
-  return { namespace: owner.metadata.namespace, object: `GpuEndpoint/${owner.metadata.name}` };
+  const { namespace, name } = owner.metadata;
+  return { namespace, object: `GpuEndpoint/${name}`, created: createdOf(owner.metadata) };
 }

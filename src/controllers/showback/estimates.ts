@@ -5,7 +5,8 @@ import type { BillCollector } from "../../provider/money/spend.ts";
 import type { AccountKey } from "../account/registry.ts";
 import type { UsageLedger } from "./ledger.ts";
 import type { Meter } from "./meters.ts";
-import { openSplit, type SplitRequest } from "./open-split.ts";
+import { type NamespaceCreated, openSplit, type SplitRequest } from "./open-split.ts";
+import type { Owner } from "./recorder.ts";
 import type { MeterCost, SplitResult } from "./split.ts";
 
 /** What the current month of an account has cost so far, as of the last reading of its bills. */
@@ -13,8 +14,8 @@ export type CostEstimate = {
   result: SplitResult;
   /** When the bills were read, ms since the epoch. */
   at: number;
-  /** 0 for an object without a share. `object`: `KIND/NAME`. */
-  costOf(namespace: string, object: string): Money;
+  /** 0 for an object without a share. */
+  costOf(object: Owner): Money;
   /** What a quantity costs at the price of the last month that had usage. undefined: no bill has shown a price yet. */
   priceOf(meter: Meter, quantity: number): Money | undefined;
 };
@@ -29,11 +30,12 @@ export type CostEstimates = {
 
 export type CostEstimatesOptions = {
   ledger: Pick<UsageLedger, "read">;
+  namespaceCreated: NamespaceCreated;
   clock: Clock;
   log: Pick<Logger, "warn">;
 };
 
-export function createCostEstimates({ ledger, clock, log }: CostEstimatesOptions): CostEstimates {
+export function createCostEstimates({ ledger, namespaceCreated, clock, log }: CostEstimatesOptions): CostEstimates {
   const estimates = new Map<AccountKey, CostEstimate>();
   /** The last known cost of each meter. A new month has no bills yet. */
   const prices = new Map<AccountKey, Map<Meter, MeterCost>>();
@@ -42,13 +44,12 @@ export function createCostEstimates({ ledger, clock, log }: CostEstimatesOptions
     const known = prices.get(account) ?? new Map<Meter, MeterCost>();
     prices.set(account, known);
     for (const [meter, cost] of result.byMeter) if (cost.quantity > 0n) known.set(meter, cost);
-    const objects = new Map(
-      result.shares("Object").map(({ namespace, object, amount }) => [`${namespace}/${object}`, amount]),
-    );
+    const idOf = ({ namespace, object, created }: Owner) => `${namespace}/${object}/${created}`;
+    const objects = new Map(result.shares("Object").map((share) => [idOf(share), share.amount]));
     estimates.set(account, {
       result,
       at: clock.now(),
-      costOf: (namespace, object) => objects.get(`${namespace}/${object}`) ?? 0n,
+      costOf: (object) => objects.get(idOf(object)) ?? 0n,
       priceOf: (meter, quantity) => costOfQuantity(known.get(meter), BigInt(Math.round(quantity))),
     });
   }
@@ -59,7 +60,7 @@ export function createCostEstimates({ ledger, clock, log }: CostEstimatesOptions
     async collect(request, signal) {
       const { account } = request;
       try {
-        const split = await openSplit(request, (key, months) => ledger.read(key, months, signal));
+        const split = await openSplit(request, { ledger, namespaceCreated }, signal);
         return { add: split.add, complete: () => complete(account, split.result()) };
       } catch (error) {
         signal.throwIfAborted();

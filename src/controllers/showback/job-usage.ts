@@ -2,6 +2,7 @@ import { accountKey } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { type Job, type JobStatus, paidOperation } from "../jobs/types.ts";
 import { jobCost, visibleEstimate } from "./object-cost.ts";
+import { createdOf } from "./usage.ts";
 
 /**
  * Records what a job consumed, once per attempt: when its status first shows that the service accepted the request.
@@ -21,6 +22,7 @@ export function recordUsage(
     account: accountKey(account.kind, account.name, namespace),
     namespace,
     object: `${kind}/${name}`,
+    created: createdOf(after.metadata),
     operation: paidOperation(after),
     quantity: consumption.quantity,
   });

@@ -2,12 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { BoundAccount } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../clock.ts";
+import type { StoredMeta } from "../../kube/types.ts";
 import { formatYuan } from "../../money.ts";
 import type { Operation } from "../../provider/operations.ts";
 import { accountKey } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import type { CostEstimate } from "./estimates.ts";
 import { operationMeter } from "./meters.ts";
+import { createdOf } from "./usage.ts";
 
 /** How long a status shows an estimate, while nothing else in it changes, before a newer one is written. */
 export const SHOW_MS = 24 * 3_600_000;
@@ -40,7 +42,10 @@ export async function visibleEstimate(
  * Pure; `now`: ms since the epoch.
  */
 export function withEndpointCost(
-  { metadata, status: previous }: { metadata: { namespace: string; name: string }; status?: GpuEndpointStatus },
+  {
+    metadata,
+    status: previous,
+  }: { metadata: Pick<StoredMeta, "name" | "creationTimestamp"> & { namespace: string }; status?: GpuEndpointStatus },
   status: GpuEndpointStatus,
   visible: VisibleEstimate,
   now: number,
@@ -53,7 +58,8 @@ export function withEndpointCost(
     previous !== undefined &&
     isDeepStrictEqual({ ...previous, estimatedCost: undefined }, { ...rest, estimatedCost: undefined });
   if (shown !== undefined && same && now - Date.parse(shown.asOf) < SHOW_MS) return status;
-  const month = formatYuan(estimate.costOf(metadata.namespace, `GpuEndpoint/${metadata.name}`));
+  const { namespace, name } = metadata;
+  const month = formatYuan(estimate.costOf({ namespace, object: `GpuEndpoint/${name}`, created: createdOf(metadata) }));
   return { ...rest, estimatedCost: { month, asOf: rfc3339(estimate.at) } };
 }
 

@@ -1,10 +1,14 @@
+import { findObject, type KubeClient } from "../../kube/client.ts";
+import type { KubeObject } from "../../kube/types.ts";
 import type { Range } from "../../provider/money/ranges.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { TimeZone } from "../../provider/money/time-zone.ts";
+import { namespaceResource } from "../account/namespaces.ts";
 import type { AccountKey } from "../account/registry.ts";
+import type { UsageLedger } from "./ledger.ts";
 import { meterOfBills } from "./meters.ts";
 import { createSplit, dayName, type Split } from "./split.ts";
-import { indexUsage, type Usage } from "./usage.ts";
+import { createdOf, indexUsage, type Usage } from "./usage.ts";
 import type { Month } from "./usage-month.ts";
 
 /** Which bills are split. */
@@ -15,16 +19,56 @@ export type SplitRequest = {
   range: Range;
 };
 
+const DELETED = " (deleted)";
 /** A bill of a week or a month can begin before its range. */
 const LONGEST_BILL_SECONDS = 31 * 86_400;
 
-/** Starts to split the bills of a period by the usage of the account. @throws what `readUsage` throws */
+/** `createdOf` the namespace with a name; undefined: there is none. @throws KubeError */
+export type NamespaceCreated = (name: string, signal: AbortSignal) => Promise<number | undefined>;
+
+export type SplitSources = { ledger: Pick<UsageLedger, "read">; namespaceCreated: NamespaceCreated };
+
+/** Starts to split the bills of a period by the usage of the account. @throws what the sources throw */
 export async function openSplit(
   { account, settings, zone, range }: SplitRequest,
-  readUsage: (account: AccountKey, months: readonly Month[]) => Promise<readonly Usage[]>,
+  { ledger, namespaceCreated }: SplitSources,
+  signal: AbortSignal,
 ): Promise<Split> {
-  const usage = await readUsage(account, monthsOf(range, zone));
+  const all = await ledger.read(account, monthsOf(range, zone), signal);
+  const created = (name: string) => namespaceCreated(name, signal);
+  const usage = await separateDeleted(all, zone, created);
   return createSplit({ usage: indexUsage(usage), meterOf: meterOfBills(settings.products), zone });
+}
+
+/** Never read from a cache, so that a namespace that was just made again shows nothing of the earlier one. */
+export function readNamespaceCreated(kube: Pick<KubeClient, "get">): NamespaceCreated {
+  return async (name, signal) => {
+    const found = await findObject<KubeObject>(kube, namespaceResource, { name }, { signal });
+    return found && createdOf(found.metadata);
+  };
+}
+
+/**
+ * Gives the usage of namespaces that were deleted a name that no namespace can have. A namespace has the usage of objects that were
+ * created after it, and that of later days: whatever had its name before is gone by then.
+ */
+async function separateDeleted(
+  usage: readonly Usage[],
+  zone: TimeZone,
+  created: (name: string) => Promise<number | undefined>,
+): Promise<Usage[]> {
+  const names = [...new Set(usage.map(({ namespace }) => namespace))].filter((name) => name !== "");
+  const present = new Map<string, { since: number; day: string }>();
+  const read = async (name: string): Promise<void> => {
+    const since = await created(name);
+    if (since !== undefined) present.set(name, { since, day: dayName(zone.dayOf(since)) });
+  };
+  await Promise.all(names.map(read));
+  return usage.map((one) => {
+    const { since, day } = present.get(one.namespace) ?? { since: Infinity, day: "9999" };
+    const isPresent = one.namespace === "" || one.created >= since || one.day > day;
+    return isPresent ? one : { ...one, namespace: `${one.namespace}${DELETED}` };
+  });
 }
 
 /** The months in which the bills of a range may have usage. */

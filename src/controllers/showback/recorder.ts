@@ -6,10 +6,12 @@ import type { AccountKey } from "../account/registry.ts";
 import type { UsageLedger } from "./ledger.ts";
 import { type Meter, operationMeter, productMeter } from "./meters.ts";
 import { dayName } from "./split.ts";
+import type { Usage } from "./usage.ts";
 
-/** The object that uses something. Both are "" when no object of the cluster does. */
-export type Owner = { namespace: string; object: string };
-export const NOBODY: Owner = { namespace: "", object: "" };
+/** The object that uses something. */
+export type Owner = Pick<Usage, "namespace" | "object" | "created">;
+/** No object of the cluster. */
+export const NOBODY: Owner = { namespace: "", object: "", created: 0 };
 
 /** A job that the service accepted. */
 export type AcceptedJob = Owner & {
@@ -61,9 +63,9 @@ export function createUsageRecorder({ ledger, ownerOf, timeZoneOf, clock }: Usag
         ledger.add({ account, ...ownerOf(account, id), meter, day, quantity: cards * seconds, requests: 0 });
       }
     },
-    accepted({ account, namespace, object, operation, quantity }) {
+    accepted({ account, namespace, object, created, operation, quantity }) {
       const meter = operationMeter(operation);
-      ledger.add({ account, namespace, object, meter, day: today(account), quantity, requests: 1 });
+      ledger.add({ account, namespace, object, created, meter, day: today(account), quantity, requests: 1 });
     },
   };
 }

@@ -7,8 +7,8 @@ import { billedCardSeconds } from "./billed-quantity.ts";
 import { countsWorkers, type Meter } from "./meters.ts";
 import type { UsageIndex, UsageRow } from "./usage.ts";
 
-/** What a namespace or an object costs. `object`: `KIND/NAME`, or "" for a whole namespace. */
-export type Share = { namespace: string; object: string; amount: Money };
+/** What a namespace or an object costs. `object`: "" for a whole namespace. */
+export type Share = Pick<UsageRow, "namespace" | "object" | "created"> & { amount: Money };
 
 /** What the observed usage of a meter costs. `quantity`: in the unit of the meter. */
 export type MeterCost = { amount: Money; quantity: bigint };
@@ -94,13 +94,13 @@ function resultOf(groups: Iterable<Group>, outside: Money): SplitResult {
     total += amount;
     const [rest = amount, ...parts] = partsOf(group);
     unattributed += rest;
-    for (const [index, { namespace, object, quantity }] of rows.entries()) {
+    for (const [index, { namespace, object, created, quantity }] of rows.entries()) {
       const part = parts[index] ?? 0n;
       if (namespace === "") {
         unattributed += part;
         continue;
       }
-      addShare(objects, { namespace, object, amount: part });
+      addShare(objects, { namespace, object, created, amount: part });
       const cost = byMeter.get(meter) ?? { amount: 0n, quantity: 0n };
       byMeter.set(meter, { amount: cost.amount + part, quantity: cost.quantity + quantity });
     }
@@ -112,7 +112,7 @@ function resultOf(groups: Iterable<Group>, outside: Money): SplitResult {
     shares(by) {
       if (by === "Object") return sorted(objects);
       const namespaces = new Map<string, Share>();
-      for (const share of objects.values()) addShare(namespaces, { ...share, object: "" });
+      for (const share of objects.values()) addShare(namespaces, { ...share, object: "", created: 0 });
       return sorted(namespaces);
     },
   };
@@ -138,11 +138,11 @@ function restOf(meter: Meter, rows: readonly UsageRow[], billed: bigint | undefi
 
 const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n);
 
-function addShare(shares: Map<string, Share>, { namespace, object, amount }: Share): void {
-  const id = `${namespace}/${object}`;
+function addShare(shares: Map<string, Share>, share: Share): void {
+  const id = `${share.namespace}/${share.object}/${share.created}`;
   const known = shares.get(id);
-  if (known === undefined) shares.set(id, { namespace, object, amount });
-  else known.amount += amount;
+  if (known === undefined) shares.set(id, { ...share });
+  else known.amount += share.amount;
 }
 
 function sorted(shares: ReadonlyMap<string, Share>): Share[] {

@@ -27,7 +27,7 @@ const METER_LENGTH = 600;
 /** Most lines of an account. Usage of further objects and meters counts for their namespace, and then for nobody. */
 const ACCOUNT_ROWS = 10_000;
 
-type Row = Pick<Usage, "account" | "namespace" | "object" | "meter"> & {
+type Row = Pick<Usage, "account" | "namespace" | "object" | "created" | "meter"> & {
   /** By day of the month, `01` to `31`: quantity and requests. */
   days: Map<string, { quantity: number; requests: number }>;
 };
@@ -36,6 +36,7 @@ const lineSchema = z.tuple([
   z.string(),
   z.string(),
   z.string(),
+  z.int().min(0),
   z.custom<Meter>((value) => typeof value === "string" && /^(product|model)\//.test(value)),
   z.record(z.string().regex(/^\d\d$/), z.tuple([z.number().min(0), z.int().min(0)])),
 ]);
@@ -47,8 +48,8 @@ export function createUsageMonth(month: Month): UsageMonth {
 
   /** The line, unless the account has too many. */
   function rowOf(names: Omit<Row, "days">): Row | undefined {
-    const { account, namespace, object, meter } = names;
-    const id = JSON.stringify([account, namespace, object, meter]);
+    const { account, namespace, object, created, meter } = names;
+    const id = JSON.stringify([account, namespace, object, created, meter]);
     const known = rows.get(id);
     if (known !== undefined) return known;
     const count = counts.get(account) ?? 0;
@@ -65,7 +66,7 @@ export function createUsageMonth(month: Month): UsageMonth {
   }
 
   function add({ day, quantity, requests, ...names }: Usage): void {
-    const row = rowOf(names) ?? rowOf({ ...names, object: "" });
+    const row = rowOf(names) ?? rowOf({ ...names, object: "", created: 0 });
     if (row === undefined) return;
     const date = day.slice(-2);
     const known = row.days.get(date) ?? { quantity: 0, requests: 0 };
@@ -86,7 +87,7 @@ export function createUsageMonth(month: Month): UsageMonth {
     objects.sort(([, a], [, b]) => (lastDay(a) < lastDay(b) ? -1 : lastDay(a) > lastDay(b) ? 1 : 0));
     for (const [id, { days, ...names }] of objects.slice(0, Math.ceil(objects.length / 4))) {
       remove(id, { ...names, days });
-      for (const [date, used] of days) add({ ...names, object: "", day: `${month}-${date}`, ...used });
+      for (const [date, used] of days) add({ ...names, object: "", created: 0, day: `${month}-${date}`, ...used });
     }
     return objects.length > 0;
   }
@@ -127,17 +128,17 @@ export function parseUsageMonth(month: Month, text: string): UsageMonth {
   const parsed = createUsageMonth(month);
   for (const line of text.split("\n")) {
     if (line === "") continue;
-    const [account, namespace, object, meter, days] = lineSchema.parse(JSON.parse(line));
+    const [account, namespace, object, created, meter, days] = lineSchema.parse(JSON.parse(line));
     for (const [date, [quantity, requests]] of Object.entries(days)) {
-      parsed.add({ account, namespace, object, meter, day: `${month}-${date}`, quantity, requests });
+      parsed.add({ account, namespace, object, created, meter, day: `${month}-${date}`, quantity, requests });
     }
   }
   return parsed;
 }
 
-function lineOf({ account, namespace, object, meter, days }: Row): string {
+function lineOf({ account, namespace, object, created, meter, days }: Row): string {
   const used = Object.fromEntries(
     [...days].map(([date, { quantity, requests }]) => [date, [Math.round(quantity * 1000) / 1000, requests]]),
   );
-  return JSON.stringify([account, namespace, object, meter, used]);
+  return JSON.stringify([account, namespace, object, created, meter, used]);
 }

@@ -1,3 +1,4 @@
+import type { ObjectMeta } from "../../kube/types.ts";
 import type { AccountKey } from "../account/registry.ts";
 import type { Meter } from "./meters.ts";
 
@@ -8,6 +9,8 @@ export type Usage = {
   namespace: string;
   /** `KIND/NAME`. "": objects of the namespace that the ledger does not tell apart. */
   object: string;
+  /** `createdOf` the object: an object that is made again with the same name is another one. 0 where `object` is "". */
+  created: number;
   meter: Meter;
   /** `YYYY-MM-DD` in the time zone of the bills. */
   day: string;
@@ -18,7 +21,12 @@ export type Usage = {
 };
 
 /** The usage of one object over several days. */
-export type UsageRow = Pick<Usage, "namespace" | "object"> & { quantity: bigint; requests: bigint };
+export type UsageRow = Pick<Usage, "namespace" | "object" | "created"> & { quantity: bigint; requests: bigint };
+
+/** When an object was created, in seconds since the epoch, as exact as the API server tells. */
+export function createdOf({ creationTimestamp = "" }: Pick<ObjectMeta, "creationTimestamp">): number {
+  return Math.floor(Date.parse(creationTimestamp) / 1000) || 0;
+}
 
 /** Finds usage by meter and period. */
 export type UsageIndex = {
@@ -51,10 +59,10 @@ export function indexUsage(usage: Iterable<Usage>): UsageIndex {
 
 /** In the order of the names, so that a split does not depend on the order of the ledger. */
 function sumByObject(usage: readonly Usage[]): UsageRow[] {
-  const rows = new Map<string, { namespace: string; object: string; quantity: number; requests: number }>();
-  for (const { namespace, object, quantity, requests } of usage) {
-    const id = `${namespace}/${object}`;
-    const row = rows.get(id) ?? { namespace, object, quantity: 0, requests: 0 };
+  const rows = new Map<string, Pick<Usage, "namespace" | "object" | "created" | "quantity" | "requests">>();
+  for (const { namespace, object, created, quantity, requests } of usage) {
+    const id = `${namespace}/${object}/${created}`;
+    const row = rows.get(id) ?? { namespace, object, created, quantity: 0, requests: 0 };
     row.quantity += quantity;
     row.requests += requests;
     rows.set(id, row);

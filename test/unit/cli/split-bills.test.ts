@@ -8,9 +8,9 @@ const view: SplitView = {
   by: "Object",
   scope: "All",
   lines: [
-    { namespace: "film", object: "VideoJob/sea", amount: 50_000n },
-    { namespace: "ads", object: "", amount: 25_001n },
-    { namespace: "shop", object: "GpuEndpoint/chat", amount: 1n },
+    { namespace: "film", object: "VideoJob/sea", created: 1_772_323_200, amount: 50_000n },
+    { namespace: "ads", object: "", created: 0, amount: 25_001n },
+    { namespace: "shop", object: "GpuEndpoint/chat", created: 1_772_323_201, amount: 1n },
   ],
   others: undefined,
   unattributed: 9_998n,
@@ -19,12 +19,12 @@ const view: SplitView = {
 it("a split is a table with the rest and the total", () => {
   expect(splitTable(view, 20)).toBe(
     [
-      "NAMESPACE        OBJECT             AMOUNT",
-      "film             VideoJob/sea            5",
-      "ads                                 2.5001",
-      "shop             GpuEndpoint/chat   0.0001",
-      "(unattributed)                      0.9998",
-      "(total)                                8.5",
+      "NAMESPACE        OBJECT             CREATED                AMOUNT",
+      "film             VideoJob/sea       2026-03-01T00:00:00Z        5",
+      "ads                                                        2.5001",
+      "shop             GpuEndpoint/chat   2026-03-01T00:00:01Z   0.0001",
+      "(unattributed)                                             0.9998",
+      "(total)                                                       8.5",
       "",
     ].join("\n"),
   );
@@ -45,6 +45,6 @@ it("without the permission to read the usage, the error says what to do", async 
     { settings: {}, zone: timeZone("UTC"), range: { startTime: 1_770_000_000, endTime: 1_770_086_400 } },
   );
   await expect(split).rejects.toThrow(
-    /^you may not read the ConfigMaps mooring-usage-\* in namespace mooring-system: use a kubeconfig whose user may/,
+    /^you may not read the ConfigMaps mooring-usage-\* in namespace mooring-system or the namespaces that they name: use a kubeconfig whose user may/,
   );
 });

@@ -6,7 +6,7 @@ import {
   statusSplit,
 } from "../../../../src/controllers/bill-report/split-view.ts";
 
-const line = (namespace: string, amount: bigint, object = "") => ({ namespace, object, amount });
+const line = (namespace: string, amount: bigint, object = "") => ({ namespace, object, created: 0, amount });
 const view = (change: Partial<SplitView> = {}): SplitView => ({
   by: "Namespace",
   scope: "All",
@@ -38,7 +38,7 @@ it("the status adds the lines that it cuts off to the others", () => {
 
 it("a CSV has a line per share and one for the rest, and no formula", async () => {
   expect(await fileOf("CSV", view())).toBe(
-    "line,namespace,kind,name,amount\r\nNamespace,film,,,7.0001\r\nNamespace,'=ads,,,2\r\nUnattributed,,,,0.9999\r\n",
+    "line,namespace,kind,name,created,amount\r\nNamespace,film,,,,7.0001\r\nNamespace,'=ads,,,,2\r\nUnattributed,,,,,0.9999\r\n",
   );
 });
 
@@ -47,7 +47,13 @@ it("a JSON has all lines", async () => {
   const json = JSON.parse(await fileOf("JSON", view({ by: "Object", lines })));
   expect(json).toMatchObject({ records: 2, split: { by: "Object", unattributed: "0.9999" } });
   expect(json.split.lines).toHaveLength(130);
-  expect(json.split.lines[7]).toEqual({ namespace: "film", kind: "VideoJob", name: "7", amount: "0.0001" });
+  expect(json.split.lines[7]).toEqual({
+    namespace: "film",
+    kind: "VideoJob",
+    name: "7",
+    created: "1970-01-01T00:00:00Z",
+    amount: "0.0001",
+  });
 });
 
 it("a namespace sees its own lines, and all others as one sum", () => {

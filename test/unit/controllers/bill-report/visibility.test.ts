@@ -27,6 +27,7 @@ const used = (namespace: string, quantity: number): Usage => ({
   account: "ClusterAccount/shared",
   namespace,
   object: "GpuEndpoint/chat",
+  created: Date.parse("2026-01-01T00:00:00Z") / 1000,
   meter: "product/product-1",
   day: "2026-01-01",
   quantity,
@@ -60,8 +61,12 @@ async function setUp(reportable: ReportableKeys, change: Partial<BillReportSpec>
     if (report === undefined) throw new Error("no report");
     return report;
   };
+  const namespaces = { created: "2025-12-01T00:00:00Z" };
   let version = 7;
   const api = await scriptedApi(({ path, body }) => {
+    if (path.startsWith("/api/v1/namespaces/") && path.split("/").length === 5) {
+      return { body: { metadata: { name: path.split("/")[4], creationTimestamp: namespaces.created } } };
+    }
     if (path.includes("/events")) return { status: 201, body: {} };
     const { status: patch } = body as { status: Record<string, unknown> };
     const status = { ...stored().status, ...patch };
@@ -99,6 +104,7 @@ async function setUp(reportable: ReportableKeys, change: Partial<BillReportSpec>
   const requeue = () => run(request, { signal: new AbortController().signal, log: silentLog });
   return {
     granted,
+    namespaces,
     reads: () => reads,
     requeue,
     reconcile: async (): Promise<BillReportStatus | undefined> => {
@@ -233,6 +239,21 @@ describe("a BillReport with splitBy", () => {
       expect(status).not.toHaveProperty(field);
     }
     expect(JSON.stringify(status)).not.toMatch(/other-team|ours|theirs|"3"/);
+  });
+
+  it("shows a namespace that was made again nothing of the earlier one, and adds up to the bills", async () => {
+    const w = await setUp({ kind: "OwnShare" }, { splitBy: "Object" });
+    w.namespaces.created = "2026-01-01T00:00:01Z";
+    expect((await w.reconcile())?.split).toEqual({ by: "Object", scope: "Namespace", lines: [] });
+    w.granted.keys = ALL;
+    const earlier = { kind: "GpuEndpoint", name: "chat", created: "2026-01-01T00:00:00Z" };
+    expect((await w.reconcile())?.split).toMatchObject({
+      lines: [
+        { namespace: "other-team (deleted)", ...earlier, amount: "0.9" },
+        { namespace: "team (deleted)", ...earlier, amount: "0.6" },
+      ],
+      unattributed: "1.5",
+    });
   });
 
   it("tells a tenant with OwnShare to set splitBy", async () => {

@@ -45,6 +45,7 @@ it.each([
     account: "ClusterAccount/default",
     namespace: "team",
     object: expect.stringMatching(/^VideoJob\//),
+    created: Date.parse(jobWith(undefined).metadata.creationTimestamp) / 1000,
     operation: "submitImageToVideo",
     quantity: 5,
   };

@@ -16,6 +16,7 @@ const used = (change: Partial<Usage> = {}): Usage => ({
   account: ACCOUNT,
   namespace: "film",
   object: "GpuEndpoint/chat",
+  created: 1_772_000_000,
   meter: "product/gpu-1",
   day: "2026-03-05",
   quantity: 60,

@@ -10,7 +10,12 @@ const ACCOUNT = "Account/team/default";
 
 function setUp() {
   const clock = createFakeClock();
-  const estimates = createCostEstimates({ ledger: { read: async () => [] }, clock, log: silentLog });
+  const estimates = createCostEstimates({
+    ledger: { read: async () => [] },
+    namespaceCreated: async () => undefined,
+    clock,
+    log: silentLog,
+  });
   const range = { startTime: seconds("2026-03-01T00:00:00Z"), endTime: seconds("2026-04-01T00:00:00Z") };
   const request = { account: ACCOUNT, settings: {}, zone: timeZone("UTC"), range };
   return {

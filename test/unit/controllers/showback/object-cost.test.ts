@@ -18,6 +18,7 @@ const used = (change: Partial<Usage>): Usage => ({
   account: ACCOUNT,
   namespace: "team",
   object: "GpuEndpoint/echo",
+  created: seconds("2026-01-01T00:00:00Z"),
   meter: "product/product-1",
   day: "2026-01-01",
   quantity: 10,
@@ -32,7 +33,12 @@ async function setUp(keys: ReportableKeys = { kind: "All" }): Promise<{
 }> {
   const usage = [used({}), used({ object: "VideoJob/old", meter: "model/vid-i2v", quantity: 15, requests: 3 })];
   const clock = createFakeClock();
-  const estimates = createCostEstimates({ ledger: { read: async () => usage }, clock, log: silentLog });
+  const estimates = createCostEstimates({
+    ledger: { read: async () => usage },
+    namespaceCreated: async () => 0,
+    clock,
+    log: silentLog,
+  });
   const range = { startTime: seconds("2026-01-01T00:00:00Z"), endTime: seconds("2026-02-01T00:00:00Z") };
   const request = { account: ACCOUNT, settings: {}, zone: timeZone("UTC"), range };
   const collector = await estimates.collect(request, new AbortController().signal);
@@ -59,7 +65,7 @@ describe("a namespace sees estimates of a ClusterAccount", () => {
 });
 
 describe("the estimated cost of an endpoint", () => {
-  const metadata = { namespace: "team", name: "echo" };
+  const metadata = { namespace: "team", name: "echo", creationTimestamp: "2026-01-01T00:00:00Z" };
   const asOf = "2026-03-01T00:00:00Z";
   const status: GpuEndpointStatus = { conditions: [], endpointID: "ep-1", account: bound };
   const shown: GpuEndpointStatus = { ...status, estimatedCost: { month: "0.4", asOf } };
@@ -92,6 +98,12 @@ describe("the estimated cost of an endpoint", () => {
     const visible = await visibleEstimate(await setUp(), bound, "team");
     const written = withEndpointCost({ metadata, status: before }, after, visible, START + laterMs);
     expect(written.estimatedCost?.month).toBe(month);
+  });
+
+  it("is nothing of what an earlier endpoint of the same name cost", async () => {
+    const visible = await visibleEstimate(await setUp(), bound, "team");
+    const again = { ...metadata, creationTimestamp: "2026-01-15T00:00:00Z" };
+    expect(withEndpointCost({ metadata: again }, status, visible, START).estimatedCost?.month).toBe("0");
   });
 
   it("goes when the namespace may not see it any more, and stays while it is unknown", () => {

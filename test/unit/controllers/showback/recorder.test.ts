@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { billDay, createUsageRecorder } from "../../../../src/controllers/showback/recorder.ts";
+import { billDay, createUsageRecorder, NOBODY } from "../../../../src/controllers/showback/recorder.ts";
 import type { Usage } from "../../../../src/controllers/showback/usage.ts";
 import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
@@ -12,8 +12,7 @@ function setUp() {
   const usage: Usage[] = [];
   const recorder = createUsageRecorder({
     ledger: { add: (one) => void usage.push(one) },
-    ownerOf: (_account, id) =>
-      id === "ours" ? { namespace: "film", object: "GpuEndpoint/chat" } : { namespace: "", object: "" },
+    ownerOf: (_account, id) => (id === "ours" ? { namespace: "film", object: "GpuEndpoint/chat", created: 7 } : NOBODY),
     timeZoneOf: () => "Asia/Shanghai",
     clock,
   });
@@ -47,8 +46,8 @@ describe("the usage of endpoints", () => {
     recorder.listed(ACCOUNT, [endpoint("ours", 1)]);
     const common = { account: ACCOUNT, meter: "product/gpu-1", day: "2026-03-01", requests: 0 };
     expect(usage).toEqual([
-      { ...common, namespace: "film", object: "GpuEndpoint/chat", quantity: 3 * 2 * 60 },
-      { ...common, namespace: "", object: "", quantity: 2 * 60 },
+      { ...common, namespace: "film", object: "GpuEndpoint/chat", created: 7, quantity: 3 * 2 * 60 },
+      { ...common, ...NOBODY, quantity: 2 * 60 },
     ]);
     await clock.advance(30_000);
     recorder.listed(ACCOUNT, []);
@@ -69,7 +68,7 @@ describe("the usage of endpoints", () => {
 
 it("the usage of a job is what its accepted request asks for", () => {
   const { usage, recorder } = setUp();
-  const job = { namespace: "film", object: "VideoJob/intro" };
+  const job = { namespace: "film", object: "VideoJob/intro", created: 7 };
   recorder.accepted({ account: ACCOUNT, ...job, operation: "submitVideoToVideo", quantity: 10 });
   expect(usage).toEqual([
     { account: ACCOUNT, ...job, meter: "model/vid2.6-v2v", day: "2026-03-01", quantity: 10, requests: 1 },

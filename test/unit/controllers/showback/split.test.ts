@@ -12,6 +12,7 @@ const used = (change: Partial<Usage>): Usage => ({
   account: "ClusterAccount/default",
   namespace: "a",
   object: "GpuEndpoint/chat",
+  created: 1_767_000_000,
   meter: GPU,
   day: "2026-01-01",
   quantity: 3_600,

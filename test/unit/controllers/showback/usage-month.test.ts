@@ -6,6 +6,7 @@ const used = (change: Partial<Usage> = {}): Usage => ({
   account: "ClusterAccount/default",
   namespace: "film",
   object: "GpuEndpoint/chat",
+  created: 1_772_000_000,
   meter: "product/gpu-1",
   day: "2026-03-05",
   quantity: 60,
@@ -22,11 +23,23 @@ describe("the usage of a month", () => {
     expect(month.list()).toEqual([used({ quantity: 90.5 }), used({ day: "2026-03-06" })]);
   });
 
+  it("tells an object from an earlier one of the same name", () => {
+    const month = createUsageMonth("2026-03");
+    const again = used({ created: 1_772_600_000, quantity: 5 });
+    for (const usage of [used(), again]) month.add(usage);
+    expect(parseUsageMonth("2026-03", month.format(1_000).text).list()).toEqual([used(), again]);
+  });
+
+  it("of which a line lacks the creation time of its object was not written by Mooring", () => {
+    const line = JSON.stringify(["ClusterAccount/default", "film", "GpuEndpoint/chat", "product/gpu-1", {}]);
+    expect(() => parseUsageMonth("2026-03", line)).toThrow();
+  });
+
   it("is the same after it is written and read", () => {
     const month = createUsageMonth("2026-03");
     const all = [
       used(),
-      used({ namespace: "", object: "" }),
+      used({ namespace: "", object: "", created: 0 }),
       used({ account: "Account/a/b", meter: "model/vid-i2v", requests: 2 }),
     ];
     for (const usage of all) month.add(usage);
@@ -66,7 +79,7 @@ describe("the usage of a month", () => {
     month.add(long);
     month.add(used());
     expect(month.list()).toEqual([used()]);
-    const stored = `${JSON.stringify([long.account, "film", "", long.meter, { "05": [60, 0] }])}\n${month.format(1_000).text}`;
+    const stored = `${JSON.stringify([long.account, "film", "", 0, long.meter, { "05": [60, 0] }])}\n${month.format(1_000).text}`;
     expect(parseUsageMonth("2026-03", stored).list()).toEqual([used()]);
   });
 
