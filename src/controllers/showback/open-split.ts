@@ -1,9 +1,9 @@
 import { findObject, type KubeClient } from "../../kube/client.ts";
+import { namespaceResource } from "../../kube/resource.ts";
 import type { KubeObject } from "../../kube/types.ts";
 import type { Range } from "../../provider/money/ranges.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { TimeZone } from "../../provider/money/time-zone.ts";
-import { namespaceResource } from "../account/namespaces.ts";
 import type { AccountKey } from "../account/registry.ts";
 import type { UsageLedger } from "./ledger.ts";
 import { meterOfBills } from "./meters.ts";
