@@ -35,8 +35,7 @@ export async function openSplit(
   signal: AbortSignal,
 ): Promise<Split> {
   const all = await ledger.read(account, monthsOf(range, zone), signal);
-  const created = (name: string) => namespaceCreated(name, signal);
-  const usage = await separateDeleted(all, zone, created);
+  const usage = await separateDeleted(all, zone, (name) => namespaceCreated(name, signal));
   return createSplit({ usage: indexUsage(usage), meterOf: meterOfBills(settings.products), zone });
 }
 
@@ -57,13 +56,12 @@ async function separateDeleted(
   zone: TimeZone,
   created: (name: string) => Promise<number | undefined>,
 ): Promise<Usage[]> {
-  const names = [...new Set(usage.map(({ namespace }) => namespace))].filter((name) => name !== "");
   const present = new Map<string, { since: number; day: string }>();
-  const read = async (name: string): Promise<void> => {
-    const since = await created(name);
+  // One after another, so that a year of short-lived namespaces holds up no other request.
+  for (const name of new Set(usage.map(({ namespace }) => namespace))) {
+    const since = name === "" ? undefined : await created(name);
     if (since !== undefined) present.set(name, { since, day: dayName(zone.dayOf(since)) });
-  };
-  await Promise.all(names.map(read));
+  }
   return usage.map((one) => {
     const { since, day } = present.get(one.namespace) ?? { since: Infinity, day: "9999" };
     const isPresent = one.namespace === "" || one.created >= since || one.day > day;
