@@ -160,9 +160,11 @@ describe("a read-only page", () => {
     await expectAccessible(readOnly);
     const { uid } = (await scene.world.get("GpuEndpoint", "echo")).metadata;
     const status = await page.evaluate(
-      async ([path, body]) =>
-        (await fetch(path ?? "", { method: "POST", headers: { "content-type": "application/json" }, body: body ?? "" }))
-          .status,
+      async ([path, body]) => {
+        const authorization = `Bearer ${localStorage.getItem("mooring-token")}`;
+        const headers = { authorization, "content-type": "application/json" };
+        return (await fetch(path ?? "", { method: "POST", headers, body: body ?? "" })).status;
+      },
       [`api/objects/GpuEndpoint/${scene.world.namespace}/echo/actions/delete`, JSON.stringify({ uid })],
     );
     expect(status).toBe(403);
