@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { Clock } from "../../clock.ts";
 import type { Sanitizer } from "../../text/sanitizer.ts";
-import { cleanWords, ServiceError } from "../errors.ts";
+import { cleanWords, type Delivery, ServiceError } from "../errors.ts";
 import type { Operation } from "../operations.ts";
 import { readErrorBody, readReportedError } from "../wire/errors.ts";
 import { parseJSON } from "../wire/json.ts";
@@ -43,19 +43,23 @@ export type AnswerRules = {
  */
 export function readerOf(operation: Operation, status: number, sanitize: Sanitizer, clock: Clock) {
   // No cause: a parser's error quotes its input, and the response may quote the key.
-  const unreadable = (why: string, text = "", tooLarge = false) =>
+  const failure = (delivery: Delivery, why: string, { text = "", tooLarge = false } = {}) =>
     new ServiceError({
       operation,
       kind: "UnreadableResponse",
-      delivery: "Accepted",
+      delivery,
       status,
       reason: cleanWords(readErrorBody(text)?.message ?? "", sanitize),
       message: `the answer ${status} ${cleanWords(why, sanitize)}`,
       tooLarge,
     });
+  const unreadable = (why: string, text = "", tooLarge = false) => failure("Accepted", why, { text, tooLarge });
+  /** Whether a create took effect is found by its app name. */
   const reported = (text: string) => {
     const body = readReportedError(text);
-    return body === undefined ? undefined : `reports an error: ${words(body) || body.code}`;
+    if (body === undefined) return undefined;
+    const delivery = operation === "createEndpoint" ? "Unknown" : "Accepted";
+    return failure(delivery, `reports an error: ${words(body) || body.code}`, { text });
   };
 
   function parsed(text: string): unknown {
@@ -71,11 +75,11 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
     const parsed = answer.safeParse(value);
     if (parsed.success) {
       const error = isEmpty?.(parsed.data) === true ? reported(text) : undefined;
-      if (error !== undefined) throw unreadable(error, text);
+      if (error !== undefined) throw error;
       return parsed.data;
     }
     const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim()).join("; ");
-    throw unreadable(reported(text) ?? `cannot be read: ${problems}`, text);
+    throw reported(text) ?? unreadable(`cannot be read: ${problems}`, text);
   }
 
   return {
@@ -90,7 +94,7 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
         } catch (error) {
           if (!(error instanceof UnreadablePageError)) throw error;
           const { message, text, tooLarge } = error;
-          throw unreadable(reported(text) ?? `cannot be read: ${message}`, text, tooLarge);
+          throw reported(text) ?? unreadable(`cannot be read: ${message}`, text, tooLarge);
         }
       }
       if (body.length > MOST_VALUES && countValues(body) > MOST_VALUES) {
@@ -99,7 +103,7 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
       const text = body.toString("utf8");
       if (answer !== undefined) return check(parsed(text), rules, text);
       const error = reported(text);
-      if (error !== undefined) throw unreadable(error, text);
+      if (error !== undefined) throw error;
       return undefined;
     },
   };

@@ -199,11 +199,13 @@ describe("a 2xx with an error", () => {
     ["listBills", (client) => client.listBills({ cycleType: "Day", startTime: 1_767_225_600, endTime: 1_767_312_000 })],
     ["listKeyBudgets", (client) => client.listKeyBudgets({ memberID: "m-1" })],
   ];
-  it.each([...CALLS, ...reads])("is no success of %s", async (_operation, call) => {
+  it.each([...CALLS, ...reads])("is no success of %s", async (operation, call) => {
     server = await startRawServer((socket) => socket.end(answer(200, body(500, "INTERNAL_ERROR", "it failed"))));
     const client = makeClient(server.url, {}, { method: "DELETE", path: "/endpoints/{id}" });
     const error = await failure(call(client)).finally(() => client.close());
-    expect(error).toMatchObject({ kind: "UnreadableResponse", delivery: "Accepted" });
+    // Reads by the app name show whether a create took effect. No read shows that of a paid task.
+    const delivery = operation === "createEndpoint" ? "Unknown" : "Accepted";
+    expect(error).toMatchObject({ kind: "UnreadableResponse", delivery });
     expect(error.message).toContain("it failed");
   });
 });
