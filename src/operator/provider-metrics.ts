@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
-import { formatYuan } from "../money.ts";
+import { formatYuan, type Money } from "../money.ts";
 import type { CallEvent } from "../provider/call-options.ts";
 import { OPERATION_NAMES } from "../provider/operations.ts";
 import type { SpendingAdmission } from "../submission/admission.ts";
@@ -93,21 +93,19 @@ export function createServiceMetrics(
       for (const [account] of accounts()?.entries() ?? []) this.set({ account }, admission().waiting(account));
     },
   });
-  new Gauge({
+  registerBudgetGauge(registers, accounts, {
     name: "mooring_budget_exceeded",
     help: "1 when the budget of the account leaves nothing for new paid work, else 0; absent without a limit",
-    labelNames: ["account"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [account, { handle }] of accounts()?.entries() ?? []) {
-        const state = handle?.budget()?.state;
-        if (state?.kind === "Limited") this.set({ account }, state.headroom > 0n ? 0 : 1);
-      }
-    },
+    shownAs: (headroom) => (headroom > 0n ? 0 : 1),
   });
   registerSpendMetrics(registry, accounts, showsSpending);
-  if (showsSpending) registerBudgetLeft(registers, accounts);
+  if (showsSpending) {
+    registerBudgetGauge(registers, accounts, {
+      name: "mooring_budget_left_yuan",
+      help: "Budget of an account that is left for new paid work; negative if it is exceeded, absent without a limit",
+      shownAs: (headroom) => Number(formatYuan(headroom)),
+    });
+  }
   return {
     onCall(account: AccountKey, event: CallEvent): void {
       const result = event.errorKind ?? String(event.status ?? "");
@@ -117,17 +115,24 @@ export function createServiceMetrics(
   };
 }
 
-function registerBudgetLeft(registers: Registry[], accounts: () => AccountRegistry | undefined): void {
+type BudgetGauge = { name: string; help: string; shownAs: (headroom: Money) => number };
+
+/** A gauge of what the budget of each account with a limit leaves. */
+function registerBudgetGauge(
+  registers: Registry[],
+  accounts: () => AccountRegistry | undefined,
+  { name, help, shownAs }: BudgetGauge,
+): void {
   new Gauge({
-    name: "mooring_budget_left_yuan",
-    help: "Budget of an account that is left for new paid work; negative if it is exceeded, absent without a limit",
+    name,
+    help,
     labelNames: ["account"],
     registers,
     collect() {
       this.reset();
       for (const [account, { handle }] of accounts()?.entries() ?? []) {
         const state = handle?.budget()?.state;
-        if (state?.kind === "Limited") this.set({ account }, Number(formatYuan(state.headroom)));
+        if (state?.kind === "Limited") this.set({ account }, shownAs(state.headroom));
       }
     },
   });

@@ -83,7 +83,7 @@ function assertSameOrigin({ headers }: FastifyRequest, auth: Auth): void {
   throw new RequestError(403, "Writes are accepted from the page itself only");
 }
 
-/** A header that no browser adds by itself: no other site, and no program on another port, can make it send the token. */
+/** Browsers never add this header on their own, so another site or a program on another port cannot obtain or use the token. */
 function hasToken({ headers }: FastifyRequest, token: string): boolean {
   const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
   return given !== undefined && equal(given, token);

@@ -17,7 +17,7 @@ export function specProblem({ kind }: Pick<Resource, "kind">, spec: object): str
   return known.get(spec);
 }
 
-/** Lets the result for a whole spec stand for its copy without what is long, which has no meaning for the schema. */
+/** Reuses the result of a whole spec for its shortened copy, which the schema cannot judge. */
 export function keepProblem(
   resource: Pick<Resource, "kind">,
   whole: { spec?: unknown },

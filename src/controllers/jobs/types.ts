@@ -134,7 +134,10 @@ export type Answer = { account: BoundAccount; entry: JournalEntry } & (
   | { kind: "NotTaken"; block: Block; retryAfterMs: number | undefined }
   /** Surely without effect. Sending it again cannot help. */
   | { kind: "Refused"; reason: "InvalidSpec" | "NotEntitled"; message: string }
-  /** The service accepted the request, and what it answered cannot be used as a whole. It is charged, and never sent again by itself. `results`: what is stored of it. */
+  /**
+   * The service accepted and charges the request, and its response is incomplete or unreadable. Only a user's decision sends another
+   * request. `results`: what Mooring stored of the response.
+   */
   | { kind: "Unusable"; cause: string; results: JobResult[] }
   /** As `Unusable`: the audio is larger than the request can make. */
   | { kind: "TooLarge"; message: string }

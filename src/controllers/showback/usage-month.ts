@@ -24,7 +24,7 @@ export type UsageMonth = {
 
 /** Longest meter: a name in a bill with its prefix. */
 const METER_LENGTH = 600;
-/** Most lines of an account. Usage of further objects and meters counts for their namespace, and then for nobody. */
+/** Most lines of an account. Usage of further objects counts for their namespace only; usage above that is attributed to no namespace. */
 const ACCOUNT_ROWS = 10_000;
 
 type Row = Pick<Usage, "account" | "namespace" | "object" | "created" | "meter"> & {
