@@ -1,7 +1,7 @@
 // One informer in a process of its own, for bench/chaos.ts: told by environment, asked through IPC.
 import { CoreV1Api, KubeConfig, makeInformer, type V1ConfigMap } from "@kubernetes/client-node";
 import { pino } from "pino";
-import { systemClock } from "../src/clock.ts";
+import { systemClock } from "../src/base/clock.ts";
 import { createKubeClient } from "../src/kube/client.ts";
 import type { KubeObject } from "../src/kube/types.ts";
 import { createInformer } from "../src/runtime/store.ts";

@@ -1,6 +1,6 @@
 // Copies at once, for bench/copy.ts: prints what lies in the store as it grows, then what came of them and the peak of memory.
 import { once } from "node:events";
-import { anyAddress } from "../src/net/address-guard.ts";
+import { anyAddress } from "../src/base/address-guard.ts";
 import { s3Store, volumeStore } from "../tools/artifacts/stores.ts";
 
 type Task = {

@@ -1,8 +1,8 @@
-import { systemClock } from "../src/clock.ts";
+import { systemClock } from "../src/base/clock.ts";
+import { createLogger } from "../src/base/log.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import type { Resource } from "../src/kube/resource.ts";
 import type { KubeObject } from "../src/kube/types.ts";
-import { createLogger } from "../src/log.ts";
 import { type Change, createInformer } from "../src/runtime/store.ts";
 import { NAMESPACE } from "./cluster.ts";
 

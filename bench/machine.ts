@@ -1,6 +1,6 @@
 import { cpus, loadavg, release, totalmem } from "node:os";
 import { z } from "zod";
-import { rfc3339 } from "../src/clock.ts";
+import { rfc3339 } from "../src/base/clock.ts";
 import { runProgram } from "../tools/cluster/run-program.ts";
 
 /** What a measurement ran on. Names no host and no path. */

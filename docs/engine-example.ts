@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
-import { systemClock } from "../src/clock.ts";
+import { systemClock } from "../src/base/clock.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import { type KubeObject, keyOf } from "../src/kube/types.ts";
 import { createController } from "../src/runtime/controller.ts";

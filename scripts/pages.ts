@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { registerImportCommand } from "../src/cli/import.ts";
-import { registerOperatorCommand } from "../src/cli/operator.ts";
-import { registerSimulatorCommand } from "../src/cli/simulator.ts";
+import { registerImportCommand } from "../src/cli/operate/import.ts";
+import { registerOperatorCommand } from "../src/cli/operate/operator.ts";
+import { registerSimulatorCommand } from "../src/cli/operate/simulator.ts";
 import { healthConfigMap } from "./argo-cd.ts";
 import { chartKinds } from "./chart-kinds.ts";
 import { flagsTable, withFlags } from "./flags.ts";

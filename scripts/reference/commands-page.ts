@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { visibleCommands } from "../../src/cli/completion/candidates.ts";
 import { DEFAULT_EXIT_CODES, EXIT_CODES } from "../../src/cli/exit-codes.ts";
+import { visibleCommands } from "../../src/cli/use/completion/candidates.ts";
 import { pageHead } from "./table.ts";
 
 /** Width of the help texts, in characters. */

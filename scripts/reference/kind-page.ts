@@ -1,7 +1,7 @@
-import type { KindDefinition } from "../../src/api/v1alpha1/definition.ts";
+import type { KindDefinition } from "../../src/api/schema/definition.ts";
+import { celRule } from "../../src/api/schema/rule.ts";
+import { structuralSchema } from "../../src/api/schema/structural.ts";
 import { API_VERSION } from "../../src/api/v1alpha1/meta.ts";
-import { celRule } from "../../src/api/v1alpha1/rule.ts";
-import { structuralSchema } from "../../src/api/v1alpha1/structural.ts";
 import { type SchemaField, schemaFields, schemaRules } from "./schema-fields.ts";
 import { code, markdownTable, pageHead } from "./table.ts";
 

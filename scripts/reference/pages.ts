@@ -1,4 +1,4 @@
-import type { KindDefinition } from "../../src/api/v1alpha1/definition.ts";
+import type { KindDefinition } from "../../src/api/schema/definition.ts";
 import { KINDS } from "../../src/api/v1alpha1/kinds.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { commandsPage } from "./commands-page.ts";

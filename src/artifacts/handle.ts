@@ -1,5 +1,5 @@
-import type { Clock } from "../clock.ts";
-import { createFairPool, type FairPool } from "../fair-pool.ts";
+import type { Clock } from "../base/clock.ts";
+import { createFairPool, type FairPool } from "../base/fair-pool.ts";
 import { ArtifactError } from "./errors.ts";
 import { checkKey } from "./key.ts";
 import { MIN_BYTES_PER_SECOND, type Pace, watchPace } from "./pace.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 
 /** Slowest transfer, bytes per second, while others wait for its end. */
 export const MIN_BYTES_PER_SECOND = 64 * 1024;

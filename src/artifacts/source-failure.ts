@@ -1,5 +1,5 @@
-import { ADDRESS_REFUSED } from "../net/address-guard.ts";
-import { codeOf, connectionWords } from "../net/connection-words.ts";
+import { ADDRESS_REFUSED } from "../base/address-guard.ts";
+import { codeOf, connectionWords } from "../base/connection-words.ts";
 import { ArtifactError } from "./errors.ts";
 
 /** A URL for messages: signatures live in the query. */

@@ -1,7 +1,7 @@
 import type { LookupFunction } from "node:net";
 import { Agent } from "undici";
-import { type Clock, delay } from "../clock.ts";
-import { guardedConnector } from "../net/guarded-connect.ts";
+import { type Clock, delay } from "../base/clock.ts";
+import { guardedConnector } from "../base/guarded-connect.ts";
 import { ArtifactError } from "./errors.ts";
 import { type Answer, answerOf } from "./source-answer.ts";
 import { failedStatus, shownURL, sourceFailure } from "./source-failure.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import { endpointGenerations } from "../api/v1alpha1/account.ts";
 import type { AccountRef } from "../api/v1alpha1/meta.ts";
-import { delay, systemClock } from "../clock.ts";
+import { delay, systemClock } from "../base/clock.ts";
 import { createKubeClient, type KubeClient } from "../kube/client.ts";
 import { loadCredentials } from "../kube/credentials.ts";
 import { isTooManyRequests } from "../kube/errors.ts";

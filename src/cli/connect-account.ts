@@ -1,13 +1,13 @@
 import { type Account, type AccountSpec, accountSpecSchema, type ClusterAccount } from "../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource } from "../api/v1alpha1/kinds.ts";
 import type { AccountRef } from "../api/v1alpha1/meta.ts";
-import { systemClock } from "../clock.ts";
+import { systemClock } from "../base/clock.ts";
+import { createLogger } from "../base/log.ts";
 import { notFound } from "../controllers/account/registry.ts";
 import { billingSettings, sessionSettings } from "../controllers/account/session-settings.ts";
 import { createValueReader, StalledError } from "../controllers/references.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isNotFound } from "../kube/errors.ts";
-import { createLogger } from "../log.ts";
 import { openPassiveSession } from "../provider/session.ts";
 import type { AccountSession } from "../provider/types.ts";
 

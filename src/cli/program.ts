@@ -11,7 +11,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   const name = basename(script);
   if (name === PLUGIN_COMPLETION) {
     // kubectl expects the answer of cobra, whose last line is a number: 0 lets the shell add names of files.
-    const { COMPLETE_COMMAND } = await import("./completion.ts");
+    const { COMPLETE_COMMAND } = await import("./use/completion.ts");
     await (await createProgram()).parseAsync([node, script, COMPLETE_COMMAND, "--", ...words]);
     process.stdout.write(":0\n");
     return;
@@ -22,25 +22,25 @@ export async function run(argv: readonly string[]): Promise<void> {
 
 /** The module of a command is loaded when the command is run, so that a start parses only what it needs. */
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
-  operator: async () => (await import("./operator.ts")).registerOperatorCommand,
-  crds: async () => (await import("./crds.ts")).registerCrdsCommand,
-  apply: async () => (await import("./apply.ts")).registerApplyCommand,
-  cleanup: async () => (await import("./admin.ts")).ADMIN_COMMANDS.cleanup,
-  "confirm-restore": async () => (await import("./admin.ts")).ADMIN_COMMANDS.confirmRestore,
-  simulator: async () => (await import("./simulator.ts")).registerSimulatorCommand,
-  status: async () => (await import("./status.ts")).registerStatusCommand,
-  explain: async () => (await import("./explain.ts")).registerExplainCommand,
-  plan: async () => (await import("./plan.ts")).registerPlanCommand,
-  resolve: async () => (await import("./resolve.ts")).registerResolveCommand,
-  say: async () => (await import("./say.ts")).registerSayCommand,
-  film: async () => (await import("./film.ts")).registerFilmCommand,
-  import: async () => (await import("./import.ts")).registerImportCommand,
-  orphans: async () => (await import("./orphans.ts")).registerOrphansCommand,
-  ui: async () => (await import("./ui.ts")).registerUiCommand,
-  validate: async () => (await import("./validate.ts")).registerValidateCommand,
-  doctor: async () => (await import("./doctor.ts")).registerDoctorCommand,
-  bills: async () => (await import("./bills.ts")).registerBillsCommand,
-  completion: async () => (await import("./completion.ts")).registerCompletionCommand,
+  operator: async () => (await import("./operate/operator.ts")).registerOperatorCommand,
+  crds: async () => (await import("./operate/crds.ts")).registerCrdsCommand,
+  apply: async () => (await import("./use/apply.ts")).registerApplyCommand,
+  cleanup: async () => (await import("./operate/admin.ts")).ADMIN_COMMANDS.cleanup,
+  "confirm-restore": async () => (await import("./operate/admin.ts")).ADMIN_COMMANDS.confirmRestore,
+  simulator: async () => (await import("./operate/simulator.ts")).registerSimulatorCommand,
+  status: async () => (await import("./use/status.ts")).registerStatusCommand,
+  explain: async () => (await import("./use/explain.ts")).registerExplainCommand,
+  plan: async () => (await import("./use/plan.ts")).registerPlanCommand,
+  resolve: async () => (await import("./operate/resolve.ts")).registerResolveCommand,
+  say: async () => (await import("./use/say.ts")).registerSayCommand,
+  film: async () => (await import("./use/film.ts")).registerFilmCommand,
+  import: async () => (await import("./operate/import.ts")).registerImportCommand,
+  orphans: async () => (await import("./operate/orphans.ts")).registerOrphansCommand,
+  ui: async () => (await import("./use/ui.ts")).registerUiCommand,
+  validate: async () => (await import("./use/validate.ts")).registerValidateCommand,
+  doctor: async () => (await import("./operate/doctor.ts")).registerDoctorCommand,
+  bills: async () => (await import("./use/bills.ts")).registerBillsCommand,
+  completion: async () => (await import("./use/completion.ts")).registerCompletionCommand,
 };
 
 /** The program with every command, or with those that are named. `name`: as the help shows it. */

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { plainText } from "../text/sanitizer.ts";
+import { plainText } from "../base/sanitizer.ts";
 
 const CELL_LENGTH = 4096;
 

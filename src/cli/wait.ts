@@ -1,4 +1,4 @@
-import { type Clock, delay } from "../clock.ts";
+import { type Clock, delay } from "../base/clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Place, Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";

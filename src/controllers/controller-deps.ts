@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { FINALIZER } from "../api/v1alpha1/meta.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { mergePatchOf } from "../kube/patch.ts";
 import type { Place, Resource } from "../kube/resource.ts";
@@ -14,9 +14,9 @@ import type { SpendingAdmission } from "../submission/admission.ts";
 import type { Journal } from "../submission/journal.ts";
 import type { AbandonedTasks, TaskOwners } from "./account/abandoned-tasks.ts";
 import type { AccountKey, AccountRegistry } from "./account/registry.ts";
-import type { CostEstimates } from "./showback/estimates.ts";
-import type { UsageLedger } from "./showback/ledger.ts";
-import type { UsageRecorder } from "./showback/recorder.ts";
+import type { CostEstimates } from "./billing/cost/estimates.ts";
+import type { UsageLedger } from "./billing/ledger.ts";
+import type { UsageRecorder } from "./billing/recorder.ts";
 
 /** What every controller works with. */
 export type ControllerDeps = {

@@ -1,11 +1,11 @@
+import { specProblem } from "../api/manifest/spec-problem.ts";
 import type { EndpointEnv } from "../api/v1alpha1/gpu-endpoint.ts";
 import type { Reason } from "../api/v1alpha1/reasons.ts";
-import { specProblem } from "../api/v1alpha1/spec-problem.ts";
+import { ownValue } from "../base/own-value.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { ownValue } from "../own-value.ts";
 import type { Reference } from "../runtime/reference-poller.ts";
 import { configMapResource } from "../submission/journal.ts";
 import { howToGrant } from "./permissions.ts";

@@ -1,5 +1,5 @@
 import { type ConditionUpdate, getCondition, removeCondition, setConditions } from "../api/v1alpha1/conditions.ts";
-import { rfc3339 } from "../clock.ts";
+import { rfc3339 } from "../base/clock.ts";
 import type { Condition, KubeObject } from "../kube/types.ts";
 import type { Result } from "../runtime/controller.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";

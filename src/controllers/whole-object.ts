@@ -1,4 +1,4 @@
-import { createFairPool } from "../fair-pool.ts";
+import { createFairPool } from "../base/fair-pool.ts";
 import { type KubeObject, keyOf } from "../kube/types.ts";
 import { missingGet, type ObjectReader } from "../runtime/object-reader.ts";
 import { compact } from "../runtime/store.ts";

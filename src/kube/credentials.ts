@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import { type ClusterAccess, createIdentitySource, type Identity } from "./identity.ts";
 import { inCluster, podNamespace, SERVICE_ACCOUNT_FOLDER } from "./in-cluster.ts";
 import { proxyFor } from "./proxy.ts";

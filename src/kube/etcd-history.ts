@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { KubeClient, RequestOptions } from "./client.ts";
 import { isNotFound } from "./errors.ts";
 import { type Place, type Resource, resourcePath } from "./resource.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 
 export type TlsOptions = {
   /** PEM, as `cert` and `key`. */

@@ -1,6 +1,6 @@
 import type { Cluster, User } from "@kubernetes/client-node/dist/config_types.js";
 import * as z from "zod";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 
 const text = z
   .string()

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { ownValue } from "../own-value.ts";
+import { ownValue } from "../base/own-value.ts";
 
 type Json = Record<string, unknown>;
 

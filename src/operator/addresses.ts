@@ -1,8 +1,8 @@
 import type { LookupFunction } from "node:net";
 import type { AccountSpec, ClusterAccountSpec } from "../api/v1alpha1/account.ts";
 import type { AccountRef } from "../api/v1alpha1/meta.ts";
+import { anyExcept, publicOnly } from "../base/address-guard.ts";
 import { resultLookup } from "../controllers/account/result-lookup.ts";
-import { anyExcept, publicOnly } from "../net/address-guard.ts";
 
 /** Which addresses the operator connects to for whom. */
 export type Addresses = {

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
+import type { Money } from "../base/money.ts";
 import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
-import type { Money } from "../money.ts";
 import type { Spend } from "../provider/money/spend.ts";
 
 /** Categories an account that get a label value of their own; what they are is the service's to say. */

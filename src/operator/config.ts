@@ -1,7 +1,8 @@
 import * as z from "zod";
+import { parseDuration } from "../api/schema/duration.ts";
 import { LONGEST_REQUEST } from "../api/v1alpha1/account.ts";
-import { parseDuration } from "../api/v1alpha1/duration.ts";
-import { parseNetworks } from "../net/address-guard.ts";
+import { parseNetworks } from "../base/address-guard.ts";
+import { LOG_LEVELS } from "../base/log.ts";
 import { parseBindAddress } from "../runtime/http.ts";
 import { parseShard } from "./shard.ts";
 
@@ -78,7 +79,7 @@ export const operatorConfigSchema = z.strictObject({
   watchNamespaces: list.default([]),
   maxConcurrentReconciles: z.coerce.number().int().min(1).max(1000).default(64),
   stopDeadline: duration.prefault(LONGEST_REQUEST),
-  logLevel: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
+  logLevel: z.enum(LOG_LEVELS).default("info"),
   logFormat: z.enum(["json", "pretty"]).default("json"),
   allowPrivateNetworks: boolean.default(false),
   allowAmbientCredentials: boolean.default(false),

@@ -1,4 +1,4 @@
-import { keepProblem } from "../api/v1alpha1/spec-problem.ts";
+import { keepProblem } from "../api/manifest/spec-problem.ts";
 import type { Kind } from "../controllers/controller-deps.ts";
 import type { Job } from "../controllers/jobs/types.ts";
 import type { KubeObject } from "../kube/types.ts";

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
+import { parseYuan } from "../base/money.ts";
 import type { AccountHandle, AccountKey } from "../controllers/account/registry.ts";
-import { parseYuan } from "../money.ts";
 
 export type LimitedAccount = { account: AccountKey; object: Account | ClusterAccount; handle: AccountHandle };
 type Limit = { account: AccountKey; limit: string; most: number; used: number | undefined };

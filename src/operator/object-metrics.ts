@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 import { getCondition, needsUser } from "../api/v1alpha1/conditions.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Condition, KubeObject } from "../kube/types.ts";
 import { oncePerScrape } from "../runtime/metrics.ts";
 

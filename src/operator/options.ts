@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { ConnectionSettings } from "../provider/session.ts";
 import type { LeaderElector } from "../runtime/leader.ts";

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { formatYuan, type Money } from "../base/money.ts";
 import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
-import { formatYuan, type Money } from "../money.ts";
 import type { CallEvent } from "../provider/call-options.ts";
 import { OPERATION_NAMES } from "../provider/operations.ts";
 import type { SpendingAdmission } from "../submission/admission.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { GROUP } from "../api/v1alpha1/meta.ts";
-import { aborted, type Clock, delay, rfc3339, withDeadline } from "../clock.ts";
+import { aborted, type Clock, delay, rfc3339, withDeadline } from "../base/clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isAlreadyExists } from "../kube/errors.ts";
 import { createEtcdHistory, type RestoredError } from "../kube/etcd-history.ts";

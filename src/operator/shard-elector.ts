@@ -1,4 +1,4 @@
-import { delay, withDeadline } from "../clock.ts";
+import { delay, withDeadline } from "../base/clock.ts";
 import {
   createLeaderElector,
   type LeaderElector,

@@ -1,5 +1,5 @@
 import type { Submission } from "../api/v1alpha1/meta.ts";
-import { type Clock, rfc3339 } from "../clock.ts";
+import { type Clock, rfc3339 } from "../base/clock.ts";
 import type { Kind } from "../controllers/controller-deps.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reconcile } from "../runtime/controller.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import * as z from "zod";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
 import { LEASE_MS, type Lease, leaseResource } from "../runtime/leader.ts";

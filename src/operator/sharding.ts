@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Clock, delay } from "../clock.ts";
+import { type Clock, delay } from "../base/clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { type LeaderElector, type Lease, leaseResource } from "../runtime/leader.ts";
 import { configMapResource, type Journal } from "../submission/journal.ts";

@@ -1,4 +1,4 @@
-import { createFairPool, type FairPool } from "../fair-pool.ts";
+import { createFairPool, type FairPool } from "../base/fair-pool.ts";
 
 /**
  * Memory for the bodies of responses, shared by all accounts of the process. A body waits, unread, until its bytes are

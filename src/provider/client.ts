@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { CallEvent } from "./call-options.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
 import { createPageReaders } from "./endpoints/page-readers.ts";

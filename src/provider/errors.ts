@@ -1,4 +1,4 @@
-import type { Sanitizer } from "../text/sanitizer.ts";
+import type { Sanitizer } from "../base/sanitizer.ts";
 import type { Operation } from "./operations.ts";
 
 /** What is wrong. Callers decide by it. */

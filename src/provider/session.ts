@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import type { CallEvent } from "./call-options.ts";
 import { createServiceClient } from "./client.ts";

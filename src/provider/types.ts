@@ -1,4 +1,4 @@
-import type { Sanitizer } from "../text/sanitizer.ts";
+import type { Sanitizer } from "../base/sanitizer.ts";
 import type { BreakerState, SendOptions } from "./call-options.ts";
 import type { KeySession } from "./endpoints/endpoint-index.ts";
 import type { EndpointRecord } from "./endpoints/endpoint-record.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { KubeRequest } from "../kube/client.ts";
 
 /** What the requests of this process say of its connection to the API server; readiness checks throw the reason. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { isConflict } from "../kube/errors.ts";
 import { splitKey } from "../kube/types.ts";
 import type { Metrics } from "./metrics.ts";

@@ -1,8 +1,8 @@
 import { Session } from "node:inspector/promises";
 import type { Readable } from "node:stream";
 import { getHeapSnapshot } from "node:v8";
-import { type Clock, delay } from "../clock.ts";
-import type { LogLevel } from "../log.ts";
+import { type Clock, delay } from "../base/clock.ts";
+import type { LogLevel } from "../base/log.ts";
 import type { Answer, Page } from "./http.ts";
 
 const DEFAULT_SECONDS = 30;

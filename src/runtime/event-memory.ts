@@ -1,5 +1,5 @@
-import type { Clock } from "../clock.ts";
-import { type Bucket, createBucket, freeAt, isFull, takeToken } from "../token-bucket.ts";
+import type { Clock } from "../base/clock.ts";
+import { type Bucket, createBucket, freeAt, isFull, takeToken } from "../base/token-bucket.ts";
 
 /** An event that was sent, and how often it happened since. */
 export type Series = { name: string; namespace: string; count: number };

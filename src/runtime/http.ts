@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { Registry } from "prom-client";
-import { ownValue } from "../own-value.ts";
+import { ownValue } from "../base/own-value.ts";
 
 export type HttpServer = { readonly port: number; close(): Promise<void> };
 

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Clock, delay, stopwatch, withDeadline } from "../clock.ts";
+import { type Clock, delay, stopwatch, withDeadline } from "../base/clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";

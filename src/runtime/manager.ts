@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { aborted, type Clock, delay, withDeadline } from "../clock.ts";
+import { aborted, type Clock, delay, withDeadline } from "../base/clock.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
 import type { LeaderElector } from "./leader.ts";

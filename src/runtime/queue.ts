@@ -1,7 +1,7 @@
-import type { Clock } from "../clock.ts";
-import { createLanedQueue } from "../fair-queue.ts";
+import type { Clock } from "../base/clock.ts";
+import { createLanedQueue } from "../base/fair-queue.ts";
+import { createSchedule } from "../base/schedule.ts";
 import { splitKey } from "../kube/types.ts";
-import { createSchedule } from "../schedule.ts";
 import { type BackoffOptions, backoffDelay } from "./backoff.ts";
 
 /** `low` is for keys of an initial list: real changes overtake them. */

@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
-import { createFairQueue } from "../fair-queue.ts";
+import type { Clock } from "../base/clock.ts";
+import { createFairQueue } from "../base/fair-queue.ts";
+import { plainText } from "../base/sanitizer.ts";
+import { createPace } from "../base/token-bucket.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, eventResource, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { plainText } from "../text/sanitizer.ts";
-import { createPace } from "../token-bucket.ts";
 import { createEventMemory } from "./event-memory.ts";
 
 /** `action` is what was being done (events.k8s.io/v1), `reason` why this is told; `note` at most 1,024 bytes. */

@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
-import { createLanedQueue, type Lane } from "../fair-queue.ts";
+import type { Clock } from "../base/clock.ts";
+import { createLanedQueue, type Lane } from "../base/fair-queue.ts";
+import { createSchedule } from "../base/schedule.ts";
+import type { Pace } from "../base/token-bucket.ts";
 import { isForbidden, isNotFound } from "../kube/errors.ts";
 import type { Place, Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { createSchedule } from "../schedule.ts";
-import type { Pace } from "../token-bucket.ts";
 
 /** An object that another one refers to and that may not be watched (Secrets: `get` only). */
 export type Reference = { resource: Resource; namespace: string; name: string };

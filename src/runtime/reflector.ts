@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Clock, delay } from "../clock.ts";
+import { type Clock, delay } from "../base/clock.ts";
 import { type KubeClient, ListTooLargeError, type Query } from "../kube/client.ts";
 import { errorFromEvent, isGone, KubeError } from "../kube/errors.ts";
 import { RestoredError } from "../kube/etcd-history.ts";

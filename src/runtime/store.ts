@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { KubeClient, Query } from "../kube/client.ts";
 import type { RestoredError } from "../kube/etcd-history.ts";
 import type { Resource } from "../kube/resource.ts";

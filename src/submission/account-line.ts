@@ -1,6 +1,6 @@
-import type { Clock } from "../clock.ts";
-import { createFairQueue } from "../fair-queue.ts";
-import type { Money } from "../money.ts";
+import type { Clock } from "../base/clock.ts";
+import { createFairQueue } from "../base/fair-queue.ts";
+import type { Money } from "../base/money.ts";
 import type { Operation } from "../provider/operations.ts";
 import { type BalanceHold, createBalanceHold } from "./balance-hold.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Operation } from "../provider/operations.ts";
 import { type AccountLine, createAccountLine, type SpendingRefusal, type Wait, type Work } from "./account-line.ts";
 import type { Allowance, BookReading, EndedTask, Unbilled } from "./reservations.ts";

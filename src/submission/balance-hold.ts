@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 
 /**
  * Holds the paid work of an account whose balance is empty: the service refuses every request until somebody pays. One

@@ -1,4 +1,4 @@
-import { type Clock, delay } from "../clock.ts";
+import { type Clock, delay } from "../base/clock.ts";
 
 /**
  * Groups changes into writes: there is one write at a time. Commits that arrive within 15 ms share a write, and commits that

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Clock, delay } from "../clock.ts";
+import { type Clock, delay } from "../base/clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from "../kube/errors.ts";
 import type { KubeObject } from "../kube/types.ts";

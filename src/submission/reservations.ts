@@ -1,5 +1,5 @@
-import type { Clock } from "../clock.ts";
-import { formatYuan, type Money } from "../money.ts";
+import type { Clock } from "../base/clock.ts";
+import { formatYuan, type Money } from "../base/money.ts";
 import type { Operation } from "../provider/operations.ts";
 
 /** What the budget of an account leaves for new paid work. */

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { FencedError, Journal } from "./journal.ts";
 import { createJournalShard, type JournalShard } from "./journal-shard.ts";

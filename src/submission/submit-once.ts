@@ -1,4 +1,4 @@
-import { type Clock, rfc3339, stopwatch } from "../clock.ts";
+import { type Clock, rfc3339, stopwatch } from "../base/clock.ts";
 import { ServiceError } from "../provider/errors.ts";
 import type { Intent, Journal, JournalEntry } from "./journal.ts";
 

@@ -4,8 +4,8 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { detectResources, envDetector, type Resource, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace";
 import type { Logger } from "pino";
-import { type Clock, withDeadline } from "../clock.ts";
-import type { Sanitizer } from "../text/sanitizer.ts";
+import { type Clock, withDeadline } from "../base/clock.ts";
+import type { Sanitizer } from "../base/sanitizer.ts";
 import type { SpanCounter } from "./metrics.ts";
 import type { Attributes, Span, SpanSink } from "./span.ts";
 

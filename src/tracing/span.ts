@@ -1,4 +1,4 @@
-import { plainText } from "../text/sanitizer.ts";
+import { plainText } from "../base/sanitizer.ts";
 
 export type Attributes = Readonly<Record<string, string | number>>;
 

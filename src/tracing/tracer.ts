@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
 import { ANNOTATIONS } from "../api/v1alpha1/meta.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
+import { plainText } from "../base/sanitizer.ts";
 import { type KubeObject, keyOf } from "../kube/types.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
-import { plainText } from "../text/sanitizer.ts";
 import type { SpanSink } from "./span.ts";
 import { parentOf, traceparentOf } from "./trace-context.ts";
 import type { EndedTrace, TraceSource } from "./trace-source.ts";

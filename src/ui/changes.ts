@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { ClusterSession, ObjectKey } from "./cluster-session.ts";
 import type { ChangeMessage, SessionState } from "./view-types.ts";
 

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { KINDS } from "../api/v1alpha1/kinds.ts";
-import { type Clock, delay, rfc3339 } from "../clock.ts";
+import { type Clock, delay, rfc3339 } from "../base/clock.ts";
 import type { KubeClient, KubeRequest } from "../kube/client.ts";
 import { isForbidden, isNotFound, KubeError } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import * as z from "zod";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { RequestError } from "./request-error.ts";
 import { createTickets, type Tickets } from "./tickets.ts";
 

@@ -1,10 +1,10 @@
 import * as z from "zod";
+import { manifestProblems } from "../api/manifest/manifest-problems.ts";
 import { KINDS } from "../api/v1alpha1/kinds.ts";
-import { manifestProblems } from "../api/v1alpha1/manifest-problems.ts";
 import { API_VERSION } from "../api/v1alpha1/meta.ts";
+import { manifestYaml } from "../base/manifest-yaml.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { manifestYaml } from "../text/manifest-yaml.ts";
 import { JOB_KINDS } from "./row.ts";
 import type { JobForm, ManifestView } from "./view-types.ts";
 

@@ -1,4 +1,4 @@
-import { ownValue } from "../own-value.ts";
+import { ownValue } from "../base/own-value.ts";
 
 /** File types of results that a browser may show. Everything else is only downloaded. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {

@@ -5,7 +5,7 @@ import type { AccountRef } from "../api/v1alpha1/meta.ts";
 import { ArtifactError, type ArtifactErrorKind } from "../artifacts/errors.ts";
 import { openSource, type Source } from "../artifacts/source.ts";
 import { type ByteRange, partOf } from "../artifacts/stored-bytes.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { ClusterSession, Found, ObjectKey } from "./cluster-session.ts";
 import { type Copy, type CopyOptions, openCopy } from "./copies.ts";
 import { mediaTypeOf } from "./media-type.ts";

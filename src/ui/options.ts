@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Assets } from "./assets.ts";
 import type { GuardOptions } from "./guard.ts";
 import type { MediaOpener } from "./media.ts";

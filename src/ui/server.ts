@@ -1,7 +1,7 @@
 import { fastify } from "fastify";
 import { ZodError } from "zod";
+import { plainText } from "../base/sanitizer.ts";
 import { KubeError } from "../kube/errors.ts";
-import { plainText } from "../text/sanitizer.ts";
 import { addGuard } from "./guard.ts";
 import type { UiOptions } from "./options.ts";
 import { RequestError } from "./request-error.ts";

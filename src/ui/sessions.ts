@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { ClusterSession } from "./cluster-session.ts";
 import { RequestError } from "./request-error.ts";
 

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 
 /**
  * Tickets for what a browser opens without a header: players, downloads and the stream of changes. A ticket opens one path, so that an

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { inject, it, type TestContext } from "vitest";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { createKubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
 import { namespaceResource } from "../../src/kube/resource.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
-import { createFairPool } from "../../src/fair-pool.ts";
+import { createFairPool } from "../../src/base/fair-pool.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { anyCase, type Case, changeable, specsOf } from "../fuzz/specs/cases.ts";
 import { ENDPOINT } from "../fuzz/specs/companions.ts";

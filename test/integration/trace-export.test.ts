@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type RequestListener } from "node:h
 import type { AddressInfo } from "node:net";
 import { Registry } from "prom-client";
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
-import { openTraces } from "../../src/cli/traces.ts";
-import { systemClock } from "../../src/clock.ts";
-import { createLogger } from "../../src/log.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { createLogger } from "../../src/base/log.ts";
+import { openTraces } from "../../src/cli/operate/traces.ts";
 import type { Span } from "../../src/tracing/span.ts";
 import { eventually } from "../support/world.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createFairPool } from "../../src/fair-pool.ts";
+import { createFairPool } from "../../src/base/fair-pool.ts";
 import { type RunOptions, type RunReport, runCombination } from "../faults/campaign/run.ts";
 import { pairsIn, pairsOf } from "./covering-array.ts";
 import { FACTORS, LEVELS, ROWS, switchesOf } from "./factors.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { createFairPool } from "../../src/fair-pool.ts";
+import { createFairPool } from "../../src/base/fair-pool.ts";
 import { complaints, unsettled } from "./judge.ts";
 import { type Perturbation, type Run, runScenario } from "./run.ts";
 import type { Scenario } from "./scenario.ts";

@@ -2,7 +2,7 @@
 import type { LookupFunction } from "node:net";
 import { describe, expect, it } from "vitest";
 import { clusterAccountSpecSchema } from "../../src/api/v1alpha1/account.ts";
-import { judgeLiteral } from "../../src/net/guarded-connect.ts";
+import { judgeLiteral } from "../../src/base/guarded-connect.ts";
 import { createAddresses } from "../../src/operator/addresses.ts";
 import { parseOperatorConfig } from "../../src/operator/config.ts";
 import { createTransport } from "../../src/provider/http/transport.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { secretKeyRefSchema } from "../../src/api/v1alpha1/meta.ts";
 import { s3Failure } from "../../src/artifacts/s3/failure.ts";
-import { envFromSecret } from "../../src/cli/import/env.ts";
+import { envFromSecret } from "../../src/cli/operate/import/env.ts";
 import { matchesLabels } from "../../src/controllers/account/namespaces.ts";
 import { createValueReader } from "../../src/controllers/references.ts";
 import { mergePatchOf } from "../../src/kube/patch.ts";

@@ -5,7 +5,8 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { datesIn } from "../../src/controllers/bill-report/period.ts";
+import { plainText } from "../../src/base/sanitizer.ts";
+import { datesIn } from "../../src/controllers/billing/report/period.ts";
 import { differences } from "../../src/controllers/gpu-endpoint/fields.ts";
 import { jobResults, observeTask, resultsFrom } from "../../src/controllers/jobs/tasks.ts";
 import { fromCurrent, fromEarlier } from "../../src/provider/endpoints/endpoint-record.ts";
@@ -20,7 +21,6 @@ import { endpointV1, LIMIT_FIELDS } from "../../src/provider/wire/endpoints-v1.t
 import { endpointV2 } from "../../src/provider/wire/endpoints-v2.ts";
 import { endpointLimits } from "../../src/provider/wire/limits.ts";
 import { submittedTask, taskResult } from "../../src/provider/wire/tasks.ts";
-import { plainText } from "../../src/text/sanitizer.ts";
 import { billRecord } from "../support/bills.ts";
 import { breachesOf, statusSchemaOf } from "../support/crd-schema.ts";
 import { desiredOf, endpointOf } from "../support/endpoints.ts";

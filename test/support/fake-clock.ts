@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
 
 export type FakeClock = Clock & {
   /** Moves time on by `ms`: timers that come due run in order, each with what follows from it settled. */

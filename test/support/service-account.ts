@@ -1,10 +1,10 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { anyAddress } from "../../src/base/address-guard.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
 import type { AccountHandle } from "../../src/controllers/account/registry.ts";
 import { keyedHashOf } from "../../src/controllers/hash.ts";
-import { anyAddress } from "../../src/net/address-guard.ts";
 import type { DeleteOperation } from "../../src/provider/operations.ts";
 import { openPassiveSession } from "../../src/provider/session.ts";
 import type { AccountSession } from "../../src/provider/types.ts";

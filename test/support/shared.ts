@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { createPace } from "../../src/base/token-bucket.ts";
 import { createAbandonedTasks, createTaskOwners } from "../../src/controllers/account/abandoned-tasks.ts";
 import { createAccountRegistry } from "../../src/controllers/account/registry.ts";
 import type { ControllerDeps } from "../../src/controllers/controller-deps.ts";
@@ -11,7 +12,6 @@ import { createReferencePoller } from "../../src/runtime/reference-poller.ts";
 import { createSpendingAdmission } from "../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../src/submission/reservations.ts";
 import { createJournal } from "../../src/submission/sharded-journal.ts";
-import { createPace } from "../../src/token-bucket.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
 /** What every controller shares, over a client of a scripted API server; no account is known unless `change` brings some. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { clusterAccountResource, KINDS } from "../../src/api/v1alpha1/kinds.ts";
-import { createFairPool } from "../../src/fair-pool.ts";
+import { createFairPool } from "../../src/base/fair-pool.ts";
 import { waitForEveryKind } from "../perturbation/api-server-ready.ts";
 import { closeWorldsAfterAll, disposableWorld, type World, waitForCondition } from "../support/world.ts";
 import { basesOf, baseWith } from "./bases.ts";

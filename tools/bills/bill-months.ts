@@ -1,5 +1,5 @@
-import { systemClock } from "../../src/clock.ts";
-import { fileOf, tallied } from "../../src/controllers/bill-report/file.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { fileOf, tallied } from "../../src/controllers/billing/report/file.ts";
 import { createServiceClient } from "../../src/provider/client.ts";
 import { createLimiter } from "../../src/provider/http/limiter.ts";
 import { createTransport } from "../../src/provider/http/transport.ts";

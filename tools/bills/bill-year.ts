@@ -1,5 +1,5 @@
-import { operationMeter, productMeter } from "../../src/controllers/showback/meters.ts";
-import type { Usage } from "../../src/controllers/showback/usage.ts";
+import { operationMeter, productMeter } from "../../src/controllers/billing/meters.ts";
+import type { Usage } from "../../src/controllers/billing/usage.ts";
 import type { Operation } from "../../src/provider/operations.ts";
 
 export const YEAR = {

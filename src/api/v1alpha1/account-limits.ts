@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { int, listOf, text } from "./fields.ts";
+import { int, listOf, text } from "../schema/fields.ts";
 
 const limit = (description: string) => int(-1, description).optional();
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { cidr, flag, listOf, text } from "./fields.ts";
-import { ruled } from "./rule.ts";
+import { cidr, flag, listOf, text } from "../schema/fields.ts";
+import { ruled } from "../schema/rule.ts";
 
 /** What only a ClusterAccount has: who may use it and see its spending, and where results may come from. */
 

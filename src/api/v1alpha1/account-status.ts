@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { int, listOf, text, time, yuanStatus } from "../schema/fields.ts";
 import { accountLimitsSchema } from "./account-limits.ts";
-import { int, listOf, text, time, yuanStatus } from "./fields.ts";
 import { commonStatus, PENDING_STATUS } from "./meta.ts";
 
 const budgetStatusSchema = z.object({

@@ -1,10 +1,21 @@
 import * as z from "zod";
 import type { ClusterObject, NamespacedObject } from "../../kube/types.ts";
+import {
+  celList,
+  dataKey,
+  dnsLabel,
+  duration,
+  int,
+  listOf,
+  matching,
+  objectName,
+  text,
+  yuan,
+} from "../schema/fields.ts";
+import { ruled } from "../schema/rule.ts";
 import { namespacesSchema, resultsSchema, spendingSchema } from "./account-sharing.ts";
 import type { accountStatusSchema } from "./account-status.ts";
-import { celList, dataKey, dnsLabel, duration, int, listOf, matching, objectName, text, yuan } from "./fields.ts";
 import { secretKeyRefSchema } from "./meta.ts";
-import { ruled } from "./rule.ts";
 
 /** The operations of the interface, as `paths` and `operations` name them. */
 export const operationNames = [

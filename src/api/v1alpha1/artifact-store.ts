@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
-import { byteQuantity, flag, matching, objectName, parseBytes, relativePrefix, text } from "./fields.ts";
+import { byteQuantity, flag, matching, objectName, parseBytes, relativePrefix, text } from "../schema/fields.ts";
+import { ruled } from "../schema/rule.ts";
 import { commonStatus, PENDING_STATUS } from "./meta.ts";
-import { ruled } from "./rule.ts";
 
 const s3Schema = z
   .object({

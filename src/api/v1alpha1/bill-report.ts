@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
-import { duration, flag, int, listOf, objectName, specTime, text, time, yuanStatus } from "./fields.ts";
+import { duration, flag, int, listOf, objectName, specTime, text, time, yuanStatus } from "../schema/fields.ts";
+import { ruled } from "../schema/rule.ts";
 import { outputSchema } from "./job.ts";
 import { accountRefSchema, boundAccountSchema, commonStatus, PENDING_STATUS } from "./meta.ts";
-import { ruled } from "./rule.ts";
 
 export const billCycles = ["Day", "Week", "Month"] as const;
 export const billFormats = ["CSV", "JSON"] as const;

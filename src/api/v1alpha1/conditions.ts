@@ -1,5 +1,5 @@
+import { cutTo, plainText } from "../../base/sanitizer.ts";
 import type { Condition } from "../../kube/types.ts";
-import { cutTo, plainText } from "../../text/sanitizer.ts";
 import type { Reason } from "./reasons.ts";
 
 /** The condition types of all kinds. */

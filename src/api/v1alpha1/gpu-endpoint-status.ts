@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { int, listOf, text, time, yuanStatus } from "./fields.ts";
+import { int, listOf, text, time, yuanStatus } from "../schema/fields.ts";
 import { boundAccountSchema, commonStatus, PENDING_STATUS, submissionSchema } from "./meta.ts";
 
 export const driftSchema = z.object({

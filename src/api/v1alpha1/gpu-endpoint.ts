@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
-import { dnsLabel, flag, int, listOf, objectName, text } from "./fields.ts";
+import { dnsLabel, flag, int, listOf, objectName, text } from "../schema/fields.ts";
+import { immutable, ruled, type TransitionRule, unchanged } from "../schema/rule.ts";
 import type { driftSchema, gpuEndpointStatusSchema } from "./gpu-endpoint-status.ts";
 import { accountRefSchema, valueSource } from "./meta.ts";
-import { immutable, ruled, type TransitionRule, unchanged } from "./rule.ts";
 
 /** Size of a local volume whose spec gives none, in GB (interface: Limits: "currently fixed at 30 GB"). */
 export const DEFAULT_LOCAL_VOLUME_GB = 30;

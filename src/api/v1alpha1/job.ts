@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { flag, int, listOf, matching, objectName, relativePrefix, text, time, yuanStatus } from "./fields.ts";
+import { flag, int, listOf, matching, objectName, relativePrefix, text, time, yuanStatus } from "../schema/fields.ts";
+import { immutable, type TransitionRule } from "../schema/rule.ts";
 import { accountRefSchema, boundAccountSchema, commonStatus, submissionSchema } from "./meta.ts";
-import { immutable, type TransitionRule } from "./rule.ts";
 
 /** The states of a job, in order; `Halted` waits for the user. A terminal phase (Succeeded, Failed) is never left. */
 export const jobPhases = [

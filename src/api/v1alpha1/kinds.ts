@@ -1,9 +1,9 @@
 import type { Resource } from "../../kube/resource.ts";
+import { AGE, type Column, conditionColumn, type KindDefinition } from "../schema/definition.ts";
 import { accountSpecSchema, clusterAccountSpecSchema } from "./account.ts";
 import { accountStatusSchema } from "./account-status.ts";
 import { artifactStoreSpecSchema, artifactStoreStatusSchema } from "./artifact-store.ts";
 import { billReportSpecSchema, billReportStatusSchema } from "./bill-report.ts";
-import { AGE, type Column, conditionColumn, type KindDefinition } from "./definition.ts";
 import { gpuEndpointRules, gpuEndpointSpecSchema } from "./gpu-endpoint.ts";
 import { gpuEndpointStatusSchema } from "./gpu-endpoint-status.ts";
 import { GROUP, VERSION } from "./meta.ts";

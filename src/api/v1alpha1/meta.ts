@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Condition } from "../../kube/types.ts";
-import { dataKey, int, listOf, objectName, text, time } from "./fields.ts";
-import { ruled } from "./rule.ts";
+import { dataKey, int, listOf, objectName, text, time } from "../schema/fields.ts";
+import { ruled } from "../schema/rule.ts";
 
 export const GROUP = "mooring.dev";
 export const VERSION = "v1alpha1";

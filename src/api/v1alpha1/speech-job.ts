@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
-import { flag, int, listOf, text } from "./fields.ts";
+import { flag, int, listOf, text } from "../schema/fields.ts";
+import { ruled } from "../schema/rule.ts";
 import { commonJobSpec, commonJobStatus, jobTransitions } from "./job.ts";
 import { PENDING_STATUS, valueSource } from "./meta.ts";
-import { ruled } from "./rule.ts";
 import { languages } from "./speech-languages.ts";
 import { speechRules } from "./speech-rules.ts";
 import { SCHEMA_TEXT_LIMIT } from "./speech-text.ts";

@@ -1,5 +1,5 @@
-import { celList, celString } from "./fields.ts";
-import type { Rule } from "./rule.ts";
+import { celList, celString } from "../schema/fields.ts";
+import type { Rule } from "../schema/rule.ts";
 import { turboLanguages } from "./speech-languages.ts";
 import { CEL_MARKER_LIMIT, characters, markerRules, TURBO_TEXT_LIMIT } from "./speech-text.ts";
 

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
-import { flag, httpUrl, int, listOf, text } from "./fields.ts";
+import { flag, httpUrl, int, listOf, text } from "../schema/fields.ts";
+import { ruled } from "../schema/rule.ts";
 import { commonJobSpec, commonJobStatus, jobTransitions } from "./job.ts";
 import { PENDING_STATUS } from "./meta.ts";
-import { ruled } from "./rule.ts";
 
 const pairs = ["480x832", "832x480", "720x1280", "1280x720"] as const;
 

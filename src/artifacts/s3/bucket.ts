@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction } from "node:net";
 import { S3Client } from "@aws-sdk/client-s3";
-import { judgeLiteral } from "../../net/guarded-connect.ts";
+import { judgeLiteral } from "../../base/guarded-connect.ts";
 import { s3Failure } from "./failure.ts";
 
 export type S3Credentials = { accessKeyId: string; secretAccessKey: string; sessionToken?: string };

@@ -1,6 +1,6 @@
-import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
-import { codeOf, connectionWords } from "../../net/connection-words.ts";
-import { ownValue } from "../../own-value.ts";
+import { ADDRESS_REFUSED } from "../../base/address-guard.ts";
+import { codeOf, connectionWords } from "../../base/connection-words.ts";
+import { ownValue } from "../../base/own-value.ts";
 import { ArtifactError, type ArtifactErrorKind } from "../errors.ts";
 
 /** What the error codes of S3 and of the services that speak its protocol mean. */

@@ -1,4 +1,4 @@
-import { codeOf, connectionWords } from "../../net/connection-words.ts";
+import { codeOf, connectionWords } from "../../base/connection-words.ts";
 import { ArtifactError, type ArtifactErrorKind } from "../errors.ts";
 
 const KINDS: Record<string, ArtifactErrorKind> = {

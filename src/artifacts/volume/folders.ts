@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
-import { codeOf } from "../../net/connection-words.ts";
+import { codeOf } from "../../base/connection-words.ts";
 import { ArtifactError } from "../errors.ts";
 import { checkKey } from "../key.ts";
 import { abortion } from "../source-failure.ts";

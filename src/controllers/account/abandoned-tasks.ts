@@ -1,9 +1,9 @@
 import type { AccountStatus } from "../../api/v1alpha1/account.ts";
 import type { BoundAccount } from "../../api/v1alpha1/meta.ts";
-import { type Clock, rfc3339 } from "../../clock.ts";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { isSameService } from "../../base/service-address.ts";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { OPERATION_NAMES } from "../../provider/operations.ts";
-import { isSameService } from "../../service-address.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { SpendingAdmission } from "../../submission/admission.ts";
 import type { TaskEnd } from "../../submission/reservations.ts";

@@ -1,5 +1,5 @@
 import type { AccountStatus } from "../../api/v1alpha1/account.ts";
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import type { Journal, ShardIdentity } from "../../submission/journal.ts";
 import type { AnyAccount } from "./foreign-claims.ts";
 

@@ -1,7 +1,7 @@
 import type { AccountSpec, AccountStatus } from "../../api/v1alpha1/account.ts";
 import type { ConditionUpdate } from "../../api/v1alpha1/conditions.ts";
-import { rfc3339 } from "../../clock.ts";
-import { formatYuan, type Money, parseYuan } from "../../money.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { formatYuan, type Money, parseYuan } from "../../base/money.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
 import type { ReadTime } from "../../provider/money/read-time.ts";
 import type { BookReading, BudgetState } from "../../submission/reservations.ts";

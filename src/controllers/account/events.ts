@@ -1,8 +1,8 @@
 import type { Account, AccountStatus, ClusterAccount } from "../../api/v1alpha1/account.ts";
 import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
+import { plainText } from "../../base/sanitizer.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
-import { plainText } from "../../text/sanitizer.ts";
 import type { AccountKey } from "./registry.ts";
 
 /** How many orphans an event names. */

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { Account, AccountStatus, ClusterAccount } from "../../api/v1alpha1/account.ts";
 import { COMMANDS } from "../../api/v1alpha1/commands.ts";
 import { setCondition } from "../../api/v1alpha1/conditions.ts";
-import { type Clock, rfc3339 } from "../../clock.ts";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import type { Kind } from "../controller-deps.ts";
 import type { AccountKey } from "./registry.ts";

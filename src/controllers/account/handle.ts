@@ -1,9 +1,9 @@
 import type { LookupFunction } from "node:net";
 import type { Logger } from "pino";
 import type { AccountSpec, ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
-import type { Clock } from "../../clock.ts";
-import { parseYuan } from "../../money.ts";
-import type { AddressGuard } from "../../net/address-guard.ts";
+import type { AddressGuard } from "../../base/address-guard.ts";
+import type { Clock } from "../../base/clock.ts";
+import { parseYuan } from "../../base/money.ts";
 import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { RecordBudget } from "../../provider/endpoints/record-budget.ts";
 import type { Urgency } from "../../provider/money/budget-reader.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { type AccountStatus, isClusterAccount } from "../../api/v1alpha1/account.ts";
 import { removeCondition } from "../../api/v1alpha1/conditions.ts";
-import { type Clock, rfc3339, stopwatch, withDeadline } from "../../clock.ts";
+import { type Clock, rfc3339, stopwatch, withDeadline } from "../../base/clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";

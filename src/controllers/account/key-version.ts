@@ -1,5 +1,5 @@
 import type { AccountSpec } from "../../api/v1alpha1/account.ts";
-import { serviceAddress } from "../../service-address.ts";
+import { serviceAddress } from "../../base/service-address.ts";
 import { hashOf } from "../hash.ts";
 
 /**

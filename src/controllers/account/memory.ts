@@ -1,8 +1,9 @@
 import type { LookupFunction } from "node:net";
 import { type Account, type ClusterAccount, isClusterAccount, showsSpending } from "../../api/v1alpha1/account.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
+import type { AddressGuard } from "../../base/address-guard.ts";
+import { serviceAddress } from "../../base/service-address.ts";
 import { keyOf } from "../../kube/types.ts";
-import type { AddressGuard } from "../../net/address-guard.ts";
 import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { CallEvent } from "../../provider/call-options.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
@@ -10,7 +11,6 @@ import type { RecordBudget } from "../../provider/endpoints/record-budget.ts";
 import { isCleanupOperation } from "../../provider/operations.ts";
 import type { ConnectionSettings } from "../../provider/session.ts";
 import type { Result } from "../../runtime/controller.ts";
-import { serviceAddress } from "../../service-address.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { Dependants } from "./dependants.ts";
 import { type AccountObservers, type AccountUsage, createAccountHandle, type LiveSettings } from "./handle.ts";

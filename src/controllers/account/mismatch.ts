@@ -1,5 +1,5 @@
 import { COMMANDS } from "../../api/v1alpha1/commands.ts";
-import { isSameService } from "../../service-address.ts";
+import { isSameService } from "../../base/service-address.ts";
 import type { Cause } from "../verdict.ts";
 import { type AccountHandle, refOf } from "./registry.ts";
 

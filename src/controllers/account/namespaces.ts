@@ -1,9 +1,9 @@
 import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
+import { ownValue } from "../../base/own-value.ts";
 import { findObject, type KubeClient } from "../../kube/client.ts";
 import { namespaceResource } from "../../kube/resource.ts";
 import type { KubeObject } from "../../kube/types.ts";
-import { ownValue } from "../../own-value.ts";
 import type { ReportableKeys } from "./registry.ts";
 
 /** metav1.LabelSelector. */

@@ -1,4 +1,4 @@
-import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
+import { ADDRESS_REFUSED } from "../../base/address-guard.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import type { AccountSession } from "../../provider/types.ts";

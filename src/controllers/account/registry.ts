@@ -3,7 +3,7 @@ import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import { COMMANDS } from "../../api/v1alpha1/commands.ts";
 import type { AccountRef, AccountRefOrBinding, BoundAccount } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import type { AddressGuard } from "../../net/address-guard.ts";
+import type { AddressGuard } from "../../base/address-guard.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
 import type { AccountSession } from "../../provider/types.ts";

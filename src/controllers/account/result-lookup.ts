@@ -1,6 +1,6 @@
 import type { AccountSpec, ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
-import { type AddressGuard, publicOnly } from "../../net/address-guard.ts";
+import { type AddressGuard, publicOnly } from "../../base/address-guard.ts";
 
 const ADVICE: Record<AccountRef["kind"], string> = {
   Account:

@@ -1,9 +1,9 @@
 import type { LookupFunction } from "node:net";
+import { parseDuration } from "../../api/schema/duration.ts";
 import { type AccountSpec, LONGEST_REQUEST } from "../../api/v1alpha1/account.ts";
-import { parseDuration } from "../../api/v1alpha1/duration.ts";
+import { serviceAddress } from "../../base/service-address.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { SessionOptions } from "../../provider/session.ts";
-import { serviceAddress } from "../../service-address.ts";
 
 /** A shorter `endpoints.syncInterval` counts as this: each list costs memory and time that all accounts share. */
 const SHORTEST_SYNC_MS = 1_000;

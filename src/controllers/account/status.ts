@@ -1,8 +1,8 @@
 import { type Account, type AccountStatus, type ClusterAccount, showsSpending } from "../../api/v1alpha1/account.ts";
 import { type ConditionUpdate, setConditions } from "../../api/v1alpha1/conditions.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import { rfc3339 } from "../../clock.ts";
-import { formatYuan } from "../../money.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { formatYuan } from "../../base/money.ts";
 import type { Spend } from "../../provider/money/spend.ts";
 import type { Unbilled } from "../../submission/reservations.ts";
 import type { ShownTasks } from "./abandoned-tasks.ts";

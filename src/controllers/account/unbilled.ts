@@ -1,6 +1,6 @@
+import { parseDuration } from "../../api/schema/duration.ts";
 import type { Account, AccountStatus, ClusterAccount } from "../../api/v1alpha1/account.ts";
-import { parseDuration } from "../../api/v1alpha1/duration.ts";
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import { OPERATION_NAMES } from "../../provider/operations.ts";
 import type { EndedTask, Unbilled } from "../../submission/reservations.ts";
 import type { EndedSince } from "../jobs/tasks.ts";

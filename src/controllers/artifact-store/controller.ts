@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import { specProblem } from "../../api/manifest/spec-problem.ts";
 import type { ArtifactStore } from "../../api/v1alpha1/artifact-store.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
-import { specProblem } from "../../api/v1alpha1/spec-problem.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import type { HandleOptions, StoreLimits } from "../../artifacts/handle.ts";
 import { openStore, type StoreOptions } from "../../artifacts/open-store.ts";

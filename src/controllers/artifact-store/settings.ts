@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { parseBytes } from "../../api/schema/fields.ts";
 import type { ArtifactStore, ArtifactStoreSpec } from "../../api/v1alpha1/artifact-store.ts";
-import { parseBytes } from "../../api/v1alpha1/fields.ts";
 import { DEFAULT_LIMITS, type StoreLimits } from "../../artifacts/handle.ts";
 import { joinKey } from "../../artifacts/key.ts";
 import type { StoreOptions } from "../../artifacts/open-store.ts";
 import type { S3Credentials, S3Options } from "../../artifacts/s3/bucket.ts";
-import { plainText } from "../../text/sanitizer.ts";
+import { plainText } from "../../base/sanitizer.ts";
 import { StalledError, type ValueReader } from "../references.ts";
 
 export type StoreWiring = {

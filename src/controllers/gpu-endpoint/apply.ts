@@ -1,11 +1,11 @@
 import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
-import { rfc3339, rfc3339Milli } from "../../clock.ts";
+import { rfc3339, rfc3339Milli } from "../../base/clock.ts";
+import type { Sanitizer } from "../../base/sanitizer.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
-import type { Sanitizer } from "../../text/sanitizer.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { UnprovenObjectError } from "../current-state.ts";

@@ -1,8 +1,8 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
+import { serviceAddress } from "../../base/service-address.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Indexer } from "../../runtime/store.ts";
-import { serviceAddress } from "../../service-address.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { accountToUse } from "../account/binding.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";

@@ -4,7 +4,7 @@ import {
   type GpuEndpoint,
   type GpuEndpointStatus,
 } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";

@@ -1,7 +1,7 @@
 import { COMMANDS, targetOf } from "../../api/v1alpha1/commands.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isGivenUp, mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
 import { UnprovenObjectError } from "../current-state.ts";

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointSubmission } from "../../api/v1alpha1/gpu-endpoint-status.ts";
-import { type Clock, rfc3339 } from "../../clock.ts";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { isSameService } from "../../base/service-address.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import { isSameService } from "../../service-address.ts";
 import { nextAttempt } from "../../submission/intents.ts";
 import type { Journal, JournalEntry } from "../../submission/journal.ts";
 import { submitOnce } from "../../submission/submit-once.ts";

@@ -1,12 +1,12 @@
+import { specProblem } from "../../api/manifest/spec-problem.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import { specProblem } from "../../api/v1alpha1/spec-problem.ts";
+import { ownValue } from "../../base/own-value.ts";
 import { findObject } from "../../kube/client.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "../../kube/errors.ts";
 import { apiVersionOf, type Resource } from "../../kube/resource.ts";
 import type { KubeObject, OwnerReference } from "../../kube/types.ts";
-import { ownValue } from "../../own-value.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import { configMapResource } from "../../submission/journal.ts";

@@ -1,6 +1,6 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { rfc3339Milli } from "../../clock.ts";
+import { rfc3339Milli } from "../../base/clock.ts";
 
 type LastChange = GpuEndpointStatus["lastChange"];
 

@@ -2,7 +2,7 @@ import { Gauge, Histogram, type Registry } from "prom-client";
 import type { Account, ClusterAccount } from "../../api/v1alpha1/account.ts";
 import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { keyOf } from "../../kube/types.ts";
 import { oncePerScrape } from "../../runtime/metrics.ts";
 import { type AccountKey, accountKey } from "../account/registry.ts";

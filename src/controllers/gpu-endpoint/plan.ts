@@ -1,6 +1,6 @@
 import type { DriftField, GpuEndpointSpec } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import type { SpendingRefusal } from "../../submission/account-line.ts";

@@ -1,11 +1,11 @@
 import { type ConditionUpdate, getCondition, removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { type AccountRef, ANNOTATIONS, GROUP } from "../../api/v1alpha1/meta.ts";
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { createSanitizer, plainText, type Sanitizer } from "../../base/sanitizer.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
-import { createSanitizer, plainText, type Sanitizer } from "../../text/sanitizer.ts";
 import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";
 import type { Cause, Verdict } from "../verdict.ts";
 import {

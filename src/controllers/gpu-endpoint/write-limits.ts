@@ -1,6 +1,6 @@
 import { cut } from "../../api/v1alpha1/conditions.ts";
 import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import type { Cause } from "../verdict.ts";
 

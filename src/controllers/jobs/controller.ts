@@ -1,8 +1,8 @@
 import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
+import { costOf, recordUsage } from "../billing/job-usage.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { createReconciler, earlierOf, isPaused } from "../reconciler.ts";
-import { costOf, recordUsage } from "../showback/job-usage.ts";
 import { createWholeObjects } from "../whole-object.ts";
 import { startCopy } from "./copies.ts";
 import { createLiveJobs, observeGeneration, reconcileFinished } from "./finish.ts";

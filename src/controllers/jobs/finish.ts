@@ -1,6 +1,6 @@
 import { type ConditionUpdate, getCondition, isTrue, setConditions } from "../../api/v1alpha1/conditions.ts";
 import { FINALIZER } from "../../api/v1alpha1/meta.ts";
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";

@@ -2,7 +2,7 @@ import { COMMANDS, targetOf } from "../../api/v1alpha1/commands.ts";
 import { cut, getCondition, MESSAGE_LIMIT } from "../../api/v1alpha1/conditions.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import { taskOf } from "../../provider/operations.ts";
 import { foreignTask, otherTask } from "../../provider/tasks/task-operation.ts";

@@ -1,7 +1,7 @@
 import { Gauge, Histogram, type Registry } from "prom-client";
 import { isTrue } from "../../api/v1alpha1/conditions.ts";
 import { type JobPhase, jobPhases } from "../../api/v1alpha1/job.ts";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { oncePerScrape } from "../../runtime/metrics.ts";
 import { type AccountKey, accountKey } from "../account/registry.ts";
 import type { Job, JobMetrics } from "./types.ts";

@@ -1,6 +1,6 @@
+import { specProblem } from "../../api/manifest/spec-problem.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import { specProblem } from "../../api/v1alpha1/spec-problem.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import { keyOf } from "../../kube/types.ts";
 import { isShortened } from "../../runtime/shortened.ts";

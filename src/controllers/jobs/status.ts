@@ -1,9 +1,9 @@
+import { formatDuration } from "../../api/schema/duration.ts";
 import { type ConditionUpdate, cut, getCondition, isTrue, removeCondition } from "../../api/v1alpha1/conditions.ts";
-import { formatDuration } from "../../api/v1alpha1/duration.ts";
 import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";

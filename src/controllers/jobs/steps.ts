@@ -1,4 +1,4 @@
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import type { JournalEntry } from "../../submission/journal.ts";

@@ -1,6 +1,6 @@
 import { ArtifactError } from "../../artifacts/errors.ts";
 import type { ArtifactStoreHandle, ArtifactWriter } from "../../artifacts/types.ts";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { keyOf } from "../../kube/types.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import { createBackoffs } from "../../runtime/backoff.ts";

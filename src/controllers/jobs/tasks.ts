@@ -2,8 +2,10 @@ import { COMMANDS, targetOf } from "../../api/v1alpha1/commands.ts";
 import { cut, getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import { rfc3339 } from "../../clock.ts";
-import { type AddressGuard, isLinkable } from "../../net/address-guard.ts";
+import { type AddressGuard, isLinkable } from "../../base/address-guard.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { createSanitizer } from "../../base/sanitizer.ts";
+import { isSameService } from "../../base/service-address.ts";
 import type { ServiceError } from "../../provider/errors.ts";
 import {
   type ResultKind,
@@ -14,9 +16,7 @@ import {
   uselessness,
 } from "../../provider/tasks/task-result.ts";
 import type { PollFailure, TaskObservation } from "../../provider/types.ts";
-import { isSameService } from "../../service-address.ts";
 import { type EndedTask, UNSEEN_MS } from "../../submission/reservations.ts";
-import { createSanitizer } from "../../text/sanitizer.ts";
 import { accountOfResources } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";

@@ -4,7 +4,7 @@ import { ANNOTATIONS, type BoundAccount } from "../../api/v1alpha1/meta.ts";
 import type { SpeechJob, SpeechJobSpec, SpeechJobStatus } from "../../api/v1alpha1/speech-job.ts";
 import type { VideoJob, VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
 import type { ArtifactWriter } from "../../artifacts/types.ts";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { SendOptions } from "../../provider/call-options.ts";
 import type { Operation } from "../../provider/operations.ts";
 import type { AccountSession } from "../../provider/types.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { type EndpointRecord, weightOf } from "./endpoint-record.ts";
 
 /** Stands for one API key, compared by identity: what one key shows proves nothing about what another key can see. */

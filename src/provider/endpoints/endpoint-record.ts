@@ -1,4 +1,4 @@
-import { plainText, type Sanitizer } from "../../text/sanitizer.ts";
+import { plainText, type Sanitizer } from "../../base/sanitizer.ts";
 import { ENDPOINT_URL, TEXT, unixSeconds } from "../wire/bounds.ts";
 import type { EndpointV1 } from "../wire/endpoints-v1.ts";
 import type { EndpointV2 } from "../wire/endpoints-v2.ts";

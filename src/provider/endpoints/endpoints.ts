@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { SendOptions } from "../call-options.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Sanitizer } from "../../text/sanitizer.ts";
+import type { Sanitizer } from "../../base/sanitizer.ts";
 import { PAGE_RECORDS } from "../wire/bounds.ts";
 import { endpointPageOfV1, endpointV1 } from "../wire/endpoints-v1.ts";
 import { endpointPageOf, endpointV2 } from "../wire/endpoints-v2.ts";

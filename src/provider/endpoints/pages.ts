@@ -1,4 +1,4 @@
-import { type Clock, delay } from "../../clock.ts";
+import { type Clock, delay } from "../../base/clock.ts";
 import type { ListEndpointsInput, ServiceClient } from "../client.ts";
 import { ServiceError, type ServiceErrorKind } from "../errors.ts";
 import type { Operation } from "../operations.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import { type Clock, delay } from "../../clock.ts";
-import { createPollLoop } from "../../poll-loop.ts";
+import { type Clock, delay } from "../../base/clock.ts";
+import { createPollLoop } from "../../base/poll-loop.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
 import type { EndpointObserver } from "../types.ts";

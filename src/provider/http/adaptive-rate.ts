@@ -1,5 +1,5 @@
-import type { Clock } from "../../clock.ts";
-import { type Bucket, freeAt } from "../../token-bucket.ts";
+import type { Clock } from "../../base/clock.ts";
+import { type Bucket, freeAt } from "../../base/token-bucket.ts";
 
 /**
  * Lowers the rate of an account whose service allows less than `rateLimit`, so that its calls go steadily and not in bursts

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { Clock } from "../../clock.ts";
-import type { Sanitizer } from "../../text/sanitizer.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Sanitizer } from "../../base/sanitizer.ts";
 import { cleanWords, type Delivery, ServiceError } from "../errors.ts";
 import type { Operation } from "../operations.ts";
 import { readErrorBody, readReportedError } from "../wire/errors.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { type ByteBudget, SMALL_BODY_BYTES } from "../byte-budget.ts";
 
 /** Bytes per second that one account may have parsed, beside small bodies. Parsing them takes about a quarter of one core. */

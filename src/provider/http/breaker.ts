@@ -1,4 +1,4 @@
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { BreakerState } from "../call-options.ts";
 import { mayHaveTakenEffect, ServiceError, type ServiceErrorKind } from "../errors.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";

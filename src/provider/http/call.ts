@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { plainText } from "../../text/sanitizer.ts";
+import { plainText } from "../../base/sanitizer.ts";
 import type { SendOptions } from "../call-options.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation, type PathOverrides } from "../operations.ts";

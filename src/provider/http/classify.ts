@@ -1,4 +1,4 @@
-import type { Sanitizer } from "../../text/sanitizer.ts";
+import type { Sanitizer } from "../../base/sanitizer.ts";
 import { cleanWords, ServiceError, type ServiceErrorKind } from "../errors.ts";
 import { OPERATIONS, type Operation, type OperationInfo } from "../operations.ts";
 import { isServicesOwn, readErrorBody, type ServiceErrorBody } from "../wire/errors.ts";

@@ -1,6 +1,6 @@
 import { type Dispatcher, Pool } from "undici";
-import { type ConnectOptions, guardedConnector } from "../../net/guarded-connect.ts";
-import { serviceAddress } from "../../service-address.ts";
+import { type ConnectOptions, guardedConnector } from "../../base/guarded-connect.ts";
+import { serviceAddress } from "../../base/service-address.ts";
 
 export type ConnectionOptions = {
   connect?: ConnectOptions;

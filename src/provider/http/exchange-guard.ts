@@ -1,4 +1,4 @@
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { SendState } from "./transport-failure.ts";
 
 /** Ends an exchange that takes too long or whose caller has given up. */

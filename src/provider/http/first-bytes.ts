@@ -1,5 +1,5 @@
-import type { Clock } from "../../clock.ts";
-import { type Bucket, freeAt, takeToken } from "../../token-bucket.ts";
+import type { Clock } from "../../base/clock.ts";
+import { type Bucket, freeAt, takeToken } from "../../base/token-bucket.ts";
 import type { Operation } from "../operations.ts";
 import type { Rates } from "./rated-queue.ts";
 

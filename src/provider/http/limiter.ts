@@ -1,5 +1,5 @@
-import type { Clock } from "../../clock.ts";
-import { createBucket } from "../../token-bucket.ts";
+import type { Clock } from "../../base/clock.ts";
+import { createBucket } from "../../base/token-bucket.ts";
 import type { Operation } from "../operations.ts";
 import { createAdaptiveRate } from "./adaptive-rate.ts";
 import { createFirstBytes, type FirstBytes } from "./first-bytes.ts";

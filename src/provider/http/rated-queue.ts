@@ -1,5 +1,5 @@
-import type { Clock } from "../../clock.ts";
-import { type Bucket, freeAt, takeToken } from "../../token-bucket.ts";
+import type { Clock } from "../../base/clock.ts";
+import { type Bucket, freeAt, takeToken } from "../../base/token-bucket.ts";
 import { OPERATION_NAMES, type Operation } from "../operations.ts";
 import { createWaitingLine, type Waiter, type WaitingLine } from "./waiting-line.ts";
 

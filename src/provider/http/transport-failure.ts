@@ -1,6 +1,6 @@
-import { ADDRESS_REFUSED } from "../../net/address-guard.ts";
-import { codeOf, connectionWords } from "../../net/connection-words.ts";
-import type { Sanitizer } from "../../text/sanitizer.ts";
+import { ADDRESS_REFUSED } from "../../base/address-guard.ts";
+import { codeOf, connectionWords } from "../../base/connection-words.ts";
+import type { Sanitizer } from "../../base/sanitizer.ts";
 import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "../errors.ts";
 import type { Operation } from "../operations.ts";
 

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
-import { type Clock, systemClock } from "../../clock.ts";
-import { createSanitizer, type Sanitizer } from "../../text/sanitizer.ts";
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { createSanitizer, type Sanitizer } from "../../base/sanitizer.ts";
 import { type ByteBudget, createByteBudget } from "../byte-budget.ts";
 import { ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation, type OperationInfo } from "../operations.ts";

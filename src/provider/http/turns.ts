@@ -1,4 +1,4 @@
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { CallEvent, SendOptions } from "../call-options.ts";
 import { ServiceError } from "../errors.ts";
 import type { Operation } from "../operations.ts";

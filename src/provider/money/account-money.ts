@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { ServiceClient } from "../client.ts";
 import type { AccountMoney } from "../types.ts";
 import { createBudgetReader, type Urgency } from "./budget-reader.ts";

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { deserialize, serialize } from "node:v8";
 import { deflate, inflate } from "node:zlib";
-import { type Clock, rfc3339, systemClock } from "../../clock.ts";
+import { type Clock, rfc3339, systemClock } from "../../base/clock.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
 import { OPERATIONS } from "../operations.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import type { Clock } from "../../clock.ts";
-import { createPollLoop } from "../../poll-loop.ts";
+import type { Clock } from "../../base/clock.ts";
+import { createPollLoop } from "../../base/poll-loop.ts";
 import type { ServiceClient } from "../client.ts";
 import type { KeyBudget } from "./money-records.ts";
 import type { ReadTime } from "./read-time.ts";

@@ -1,4 +1,4 @@
-import { plainText, type Sanitizer } from "../../text/sanitizer.ts";
+import { plainText, type Sanitizer } from "../../base/sanitizer.ts";
 import type { BillWire, KeyBudgetWire } from "../wire/billing.ts";
 import { int64, TEXT, unixSeconds } from "../wire/bounds.ts";
 import { isRecord, toBigInt, toNumber, toText } from "../wire/lenient.ts";
@@ -6,7 +6,7 @@ import { isRecord, toBigInt, toNumber, toText } from "../wire/lenient.ts";
 /**
  * One bill of an API key (interface: API key bill record). Amounts are exact, in 1/10000 yuan. Usage and prices stay as the
  * service spells them: what a number means differs by category, and a price is one only with `pricePrecision` (unitPrice of
- * src/money.ts). A field that the service left out, or that cannot be read, is "" or undefined.
+ * src/base/money.ts). A field that the service left out, or that cannot be read, is "" or undefined.
  */
 export type Bill = {
   userID: string;

@@ -1,4 +1,4 @@
-import type { Money } from "../../money.ts";
+import type { Money } from "../../base/money.ts";
 import type { Bill } from "./money-records.ts";
 
 /** Exact sums over bills; money in 1/10000 yuan. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Clock } from "../../clock.ts";
-import { createFairQueue } from "../../fair-queue.ts";
-import { createSchedule } from "../../schedule.ts";
+import type { Clock } from "../../base/clock.ts";
+import { createFairQueue } from "../../base/fair-queue.ts";
+import { createSchedule } from "../../base/schedule.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
 import type { TaskObservation, Tasks } from "../types.ts";

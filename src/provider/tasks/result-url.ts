@@ -1,4 +1,4 @@
-import type { Sanitizer } from "../../text/sanitizer.ts";
+import type { Sanitizer } from "../../base/sanitizer.ts";
 import { RESULT_URL } from "../wire/bounds.ts";
 
 /** The URL of a result, as a status can store it. */

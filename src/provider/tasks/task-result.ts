@@ -1,4 +1,4 @@
-import { plainText, type Sanitizer } from "../../text/sanitizer.ts";
+import { plainText, type Sanitizer } from "../../base/sanitizer.ts";
 import { count, OUTPUTS_SHOWN, TASK_ID, TEXT } from "../wire/bounds.ts";
 import { toNumber } from "../wire/lenient.ts";
 import type { TaskResultWire } from "../wire/tasks.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { plainText } from "../../text/sanitizer.ts";
+import { plainText } from "../../base/sanitizer.ts";
 import { limitOf, TEXT } from "./bounds.ts";
 import { LIMIT_FIELDS, type LimitField } from "./endpoints-v1.ts";
 import { isRecord, toNumber, toText } from "./lenient.ts";

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type * as z from "zod";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { parseJSON } from "./json.ts";
 import { isRecord } from "./lenient.ts";
 import { createPageScanner, type PageBreach, type PageParts } from "./page-scanner.ts";

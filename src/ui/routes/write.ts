@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import * as z from "zod";
-import { rfc3339 } from "../../clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import { effectOf, patchOf } from "../actions.ts";
 import type { ClusterSession, Found } from "../cluster-session.ts";
 import { createJob, FIELD_MANAGER, jobFormSchema, jobManifest } from "../job-manifest.ts";

@@ -1,6 +1,6 @@
+import { manifestProblems } from "../../../src/api/manifest/manifest-problems.ts";
 import { MESSAGE_LIMIT } from "../../../src/api/v1alpha1/conditions.ts";
 import { gpuEndpointResource } from "../../../src/api/v1alpha1/kinds.ts";
-import { manifestProblems } from "../../../src/api/v1alpha1/manifest-problems.ts";
 import type { Resource } from "../../../src/kube/resource.ts";
 import { isJson, type Json, objectAt, textAt } from "../../sim/api-server/json.ts";
 import type { Storage } from "../../sim/api-server/storage.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import type { BillReport } from "../../../src/api/v1alpha1/bill-report.ts";
-import { exportToStore } from "../../../src/controllers/bill-report/export.ts";
+import { exportToStore } from "../../../src/controllers/billing/report/export.ts";
 import { volumeStore } from "../../../tools/artifacts/stores.ts";
 import { storedMeta } from "../../support/stored-meta.ts";
 

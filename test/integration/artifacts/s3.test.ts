@@ -9,7 +9,7 @@ import { AbortMultipartUploadCommand, GetObjectCommand, ListObjectsV2Command, S3
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createBucket } from "../../../src/artifacts/s3/bucket.ts";
 import { uploadsOf } from "../../../src/artifacts/s3/multipart.ts";
-import { anyAddress, publicOnly } from "../../../src/net/address-guard.ts";
+import { anyAddress, publicOnly } from "../../../src/base/address-guard.ts";
 import { type FileServer, sha256Of, startFileServer } from "../../../tools/artifacts/file-server.ts";
 import { s3Store } from "../../../tools/artifacts/stores.ts";
 import { type S3Server, startVersitygw } from "../../../tools/artifacts/versitygw.ts";

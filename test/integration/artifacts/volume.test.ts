@@ -3,7 +3,7 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { anyAddress } from "../../../src/net/address-guard.ts";
+import { anyAddress } from "../../../src/base/address-guard.ts";
 import { type FileServer, sha256Of, startFileServer } from "../../../tools/artifacts/file-server.ts";
 import { volumeStore } from "../../../tools/artifacts/stores.ts";
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { ownValue } from "../../../src/own-value.ts";
+import { ownValue } from "../../../src/base/own-value.ts";
 import { isJson, type Json, type JsonValue } from "./json.ts";
 
 /** A structural schema (apiextensions.k8s.io/v1 JSONSchemaProps), as far as our CRDs use it. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../src/clock.ts";
+import type { Clock } from "../../../src/base/clock.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** 2026-03-01T00:00:00Z. */

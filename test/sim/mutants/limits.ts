@@ -86,7 +86,7 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "hidden-values",
-    file: "src/text/sanitizer.ts",
+    file: "src/base/sanitizer.ts",
     find: "hiddenForms ??= formsOf([...new Set(hidden)]);",
     replace: "hiddenForms ??= formsOf([]);",
     breaks: ["NoSecret"],
@@ -94,7 +94,7 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "api-key-in-texts",
-    file: "src/text/sanitizer.ts",
+    file: "src/base/sanitizer.ts",
     find: "known = { keys: [...keys], forms: formsOf(keys) };",
     replace: "known = { keys: [...keys], forms: formsOf([]) };",
     breaks: ["NoSecret"],
@@ -102,7 +102,7 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "string-bounds",
-    file: "src/text/sanitizer.ts",
+    file: "src/base/sanitizer.ts",
     find: "  if (text.length <= limit) return text;",
     replace: "  if (text.length >= 0) return text;",
     tests: "test/unit/text",

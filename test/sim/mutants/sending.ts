@@ -43,7 +43,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   },
   {
     name: "suspended-machine",
-    file: "src/clock.ts",
+    file: "src/base/clock.ts",
     find: "Math.max(clock.now() - wall, clock.monotonic() - monotonic)",
     replace: "clock.monotonic() - monotonic",
     tests: "test/unit/runtime/leader",

@@ -1,5 +1,5 @@
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
-import { LEDGER_NAMES, WRITE_MS } from "../../../src/controllers/showback/ledger.ts";
+import { LEDGER_NAMES, WRITE_MS } from "../../../src/controllers/billing/ledger.ts";
 import { type Json, textAt } from "../api-server/json.ts";
 import { RunawayError, settled } from "../engine/scheduler.ts";
 import { watchBindings } from "../invariants/bindings.ts";

@@ -1,7 +1,7 @@
 import { type BillReport, type BillReportStatus, billReportSpecSchema } from "../../../src/api/v1alpha1/bill-report.ts";
 import { setConditions } from "../../../src/api/v1alpha1/conditions.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
-import { type Exported, type Outcome, statusOf } from "../../../src/controllers/bill-report/status.ts";
+import { type Exported, type Outcome, statusOf } from "../../../src/controllers/billing/report/status.ts";
 import { createTally } from "../../../src/provider/money/tally.ts";
 import { billOf } from "../bills.ts";
 import { START } from "../fake-clock.ts";

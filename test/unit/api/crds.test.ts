@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { crdFileName, crdYaml, customResourceDefinition } from "../../../src/api/v1alpha1/crd.ts";
+import { crdFileName, crdYaml, customResourceDefinition } from "../../../src/api/schema/crd.ts";
 import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 
 const directory = join(import.meta.dirname, "../../../crds");

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
+import { specProblem } from "../../../src/api/manifest/spec-problem.ts";
 import {
   accountResource,
   billReportResource,
   gpuEndpointResource,
   videoJobResource,
 } from "../../../src/api/v1alpha1/kinds.ts";
-import { specProblem } from "../../../src/api/v1alpha1/spec-problem.ts";
 
 const ENDPOINT = {
   products: [{ id: "gpu-4090-24g" }],

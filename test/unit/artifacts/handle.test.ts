@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { createHandle, createSharedPools, DEFAULT_LIMITS } from "../../../src/artifacts/handle.ts";
 import type { Backend, Sink } from "../../../src/artifacts/sink.ts";
 import type { ArtifactStoreHandle } from "../../../src/artifacts/types.ts";
-import { createFairPool } from "../../../src/fair-pool.ts";
-import { anyAddress } from "../../../src/net/address-guard.ts";
+import { anyAddress } from "../../../src/base/address-guard.ts";
+import { createFairPool } from "../../../src/base/fair-pool.ts";
 import { type FileServer, startFileServer } from "../../../tools/artifacts/file-server.ts";
 import { createFakeClock, until } from "../../support/fake-clock.ts";
 

@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createSharedPools, DEFAULT_LIMITS } from "../../../src/artifacts/handle.ts";
 import { openStore } from "../../../src/artifacts/open-store.ts";
 import type { S3Options } from "../../../src/artifacts/s3/bucket.ts";
-import { systemClock } from "../../../src/clock.ts";
-import { publicOnly } from "../../../src/net/address-guard.ts";
+import { publicOnly } from "../../../src/base/address-guard.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 
 type Reply = { status: number; body: string };
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { anyAddress, publicOnly } from "../../../src/net/address-guard.ts";
+import { anyAddress, publicOnly } from "../../../src/base/address-guard.ts";
 import { bytesAt, type FileServer, sha256Of, startFileServer } from "../../../tools/artifacts/file-server.ts";
 import { volumeStore } from "../../../tools/artifacts/stores.ts";
 

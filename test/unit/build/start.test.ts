@@ -36,12 +36,15 @@ it("the entry loads nothing but itself, so that an old Node can say which Node i
   expect(sourcesOf([ENTRY]).map(([path]) => path)).toEqual(["src/main.ts"]);
 });
 
-const commands = ["operator", "status"];
+const commands = [
+  ["operator", "operate"],
+  ["status", "use"],
+] as const;
 
-it.each(commands)("mooring %s loads no library that it does not need", (command) => {
+it.each(commands)("mooring %s loads no library that it does not need", (command, folder) => {
   const [program = ""] = [...loadedWith(ENTRY).onDemand];
   const { loaded, onDemand } = loadedWith(program);
-  const own = [...onDemand].find((path) => outputs[path]?.entryPoint === `src/cli/${command}.ts`);
+  const own = [...onDemand].find((path) => outputs[path]?.entryPoint === `src/cli/${folder}/${command}.ts`);
   expect(own).toBeDefined();
   const sources = sourcesOf(new Set([...loaded, ...loadedWith(own ?? "").loaded]));
   const bytes = sources.reduce((sum, [, size]) => sum + size, 0);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { gpuEndpointResource as RESOURCE } from "../../../src/api/v1alpha1/kinds.ts";
-import { explain } from "../../../src/cli/explain.ts";
+import { explain } from "../../../src/cli/use/explain.ts";
 import type { AnyObject, AnyStatus } from "../../../src/describe/object-state.ts";
 import { offersOf } from "../../../src/describe/offers.ts";
 import type { Condition } from "../../../src/kube/types.ts";

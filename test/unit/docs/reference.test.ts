@@ -8,12 +8,12 @@ import { kindPagePath } from "../../../scripts/reference/kind-page.ts";
 import { operatorMetrics } from "../../../scripts/reference/metrics-page.ts";
 import { type Schema, schemaFields, schemaRules } from "../../../scripts/reference/schema-fields.ts";
 import { markdownTable } from "../../../scripts/reference/table.ts";
+import { structuralSchema } from "../../../src/api/schema/structural.ts";
 import { CONDITIONS } from "../../../src/api/v1alpha1/conditions.ts";
 import { driftFields } from "../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
-import { structuralSchema } from "../../../src/api/v1alpha1/structural.ts";
-import { visibleCommands } from "../../../src/cli/completion/candidates.ts";
 import { createProgram } from "../../../src/cli/program.ts";
+import { visibleCommands } from "../../../src/cli/use/completion/candidates.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const read = (path: string) => readFile(join(root, path), "utf8");

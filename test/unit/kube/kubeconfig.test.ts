@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 import { loadCredentials } from "../../../src/kube/credentials.ts";
 import type { ClusterAccess } from "../../../src/kube/identity.ts";
 import { openKubeconfig } from "../../../src/kube/kubeconfig.ts";

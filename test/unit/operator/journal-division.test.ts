@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 import { divideJournals, hasMoved, withEarlier } from "../../../src/operator/journal-division.ts";
 import { journalNameOf, shardOf } from "../../../src/operator/shard.ts";
 import type { Division } from "../../../src/operator/shard-leases.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { confirmRestore } from "../../../src/cli/confirm-restore.ts";
+import { confirmRestore } from "../../../src/cli/operate/confirm-restore.ts";
 import { createRestoreGuard, RESTORE_MARKER } from "../../../src/operator/restore-guard.ts";
 import { leaseResource } from "../../../src/runtime/leader.ts";
 import { createFakeClock, START, until } from "../../support/fake-clock.ts";

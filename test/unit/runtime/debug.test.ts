@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { Registry } from "prom-client";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createLogLevel } from "../../../src/log.ts";
+import { createLogLevel } from "../../../src/base/log.ts";
 import { createDebugPages } from "../../../src/runtime/debug.ts";
 import { type Access, type Gate, serveMetrics } from "../../../src/runtime/http.ts";
 import { waitUntil } from "../../../tools/cluster/wait-until.ts";

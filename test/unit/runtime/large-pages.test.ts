@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { speechJobResource } from "../../../src/api/v1alpha1/kinds.ts";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 import { runReflector } from "../../../src/runtime/reflector.ts";
 import { failure, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
 

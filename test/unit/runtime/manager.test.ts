@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 import type { Resource } from "../../../src/kube/resource.ts";
 import type { Controller } from "../../../src/runtime/controller.ts";
 import { createManager, type Manager, type ManagerOptions } from "../../../src/runtime/manager.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createPace } from "../../../src/base/token-bucket.ts";
 import { secretResource } from "../../../src/controllers/references.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import type { Place, Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
 import { createReferencePoller, type Reference } from "../../../src/runtime/reference-poller.ts";
-import { createPace } from "../../../src/token-bucket.ts";
 import { createFakeClock, until } from "../../support/fake-clock.ts";
 import { type Answer, failure, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
 import { storedMeta } from "../../support/stored-meta.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { keepProblem, specProblem } from "../../../src/api/manifest/spec-problem.ts";
 import { speechJobResource } from "../../../src/api/v1alpha1/kinds.ts";
-import { keepProblem, specProblem } from "../../../src/api/v1alpha1/spec-problem.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
 import { dropUnreadMetadata, isShortened, shortened } from "../../../src/runtime/shortened.ts";
 import { createStore } from "../../../src/runtime/store.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 import { type Delivery, ServiceError } from "../../../src/provider/errors.ts";
 import type { Intent, JournalEntry } from "../../../src/submission/journal.ts";
 import { createJournal } from "../../../src/submission/sharded-journal.ts";

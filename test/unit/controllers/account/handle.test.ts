@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from "vitest";
 import { accountSpecSchema } from "../../../../src/api/v1alpha1/account.ts";
+import { anyAddress } from "../../../../src/base/address-guard.ts";
 import type { BudgetSpec } from "../../../../src/controllers/account/budget.ts";
 import { createAccountHandle } from "../../../../src/controllers/account/handle.ts";
-import { anyAddress } from "../../../../src/net/address-guard.ts";
 import { createByteBudget } from "../../../../src/provider/byte-budget.ts";
 import { createRecordBudget } from "../../../../src/provider/endpoints/record-budget.ts";
 import type { BookReading } from "../../../../src/submission/reservations.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
-import { systemClock } from "../../../../src/clock.ts";
+import { systemClock } from "../../../../src/base/clock.ts";
 import { syncExports } from "../../../../src/controllers/gpu-endpoint/exports.ts";
 import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 import { type ApiRequest, failure, scriptedApi } from "../../../support/scripted-api-server.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { GpuEndpoint } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
-import { unclaimedEndpoints } from "../../../../src/cli/unclaimed-endpoints.ts";
+import { unclaimedEndpoints } from "../../../../src/cli/operate/unclaimed-endpoints.ts";
 import {
   canRunWorkers,
   claimIndexers,

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
-import { rfc3339 } from "../../../../src/clock.ts";
+import { rfc3339 } from "../../../../src/base/clock.ts";
 import {
   type AccountKey,
   type AccountRegistry,

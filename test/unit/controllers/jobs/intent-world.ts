@@ -1,6 +1,6 @@
 import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
-import { systemClock } from "../../../../src/clock.ts";
+import { systemClock } from "../../../../src/base/clock.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
-import { systemClock } from "../../../../src/clock.ts";
+import { systemClock } from "../../../../src/base/clock.ts";
 import type { AccountHandle } from "../../../../src/controllers/account/registry.ts";
 import { type ControllerDeps, createKind } from "../../../../src/controllers/controller-deps.ts";
 import type { RequestIntent } from "../../../../src/controllers/jobs/observations.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { setConditions } from "../../../../src/api/v1alpha1/conditions.ts";
 import type { VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
-import { rfc3339 } from "../../../../src/clock.ts";
+import { rfc3339 } from "../../../../src/base/clock.ts";
 import { endedTaskOf } from "../../../../src/controllers/jobs/tasks.ts";
 import { START } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";

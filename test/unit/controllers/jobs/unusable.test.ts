@@ -5,7 +5,7 @@ import type { SpeechJob } from "../../../../src/api/v1alpha1/speech-job.ts";
 import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
 import { ArtifactError } from "../../../../src/artifacts/errors.ts";
 import type { ArtifactWriter } from "../../../../src/artifacts/types.ts";
-import { systemClock } from "../../../../src/clock.ts";
+import { systemClock } from "../../../../src/base/clock.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { stateOf } from "../../../../src/controllers/jobs/observations.ts";
 import { observeSending } from "../../../../src/controllers/jobs/observe.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../../../src/clock.ts";
+import { systemClock } from "../../../../src/base/clock.ts";
 import { createServiceClient } from "../../../../src/provider/client.ts";
 import { createBreaker } from "../../../../src/provider/http/breaker.ts";
 import { createLimiter } from "../../../../src/provider/http/limiter.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { createSanitizer } from "../../../../src/base/sanitizer.ts";
 import { cleanWords } from "../../../../src/provider/errors.ts";
-import { createSanitizer } from "../../../../src/text/sanitizer.ts";
 import { scriptedService } from "../../../support/service-account.ts";
 import { endpointBody } from "../../simulator/start.ts";
 import { failure, makeClient } from "./make-client.ts";

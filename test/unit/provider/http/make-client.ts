@@ -1,4 +1,4 @@
-import { systemClock } from "../../../../src/clock.ts";
+import { systemClock } from "../../../../src/base/clock.ts";
 import type { CallEvent } from "../../../../src/provider/call-options.ts";
 import { createServiceClient, type ServiceClient } from "../../../../src/provider/client.ts";
 import { ServiceError } from "../../../../src/provider/errors.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer as createTcpServer, type LookupFunction, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { ADDRESS_REFUSED } from "../../../../src/net/address-guard.ts";
+import { ADDRESS_REFUSED } from "../../../../src/base/address-guard.ts";
 import { until } from "../../../support/fake-clock.ts";
 import { collect, failure, makeClient, type TestClient } from "./make-client.ts";
 import { answer, type RawServer, startRawServer } from "./raw-server.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { delay } from "../../../../src/clock.ts";
+import { delay } from "../../../../src/base/clock.ts";
 import { ServiceError } from "../../../../src/provider/errors.ts";
 import { createPace, nextPollMs } from "../../../../src/provider/tasks/pace.ts";
 import { createTaskPoller, isNoticeable, type TaskPoller } from "../../../../src/provider/tasks/poller.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { systemClock } from "../../../../src/clock.ts";
+import { systemClock } from "../../../../src/base/clock.ts";
 import { billFrom } from "../../../../src/provider/money/money-records.ts";
 import { bill } from "../../../../src/provider/wire/billing.ts";
 import { readPage } from "../../../../src/provider/wire/pages.ts";

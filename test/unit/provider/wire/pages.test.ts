@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { systemClock } from "../../../../src/clock.ts";
+import { systemClock } from "../../../../src/base/clock.ts";
 import { parseJSON } from "../../../../src/provider/wire/json.ts";
 import { readPage, UnreadablePageError } from "../../../../src/provider/wire/pages.ts";
 

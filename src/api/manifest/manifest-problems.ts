@@ -1,0 +1,117 @@
+import type * as z from "zod";
+import { ownValue } from "../../base/own-value.ts";
+import { structuralSchema } from "../schema/structural.ts";
+import { KINDS } from "../v1alpha1/kinds.ts";
+import { API_VERSION, GROUP } from "../v1alpha1/meta.ts";
+import { closestName } from "./closest-name.ts";
+
+/** What is wrong with a manifest. `path`: keys and indexes from the root; the value there need not exist. */
+export type ManifestProblem = { path: (string | number)[]; message: string };
+
+const OBJECT_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const NAME_LENGTH = 253;
+const ROOT_FIELDS = ["apiVersion", "kind", "metadata", "spec", "status"];
+
+/**
+ * What the API server would refuse of an object of our kinds, as far as one manifest shows it: schema, rules, and fields
+ * that do not exist (as kubectl's validation). What compares with a stored object (immutable fields) cannot be seen.
+ * @returns undefined for an object of another group
+ */
+export function manifestProblems(object: unknown): ManifestProblem[] | undefined {
+  if (!isRecord(object)) return [{ path: [], message: "is no object: expected apiVersion, kind, metadata and spec" }];
+  const { apiVersion, kind, metadata, spec } = object;
+  if (typeof apiVersion !== "string" || typeof kind !== "string") {
+    const path = typeof apiVersion === "string" ? ["kind"] : ["apiVersion"];
+    return [{ path, message: "is missing or no text: every manifest needs apiVersion and kind" }];
+  }
+  if (apiVersion.split("/")[0] !== GROUP) return undefined;
+  if (apiVersion !== API_VERSION)
+    return [{ path: ["apiVersion"], message: `${apiVersion} is not served: use ${API_VERSION}` }];
+  const definition = KINDS.find(({ resource }) => resource.kind === kind);
+  if (definition === undefined) {
+    return [{ path: ["kind"], message: `there is no kind ${JSON.stringify(kind)}: ${knownKind(kind)}` }];
+  }
+  const problems: ManifestProblem[] = Object.keys(object)
+    .filter((field) => !ROOT_FIELDS.includes(field))
+    .map((field) => ({ path: [field], message: unknown(field, ROOT_FIELDS) }));
+  problems.push(...metadataProblems(metadata, definition.resource.namespaced));
+  if (spec === undefined || spec === null) return [...problems, { path: ["spec"], message: "is missing" }];
+  problems.push(...unknownFields(spec, structuralSchema(definition.spec), ["spec"]));
+  return [...problems, ...schemaProblems(definition.spec, spec)];
+}
+
+function knownKind(written: string): string {
+  const known = KINDS.map(({ resource }) => resource.kind);
+  const meant = closestName(written, known);
+  return meant === undefined ? `use one of ${known.join(", ")}` : `did you mean ${meant}?`;
+}
+
+function metadataProblems(metadata: unknown, namespaced: boolean): ManifestProblem[] {
+  if (!isRecord(metadata)) return [{ path: ["metadata"], message: "is missing: it needs a name" }];
+  const { name, generateName, namespace } = metadata;
+  const problems: ManifestProblem[] = [];
+  if (name === undefined && generateName === undefined) {
+    problems.push({ path: ["metadata", "name"], message: "is missing" });
+  } else if (name !== undefined && (typeof name !== "string" || name.length > NAME_LENGTH || !OBJECT_NAME.test(name))) {
+    problems.push({
+      path: ["metadata", "name"],
+      message: `${JSON.stringify(name)} must be lower-case letters, digits, '-' and '.', at most ${NAME_LENGTH} characters`,
+    });
+  }
+  if (namespace !== undefined && !namespaced) {
+    problems.push({ path: ["metadata", "namespace"], message: "this kind has no namespace: remove it" });
+  }
+  return problems;
+}
+
+/** What a schema with its rules refuses of a spec. Fields that it does not know are no problem. */
+export function schemaProblems(schema: z.ZodType, spec: unknown): ManifestProblem[] {
+  const parsed = schema.safeParse(withoutNulls(spec));
+  if (parsed.success) return [];
+  return parsed.error.issues
+    .filter(({ code }) => code !== "unrecognized_keys") // told as unknown fields
+    .map(({ path, message }) => ({
+      path: ["spec", ...path.map((part) => (typeof part === "number" ? part : String(part)))],
+      message: message.endsWith("received undefined") ? "is missing" : message,
+    }));
+}
+
+/** The API server drops what is null before it looks. Returns `value` itself when nothing in it is null. */
+function withoutNulls(value: unknown): unknown {
+  if (!hasNull(value)) return value;
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isRecord(value)) return value;
+  const kept = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(kept.map(([key, field]) => [key, withoutNulls(field)]));
+}
+
+function hasNull(value: unknown): boolean {
+  if (typeof value !== "object") return false;
+  return value === null || Object.values(value).some(hasNull);
+}
+
+function unknownFields(value: unknown, schema: Record<string, unknown>, path: (string | number)[]): ManifestProblem[] {
+  const { properties, items, additionalProperties } = schema;
+  if (Array.isArray(value) && isRecord(items)) {
+    return value.flatMap((item, index) => unknownFields(item, items, [...path, index]));
+  }
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([key, field]) => {
+    const here = [...path, key];
+    if (isRecord(additionalProperties)) return unknownFields(field, additionalProperties, here);
+    if (!isRecord(properties)) return [];
+    const known = ownValue(properties, key);
+    return isRecord(known)
+      ? unknownFields(field, known, here)
+      : [{ path: here, message: unknown(key, Object.keys(properties)) }];
+  });
+}
+
+function unknown(key: string, known: readonly string[]): string {
+  const meant = closestName(key, known);
+  return meant === undefined ? "unknown field" : `unknown field: did you mean ${meant}?`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,54 @@
+import type { Account, ClusterAccount } from "../../../api/v1alpha1/account.ts";
+import { accountResource, clusterAccountResource } from "../../../api/v1alpha1/kinds.ts";
+import type { AccountRef } from "../../../api/v1alpha1/meta.ts";
+import type { Claim } from "../../../controllers/account/foreign-claims.ts";
+import { accountKey, possibleAccounts } from "../../../controllers/account/registry.ts";
+import type { KubeClient } from "../../../kube/client.ts";
+import type { Resource } from "../../../kube/resource.ts";
+import type { KubeObject } from "../../../kube/types.ts";
+import { listAll } from "./release-objects.ts";
+
+type Dependant = KubeObject<{ accountRef?: AccountRef } | undefined, { account?: AccountRef }>;
+
+/** The namespace of another installation that serves an object; undefined: none does. */
+export type ForeignObjects = (resource: Resource, object: KubeObject) => string | undefined;
+
+/**
+ * Finds what other installations serve: each account that is in use shows the installation that has claimed it. A claim of an
+ * installation that does not run any more counts too, because nothing in the cluster tells.
+ * @param own namespace of the lease of the installation that is asked for
+ */
+export async function findForeignObjects(
+  kube: KubeClient,
+  own: string,
+  namespaces: readonly string[],
+): Promise<ForeignObjects> {
+  const claims = new Map<string, Claim | undefined>();
+  for (const namespace of namespaces.length > 0 ? namespaces : [undefined]) {
+    for await (const { metadata, status } of listAll<Account>(kube, accountResource, { namespace })) {
+      claims.set(accountKey("Account", metadata.name, metadata.namespace), status?.claim);
+    }
+  }
+  for await (const { metadata, status } of listAll<ClusterAccount>(kube, clusterAccountResource, {
+    namespace: undefined,
+  })) {
+    claims.set(accountKey("ClusterAccount", metadata.name, undefined), status?.claim);
+  }
+
+  return ({ kind }, object) => {
+    const { namespace, name } = object.metadata;
+    const claim = claims.get(claimedKey(kind, object, claims) ?? "");
+    if (claim === undefined || claim.installation === own) return undefined;
+    const isAccount = kind === "Account" || kind === "ClusterAccount";
+    const watches = isAccount || claim.namespaces === undefined || claim.namespaces.includes(namespace ?? name);
+    return watches ? claim.installation : undefined;
+  };
+}
+
+/** The account that an object is, is bound to, or would use. */
+function claimedKey(kind: string, object: KubeObject, known: ReadonlyMap<string, unknown>): string | undefined {
+  const { namespace = "", name } = object.metadata;
+  if (kind === "Account" || kind === "ClusterAccount") return accountKey(kind, name, namespace);
+  const { spec, status }: Dependant = object as Dependant;
+  return possibleAccounts(status?.account ?? spec?.accountRef, namespace).find((key) => known.has(key));
+}

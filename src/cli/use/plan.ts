@@ -1,0 +1,173 @@
+import { type Command, Option } from "commander";
+import { parseAllDocuments } from "yaml";
+import { manifestProblems } from "../../api/manifest/manifest-problems.ts";
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { gpuEndpointResource, JOB_RESOURCES, KINDS } from "../../api/v1alpha1/kinds.ts";
+import { systemClock } from "../../base/clock.ts";
+import { oneLine } from "../../base/manifest-yaml.ts";
+import { accountToUse } from "../../controllers/account/binding.ts";
+import { type Job, paidOperation } from "../../controllers/jobs/types.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Resource } from "../../kube/resource.ts";
+import type { KubeObject, NamespacedObject } from "../../kube/types.ts";
+import { addClusterOptions, type ClusterFlags, lazyCluster } from "../account-source.ts";
+import { type AccountConnection, connectAccount } from "../connect-account.ts";
+import { exitCodesHelp } from "../exit-codes.ts";
+import { itemsOf, tableOf } from "../table.ts";
+import { KUBECTL_YAML, manifestFiles } from "./manifest-files.ts";
+import { type AppliedObject, appliedObject } from "./plan/applied-object.ts";
+import { planOf } from "./plan/endpoint-plan.ts";
+import type { Planned, PlannedAction } from "./plan/planned.ts";
+
+const FORMATS = ["text", "wide", "json", "yaml", "name"] as const;
+type Flags = ClusterFlags & { filename: string[]; output: (typeof FORMATS)[number] };
+
+const CHANGES = 2;
+const CONFLICT = 1;
+const CHANGING: readonly PlannedAction[] = ["Create", "Update", "Submit"];
+const HELP = `
+Reads each manifest, asks the API server in a dry run what an apply would make of the object, and reads the remote endpoint
+once with the key of its account. Changes nothing. A conflict is what the API server refuses, or what the operator would
+stall for. The text shows the fields that change; -o wide also shows all fields of a create. Values of variables are hidden.
+Objects that the manifests do not have are not deleted by an apply, so they are not listed.
+
+Examples:
+  mooring plan -f manifests/
+  mooring plan -f endpoint.yaml -n team-a -o wide
+  kustomize build . | mooring plan -f -
+
+`;
+
+/** `mooring plan`: what an apply of manifests changes at the service. */
+export function registerPlanCommand(program: Command): void {
+  const command = program
+    .command("plan")
+    .description("show what an apply of manifests would change at the service, field by field")
+    .requiredOption("-f, --filename <path>", "file, directory, or - for standard input; may be repeated", append);
+  addClusterOptions(command)
+    .addOption(new Option("-o, --output <format>", "text, wide, json, yaml, or name").choices(FORMATS).default("text"))
+    .addHelpText("after", HELP + exitCodesHelp("plan"))
+    .action(async (flags: Flags) => {
+      process.exitCode = await run(flags);
+    });
+}
+
+async function run(flags: Flags): Promise<number> {
+  const cluster = lazyCluster(flags, process.env);
+  const accounts = new Map<string, Promise<AccountConnection>>();
+  try {
+    const { kube, namespace } = await cluster.open();
+    const planner = createPlanner(kube, accounts);
+    const planned: Planned[] = [];
+    for await (const { path, content } of manifestFiles(flags.filename)) {
+      for (const document of parseAllDocuments(content, KUBECTL_YAML)) {
+        const [problem] = document.errors;
+        if (problem !== undefined) throw new Error(`${path}: ${problem.message}`);
+        const found = await planner(document.toJS(), namespace);
+        if (found !== undefined) planned.push(found);
+      }
+    }
+    process.stdout.write(rendered(planned, flags.output));
+    return exitCodeOf(planned);
+  } finally {
+    for (const opened of accounts.values()) await opened.then(({ session }) => session.close()).catch(() => undefined);
+    await cluster.close();
+  }
+}
+
+/** Plans one manifest; undefined for a document of another group. */
+function createPlanner(kube: KubeClient, accounts: Map<string, Promise<AccountConnection>>) {
+  const { signal } = new AbortController();
+  const account = (endpoint: GpuEndpoint) => {
+    const { namespace } = endpoint.metadata;
+    const ref = accountToUse(endpoint);
+    const key = JSON.stringify([ref?.kind, ref?.name, namespace]);
+    const opened = accounts.get(key) ?? connectAccount(kube, namespace, ref);
+    accounts.set(key, opened);
+    return opened;
+  };
+  const deps = { kube, clock: systemClock, signal, account };
+
+  return async (document: unknown, defaultNamespace: string): Promise<Planned | undefined> => {
+    if (document === null) return undefined;
+    const problems = manifestProblems(document);
+    if (problems === undefined) return undefined;
+    const manifest = document as KubeObject;
+    const resource = KINDS.find((kind) => kind.resource.kind === manifest.kind)?.resource;
+    const name = `${manifest.kind ?? "object"} ${manifest.metadata?.name ?? ""}`.trim();
+    const [problem] = problems;
+    if (resource === undefined || problem !== undefined) {
+      return conflict(name, problem === undefined ? "unknown kind" : `${problem.path.join(".")}: ${problem.message}`);
+    }
+    const place = resource.namespaced ? { namespace: manifest.metadata.namespace ?? defaultNamespace } : {};
+    const placed = { ...manifest, metadata: { ...manifest.metadata, ...place } };
+    const object = `${resource.kind} ${"namespace" in place ? `${place.namespace}/` : ""}${manifest.metadata.name}`;
+    try {
+      const applied = await appliedObject(kube, resource, placed);
+      if (applied.kind === "Refused") return conflict(object, applied.message);
+      return { object, ...(await plannedFor(resource, applied)) };
+    } catch (error) {
+      return conflict(object, error instanceof Error ? error.message : String(error));
+    }
+  };
+
+  async function plannedFor(
+    resource: Resource,
+    { object, live }: Extract<AppliedObject<KubeObject>, { kind: "Accepted" }>,
+  ): Promise<Omit<Planned, "object">> {
+    if (resource === gpuEndpointResource) return planOf(deps, object as GpuEndpoint, live as GpuEndpoint | undefined);
+    if (!JOB_RESOURCES.includes(resource)) return { action: "None", message: "no change at the service", changes: [] };
+    return plannedJob(object as NamespacedObject as Job, live !== undefined);
+  }
+}
+
+/** The spec of a job cannot be changed, so only a new job sends a request. */
+export function plannedJob(job: Job, exists: boolean): Omit<Planned, "object"> {
+  const held = job.spec.suspend ? "it is suspended" : job.spec.managedBy && `${job.spec.managedBy} runs it`;
+  const reason = exists ? "the job exists" : held;
+  if (reason) return { action: "None", message: `no change: ${reason}`, changes: [] };
+  return { action: "Submit", message: `send a paid request (${paidOperation(job)})`, changes: [] };
+}
+
+function conflict(object: string, message: string): Planned {
+  return { object, action: "Conflict", message, changes: [] };
+}
+
+export function exitCodeOf(planned: readonly Planned[]): number {
+  if (planned.some(({ action }) => action === "Conflict")) return CONFLICT;
+  return planned.some(({ action }) => CHANGING.includes(action)) ? CHANGES : 0;
+}
+
+export function rendered(planned: readonly Planned[], format: Flags["output"]): string {
+  if (format === "json" || format === "yaml") return itemsOf(planned, format);
+  if (format === "name") {
+    const changing = planned.filter(({ action }) => CHANGING.includes(action));
+    return changing.map(({ object }) => `${object.replace(" ", "/")}\n`).join("");
+  }
+  return [...planned.map((one) => block(one, format === "wide")), summary(planned)].join("\n");
+}
+
+function block({ object, action, message, changes }: Planned, wide: boolean): string {
+  const head = `${object}: ${action === "Conflict" ? "conflict: " : ""}${oneLine(message)}\n`;
+  const shown = action === "Create" && !wide ? [] : changes;
+  if (shown.length === 0) return head;
+  const rows = shown.map(({ field, before, after }) => [field, before, after].map((text) => oneLine(text) || "-"));
+  const table = tableOf(["FIELD", "NOW", "AFTER"], rows);
+  return head + table.replaceAll(/^(?=.)/gm, "  ");
+}
+
+function summary(planned: readonly Planned[]): string {
+  const count = (action: PlannedAction) => planned.filter((one) => one.action === action).length;
+  const parts = [
+    `${count("Create")} to create`,
+    `${count("Update")} to update`,
+    `${count("Submit")} to submit`,
+    `${count("None")} unchanged`,
+    `${count("Conflict")} in conflict`,
+  ];
+  return `${parts.join(", ")}\n`;
+}
+
+function append(value: string, values: string[] = []): string[] {
+  return [...values, value];
+}

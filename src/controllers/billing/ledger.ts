@@ -1,0 +1,222 @@
+import type { Logger } from "pino";
+import { type Clock, withDeadline } from "../../base/clock.ts";
+import { createPollLoop } from "../../base/poll-loop.ts";
+import { findObject, type KubeClient } from "../../kube/client.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
+import type { KubeObject } from "../../kube/types.ts";
+import { configMapResource } from "../../submission/journal.ts";
+import type { AccountKey } from "../account/registry.ts";
+import type { Usage } from "./usage.ts";
+import { createUsageMonth, type Month, parseUsageMonth, type UsageMonth } from "./usage-month.ts";
+
+/**
+ * What the objects of the cluster consumed, by day: the basis of every split of a bill. It is kept in 13 ConfigMaps of the
+ * operator's namespace, one per calendar month, which are used in turn: this month and the twelve before it.
+ *
+ * # Guarantees
+ * - `add` is in memory at once, and in etcd within `WRITE_MS` while the API server answers.
+ * - A stop in order loses nothing. A crash loses at most what was added since the last write.
+ * - A write whose response is lost counts once: the next attempt recognizes its stamp, unless another process with the same `writer`
+ *   number wrote in between. Shards have numbers of their own.
+ */
+export type UsageLedger = {
+  add(usage: Usage): void;
+  /** All usage of an account in these months. A month of which nothing is kept has none. @throws KubeError */
+  read(account: AccountKey, months: readonly Month[], signal: AbortSignal): Promise<Usage[]>;
+  start(): void;
+  /** Writes what is pending, for at most 5 s. */
+  stop(): Promise<void>;
+};
+
+export type UsageLedgerOptions = {
+  client: KubeClient;
+  namespace: string;
+  /** Unique per process: stamps the writes. */
+  identity: string;
+  /** Which of the processes that write at the same time this is: the index of its shard. Default 0. */
+  writer?: number;
+  clock: Clock;
+  log: Logger;
+};
+
+type LedgerMap = KubeObject & { data?: Record<string, string> };
+type Place = { namespace: string; name: string };
+/** One write. `stamp`: tells it from every other one. */
+type Batch = { stamp: string; usage: UsageMonth };
+/** A month as etcd has it. `version`: of the ConfigMap. `stamps`: of the last write of each writer, by field of the ConfigMap. */
+type Stored = { month: Month; usage: UsageMonth; version: string | undefined; stamps: Record<string, string> };
+
+/** The longest time between `add` and the write: what a crash can lose. */
+export const WRITE_MS = 10 * 60_000;
+const RETRY_MS = 60_000;
+const STOP_MS = 5_000;
+const ATTEMPTS = 5;
+/** Field of a ConfigMap: the stamp of the last write. */
+const STAMP = "stamp";
+/** Months that are kept. */
+const MONTHS = 13;
+/** Below the 1 MiB that a ConfigMap takes. */
+const MAX_BYTES = 1_000_000;
+
+/** The ConfigMaps of the ledger, for the permissions of the operator. */
+export const LEDGER_NAMES: readonly string[] = Array.from({ length: MONTHS }, (_, index) => `mooring-usage-${index}`);
+
+export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
+  const { client, clock, log, identity, writer = 0 } = options;
+  const stampField = writer === 0 ? STAMP : `${STAMP}-${writer}`;
+  /** Added since the last write, by month. */
+  const pending = new Map<Month, UsageMonth>();
+  /** On their way. A write that failed may have taken effect, so it is repeated with its own stamp. */
+  const unconfirmed = new Map<Month, Batch>();
+  let writes = 0;
+  let dueAt = clock.monotonic() + WRITE_MS;
+
+  /** A month that cannot be written holds up no other one. @throws the first error */
+  async function writeAll(signal: AbortSignal): Promise<void> {
+    const errors: unknown[] = [];
+    for (const month of new Set([...unconfirmed.keys(), ...pending.keys()])) {
+      try {
+        await writeMonth(month, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+
+  async function writeMonth(month: Month, signal: AbortSignal): Promise<void> {
+    for (let batch = nextBatch(month); batch !== undefined; batch = nextBatch(month)) {
+      await write(month, batch, signal);
+      unconfirmed.delete(month);
+    }
+  }
+
+  function nextBatch(month: Month): Batch | undefined {
+    const repeated = unconfirmed.get(month);
+    if (repeated !== undefined) return repeated;
+    const usage = pending.get(month);
+    if (usage === undefined) return undefined;
+    pending.delete(month);
+    const batch = { stamp: `${identity}/${++writes}`, usage };
+    unconfirmed.set(month, batch);
+    return batch;
+  }
+
+  /** Adds to a stored month. A conflict shows that another process, or an earlier attempt, has written it. */
+  async function write(month: Month, { stamp, usage: added }: Batch, signal: AbortSignal): Promise<void> {
+    const place = placeOf(options.namespace, month);
+    for (let attempt = 1; ; attempt++) {
+      const stored = await readMonth(client, place, signal);
+      if (stored?.stamps[stampField] === stamp) return;
+      if (stored !== undefined && stored.month > month) {
+        log.warn({ month, stored: stored.month }, "usage is too old to be kept");
+        return;
+      }
+      const usage = createUsageMonth(month);
+      if (stored?.month === month) usage.addAll(stored.usage);
+      usage.addAll(added);
+      const { text, lost } = usage.format(MAX_BYTES);
+      if (lost.length > 0)
+        log.warn({ month, accounts: lost }, "usage is too large to be kept: the accounts' usage is lost");
+      const body = mapOf(place, stored?.version, {
+        ...stored?.stamps,
+        month,
+        [stampField]: stamp,
+        usage: text,
+      });
+      try {
+        if (stored !== undefined) await client.update<LedgerMap>(configMapResource, place, body, { signal });
+        else await client.create<LedgerMap>(configMapResource, { namespace: place.namespace }, body, { signal });
+        return;
+      } catch (error) {
+        const changed = isConflict(error) || isAlreadyExists(error) || isNotFound(error);
+        if (signal.aborted || !changed || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  const loop = createPollLoop({
+    clock,
+    stopReason: "the operator stops",
+    dueInMs: () => dueAt - clock.monotonic(),
+    async poll(signal) {
+      dueAt = clock.monotonic() + WRITE_MS;
+      try {
+        await writeAll(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        dueAt = clock.monotonic() + RETRY_MS;
+        log.warn({ reason: String(error) }, "usage could not be written");
+      }
+    },
+  });
+
+  return {
+    add: (usage) => monthOf(pending, usage.day.slice(0, 7)).add(usage),
+    async read(account, months, signal) {
+      const places = months.map((month) => placeOf(options.namespace, month));
+      const found = await Promise.all(places.map((place) => readMonth(client, place, signal)));
+      return months.flatMap((month, index) => {
+        const stored = found[index]?.month === month ? found[index] : undefined;
+        const batch = unconfirmed.get(month);
+        const isStored = batch === undefined || batch.stamp === stored?.stamps[stampField];
+        const parts = [stored?.usage, isStored ? undefined : batch.usage, pending.get(month)];
+        return parts.flatMap((part) => part?.list(account) ?? []);
+      });
+    },
+    start: loop.start,
+    async stop() {
+      await loop.stop();
+      try {
+        await withDeadline(clock, STOP_MS, writeAll);
+      } catch (error) {
+        log.warn({ reason: String(error) }, "usage could not be written");
+      }
+    },
+  };
+}
+
+/** What the ConfigMaps have. @throws KubeError, or an Error that names a ConfigMap with unreadable content */
+export async function readUsage(
+  client: Pick<KubeClient, "get">,
+  { namespace, account, months }: { namespace: string; account: AccountKey; months: readonly Month[] },
+  signal: AbortSignal,
+): Promise<Usage[]> {
+  const found = await Promise.all(months.map((month) => readMonth(client, placeOf(namespace, month), signal)));
+  return found.flatMap((stored, index) => (stored && stored.month === months[index] ? stored.usage.list(account) : []));
+}
+
+async function readMonth(
+  client: Pick<KubeClient, "get">,
+  place: Place,
+  signal: AbortSignal,
+): Promise<Stored | undefined> {
+  const found = await findObject<LedgerMap>(client, configMapResource, place, { signal });
+  if (found === undefined) return undefined;
+  const { month = "", usage = "", ...others } = found.data ?? {};
+  const stamps = Object.fromEntries(Object.entries(others).filter(([field]) => field.startsWith(STAMP)));
+  try {
+    return { month, stamps, version: found.metadata.resourceVersion, usage: parseUsageMonth(month, usage) };
+  } catch (cause) {
+    const problem = `ConfigMap ${place.namespace}/${place.name} has content that Mooring did not write: delete it; its usage is lost`;
+    throw new Error(problem, { cause });
+  }
+}
+
+function monthOf(months: Map<Month, UsageMonth>, month: Month): UsageMonth {
+  const known = months.get(month) ?? createUsageMonth(month);
+  months.set(month, known);
+  return known;
+}
+
+function placeOf(namespace: string, month: Month): Place {
+  const [year = 0, number = 1] = month.split("-").map(Number);
+  return { namespace, name: LEDGER_NAMES[(year * 12 + number - 1) % MONTHS] ?? "" };
+}
+
+function mapOf(place: Place, resourceVersion: string | undefined, data: Record<string, string>): LedgerMap {
+  const labels = { "app.kubernetes.io/managed-by": "mooring", "app.kubernetes.io/component": "usage" };
+  const version = resourceVersion === undefined ? {} : { resourceVersion };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { ...place, labels, ...version }, spec: undefined, data };
+}

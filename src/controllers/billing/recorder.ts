@@ -1,0 +1,93 @@
+import type { Clock } from "../../base/clock.ts";
+import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import { timeZone } from "../../provider/money/time-zone.ts";
+import type { Operation } from "../../provider/operations.ts";
+import type { AccountKey } from "../account/registry.ts";
+import type { UsageLedger } from "./ledger.ts";
+import { type Meter, operationMeter, productMeter } from "./meters.ts";
+import { dayName } from "./split.ts";
+import type { Usage } from "./usage.ts";
+
+/** The object that uses something. */
+export type Owner = Pick<Usage, "namespace" | "object" | "created">;
+/** No object of the cluster. */
+export const NOBODY: Owner = { namespace: "", object: "", created: 0 };
+
+/** A job that the service accepted. */
+export type AcceptedJob = Owner & {
+  account: AccountKey;
+  operation: Operation;
+  /** Characters of speech or seconds of video. */
+  quantity: number;
+};
+
+/** Writes down what the account's endpoints and jobs consume. */
+export type UsageRecorder = {
+  /**
+   * A complete list of the account's endpoints. The workers that it shows count until the next list, for at most an hour: after a
+   * longer pause nobody knows how long they ran.
+   */
+  listed(account: AccountKey, records: readonly EndpointRecord[]): void;
+  /** The service accepted a paid request. Call it once per accepted request. */
+  accepted(job: AcceptedJob): void;
+};
+
+export type UsageRecorderOptions = {
+  ledger: Pick<UsageLedger, "add">;
+  /** The object that is bound to an endpoint. */
+  ownerOf(account: AccountKey, endpointID: string): Owner;
+  /** `billing.timeZone` of an account. */
+  timeZoneOf(account: AccountKey): string;
+  clock: Clock;
+};
+
+type Running = { meter: Meter; cards: number };
+/** `at`: monotonic ms. */
+type List = { at: number; running: ReadonlyMap<string, Running> };
+
+const LONGEST_MS = 3_600_000;
+
+export function createUsageRecorder({ ledger, ownerOf, timeZoneOf, clock }: UsageRecorderOptions): UsageRecorder {
+  const lists = new Map<AccountKey, List>();
+  const today = (account: AccountKey) => billDay(timeZoneOf(account), clock.now());
+
+  return {
+    listed(account, records) {
+      const now = clock.monotonic();
+      const previous = lists.get(account);
+      lists.set(account, { at: now, running: runningWorkers(records) });
+      if (previous === undefined) return;
+      const seconds = Math.min(now - previous.at, LONGEST_MS) / 1000;
+      const day = today(account);
+      for (const [id, { meter, cards }] of previous.running) {
+        ledger.add({ account, ...ownerOf(account, id), meter, day, quantity: cards * seconds, requests: 0 });
+      }
+    },
+    accepted({ account, namespace, object, created, operation, quantity }) {
+      const meter = operationMeter(operation);
+      ledger.add({ account, namespace, object, created, meter, day: today(account), quantity, requests: 1 });
+    },
+  };
+}
+
+/** The endpoints with workers, by ID. A worker without a known number of GPUs counts as one card. */
+function runningWorkers(records: readonly EndpointRecord[]): Map<string, Running> {
+  return new Map(
+    records
+      .filter(({ workers }) => workers.length > 0)
+      .map(({ id, productID, workers, scaling }) => [
+        id,
+        { meter: productMeter(productID), cards: workers.length * Math.max(1, scaling.gpus ?? 1) },
+      ]),
+  );
+}
+
+/** The day of a time (ms since the epoch) by the clock of the bills. An unknown time zone counts as UTC. */
+export function billDay(zoneName: string, timeMs: number): string {
+  const time = Math.floor(timeMs / 1000);
+  try {
+    return dayName(timeZone(zoneName).dayOf(time));
+  } catch {
+    return dayName(timeZone("UTC").dayOf(time));
+  }
+}

@@ -1,0 +1,129 @@
+import type { BillReport } from "../../../api/v1alpha1/bill-report.ts";
+import { billReportResource } from "../../../api/v1alpha1/kinds.ts";
+import { artifactKey } from "../../../artifacts/key.ts";
+import type { ArtifactStoreHandle } from "../../../artifacts/types.ts";
+import { findObject, type KubeClient } from "../../../kube/client.ts";
+import { isAlreadyExists, isForbidden } from "../../../kube/errors.ts";
+import { mergePatchOf } from "../../../kube/patch.ts";
+import { apiVersionOf } from "../../../kube/resource.ts";
+import type { KubeObject } from "../../../kube/types.ts";
+import { configMapResource } from "../../../submission/journal.ts";
+import { howToGrant } from "../../permissions.ts";
+import type { Exported } from "./status.ts";
+
+type Output = NonNullable<BillReport["spec"]["output"]>;
+type Target = NonNullable<BillReport["spec"]["exportTo"]>["configMap"];
+type ConfigMap = KubeObject & { data?: Record<string, string> };
+
+/** The file of a report. `content` is read once. */
+export type ReportFile = { report: BillReport; content: AsyncIterable<string>; signal: AbortSignal };
+
+/** What the API server takes as values of a ConfigMap, all of them together. */
+const CONFIG_MAP_BYTES = 1_048_576;
+
+/**
+ * Writes a file into the report's ConfigMap, when it fits; all of it is read in any case, so that the size can be told.
+ * @throws whatever reading the file throws; KubeError
+ */
+export async function exportToConfigMap(
+  kube: KubeClient,
+  { report, content, signal }: ReportFile,
+  { name, format }: Target,
+): Promise<Exported> {
+  const parts: string[] = [];
+  let bytes = 0;
+  for await (const part of content) {
+    bytes += Buffer.byteLength(part);
+    if (bytes <= CONFIG_MAP_BYTES) parts.push(part);
+    else parts.length = 0;
+  }
+  if (bytes > CONFIG_MAP_BYTES) {
+    return {
+      kind: "Refused",
+      reason: "ExportTooLarge",
+      message: `the ${format} has ${bytes} bytes, and a ConfigMap takes ${CONFIG_MAP_BYTES}: shorten the period, choose a longer cycle, set category or productName, or use output.storeRef`,
+    };
+  }
+  const { namespace } = report.metadata;
+  const data = { [`bills.${format.toLowerCase()}`]: parts.join("") };
+  try {
+    if (await writeConfigMap(kube, configMapOf(report, name, data), signal)) {
+      return { kind: "Written", export: { configMap: name, format, bytes } };
+    }
+    const message = `ConfigMap ${namespace}/${name} exists and does not belong to BillReport ${namespace}/${report.metadata.name}: delete it, or choose another name`;
+    return { kind: "Refused", reason: "ExportConflict", message };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    const grant = howToGrant(configMapResource, namespace, "get, create and patch", "rbac.exportNamespaces.configMaps");
+    const message = `exportTo.configMap: the operator may not write ConfigMap ${namespace}/${name}: ${grant}, or use output.storeRef`;
+    return { kind: "Refused", reason: "ExportForbidden", message };
+  }
+}
+
+/** The garbage collector removes it with the report. */
+function configMapOf({ metadata }: BillReport, name: string, data: Record<string, string>) {
+  const { namespace, uid } = metadata;
+  const { kind } = billReportResource;
+  const apiVersion = apiVersionOf(billReportResource);
+  const owner = { apiVersion, kind, name: metadata.name, uid, controller: true, blockOwnerDeletion: false };
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { namespace, name, ownerReferences: [owner] },
+    spec: undefined,
+    data,
+  };
+}
+
+/**
+ * Makes the ConfigMap hold exactly this data. Writes nothing when it already does, and when another object owns it: then it
+ * returns false.
+ * @throws KubeError 409 when it changed meanwhile
+ */
+async function writeConfigMap(
+  kube: KubeClient,
+  wanted: ReturnType<typeof configMapOf>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { namespace, name, ownerReferences } = wanted.metadata;
+  const present = await findObject<ConfigMap>(kube, configMapResource, { namespace, name }, { signal });
+  if (present === undefined) {
+    try {
+      await kube.create<ConfigMap>(configMapResource, { namespace }, wanted, { signal });
+      return true;
+    } catch (error) {
+      if (isAlreadyExists(error)) return false;
+      throw error;
+    }
+  }
+  const isOwned = present.metadata.ownerReferences?.some(({ uid }) => ownerReferences.some((own) => own.uid === uid));
+  if (isOwned !== true) return false;
+  const data = mergePatchOf(present.data, wanted.data);
+  if (data === undefined) return true;
+  const { resourceVersion } = present.metadata;
+  const patch = { metadata: { resourceVersion }, data };
+  await kube.mergePatch<ConfigMap>(configMapResource, { namespace, name }, patch, { signal });
+  return true;
+}
+
+/**
+ * Writes a file into an ArtifactStore as it comes, in place of the one before; what is broken off leaves that one standing.
+ * @throws whatever reading the file throws; ArtifactError
+ */
+export async function exportToStore(
+  store: Pick<ArtifactStoreHandle, "writer">,
+  { report, content, signal }: ReportFile,
+  { prefix, format }: Output,
+): Promise<Exported> {
+  const { namespace, name, uid } = report.metadata;
+  const { kind } = billReportResource;
+  const key = artifactKey({ prefix, namespace, kind, name, uid, index: 0, type: format });
+  const writer = await store.writer(key, { signal });
+  try {
+    for await (const part of content) await writer.write(Buffer.from(part));
+    return { kind: "Written", export: { ...(await writer.commit()), format } };
+  } catch (error) {
+    await writer.discard();
+    throw error;
+  }
+}

@@ -1,0 +1,173 @@
+import type { SplitBy } from "../../api/v1alpha1/bill-report.ts";
+import type { Money } from "../../base/money.ts";
+import type { Bill } from "../../provider/money/money-records.ts";
+import type { CalendarDay, TimeZone } from "../../provider/money/time-zone.ts";
+import { apportion } from "./apportion.ts";
+import { billedCardSeconds } from "./billed-quantity.ts";
+import { countsWorkers, type Meter } from "./meters.ts";
+import type { UsageIndex, UsageRow } from "./usage.ts";
+
+/** What a namespace or an object costs. `object`: "" for a whole namespace. */
+export type Share = Pick<UsageRow, "namespace" | "object" | "created"> & { amount: Money };
+
+/** What the observed usage of a meter costs. `quantity`: in the unit of the meter. */
+export type MeterCost = { amount: Money; quantity: bigint };
+
+/**
+ * Splits bills among the objects that used them.
+ *
+ * # Guarantees
+ * - The shares and the unattributed rest add up exactly to the bills, whatever the usage says.
+ * - The share of a namespace is the sum of the shares of its objects.
+ * - The result does not depend on the order of the bills.
+ */
+export type Split = {
+  /** A bill without a readable amount counts as 0. */
+  add(bill: Bill): void;
+  result(): SplitResult;
+};
+
+export type SplitResult = {
+  total: Money;
+  /** What no object of the cluster is known to have used. */
+  unattributed: Money;
+  /** Most expensive first, then by name. */
+  shares(by: SplitBy): Share[];
+  byMeter: ReadonlyMap<Meter, MeterCost>;
+};
+
+export type SplitOptions = {
+  usage: UsageIndex;
+  meterOf: (bill: Bill) => Meter;
+  /** The days of the usage and of the bills. */
+  zone: Pick<TimeZone, "dayOf">;
+};
+
+/** The bills of one meter and period. All API keys together, because nobody knows which key an object used. */
+type Group = {
+  meter: Meter;
+  rows: readonly UsageRow[];
+  amount: Money;
+  /** Card-seconds or requests that the bills pay for; undefined: a bill does not show it. */
+  billed: bigint | undefined;
+};
+
+export function createSplit({ usage, meterOf, zone }: SplitOptions): Split {
+  const groups = new Map<string, Group>();
+  const dayOf = rememberDays(zone);
+  let outside = 0n;
+
+  return {
+    add(bill) {
+      const amount = bill.amount ?? 0n;
+      const { startTime, endTime } = bill;
+      if (startTime === undefined || endTime === undefined) {
+        outside += amount;
+        return;
+      }
+      const meter = meterOf(bill);
+      const [first, last] = [dayOf(startTime), dayOf(Math.max(startTime, endTime - 1))];
+      const rows = usage.rows(meter, first, last);
+      if (rows.length === 0) {
+        outside += amount;
+        return;
+      }
+      const id = JSON.stringify([meter, first, last]);
+      const group = groups.get(id) ?? { meter, rows, amount: 0n, billed: 0n };
+      groups.set(id, group);
+      group.amount += amount;
+      const billed = countsWorkers(meter) ? billedCardSeconds(bill) : bill.requestCount;
+      group.billed = group.billed === undefined || billed === undefined ? undefined : group.billed + billed;
+    },
+    result: () => resultOf(groups.values(), outside),
+  };
+}
+
+function resultOf(groups: Iterable<Group>, outside: Money): SplitResult {
+  const objects = new Map<string, Share>();
+  const byMeter = new Map<Meter, MeterCost>();
+  let unattributed = outside;
+  let total = outside;
+
+  for (const group of groups) {
+    const { meter, rows, amount } = group;
+    total += amount;
+    const [rest = amount, ...parts] = partsOf(group);
+    unattributed += rest;
+    for (const [index, { namespace, object, created, quantity }] of rows.entries()) {
+      const part = parts[index] ?? 0n;
+      if (namespace === "") {
+        unattributed += part;
+        continue;
+      }
+      addShare(objects, { namespace, object, created, amount: part });
+      const cost = byMeter.get(meter) ?? { amount: 0n, quantity: 0n };
+      byMeter.set(meter, { amount: cost.amount + part, quantity: cost.quantity + quantity });
+    }
+  }
+  return {
+    total,
+    unattributed,
+    byMeter,
+    shares(by) {
+      if (by === "Object") return sorted(objects);
+      const namespaces = new Map<string, Share>();
+      for (const share of objects.values()) addShare(namespaces, { ...share, object: "", created: 0 });
+      return sorted(namespaces);
+    },
+  };
+}
+
+/** The unattributed part of a group, then the part of each row. */
+function partsOf({ meter, rows, amount, billed }: Group): Money[] {
+  const quantities = rows.map(({ quantity }) => quantity);
+  const used = sum(quantities);
+  if (used === 0n) return [amount, ...rows.map(() => 0n)];
+  return apportion(amount, [restOf(meter, rows, billed), ...quantities]);
+}
+
+/** What the bills pay for beyond the observed usage, in the unit of the meter. */
+function restOf(meter: Meter, rows: readonly UsageRow[], billed: bigint | undefined): bigint {
+  if (billed === undefined) return 0n;
+  const used = sum(rows.map(({ quantity }) => quantity));
+  if (countsWorkers(meter)) return billed > used ? billed - used : 0n;
+  const requests = sum(rows.map((row) => row.requests));
+  // A request that no job explains counts as much as the average one.
+  return requests > 0n && billed > requests ? (used * (billed - requests)) / requests : 0n;
+}
+
+const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n);
+
+function addShare(shares: Map<string, Share>, share: Share): void {
+  const id = `${share.namespace}/${share.object}/${share.created}`;
+  const known = shares.get(id);
+  if (known === undefined) shares.set(id, { ...share });
+  else known.amount += share.amount;
+}
+
+function sorted(shares: ReadonlyMap<string, Share>): Share[] {
+  return [...shares]
+    .filter(([, { amount }]) => amount !== 0n)
+    .sort(([a, one], [b, other]) =>
+      one.amount === other.amount ? (a < b ? -1 : 1) : one.amount > other.amount ? -1 : 1,
+    )
+    .map(([, share]) => share);
+}
+
+/** `YYYY-MM-DD`. */
+export function dayName({ year, month, day }: CalendarDay): string {
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${year}-${two(month)}-${two(day)}`;
+}
+
+/** A year of bills has few different times, and a calendar computation is slow. */
+function rememberDays(zone: SplitOptions["zone"]): (time: number) => string {
+  const days = new Map<number, string>();
+  return (time) => {
+    const known = days.get(time);
+    if (known !== undefined) return known;
+    const day = dayName(zone.dayOf(time));
+    days.set(time, day);
+    return day;
+  };
+}

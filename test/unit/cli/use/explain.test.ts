@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { gpuEndpointResource, videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import { explain } from "../../../../src/cli/use/explain.ts";
+import type { AnyObject } from "../../../../src/describe/object-state.ts";
+import type { Condition } from "../../../../src/kube/types.ts";
+import { storedMeta } from "../../../support/stored-meta.ts";
+
+const condition = (type: string, status: Condition["status"], reason: string, message: string): Condition => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: "2026-03-01T00:00:00Z",
+});
+
+const objectWith = (...conditions: Condition[]): AnyObject => ({
+  apiVersion: "mooring.dev/v1alpha1",
+  kind: "GpuEndpoint",
+  metadata: storedMeta({ name: "echo" }),
+  spec: {},
+  status: { conditions },
+});
+
+describe("explain", () => {
+  it("names a condition that is wrong beside the one that the headline is about", () => {
+    const object = objectWith(
+      condition("Stalled", "True", "SubmissionUnknown", "the outcome is unknown"),
+      condition("Ready", "False", "SubmissionUnknown", "the outcome is unknown"),
+      condition("TaskAttached", "False", "TaskTaken", "Task t-1: VideoJob team/early has it"),
+    );
+    expect(explain(videoJobResource, object, []).otherProblems).toEqual([
+      { condition: "TaskAttached=False", reason: "TaskTaken", message: "Task t-1: VideoJob team/early has it" },
+    ]);
+  });
+
+  it("names a drift of an endpoint that serves, and nothing of one that is as its spec says", () => {
+    const ready = condition("Ready", "True", "Serving", "the endpoint serves");
+    const drifted = condition("Synced", "False", "DriftFight", "Another client keeps reverting image");
+    const synced = condition("Synced", "True", "InSync", "the remote endpoint matches the spec");
+    const exceeded = condition("BudgetExceeded", "False", "WithinBudget", "5 yuan are left");
+    expect(explain(gpuEndpointResource, objectWith(ready, drifted), []).otherProblems).toHaveLength(1);
+    expect(explain(gpuEndpointResource, objectWith(ready, synced, exceeded), []).otherProblems).toEqual([]);
+  });
+});
