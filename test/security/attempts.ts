@@ -27,7 +27,7 @@ export const ATTEMPTS: readonly Attempt[] = [
   service("Quotes the key of an earlier request", "security/secrets.test.ts", "a former API key is hidden as well"),
   service(
     "Sends control, C1 and bidirectional characters",
-    "unit/text/sanitizer.test.ts",
+    "unit/base/sanitizer.test.ts",
     "any text is one line of at most the limit",
   ),
   service("Returns values that the CRD refuses", "security/status-bounds.test.ts", "a task with status %s"),
@@ -97,5 +97,5 @@ export const ATTEMPTS: readonly Attempt[] = [
     "integration/metrics-auth.test.ts",
     "shows its metrics only to users with permission",
   ),
-  tenant("Looks for secrets in the log", "unit/log.test.ts", "secrets are cut out by name"),
+  tenant("Looks for secrets in the log", "unit/base/log.test.ts", "secrets are cut out by name"),
 ];

@@ -90,7 +90,7 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     find: "hiddenForms ??= formsOf([...new Set(hidden)]);",
     replace: "hiddenForms ??= formsOf([]);",
     breaks: ["NoSecret"],
-    tests: "test/unit/text",
+    tests: "test/unit/base",
   },
   {
     name: "api-key-in-texts",
@@ -98,14 +98,14 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     find: "known = { keys: [...keys], forms: formsOf(keys) };",
     replace: "known = { keys: [...keys], forms: formsOf([]) };",
     breaks: ["NoSecret"],
-    tests: "test/unit/text",
+    tests: "test/unit/base",
   },
   {
     name: "string-bounds",
     file: "src/base/sanitizer.ts",
     find: "  if (text.length <= limit) return text;",
     replace: "  if (text.length >= 0) return text;",
-    tests: "test/unit/text",
+    tests: "test/unit/base",
   },
   {
     name: "identifier-bounds",
