@@ -2,14 +2,14 @@ import type { Clock } from "../base/clock.ts";
 import { createFairPool, type FairPool } from "../base/fair-pool.ts";
 import { ArtifactError } from "./errors.ts";
 import { checkKey } from "./key.ts";
-import { MIN_BYTES_PER_SECOND, type Pace, watchPace } from "./pace.ts";
+import { MIN_BYTES_PER_SECOND, type TransferWatch, watchPace } from "./pace.ts";
 import type { Backend, Sink } from "./sink.ts";
 import { type CopyLimits, openSource } from "./source.ts";
 import { abortion } from "./source-failure.ts";
 import type { ArtifactStoreHandle, ArtifactWriter, CopyOptions, StoredArtifact } from "./types.ts";
 import { createUsage } from "./usage.ts";
 
-export type HandleOptions = {
+export type CopyHandleOptions = {
   clock: Clock;
   /** Read at each use: a change does not replace the handle. */
   limits: () => StoreLimits;
@@ -36,7 +36,7 @@ const WRITER_BYTES = 96 * 1024 * 1024;
 const WRITER_BYTES_OF_NAMESPACE = 64 * 1024 * 1024;
 
 /** What all stores of the process share. */
-export function createSharedPools(): Pick<HandleOptions, "slots" | "memory"> {
+export function createSharedPools(): Pick<CopyHandleOptions, "slots" | "memory"> {
   return {
     slots: createFairPool({ capacity: COPIES_AT_ONCE, perGroup: COPIES_OF_NAMESPACE }),
     memory: createFairPool({ capacity: WRITER_BYTES, perGroup: WRITER_BYTES_OF_NAMESPACE }),
@@ -46,7 +46,7 @@ export function createSharedPools(): Pick<HandleOptions, "slots" | "memory"> {
 const PROGRESS_BYTES = 8 * 1024 * 1024;
 
 /** A store as its users have it, over what its kind does. */
-export function createHandle(backend: Backend, options: HandleOptions): ArtifactStoreHandle {
+export function createHandle(backend: Backend, options: CopyHandleOptions): ArtifactStoreHandle {
   const { clock, slots, memory, group } = options;
   const usage = createUsage(backend, options);
   return {
@@ -116,7 +116,7 @@ async function copyInto(
   backend: Backend,
   sourceURL: string,
   key: string,
-  options: CopyOptions & { clock: Clock; limits: CopyLimits; pace: () => Pace },
+  options: CopyOptions & { clock: Clock; limits: CopyLimits; pace: () => TransferWatch },
 ): Promise<StoredArtifact> {
   const { signal, onProgress } = options;
   const left = await backend.leftover(key, signal);

@@ -6,10 +6,13 @@ export const MIN_BYTES_PER_SECOND = 64 * 1024;
 const WINDOW_MS = 30_000;
 
 /** Judges a transfer while it runs. */
-export type Pace = { add(bytes: number): void; end(): void };
+export type TransferWatch = { add(bytes: number): void; end(): void };
 
 /** @param contested whether others wait @param onSlow called once, for a transfer that holds up others */
-export function watchPace(clock: Clock, { contested, onSlow }: { contested: () => boolean; onSlow: () => void }): Pace {
+export function watchPace(
+  clock: Clock,
+  { contested, onSlow }: { contested: () => boolean; onSlow: () => void },
+): TransferWatch {
   let bytes = 0;
   let cancel = clock.setTimeout(judge, WINDOW_MS);
 

@@ -6,7 +6,7 @@ import { ArtifactError } from "./errors.ts";
 import { shownURL } from "./source-failure.ts";
 
 /** What a source answers: bytes from `start` to before `end` of a file. */
-export type Answer = {
+export type SourceAnswer = {
   status: number;
   /** Same identity, same bytes: made of size, ETag and Last-Modified. Undefined where the source cannot prove it. */
   identity: string | undefined;
@@ -22,7 +22,7 @@ export type Answer = {
 };
 
 /** @throws ArtifactError for a content coding that is not known */
-export function answerOf(response: Dispatcher.ResponseData, url: URL): Answer {
+export function answerOf(response: Dispatcher.ResponseData, url: URL): SourceAnswer {
   const { statusCode: status } = response;
   const header = (name: string) => response.headers[name]?.toString();
   const drop = () => void response.body.on("error", () => undefined).destroy();
@@ -58,7 +58,7 @@ const DECODERS: Readonly<Partial<Record<string, () => Transform>>> = {
 
 type Header = (name: string) => string | undefined;
 
-function partIn(status: number, header: Header): Pick<Answer, "total" | "start" | "end"> {
+function partIn(status: number, header: Header): Pick<SourceAnswer, "total" | "start" | "end"> {
   const length = numberIn(header("content-length"));
   if (status !== 206) return { total: length, start: 0, end: length };
   const range = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(header("content-range") ?? "");

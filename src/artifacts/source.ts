@@ -3,7 +3,7 @@ import { Agent } from "undici";
 import { type Clock, delay } from "../base/clock.ts";
 import { guardedConnector } from "../base/guarded-connect.ts";
 import { ArtifactError } from "./errors.ts";
-import { type Answer, answerOf } from "./source-answer.ts";
+import { answerOf, type SourceAnswer } from "./source-answer.ts";
 import { failedStatus, shownURL, sourceFailure } from "./source-failure.ts";
 
 /** What a copy may cost at most, whatever the source does. */
@@ -27,7 +27,7 @@ export type SourceOptions = {
 };
 
 export type Source = {
-  /** See `Answer`. */
+  /** See `SourceAnswer`. */
   identity: string | undefined;
   totalBytes: number | undefined;
   /** Where `chunks` begins: `resume.offset`, or 0 when that could not be had. */
@@ -58,7 +58,10 @@ export async function openSource(sourceURL: string, options: SourceOptions): Pro
   const close = () => agent.destroy();
 
   /** The source from `offset`; from 0 when it gives no such range or is not what `matches` knows. */
-  async function open(offset: number, matches: (identity: string) => boolean): Promise<Answer & { start: number }> {
+  async function open(
+    offset: number,
+    matches: (identity: string) => boolean,
+  ): Promise<SourceAnswer & { start: number }> {
     try {
       const answer = await ask(url, offset, { agent, signal });
       const { status, start, identity, drop } = answer;
@@ -73,7 +76,7 @@ export async function openSource(sourceURL: string, options: SourceOptions): Pro
     }
   }
 
-  async function* read(first: Answer & { start: number }): AsyncGenerator<Uint8Array> {
+  async function* read(first: SourceAnswer & { start: number }): AsyncGenerator<Uint8Array> {
     const { identity, total } = first;
     let answer = first;
     let at = first.start;
@@ -99,7 +102,7 @@ export async function openSource(sourceURL: string, options: SourceOptions): Pro
     }
 
     /** Asks for what is missing. */
-    async function takeUp(cause: ArtifactError): Promise<Answer & { start: number }> {
+    async function takeUp(cause: ArtifactError): Promise<SourceAnswer & { start: number }> {
       let last = cause;
       while (last.kind === "SourceUnreachable" && identity !== undefined) {
         const pause = pauses.shift();
@@ -140,7 +143,7 @@ async function ask(
   url: URL,
   offset: number,
   { agent, signal }: { agent: Agent; signal: AbortSignal },
-): Promise<Answer> {
+): Promise<SourceAnswer> {
   const range: Record<string, string> = offset === 0 ? {} : { range: `bytes=${offset}-` };
   const headers = { accept: "*/*", "accept-encoding": "identity", "user-agent": "mooring", ...range };
   let target = url;

@@ -1,7 +1,7 @@
 import type { Backend } from "./sink.ts";
 
 /** How much a store has: what was measured, and what was stored since. */
-export type Usage = {
+export type StoreUsage = {
   /** Measures a store that has a limit. @throws ArtifactError */
   measure(signal: AbortSignal): Promise<void>;
   /** So many bytes were stored. */
@@ -16,7 +16,7 @@ export type UsageOptions = {
   onFull?: () => void;
 };
 
-export function createUsage(backend: Pick<Backend, "usage">, { limits, onFull }: UsageOptions): Usage {
+export function createUsage(backend: Pick<Backend, "usage">, { limits, onFull }: UsageOptions): StoreUsage {
   let measured: number | undefined;
   let since = 0;
 

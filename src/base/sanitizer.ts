@@ -1,4 +1,4 @@
-import { formsOf, type Range, type SecretForms, secretRanges } from "./secret-matches.ts";
+import { formsOf, type SecretForms, secretRanges, type TextRange } from "./secret-matches.ts";
 
 /**
  * The one way for a text from outside into a condition, an event, a log line or a status.
@@ -105,8 +105,8 @@ function replaced(text: string, secrets: SecretForms, label: string): string {
 }
 
 /** Overlapping and adjoining ranges as one. `ranges` are sorted. */
-function merged(ranges: readonly Range[]): Range[] {
-  const result: Range[] = [];
+function merged(ranges: readonly TextRange[]): TextRange[] {
+  const result: TextRange[] = [];
   for (const range of ranges) {
     const last = result.at(-1);
     if (last !== undefined && range.from <= last.to) last.to = Math.max(last.to, range.to);

@@ -1,5 +1,5 @@
 /** Part of a text, as string indexes. */
-export type Range = { from: number; to: number };
+export type TextRange = { from: number; to: number };
 
 /** Secrets in the forms in which a text can quote them. */
 export type SecretForms = {
@@ -70,11 +70,11 @@ function formOf(text: string): Form {
  * Where a text quotes one of the secrets: as it is, in another case, with white space in between, escaped as in JSON or in a
  * URL, or as base64, base64url or hex, also within a longer encoded text. `excerpts`: a part of a long secret counts too.
  */
-export function secretRanges(text: string, secrets: SecretForms, { excerpts = true } = {}): Range[] {
+export function secretRanges(text: string, secrets: SecretForms, { excerpts = true } = {}): TextRange[] {
   if (isTooShort(text, secrets.plain) && isTooShort(text, secrets.encoded)) return [];
   const folded = fold(text);
   const view = viewOf(folded, WHITE_SPACE, () => "");
-  const found: Range[] = [];
+  const found: TextRange[] = [];
   addMatches(found, view, secrets.plain, excerpts);
   if (folded.includes("\\")) addMatches(found, viewOf(folded, JSON_TOKEN, fromJSON), secrets.plain, excerpts);
   if (/[%+]/.test(folded)) addMatches(found, viewOf(folded, URL_TOKEN, fromURL), secrets.plain, excerpts);
@@ -88,7 +88,7 @@ function isTooShort({ length }: string, forms: readonly Form[]): boolean {
   return forms.every(({ text }) => length < text.length && (length < EXCERPT || text.length <= EXCERPT));
 }
 
-function addMatches(found: Range[], { text, origin }: View, forms: readonly Form[], excerpts: boolean): void {
+function addMatches(found: TextRange[], { text, origin }: View, forms: readonly Form[], excerpts: boolean): void {
   const first = found.length;
   let blocks: Map<string, readonly number[]> | undefined;
   for (const form of forms) {
@@ -106,7 +106,7 @@ function addMatches(found: Range[], { text, origin }: View, forms: readonly Form
   }
 }
 
-function addWholeMatches(found: Range[], text: string, form: string): void {
+function addWholeMatches(found: TextRange[], text: string, form: string): void {
   for (let from = text.indexOf(form); from >= 0; from = text.indexOf(form, from + form.length)) {
     found.push({ from, to: from + form.length });
   }
@@ -134,7 +134,7 @@ function blocksOf(text: string): Map<string, number[]> {
 
 /** Adds the parts of the text that are excerpts of the secret. `blocks`: where each block begins in the text; default: searched for. */
 function addExcerpts(
-  found: Range[],
+  found: TextRange[],
   text: string,
   form: Form,
   blocks: ReadonlyMap<string, readonly number[]> | undefined,

@@ -6,6 +6,7 @@ import { delay, systemClock } from "../base/clock.ts";
 import { createKubeClient, type KubeClient } from "../kube/client.ts";
 import { loadCredentials } from "../kube/credentials.ts";
 import { isTooManyRequests } from "../kube/errors.ts";
+import type { Environment } from "../kube/proxy.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { type AccountConnection, connectAccount, connectDirectly, type EndpointGeneration } from "./connect-account.ts";
@@ -18,7 +19,6 @@ export type AccountFlags = ClusterFlags & {
   apiKeyFile?: string;
   generation?: EndpointGeneration;
 };
-type Env = Readonly<Record<string, string | undefined>>;
 
 const KEY_VARIABLE = "MOORING_API_KEY";
 
@@ -61,7 +61,7 @@ export function addGenerationOption(command: Command): Command {
   );
 }
 
-async function openCluster(flags: ClusterFlags, env: Env): Promise<OpenCluster> {
+async function openCluster(flags: ClusterFlags, env: Environment): Promise<OpenCluster> {
   const kube = createKubeClient(await loadCredentials({ kubeconfig: flags.kubeconfig, env }));
   return { kube, namespace: flags.namespace ?? kube.defaultNamespace ?? "default" };
 }
@@ -73,7 +73,7 @@ export type LazyCluster = {
 };
 
 /** The cluster, looked for when it is first needed: with --base-url there need not be one. */
-export function lazyCluster(flags: ClusterFlags, env: Env): LazyCluster {
+export function lazyCluster(flags: ClusterFlags, env: Environment): LazyCluster {
   let opened: ReturnType<typeof openCluster> | undefined;
   return {
     open: () => {
@@ -108,7 +108,7 @@ export async function listPatiently<T extends KubeObject>(
 /** The account that the flags name. @throws Error of one line: what is missing */
 export async function openAccount(
   flags: AccountFlags,
-  env: Env,
+  env: Environment,
   cluster: LazyCluster["open"],
 ): Promise<AccountConnection> {
   const { baseUrl, generation } = flags;
@@ -124,7 +124,7 @@ function accountRef({ account, clusterAccount }: AccountFlags): AccountRef | und
   return clusterAccount === undefined ? undefined : { kind: "ClusterAccount", name: clusterAccount };
 }
 
-async function readKey({ apiKeyFile }: AccountFlags, env: Env): Promise<string> {
+async function readKey({ apiKeyFile }: AccountFlags, env: Environment): Promise<string> {
   if (apiKeyFile !== undefined) {
     const key = await readFile(apiKeyFile, "utf8");
     if (key.trim() === "") throw new Error(`--api-key-file ${apiKeyFile}: the file is empty`);

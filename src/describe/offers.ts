@@ -1,11 +1,11 @@
-import { COMMANDS, type Target } from "../api/v1alpha1/commands.ts";
+import { COMMANDS, type CommandTarget } from "../api/v1alpha1/commands.ts";
 import type { Reason } from "../api/v1alpha1/reasons.ts";
 import type { Condition } from "../kube/types.ts";
 import type { AnyObject } from "./object-state.ts";
 
-type Offer = { target: Target; object: AnyObject };
+type Offer = { target: CommandTarget; object: AnyObject };
 /** Commands that are offered while `when` holds. */
-type Rule = { when(offer: Offer): boolean; commands(offer: Offer): string[] };
+type OfferRule = { when(offer: Offer): boolean; commands(offer: Offer): string[] };
 
 /**
  * The commands that help an object in its state. They come from the reasons of its conditions, its kind, its name and what it is bound to,
@@ -17,7 +17,7 @@ export function offersOf(kind: string, object: AnyObject): string[] {
   return [...new Set(RULES.filter(({ when }) => when(offer)).flatMap(({ commands }) => commands(offer)))];
 }
 
-const RULES: readonly Rule[] = [
+const RULES: readonly OfferRule[] = [
   {
     when: ({ object }) =>
       object.status?.phase === "Halted" && has(object, ["SubmissionUnknown", "ResponseUnusable"], "Stalled"),

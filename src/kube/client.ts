@@ -5,8 +5,8 @@ import { errorFromAnswer, isNotFound, KubeError } from "./errors.ts";
 import { type Place, type Resource, resourcePath } from "./resource.ts";
 import type { KubeObject, ObjectList } from "./types.ts";
 
-export type Query = Record<string, string | number | boolean | undefined>;
-export type RequestOptions = { signal?: AbortSignal | undefined; query?: Query };
+export type KubeQuery = Record<string, string | number | boolean | undefined>;
+export type RequestOptions = { signal?: AbortSignal | undefined; query?: KubeQuery };
 
 export type KubeClient = {
   /** Namespace of the context or the pod; undefined when neither names one. */
@@ -53,7 +53,7 @@ const METHODS = {
 } as const satisfies Record<string, Dispatcher.HttpMethod>;
 
 type Verb = keyof typeof METHODS;
-type SendOptions = RequestOptions & { body?: object; contentType?: string; inactivityMs?: number };
+type Sent = RequestOptions & { body?: object; contentType?: string; inactivityMs?: number };
 
 export type KubeRequest = {
   verb: string;
@@ -87,7 +87,7 @@ export function createKubeClient(
     options.connect?.(requestTimeoutMs) ??
     createConnections(credentials, { connections: options.connections, requestTimeoutMs });
 
-  async function send(verb: Verb, resource: Resource, place: Place, extra: SendOptions): Promise<ApiAnswer> {
+  async function send(verb: Verb, resource: Resource, place: Place, extra: Sent): Promise<ApiAnswer> {
     const what =
       `${verb} ${resource.plural}${place.namespace ? ` ${place.namespace}/` : " "}${place.name ?? ""}`.trimEnd();
     const started = performance.now();
@@ -116,7 +116,7 @@ export function createKubeClient(
     }
   }
 
-  async function json<T>(verb: Verb, resource: Resource, place: Place, extra: SendOptions): Promise<T> {
+  async function json<T>(verb: Verb, resource: Resource, place: Place, extra: Sent): Promise<T> {
     const answer = await send(verb, resource, place, extra);
     return (await answer.body.json()) as T;
   }
@@ -166,7 +166,7 @@ export async function findObject<T extends KubeObject>(
   }
 }
 
-function queryString(query: Query | undefined): string {
+function queryString(query: KubeQuery | undefined): string {
   const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries(query ?? {})) {
     if (value !== undefined) parameters.set(key, String(value));

@@ -3,7 +3,7 @@ import { type Dispatcher, Pool, ProxyAgent } from "undici";
 import type { Credentials } from "./credentials.ts";
 import type { Identity, TlsOptions } from "./identity.ts";
 
-export type ConnectionOptions = {
+export type KubeConnectionOptions = {
   /** Connections for requests, default 64. Watches have their own, one each. */
   connections?: number | undefined;
   /** For the headers of an answer, and for each pause in a request's body; ms. */
@@ -43,7 +43,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
  * Connections to one API server, direct or through a proxy. When the client certificate or the certificate authority
  * changes, new requests go over new connections; the old ones end with what runs on them.
  */
-export function createConnections(credentials: Credentials, options: ConnectionOptions): Connections {
+export function createConnections(credentials: Credentials, options: KubeConnectionOptions): Connections {
   const origin = new URL(credentials.server).origin;
   let pools: Pools | undefined;
   /** Pools that no new request goes to, each until its requests and watches have ended. */

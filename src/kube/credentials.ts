@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { type ClusterAccess, createIdentitySource, type Identity } from "./identity.ts";
 import { inCluster, podNamespace, SERVICE_ACCOUNT_FOLDER } from "./in-cluster.ts";
-import { proxyFor } from "./proxy.ts";
+import { type Environment, proxyFor } from "./proxy.ts";
 
 /** How to reach one API server, and who we are to it. */
 export type Credentials = {
@@ -21,13 +21,11 @@ export type Credentials = {
   proxy?: string | undefined;
 };
 
-type Env = Readonly<Record<string, string | undefined>>;
-
 export type CredentialsOptions = {
   /** Path of a kubeconfig; default: KUBECONFIG, ~/.kube/config, the pod's service account, whichever exists first. */
   kubeconfig?: string | undefined;
   /** For KUBECONFIG, the proxy variables, the pod's address of the API server, and what exec plug-ins inherit. Default: empty. */
-  env?: Env;
+  env?: Environment;
   /** Told once for each failed reading of a token, certificate or plug-in while what was read before is still used. */
   onProblem?: (message: string) => void;
   clock?: Pick<Clock, "now" | "monotonic">;
@@ -59,7 +57,7 @@ export async function loadCredentials(options: CredentialsOptions = {}): Promise
 
 async function findAccess(
   kubeconfig: string | undefined,
-  { env, clock, folder }: { env: Env; clock: Pick<Clock, "now">; folder: string },
+  { env, clock, folder }: { env: Environment; clock: Pick<Clock, "now">; folder: string },
 ): Promise<ClusterAccess> {
   const home = join(env["HOME"] ?? homedir(), ".kube", "config");
   const named = (env["KUBECONFIG"] ?? "").split(delimiter).filter((file) => file !== "");

@@ -48,12 +48,12 @@ const WRITES_PER_SECOND = 1_000;
 
 /** `at`: when it was current, ms since the epoch. */
 type Seen = { version: bigint; at: number };
-type Known = Seen & { resource: Resource; place: Place; uid: string | undefined };
+type KnownObject = Seen & { resource: Resource; place: Place; uid: string | undefined };
 /** `from`: the version that a write replaces, as its sender knows it. */
 type Asked = { resource: Resource; place: Place; write?: { from: string | undefined } };
 
 export function createEtcdHistory({ client, namespace, group, clock, onRestored }: HistoryOptions): EtcdHistory {
-  const records = new Map<string, Known>();
+  const records = new Map<string, KnownObject>();
   /** The latest version of a list or a write of the group. */
   let latest: Seen | undefined;
 
@@ -73,7 +73,7 @@ export function createEtcdHistory({ client, namespace, group, clock, onRestored 
     if (latest === undefined || version >= latest.version) latest = { version, at: clock.now() };
   }
 
-  function observeRecord(what: string, known: Known, before: Known | undefined): void {
+  function observeRecord(what: string, known: KnownObject, before: KnownObject | undefined): void {
     records.set(resourcePath(known.resource, known.place), known);
     if (before === undefined || before.uid !== known.uid) return;
     if (known.version < before.version) report(what, known.version, "earlier", before);

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The proxy that the environment names for a server: HTTPS_PROXY for https, HTTP_PROXY for http, unless NO_PROXY names

@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { getHeapSnapshot } from "node:v8";
 import { type Clock, delay } from "../base/clock.ts";
 import type { LogLevel } from "../base/log.ts";
-import type { Answer, Page } from "./http.ts";
+import type { HttpReply, Page } from "./http.ts";
 
 const DEFAULT_SECONDS = 30;
 const MAX_SECONDS = 300;
@@ -58,7 +58,7 @@ export function createDebugPages(parts: DebugParts): Record<string, Page> {
   };
 }
 
-function download(extension: string, body: Answer["body"]): Answer {
+function download(extension: string, body: HttpReply["body"]): HttpReply {
   const disposition = `attachment; filename="mooring.${extension}"`;
   return { status: 200, headers: { "content-type": "application/json", "content-disposition": disposition }, body };
 }

@@ -54,7 +54,7 @@ async function outcome([name, check]: [string, Checks[string]]): Promise<{ ok: b
 /** What a request does, as RBAC names it for a non-resource URL. */
 export type Access = { path: string; verb: string };
 /** Who may use a page: an answer that refuses, or undefined. Gets the request's Authorization header. */
-export type Gate = (authorization: string | undefined, access: Access) => Promise<Answer | undefined>;
+export type Gate = (authorization: string | undefined, access: Access) => Promise<HttpReply | undefined>;
 
 /** @param pages further pages behind the same gate, by path. @param gate default: everybody may read */
 export function serveMetrics(
@@ -88,12 +88,12 @@ type Incoming = {
   /** Aborts when the client goes away. */
   signal: AbortSignal;
 };
-export type Page = (request: Incoming) => Promise<Answer>;
-export type Answer = { status: number; headers?: Record<string, string>; body: string | Readable };
+export type Page = (request: Incoming) => Promise<HttpReply>;
+export type HttpReply = { status: number; headers?: Record<string, string>; body: string | Readable };
 
 const MAX_BODY_BYTES = 1024;
 
-const NOT_FOUND: Answer = { status: 404, body: "404 page not found\n" };
+const NOT_FOUND: HttpReply = { status: 404, body: "404 page not found\n" };
 
 async function serve(address: string, answer: Page): Promise<HttpServer> {
   const bind = parseBindAddress(address);
@@ -137,7 +137,7 @@ function incoming(request: IncomingMessage, signal: AbortSignal): Incoming {
   };
 }
 
-function send(response: ServerResponse, { status, headers, body }: Answer): void {
+function send(response: ServerResponse, { status, headers, body }: HttpReply): void {
   response.writeHead(status, { "content-type": "text/plain", ...headers });
   if (typeof body === "string") response.end(body);
   else pipeline(body, response).catch(() => response.destroy()); // the client is gone

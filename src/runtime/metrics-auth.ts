@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import type { Access, Answer, Gate } from "./http.ts";
+import type { Access, Gate, HttpReply } from "./http.ts";
 
 const tokenReviews: Resource = {
   group: "authentication.k8s.io",
@@ -33,8 +33,8 @@ const MAX_REVIEWS = 4;
 const MAX_REMEMBERED = 1_000;
 const REVIEW_TIMEOUT_MS = 10_000;
 
-const UNAUTHORIZED: Answer = { status: 401, headers: { "www-authenticate": "Bearer" }, body: "Unauthorized\n" };
-const BUSY: Answer = {
+const UNAUTHORIZED: HttpReply = { status: 401, headers: { "www-authenticate": "Bearer" }, body: "Unauthorized\n" };
+const BUSY: HttpReply = {
   status: 429,
   headers: { "retry-after": "1" },
   body: "too many token reviews, try again later\n",
@@ -47,11 +47,11 @@ const BUSY: Answer = {
  * be asked. Needs `create` on both reviews (ClusterRole system:auth-delegator). Tokens are kept as hashes only.
  */
 export function createTokenReviewGate({ client, clock, log }: { client: KubeClient; clock: Clock; log: Logger }): Gate {
-  type Verdict = { refusal: Answer | undefined; until: number };
+  type Verdict = { refusal: HttpReply | undefined; until: number };
   const verdicts = new Map<string, Verdict>();
-  const running = new Map<string, Promise<Answer | undefined>>();
+  const running = new Map<string, Promise<HttpReply | undefined>>();
 
-  async function review(token: string, access: Access, key: string): Promise<Answer | undefined> {
+  async function review(token: string, access: Access, key: string): Promise<HttpReply | undefined> {
     try {
       const refusal = await judge(client, token, access);
       if (verdicts.size >= MAX_REMEMBERED) verdicts.delete(verdicts.keys().next().value ?? "");
@@ -84,7 +84,7 @@ export function createTokenReviewGate({ client, clock, log }: { client: KubeClie
   };
 }
 
-async function judge(client: KubeClient, token: string, access: Access): Promise<Answer | undefined> {
+async function judge(client: KubeClient, token: string, access: Access): Promise<HttpReply | undefined> {
   const options = { signal: AbortSignal.timeout(REVIEW_TIMEOUT_MS) };
   const of = (resource: Resource) => ({
     apiVersion: apiVersionOf(resource),

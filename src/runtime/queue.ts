@@ -45,15 +45,15 @@ export type WorkQueueOptions = {
 const LOW_SHARE = 8;
 const LANE_OF = { high: "urgent", low: "routine" } as const;
 
-type Entry = { priority: Priority; due: number; ready: boolean; readyAt: number };
+type QueuedKey = { priority: Priority; due: number; ready: boolean; readyAt: number };
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { clock } = options;
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, QueuedKey>();
   const running = new Set<string>();
-  const again = new Map<string, Entry>();
+  const again = new Map<string, QueuedKey>();
   const failures = new Map<string, number>();
-  const ready = createLanedQueue<Entry>(LOW_SHARE, options.groupOf ?? ((key) => splitKey(key).namespace ?? ""));
+  const ready = createLanedQueue<QueuedKey>(LOW_SHARE, options.groupOf ?? ((key) => splitKey(key).namespace ?? ""));
   const waiting = createSchedule<string>(clock, (due) => {
     for (const { item: key, due: at } of due) {
       const entry = entries.get(key);
@@ -96,7 +96,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     if (entry.due <= clock.monotonic()) makeReady(key, entry);
   }
 
-  function makeReady(key: string, entry: Entry): void {
+  function makeReady(key: string, entry: QueuedKey): void {
     entry.ready = true;
     entry.readyAt = clock.monotonic();
     ready.push(LANE_OF[entry.priority], key, entry);
@@ -165,7 +165,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   };
 }
 
-function waitingUntil(due: number, priority: Priority): Entry {
+function waitingUntil(due: number, priority: Priority): QueuedKey {
   return { priority, due, ready: false, readyAt: 0 };
 }
 

@@ -34,7 +34,6 @@ export type RecorderOptions = {
   resourceOf: (object: KubeObject) => Resource;
 };
 
-type KubeEvent = KubeObject & Record<string, unknown>;
 /** `dropped`: called instead of `send` when the queue is full. */
 type Queued = { send(): Promise<unknown>; dropped(): void };
 
@@ -91,7 +90,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
       if (!memory.allows(uid)) return;
       const eventName = `${name.slice(0, 200)}.${Math.trunc(clock.now()).toString(16)}${(sequence++).toString(16)}`;
       memory.begin(key, { name: eventName, namespace });
-      const body: KubeEvent = {
+      const body: KubeObject & Record<string, unknown> = {
         apiVersion: apiVersionOf(eventResource),
         kind: "Event",
         metadata: { name: eventName, namespace },

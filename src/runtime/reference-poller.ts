@@ -45,7 +45,7 @@ export type ReferencePollerOptions = {
   onChange: (key: string) => void;
 };
 
-type Followed = {
+type FollowedReference = {
   id: string;
   reference: Reference;
   dependants: Set<string>;
@@ -66,10 +66,10 @@ const CONCURRENCY = 4;
 
 export function createReferencePoller(options: ReferencePollerOptions): ReferencePoller {
   const { client, clock, log, pace } = options;
-  const followed = new Map<string, Followed>();
+  const followed = new Map<string, FollowedReference>();
   const referencesOf = new Map<string, Set<string>>();
-  const due = createLanedQueue<Followed>(ROUTINE_EVERY, (_, { reference }) => reference.namespace);
-  const schedule = createSchedule<Followed>(clock, (items) => {
+  const due = createLanedQueue<FollowedReference>(ROUTINE_EVERY, (_, { reference }) => reference.namespace);
+  const schedule = createSchedule<FollowedReference>(clock, (items) => {
     for (const { item, due: at } of items) {
       // An object that is no longer followed, or has another time, leaves its old entry behind.
       if (followed.get(item.id) !== item || item.dueAt !== at) continue;
@@ -82,7 +82,7 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
   const reads = new Set<Promise<void>>();
   let started = false;
 
-  const laneOf = ({ version, waiting }: Followed): Lane =>
+  const laneOf = ({ version, waiting }: FollowedReference): Lane =>
     version === ABSENT || waiting.size > 0 ? "urgent" : "routine";
 
   function untrack(key: string): void {
@@ -97,10 +97,10 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
     referencesOf.delete(key);
   }
 
-  function follow(id: string, reference: Reference): Followed {
+  function follow(id: string, reference: Reference): FollowedReference {
     const known = followed.get(id);
     if (known !== undefined) return known;
-    const one: Followed = {
+    const one: FollowedReference = {
       id,
       reference,
       dependants: new Set(),
@@ -114,7 +114,7 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
     return one;
   }
 
-  async function pollOne(one: Followed, signal: AbortSignal): Promise<void> {
+  async function pollOne(one: FollowedReference, signal: AbortSignal): Promise<void> {
     const { resource, namespace, name } = one.reference;
     let version: string;
     try {
@@ -136,7 +136,7 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
   }
 
   /** Reads the object in its turn. It is due again an interval later. */
-  async function pollInTurn(one: Followed): Promise<void> {
+  async function pollInTurn(one: FollowedReference): Promise<void> {
     await pace.turn(ended.signal);
     if (ended.signal.aborted || followed.get(one.id) !== one) return;
     await pollOne(one, ended.signal);

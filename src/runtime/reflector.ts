@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { type Clock, delay } from "../base/clock.ts";
-import { type KubeClient, ListTooLargeError, type Query } from "../kube/client.ts";
+import { type KubeClient, type KubeQuery, ListTooLargeError } from "../kube/client.ts";
 import { errorFromEvent, isGone, KubeError } from "../kube/errors.ts";
 import { RestoredError } from "../kube/etcd-history.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -22,7 +22,7 @@ export type ReflectorOptions<T extends KubeObject> = {
   resource: Resource;
   /** Only this namespace; undefined for all. */
   namespace?: string | undefined;
-  selector?: Query;
+  selector?: KubeQuery;
   sink: ReflectorSink<T>;
   clock: Clock;
   random: () => number;
@@ -216,7 +216,7 @@ async function listAll<T extends KubeObject>(
 /** Undefined: it is too large. One object always fits. */
 async function boundedPage<T extends KubeObject>(
   { client, resource, namespace }: ReflectorOptions<T>,
-  query: Query & { limit: number },
+  query: KubeQuery & { limit: number },
   signal: AbortSignal,
 ) {
   try {

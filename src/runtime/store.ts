@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock } from "../base/clock.ts";
-import type { KubeClient, Query } from "../kube/client.ts";
+import type { KubeClient, KubeQuery } from "../kube/client.ts";
 import type { RestoredError } from "../kube/etcd-history.ts";
 import type { Resource } from "../kube/resource.ts";
 import { isLaterVersion, type KubeObject, keyOf } from "../kube/types.ts";
@@ -177,7 +177,7 @@ export type InformerOptions<T extends KubeObject> = {
   /** Watch only these; empty for all. Ignored for cluster-scoped kinds. */
   namespaces: readonly string[];
   /** `labelSelector`, `fieldSelector`: what does not match is not seen; what stops matching is seen as deleted. */
-  selector?: Query;
+  selector?: KubeQuery;
   indexers?: Record<string, Indexer<T>>;
   /** Drops what nothing needs from an object before it is stored. */
   trim?: ((object: T) => void) | undefined;

@@ -1,6 +1,6 @@
 import type { Charge } from "./ledger.ts";
 
-type Cycle = "Day" | "Week" | "Month";
+type BillCycle = "Day" | "Week" | "Month";
 
 const DAY_MS = 86_400_000;
 
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
  * Returns the period that contains a time, in a time zone `offsetHours` ahead of UTC.
  * Assumption: weeks begin on Monday.
  */
-export function periodOf(atMs: number, cycle: Cycle, offsetHours: number): { startMs: number; endMs: number } {
+export function periodOf(atMs: number, cycle: BillCycle, offsetHours: number): { startMs: number; endMs: number } {
   const offsetMs = offsetHours * 3_600_000;
   const local = new Date(atMs + offsetMs);
   const [year, month, day] = [local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate()];
@@ -33,7 +33,7 @@ export function monthFrom(anchorMs: number, atMs: number): { startMs: number; en
  * Returns one bill per period, key and product, with every field that the interface always shows.
  * @param fraction is added to the amount of each bill, 1/10000 yuan
  */
-export function billsOf(charges: readonly Charge[], cycle: Cycle, offsetHours: number, fraction = 0) {
+export function billsOf(charges: readonly Charge[], cycle: BillCycle, offsetHours: number, fraction = 0) {
   const groups = new Map<
     string,
     { first: Charge; startMs: number; endMs: number; usage: number; amount: number; voucher: number; count: number }

@@ -20,7 +20,7 @@ export type Call = {
 };
 
 /** Result of a handler: a JSON body or a stream of lines, and what the call changed. */
-export type Outcome = Pick<AuditEntry, "effect" | "id"> & ({ body: unknown } | { lines: AsyncIterable<string> });
+export type CallOutcome = Pick<AuditEntry, "effect" | "id"> & ({ body: unknown } | { lines: AsyncIterable<string> });
 
 export type Route = {
   method: "GET" | "POST";
@@ -28,7 +28,7 @@ export type Route = {
   /** Name of the operation, or a function of the body if two operations share the path. */
   operation: string | ((body: unknown) => string);
   /** Runs after authentication. A call that ends in a Refusal has changed nothing. */
-  handle: (call: Call) => Outcome | Promise<Outcome>;
+  handle: (call: Call) => CallOutcome | Promise<CallOutcome>;
   /** A read: the response if what it asks for does not exist and `notFound` is `Null`. */
   whenNull?: { body: unknown };
 };
@@ -41,7 +41,7 @@ export function operationOf({ operation }: Pick<Route, "operation">, body: unkno
   return typeof operation === "string" ? operation : operation(body);
 }
 
-export type Performed = { status: number; outcome: Outcome };
+export type Performed = { status: number; outcome: CallOutcome };
 
 /** Performs an operation: authentication, then the effect. */
 export async function perform(
@@ -133,7 +133,7 @@ async function respond(
   call: InFlight,
   fault: Fault | undefined,
   status: number,
-  outcome: Outcome,
+  outcome: CallOutcome,
 ): Promise<FastifyReply> {
   const { reply } = call;
   switch (fault?.kind) {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Endpoints, StoredEndpoint } from "./endpoints.ts";
+import type { SimulatedEndpoints, StoredEndpoint } from "./endpoints.ts";
 
 const text = z.string();
 const integer = z.int();
@@ -53,7 +53,7 @@ export const endpointPatch = z.strictObject({
 export type EndpointPatch = z.output<typeof endpointPatch>;
 
 /** Applies a change as another client of the service makes it. */
-export function patchEndpoint(endpoints: Endpoints, endpoint: StoredEndpoint, patch: EndpointPatch) {
+export function patchEndpoint(endpoints: SimulatedEndpoints, endpoint: StoredEndpoint, patch: EndpointPatch) {
   const { delete: remove, status, listedInMs, servesInMs, workerConfig, policy, image, ...plain } = patch;
   if (remove === true) return { deleted: endpoints.delete(endpoint.id) };
   if (status === null) delete endpoint.status;

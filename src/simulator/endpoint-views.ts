@@ -1,5 +1,5 @@
 import type { Assumptions } from "./assumptions.ts";
-import type { Generation, StoredEndpoint } from "./endpoints.ts";
+import type { SimulatedGeneration, StoredEndpoint } from "./endpoints.ts";
 
 /** Interface: running and ready in the current generation, serving and running in the earlier one. */
 const WORDS = {
@@ -7,7 +7,7 @@ const WORDS = {
   earlier: { endpoint: "serving", worker: "running" },
 } as const;
 
-function endpointStatus(endpoint: StoredEndpoint, config: Assumptions, now: number, generation: Generation) {
+function endpointStatus(endpoint: StoredEndpoint, config: Assumptions, now: number, generation: SimulatedGeneration) {
   if (endpoint.status !== undefined) return endpoint.status;
   const plain = (status: string) => ({ status, error: "", message: "" });
   const { maxNum } = endpoint.parameters.workerConfig;

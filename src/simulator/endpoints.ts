@@ -27,9 +27,9 @@ export type StoredEndpoint = {
   status?: { status: string; error: string; message: string };
 };
 
-export type Generation = "current" | "earlier";
+export type SimulatedGeneration = "current" | "earlier";
 
-export type Endpoints = {
+export type SimulatedEndpoints = {
   create(parameters: Parameters, member: string): StoredEndpoint;
   /** `parameters` in full; one that is absent is cleared. What only a create can set is kept. */
   update(id: string, parameters: Omit<Parameters, CreateOnly>): StoredEndpoint;
@@ -38,10 +38,10 @@ export type Endpoints = {
    * `members`: as in `listed`. `generation`: as a read of this generation sees it; without one, as the service does.
    * @throws Refusal SERVERLESS_ENDPOINT_NOT_FOUND
    */
-  get(id: string, members?: string[], generation?: Generation): StoredEndpoint;
+  get(id: string, members?: string[], generation?: SimulatedGeneration): StoredEndpoint;
   /** Those that lists show now, in the order of lists. `members`: the filter of the query; `seen`: what the key may see. */
   listed(filter: {
-    generation: Generation;
+    generation: SimulatedGeneration;
     keyword?: string;
     members?: string[];
     seen?: string[] | undefined;
@@ -62,7 +62,7 @@ export function createEndpoints(context: {
   now: () => number;
   /** Called before the workers or GPUs of an endpoint change, for the bill. */
   beforeChange: (endpoint: StoredEndpoint) => void;
-}): Endpoints {
+}): SimulatedEndpoints {
   const { config, random, now, beforeChange } = context;
   const byID = new Map<string, StoredEndpoint>();
   const appNames = new Map<string, string>();
@@ -93,12 +93,12 @@ export function createEndpoints(context: {
   }
 
   /** Whether a generation knows an endpoint by now. */
-  function isKnown({ createdAtMs }: StoredEndpoint, generation: Generation): boolean {
+  function isKnown({ createdAtMs }: StoredEndpoint, generation: SimulatedGeneration): boolean {
     const { generationDelayMs, timeScale } = config();
     return now() >= createdAtMs + generationDelayMs[generation] * timeScale;
   }
 
-  function get(id: string, members?: string[], generation?: Generation): StoredEndpoint {
+  function get(id: string, members?: string[], generation?: SimulatedGeneration): StoredEndpoint {
     const endpoint = present().get(id);
     const seen = endpoint !== undefined && members?.includes(endpoint.memberID) !== false;
     if (!seen || (generation !== undefined && !isKnown(endpoint, generation))) throw refuse.endpointNotFound(id);

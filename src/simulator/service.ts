@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Assumptions, type AssumptionsInput, assumptions } from "./assumptions.ts";
 import { type Audit, createAudit } from "./audit.ts";
-import { createEndpoints, type Endpoints } from "./endpoints.ts";
+import { createEndpoints, type SimulatedEndpoints } from "./endpoints.ts";
 import { createFaults, type Faults } from "./faults.ts";
 import { createFiles, type Files } from "./files.ts";
 import { identityOf, type KeyIdentity } from "./keys.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import { createRandom, type Random } from "./random.ts";
-import { createTasks, type Tasks } from "./tasks.ts";
+import { createTasks, type SimulatedTasks } from "./tasks.ts";
 import { isRecord } from "./validate.ts";
 
 /** The state of the simulated service, which the routes read and change. */
@@ -19,8 +19,8 @@ export type Service = {
   /** Lets time pass while a request is served. */
   sleep(ms: number): Promise<void>;
   random: Random;
-  endpoints: Endpoints;
-  tasks: Tasks;
+  endpoints: SimulatedEndpoints;
+  tasks: SimulatedTasks;
   files: Files;
   ledger: Ledger;
   audit: Audit;

@@ -3,7 +3,13 @@ import type { Files, StoredFile } from "./files.ts";
 import type { Random } from "./random.ts";
 import { refuse } from "./refusal.ts";
 
-export type Output = { field: "audios" | "videos"; format: string; contentType: string; head: Buffer; padding: number };
+export type MediaOutput = {
+  field: "audios" | "videos";
+  format: string;
+  contentType: string;
+  head: Buffer;
+  padding: number;
+};
 
 export type StoredTask = {
   id: string;
@@ -17,22 +23,22 @@ export type StoredTask = {
   /** Validity of its URLs in seconds. */
   urlSeconds: number;
   /** Called at the first read after the end. */
-  make: () => Output;
+  make: () => MediaOutput;
   charge: () => void;
   file?: StoredFile;
-  field?: Output["field"];
+  field?: MediaOutput["field"];
   format?: string;
   settled: boolean;
 };
 
-export type Tasks = {
+export type SimulatedTasks = {
   submit(task: {
     type: string;
     memberID: string;
     text: string;
     durationMs: [number, number];
     urlSeconds: number;
-    make: () => Output;
+    make: () => MediaOutput;
     charge: () => void;
   }): StoredTask;
   /**
@@ -49,7 +55,7 @@ export function createTasks(context: {
   random: Random;
   now: () => number;
   files: Files;
-}): Tasks {
+}): SimulatedTasks {
   const { config, random, now, files } = context;
   const byID = new Map<string, StoredTask>();
 

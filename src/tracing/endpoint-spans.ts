@@ -2,7 +2,7 @@ import type { KubeObject } from "../kube/types.ts";
 import { attributesOf, type Span } from "./span.ts";
 import { parentOf, spanIdOf, traceIdOf } from "./trace-context.ts";
 
-export type LastChange = {
+export type TracedChange = {
   generation: number;
   observedTime: string;
   sentTime?: string | undefined;
@@ -13,7 +13,7 @@ export type LastChange = {
 
 export type TracedEndpoint = KubeObject<
   unknown,
-  { lastChange?: LastChange | undefined; endpointID?: string | undefined } | undefined
+  { lastChange?: TracedChange | undefined; endpointID?: string | undefined } | undefined
 >;
 
 /** How a change ended before the endpoint was ready with it. `atMs`: ms since the epoch. */
@@ -66,7 +66,7 @@ export function endpointSpans(endpoint: TracedEndpoint, cutOff?: CutOff): Span[]
 }
 
 /** The steps one after the other. The one that has not ended ends with the trace. */
-function stepsOf(change: LastChange, startMs: number, endMs: number): Pick<Span, "name" | "startMs" | "endMs">[] {
+function stepsOf(change: TracedChange, startMs: number, endMs: number): Pick<Span, "name" | "startMs" | "endMs">[] {
   const { sentTime, acceptedTime, syncedTime, readyTime } = change;
   // Without a request, the service has what the spec asks for.
   const needsRequest = sentTime !== undefined || syncedTime === undefined;

@@ -149,10 +149,10 @@ function attemptOutcome(last: Interval, next: Interval | undefined, root: Span):
   return last.phase === "Submitting" || last.phase === "Halted" ? "Unknown" : "TaskFailed";
 }
 
-type Parts = { intervals: readonly Interval[]; attempts: ReadonlyMap<number, Attempt> };
+type PhaseParts = { intervals: readonly Interval[]; attempts: ReadonlyMap<number, Attempt> };
 
 /** A span for each interval. What happens within an attempt is a child of its span. */
-function phaseSpans(job: TracedJob, root: Span, { intervals, attempts }: Parts): Span[] {
+function phaseSpans(job: TracedJob, root: Span, { intervals, attempts }: PhaseParts): Span[] {
   const seen = new Map<string, number>();
   return intervals.map(({ phase, attempt, reason, startMs, endMs }, index) => {
     const around = attempts.get(attempt);

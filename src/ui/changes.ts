@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../base/clock.ts";
-import type { ClusterSession, ObjectKey } from "./cluster-session.ts";
+import type { ClusterSession, ObjectName } from "./cluster-session.ts";
 import type { ChangeMessage, SessionState } from "./view-types.ts";
 
 /** Changes are collected for so long, ms: a burst is one message. */
@@ -44,7 +44,7 @@ export function streamChanges(response: ServerResponse, { session, state, clock 
     send("change", JSON.stringify(message));
   }
 
-  function collect(changed: ObjectKey | undefined): void {
+  function collect(changed: ObjectName | undefined): void {
     if (changed !== undefined) {
       kinds.add(changed.kind);
       if (keys.size <= MAX_KEYS) keys.add(`${changed.kind}/${changed.namespace}/${changed.name}`);

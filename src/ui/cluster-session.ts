@@ -8,19 +8,19 @@ import { keyOf } from "../kube/types.ts";
 import { createInformer, type Informer } from "../runtime/store.ts";
 import { rowOf } from "./row.ts";
 import type { UiObject } from "./ui-object.ts";
-import type { KindState, Row } from "./view-types.ts";
+import type { KindState, ObjectRow } from "./view-types.ts";
 
 /** An object with its kind. */
 export type Found = { resource: Resource; object: UiObject };
 
 /** `KIND/NAMESPACE/NAME`; the namespace of a cluster-scoped object is empty. */
-export type ObjectKey = { kind: string; namespace: string; name: string };
+export type ObjectName = { kind: string; namespace: string; name: string };
 
 /** The cluster as one user sees it, kept up to date by watches with the user's own permissions. */
 export type ClusterSession = {
   readonly client: KubeClient;
-  rows(): Iterable<Row>;
-  find(key: ObjectKey): Found | undefined;
+  rows(): Iterable<ObjectRow>;
+  find(key: ObjectName): Found | undefined;
   objects(kind: string): UiObject[];
   kinds(): KindState[];
   /** Whether the first lists of all permitted kinds are complete. */
@@ -28,14 +28,14 @@ export type ClusterSession = {
   /** Since when lists and watches fail, RFC 3339. Undefined: the cluster responds. */
   disconnectedSince(): string | undefined;
   /** Calls `listener` after each change of an object, and without one after a change of kinds or of the connection. */
-  subscribe(listener: (changed: ObjectKey | undefined) => void): () => void;
+  subscribe(listener: (changed: ObjectName | undefined) => void): () => void;
   /** Whether somebody is subscribed. */
   watched(): boolean;
   /** Ends watches and connections. */
   close(): Promise<void>;
 };
 
-export type SessionOptions = {
+export type ClusterSessionOptions = {
   /** Opens the connection of the user; `onRequest` must be told of each request. */
   connect(onRequest: (request: KubeRequest) => void): KubeClient;
   /** Empty: all. */
@@ -48,15 +48,15 @@ export type SessionOptions = {
 /** How often the user's permissions are read again: a permission that was taken away hides the objects within it. */
 const PERMISSIONS_MS = 30_000;
 
-type Watch = { resource: Resource; problem: string | undefined; running?: Running };
+type Watch = { resource: Resource; problem: string | undefined; running?: RunningWatch };
 /** `scope`: the permitted namespaces, joined. */
-type Running = { informer: Informer<UiObject>; ending: AbortController; scope: string };
+type RunningWatch = { informer: Informer<UiObject>; ending: AbortController; scope: string };
 
-export function createClusterSession(options: SessionOptions): ClusterSession {
+export function createClusterSession(options: ClusterSessionOptions): ClusterSession {
   const { namespaces, clock, log } = options;
   const closing = new AbortController();
-  const listeners = new Set<(changed: ObjectKey | undefined) => void>();
-  const rows = new WeakMap<UiObject, Row>();
+  const listeners = new Set<(changed: ObjectName | undefined) => void>();
+  const rows = new WeakMap<UiObject, ObjectRow>();
   let failingSince: number | undefined;
   let checked = false;
 
@@ -70,7 +70,7 @@ export function createClusterSession(options: SessionOptions): ClusterSession {
   });
   const watches: Watch[] = KINDS.map(({ resource }) => ({ resource, problem: undefined }));
 
-  function notify(changed?: ObjectKey): void {
+  function notify(changed?: ObjectName): void {
     for (const listener of listeners) listener(changed);
   }
 

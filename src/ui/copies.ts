@@ -10,17 +10,20 @@ import type { ClusterSession, Found } from "./cluster-session.ts";
 import { RequestError } from "./request-error.ts";
 import type { UiObject } from "./ui-object.ts";
 
-export type CopyOptions = {
+export type CopyAccess = {
   /** Folder in which the volume of ArtifactStores is mounted. Undefined: copies on volumes are not read. */
   artifactRoot: string | undefined;
   /** Judges the addresses of the S3 services of ArtifactStores. */
   storeLookup: LookupFunction;
 };
 
-export type Wanted = { found: Found; result: JobResult; index: number; range: ByteRange };
+export type WantedCopy = { found: Found; result: JobResult; index: number; range: ByteRange };
 
 /** `Unreadable`: why this page or its user cannot read the copy; the URL of the result may still work. */
-export type Copy = { kind: "None" } | { kind: "Open"; bytes: StoredBytes } | { kind: "Unreadable"; why: RequestError };
+export type OpenedCopy =
+  | { kind: "None" }
+  | { kind: "Open"; bytes: StoredBytes }
+  | { kind: "Unreadable"; why: RequestError };
 
 const UNSATISFIABLE = new RequestError(416, "The range begins after the end of the result");
 
@@ -30,11 +33,11 @@ const UNSATISFIABLE = new RequestError(416, "The range begins after the end of t
  * @throws ArtifactError when the store fails; RequestError 416
  */
 export async function openCopy(
-  options: CopyOptions,
+  options: CopyAccess,
   session: ClusterSession,
-  { found, result, index, range }: Wanted,
+  { found, result, index, range }: WantedCopy,
   signal: AbortSignal,
-): Promise<Copy> {
+): Promise<OpenedCopy> {
   const { metadata, spec } = found.object;
   const { name, uid, namespace = "" } = metadata;
   if (result.artifact === undefined || spec.output === undefined) return { kind: "None" };
@@ -52,15 +55,18 @@ export async function openCopy(
   return opened(await readVolumeFile({ root: options.artifactRoot, path: volume.path }, key, range));
 }
 
-type Bucket = {
+type StoreBucket = {
   store: UiObject;
   s3: NonNullable<UiObject["spec"]["s3"]>;
   session: ClusterSession;
   lookup: LookupFunction;
 };
-type Part = { key: string; range: ByteRange; signal: AbortSignal };
+type PartRequest = { key: string; range: ByteRange; signal: AbortSignal };
 
-async function openObject({ store, s3, session, lookup }: Bucket, { key, range, signal }: Part): Promise<Copy> {
+async function openObject(
+  { store, s3, session, lookup }: StoreBucket,
+  { key, range, signal }: PartRequest,
+): Promise<OpenedCopy> {
   const { namespace = "", name } = store.metadata;
   const { credentialsSecretRef: ref, ...place } = s3;
   if (ref === undefined) {
@@ -81,11 +87,11 @@ async function openObject({ store, s3, session, lookup }: Bucket, { key, range, 
   }
 }
 
-function opened(bytes: StoredBytes | undefined): Copy {
+function opened(bytes: StoredBytes | undefined): OpenedCopy {
   if (bytes === undefined) throw UNSATISFIABLE;
   return { kind: "Open", bytes };
 }
 
-function unreadable(status: number, message: string): Copy {
+function unreadable(status: number, message: string): OpenedCopy {
   return { kind: "Unreadable", why: new RequestError(status, message) };
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ENDPOINT_KIND, JOB_KINDS } from "./row.ts";
-import type { ListView, Row, RowPage } from "./view-types.ts";
+import type { ListView, ObjectRow, RowPage } from "./view-types.ts";
 
 /** Most rows of one page. */
 export const MAX_PAGE_SIZE = 200;
@@ -30,14 +30,14 @@ export const listQuerySchema = z.object({
 });
 export type ListQuery = z.output<typeof listQuerySchema>;
 
-const VIEWS: Record<ListView, (row: Row) => boolean> = {
+const VIEWS: Record<ListView, (row: ObjectRow) => boolean> = {
   endpoints: ({ kind }) => kind === ENDPOINT_KIND,
   jobs: ({ kind }) => JOB_KINDS.includes(kind),
   inbox: ({ needsUser }) => needsUser,
   all: () => true,
 };
 
-type Comparison = (a: Row, b: Row) => number;
+type Comparison = (a: ObjectRow, b: ObjectRow) => number;
 
 const byText =
   (key: "namespace" | "name" | "kind" | "state"): Comparison =>
@@ -57,12 +57,12 @@ const COMPARISONS: Record<ListQuery["sort"], Comparison> = {
 };
 
 /** A page of the rows that match. Pure. Equal rows are in the order of namespace, kind and name. */
-export function selectRows(all: Iterable<Row>, query: ListQuery): Omit<RowPage, "synced"> {
+export function selectRows(all: Iterable<ObjectRow>, query: ListQuery): Omit<RowPage, "synced"> {
   const { view, namespace, state, pageSize } = query;
   const search = query.search.toLowerCase();
   const namespaces = new Set<string>();
   const states: Record<string, number> = {};
-  const rows: Row[] = [];
+  const rows: ObjectRow[] = [];
   for (const row of all) {
     if (!VIEWS[view](row)) continue;
     if (row.namespace !== "") namespaces.add(row.namespace);
@@ -86,7 +86,7 @@ export function selectRows(all: Iterable<Row>, query: ListQuery): Omit<RowPage, 
   };
 }
 
-function matches({ namespace, kind, name, state, reason, message }: Row, search: string): boolean {
+function matches({ namespace, kind, name, state, reason, message }: ObjectRow, search: string): boolean {
   return [name, namespace, kind, state, reason, message].some((text) => text.toLowerCase().includes(search));
 }
 

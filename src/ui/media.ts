@@ -6,8 +6,8 @@ import { ArtifactError, type ArtifactErrorKind } from "../artifacts/errors.ts";
 import { openSource, type Source } from "../artifacts/source.ts";
 import { type ByteRange, partOf } from "../artifacts/stored-bytes.ts";
 import type { Clock } from "../base/clock.ts";
-import type { ClusterSession, Found, ObjectKey } from "./cluster-session.ts";
-import { type Copy, type CopyOptions, openCopy } from "./copies.ts";
+import type { ClusterSession, Found, ObjectName } from "./cluster-session.ts";
+import { type CopyAccess, type OpenedCopy, openCopy } from "./copies.ts";
 import { mediaTypeOf } from "./media-type.ts";
 import { RequestError } from "./request-error.ts";
 
@@ -22,7 +22,7 @@ export type Media = {
   close(): Promise<void>;
 };
 
-export type MediaOptions = CopyOptions & {
+export type MediaOptions = CopyAccess & {
   /** Judges the addresses of result URLs, redirects included. */
   lookup(kind: AccountRef["kind"], spec: Pick<ClusterAccountSpec, "results">): LookupFunction;
   clock: Clock;
@@ -30,7 +30,7 @@ export type MediaOptions = CopyOptions & {
 
 export type MediaOpener = (
   session: ClusterSession,
-  wanted: ObjectKey & { index: number; range: ByteRange | undefined },
+  wanted: ObjectName & { index: number; range: ByteRange | undefined },
   signal: AbortSignal,
 ) => Promise<Media>;
 
@@ -77,7 +77,7 @@ const STATUS: Partial<Record<ArtifactErrorKind, number>> = {
 const UNSATISFIABLE = new RequestError(416, "The range begins after the end of the result");
 
 /** @throws RequestError that says why there is neither a copy nor a URL */
-function urlOf({ url, address }: JobResult, copy: Copy): string {
+function urlOf({ url, address }: JobResult, copy: OpenedCopy): string {
   // Also after `expiresAt`: the service states no unit of a lifetime, and the source knows.
   if (url !== undefined && url !== "") return url;
   if (copy.kind === "Unreadable") throw copy.why;

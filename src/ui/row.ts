@@ -2,7 +2,7 @@ import { getCondition } from "../api/v1alpha1/conditions.ts";
 import { gpuEndpointResource, speechJobResource, videoJobResource } from "../api/v1alpha1/kinds.ts";
 import { objectState } from "../describe/object-state.ts";
 import type { UiObject } from "./ui-object.ts";
-import type { EndpointColumns, JobColumns, Row } from "./view-types.ts";
+import type { EndpointColumns, JobColumns, ObjectRow } from "./view-types.ts";
 
 /** Longest message of a list, in characters. The object's own page has all of it. */
 const MESSAGE_LENGTH = 300;
@@ -11,7 +11,7 @@ export const JOB_KINDS: readonly string[] = [speechJobResource.kind, videoJobRes
 export const ENDPOINT_KIND: string = gpuEndpointResource.kind;
 
 /** An object as a line of a list. */
-export function rowOf(kind: string, object: UiObject): Row {
+export function rowOf(kind: string, object: UiObject): ObjectRow {
   const { namespace = "", name, uid, creationTimestamp } = object.metadata;
   const { message, ...state } = objectState(object);
   return {

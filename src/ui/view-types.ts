@@ -1,7 +1,7 @@
 /** What the server of the web page gives to the page. Types only: both sides import this file. */
 
 /** One line of a list. */
-export type Row = {
+export type ObjectRow = {
   kind: string;
   /** "" for a cluster-scoped object. */
   namespace: string;
@@ -49,7 +49,7 @@ export type JobColumns = {
 
 /** A page of a list. */
 export type RowPage = {
-  rows: Row[];
+  rows: ObjectRow[];
   /** Rows that match the filters, on all pages. */
   total: number;
   /** From 1. */
@@ -75,7 +75,7 @@ export type ActionView = {
   command: string;
 };
 
-export type InboxRow = Row & { actions: ActionView[]; commands: string[] };
+export type InboxRow = ObjectRow & { actions: ActionView[]; commands: string[] };
 export type InboxPage = Omit<RowPage, "rows"> & { rows: InboxRow[] };
 
 export type DriftView = { field: string; desired?: string | undefined; observed?: string | undefined };
@@ -97,7 +97,7 @@ export type ResultView = {
 };
 
 export type ObjectView = {
-  row: Row;
+  row: ObjectRow;
   actions: ActionView[];
   /** Commands that help in the object's state. */
   commands: string[];

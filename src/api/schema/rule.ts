@@ -4,7 +4,7 @@ import type * as z from "zod";
  * What the API server calls an `x-kubernetes-validations` entry, written once for both readers: `cel` for the API server, `holds` for
  * zod (the operator, `mooring validate`). The tests hold the two together.
  */
-export type Rule<T> = {
+export type SpecRule<T> = {
   /** A CEL expression over `self` that is true when the value is good. */
   cel: string;
   /** One line: the field, what is allowed, what to do. */
@@ -15,14 +15,14 @@ export type Rule<T> = {
 };
 
 /** A rule that compares with the stored object (`oldSelf`), so only the API server can apply it. */
-export type TransitionRule = Omit<Rule<never>, "holds">;
+export type TransitionRule = Omit<SpecRule<never>, "holds">;
 
 export type CelRule = { rule: string; message: string; fieldPath?: string };
 
 /** Attaches rules to a schema: zod checks `holds`, the CRD carries `cel`. */
 export function ruled<S extends z.ZodType>(
   schema: S,
-  rules: readonly Rule<z.output<S>>[],
+  rules: readonly SpecRule<z.output<S>>[],
   transitions: readonly TransitionRule[] = [],
 ): S {
   return schema

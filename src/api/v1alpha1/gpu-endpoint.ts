@@ -83,7 +83,7 @@ const volumeSchema = ruled(
     },
   ],
 );
-export type EndpointVolume = z.output<typeof volumeSchema>;
+export type VolumeSpec = z.output<typeof volumeSchema>;
 
 const envSchema = ruled(
   z.object({

@@ -1,5 +1,5 @@
 import { celList, celString } from "../schema/fields.ts";
-import type { Rule } from "../schema/rule.ts";
+import type { SpecRule } from "../schema/rule.ts";
 import { turboLanguages } from "./speech-languages.ts";
 import { CEL_MARKER_LIMIT, characters, markerRules, TURBO_TEXT_LIMIT } from "./speech-text.ts";
 
@@ -27,7 +27,7 @@ const isTurbo = (spec: SpeechFields) => spec.model === "speech-2.6-turbo";
 const turboOnly: readonly string[] = turboLanguages;
 
 /** A field that speech-2.6-hd does not have. A flag that is false asks for nothing and is let through. */
-function onlyTurbo(field: string, used: string, isUsed: (spec: SpeechFields) => boolean): Rule<SpeechFields> {
+function onlyTurbo(field: string, used: string, isUsed: (spec: SpeechFields) => boolean): SpecRule<SpeechFields> {
   return {
     cel: `${HD} ? !(${used}) : true`,
     message: `${field} is for model speech-2.6-turbo only: remove it, or change the model`,
@@ -37,7 +37,7 @@ function onlyTurbo(field: string, used: string, isUsed: (spec: SpeechFields) => 
 }
 
 /** What the interface says of the speech operations, and where bytes can go (interface: Speech synthesis). */
-export const speechRules: readonly Rule<SpeechFields>[] = [
+export const speechRules: readonly SpecRule<SpeechFields>[] = [
   {
     cel: "has(self.text) != has(self.textFrom)",
     message: "exactly one of text and textFrom is required: set one, remove the other",

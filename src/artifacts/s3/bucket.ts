@@ -20,7 +20,7 @@ export type S3Options = {
 };
 
 /** A bucket and how to reach it. */
-export type Bucket = {
+export type S3Bucket = {
   name: string;
   client: S3Client;
   /** Runs a call; what fails is an `ArtifactError` that names bucket and key. */
@@ -31,7 +31,7 @@ const CONNECT_MS = 10_000;
 const IDLE_MS = 60_000;
 const ATTEMPTS = 4;
 
-export function createBucket(options: S3Options): Bucket {
+export function createBucket(options: S3Options): S3Bucket {
   const { bucket: name, endpoint, lookup, credentials } = options;
   const agent = { keepAlive: true, maxSockets: 32, ...(lookup === undefined ? {} : { lookup }) };
   const client = new S3Client({

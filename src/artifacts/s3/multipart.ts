@@ -5,7 +5,7 @@ import {
   ListPartsCommand,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
-import type { Bucket } from "./bucket.ts";
+import type { S3Bucket } from "./bucket.ts";
 import { statusOf } from "./failure.ts";
 import { checksumOf } from "./verify.ts";
 
@@ -22,7 +22,7 @@ const IDENTITY_PART = 10_000;
 export const MAX_PARTS = IDENTITY_PART - 1;
 
 export async function startUpload(
-  bucket: Bucket,
+  bucket: S3Bucket,
   key: string,
   identity: string | undefined,
   signal: AbortSignal,
@@ -43,7 +43,7 @@ export async function startUpload(
 
 /** Sends one part; the store refuses it unless it has the checksum. */
 export async function putPart(
-  bucket: Bucket,
+  bucket: S3Bucket,
   { key, uploadID, number }: { key: string; uploadID: string; number: number },
   body: Uint8Array,
   signal: AbortSignal,
@@ -67,7 +67,7 @@ export async function putPart(
 export type OpenUpload = { uploadID: string; parts: Part[]; identityChecksum: string | undefined };
 
 /** The uploads to exactly this key that were neither completed nor aborted, newest first. */
-export async function uploadsOf(bucket: Bucket, key: string, signal: AbortSignal): Promise<string[]> {
+export async function uploadsOf(bucket: S3Bucket, key: string, signal: AbortSignal): Promise<string[]> {
   const { Uploads = [] } = await bucket.client.send(
     new ListMultipartUploadsCommand({ Bucket: bucket.name, Prefix: key }),
     { abortSignal: signal },
@@ -79,7 +79,7 @@ export async function uploadsOf(bucket: Bucket, key: string, signal: AbortSignal
 
 /** The parts of an upload from the first on without a gap; none where the store keeps no checksums of parts. */
 export async function readUpload(
-  bucket: Bucket,
+  bucket: S3Bucket,
   key: string,
   uploadID: string,
   signal: AbortSignal,
@@ -105,7 +105,7 @@ export async function readUpload(
 }
 
 /** Throws an upload away; one that is gone already is fine. */
-export async function abortUpload(bucket: Bucket, key: string, uploadID: string, signal: AbortSignal): Promise<void> {
+export async function abortUpload(bucket: S3Bucket, key: string, uploadID: string, signal: AbortSignal): Promise<void> {
   try {
     await bucket.client.send(new AbortMultipartUploadCommand({ Bucket: bucket.name, Key: key, UploadId: uploadID }), {
       abortSignal: signal,

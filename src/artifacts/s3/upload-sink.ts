@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { CompleteMultipartUploadCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { ArtifactError } from "../errors.ts";
 import type { Sink } from "../sink.ts";
-import type { Bucket } from "./bucket.ts";
+import type { S3Bucket } from "./bucket.ts";
 import { abortUpload, MAX_PARTS, type Part, putPart, SOURCE_METADATA, startUpload } from "./multipart.ts";
 import { createPartBuffer } from "./part-buffer.ts";
 import { checksumOf, compositeOf, removeObject, verifyObject } from "./verify.ts";
@@ -23,7 +23,7 @@ export type UploadOptions = {
  * Sends an object in parts, one on its way while the next one fills; what fits into one part goes as a whole. Two parts are
  * in memory at most.
  */
-export function createUploadSink(bucket: Bucket, key: string, { identity, resume, signal }: UploadOptions): Sink {
+export function createUploadSink(bucket: S3Bucket, key: string, { identity, resume, signal }: UploadOptions): Sink {
   const parts: Part[] = [...(resume?.parts ?? [])];
   let uploadID = resume?.uploadID;
   let filling = createPartBuffer(PART_BYTES);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { DeleteObjectCommand, GetObjectCommand, HeadObjectCommand, ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { ArtifactError } from "../errors.ts";
 import { joinKey } from "../key.ts";
-import type { Bucket } from "./bucket.ts";
+import type { S3Bucket } from "./bucket.ts";
 import { statusOf } from "./failure.ts";
 
 export type Digest = { bytes: number; sha256: string };
@@ -26,7 +26,7 @@ export function compositeOf(checksums: readonly string[]): string {
  * @param sent undefined when only the store has all the bytes (a copy that was taken up): then they are read back
  */
 export async function verifyObject(
-  bucket: Bucket,
+  bucket: S3Bucket,
   key: string,
   expected: { bytes: number; checksum: string; sent: Digest | undefined },
   signal: AbortSignal,
@@ -52,7 +52,7 @@ export async function verifyObject(
 }
 
 /** Reads a whole object without keeping it. */
-export async function readBack(bucket: Bucket, key: string, signal: AbortSignal): Promise<Digest> {
+export async function readBack(bucket: S3Bucket, key: string, signal: AbortSignal): Promise<Digest> {
   const { Body } = await bucket.client.send(new GetObjectCommand({ Bucket: bucket.name, Key: key }), {
     abortSignal: signal,
   });
@@ -69,7 +69,7 @@ export async function readBack(bucket: Bucket, key: string, signal: AbortSignal)
 }
 
 /** What a store tells of an object; undefined when there is none, or when it may not be asked. */
-export async function describeObject(bucket: Bucket, key: string, signal: AbortSignal) {
+export async function describeObject(bucket: S3Bucket, key: string, signal: AbortSignal) {
   try {
     return await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }), { abortSignal: signal });
   } catch (error) {
@@ -82,7 +82,7 @@ export async function describeObject(bucket: Bucket, key: string, signal: AbortS
 
 /** Bytes of all objects under a prefix; counts no further than `limit`. Needs s3:ListBucket. */
 export async function bytesUnder(
-  bucket: Bucket,
+  bucket: S3Bucket,
   prefix: string | undefined,
   limit: number,
   signal: AbortSignal,
@@ -101,6 +101,6 @@ export async function bytesUnder(
   return bytes;
 }
 
-export async function removeObject(bucket: Bucket, key: string, signal: AbortSignal): Promise<void> {
+export async function removeObject(bucket: S3Bucket, key: string, signal: AbortSignal): Promise<void> {
   await bucket.client.send(new DeleteObjectCommand({ Bucket: bucket.name, Key: key }), { abortSignal: signal });
 }

@@ -7,7 +7,7 @@ import { ArtifactError } from "../errors.ts";
 import type { Sink } from "../sink.ts";
 import { abortion } from "../source-failure.ts";
 import { volumeFailure } from "./failure.ts";
-import { openFile, type Partial, type Place, partialPath, syncFolder } from "./folders.ts";
+import { type FilePlace, openFile, type Partial, partialPath, syncFolder } from "./folders.ts";
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = constants;
 const READ_BYTES = 1024 * 1024;
@@ -18,7 +18,7 @@ const SAFE_EVERY = 8 * 1024 * 1024;
  * Writes to a partial file, from its last safe byte on, and gives it the name of `place` when it is complete, on disk and
  * read back.
  */
-export async function openSink(place: Place, from: Partial, signal: AbortSignal): Promise<Sink> {
+export async function openSink(place: FilePlace, from: Partial, signal: AbortSignal): Promise<Sink> {
   const { identity } = from;
   let { safe } = from;
   const path = () => partialPath(place, { identity, safe });

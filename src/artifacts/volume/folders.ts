@@ -8,14 +8,14 @@ import { abortion } from "../source-failure.ts";
 import { volumeFailure } from "./failure.ts";
 
 /** A file of a volume and what lies beside it while it is written. */
-export type Place = { folder: string; name: string; path: string };
+export type FilePlace = { folder: string; name: string; path: string };
 
 /**
  * Where a key lies under `root`/`base`. Every folder on the way is made when it is missing and must be a folder of its own:
  * a symbolic link would lead out of the store. `root` itself may be a link, it is the administrator's.
  * @throws ArtifactError InvalidKey, NotFound, Denied
  */
-export async function placeOf(root: string, base: string, key: string): Promise<Place> {
+export async function placeOf(root: string, base: string, key: string): Promise<FilePlace> {
   const name = basename(checkKey(key));
   try {
     const real = await realpath(root);
@@ -73,12 +73,12 @@ function ignoreMissing(error: unknown): never[] {
 export type Partial = { identity: string; safe: number };
 
 /** `.NAME.IDENTITY-SAFE.partial` */
-export function partialPath({ folder, name }: Place, { identity, safe }: Partial): string {
+export function partialPath({ folder, name }: FilePlace, { identity, safe }: Partial): string {
   return join(folder, `.${name}.${identity}-${safe}.partial`);
 }
 
 /** What is being written, or was left, beside a file. */
-export async function partialsOf({ folder, name }: Place): Promise<(Partial & { path: string })[]> {
+export async function partialsOf({ folder, name }: FilePlace): Promise<(Partial & { path: string })[]> {
   const found = (await readdir(folder)).map((entry) => ({
     entry,
     match: /^\.(.*)\.([-0-9a-f]+)-(\d+)\.partial$/.exec(entry),
@@ -92,7 +92,7 @@ export async function partialsOf({ folder, name }: Place): Promise<(Partial & { 
     }));
 }
 
-export async function removePartials(place: Place): Promise<void> {
+export async function removePartials(place: FilePlace): Promise<void> {
   for (const { path } of await partialsOf(place)) await rm(path, { force: true });
 }
 

@@ -27,7 +27,7 @@ const deploymentResource: Resource = {
   namespaced: true,
 };
 
-type Flags = {
+type CleanupFlags = {
   kubeconfig?: string;
   leaderElectionNamespace?: string;
   watchNamespaces: string;
@@ -75,7 +75,7 @@ export function registerCleanupCommand(program: Command): void {
         "mooring cleanup --leader-election-namespace mooring-system --stop-deployment mooring",
       ]),
     )
-    .action(async (flags: Flags) => {
+    .action(async (flags: CleanupFlags) => {
       const kube = createKubeClient(await loadCredentials({ kubeconfig: flags.kubeconfig, env: process.env }));
       try {
         await cleanUp(kube, flags);
@@ -85,7 +85,7 @@ export function registerCleanupCommand(program: Command): void {
     });
 }
 
-async function cleanUp(kube: KubeClient, flags: Flags): Promise<void> {
+async function cleanUp(kube: KubeClient, flags: CleanupFlags): Promise<void> {
   const namespace = flags.leaderElectionNamespace ?? kube.defaultNamespace ?? "default";
   const timeout = deadlineSignal(parseDuration(flags.timeout));
   const { dryRun } = flags;

@@ -11,7 +11,7 @@ import { addClusterOptions, type ClusterFlags, lazyCluster } from "../account-so
 import { examplesHelp } from "../exit-codes.ts";
 import { listAll } from "./cleanup/release-objects.ts";
 
-type Flags = ClusterFlags & { watchNamespaces: string; dryRun: boolean };
+type RestoreFlags = ClusterFlags & { watchNamespaces: string; dryRun: boolean };
 
 /** `mooring confirm-restore`: shows what waits since a restore of etcd, and lets it be sent. */
 export function registerConfirmRestoreCommand(program: Command): void {
@@ -30,7 +30,7 @@ export function registerConfirmRestoreCommand(program: Command): void {
         "mooring confirm-restore --namespace mooring-system",
       ]),
     )
-    .action(async (flags: Flags) => {
+    .action(async (flags: RestoreFlags) => {
       const cluster = lazyCluster(flags, process.env);
       try {
         const { kube, namespace } = await cluster.open();

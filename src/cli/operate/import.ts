@@ -20,7 +20,7 @@ import { gatherEndpoints } from "./import/gather.ts";
 import { type ImportedEndpoint, importedEndpoints } from "./import/manifest.ts";
 import { importReport, REPORT_FORMATS, type ReportFormat } from "./import/report.ts";
 
-type Flags = AccountFlags & {
+type ImportFlags = AccountFlags & {
   keyword?: string;
   endpointId: string[];
   out: string;
@@ -69,7 +69,7 @@ export function registerImportCommand(program: Command): void {
     .addOption(policy("--deletion-policy <policy>", ["Retain", "ScaleToZero", "Delete"], "Retain"))
     .option("--include-managed", "also endpoints that a GpuEndpoint of the cluster is already bound to")
     .addHelpText("after", HELP + exitCodesHelp("import"))
-    .action(async (flags: Flags) => {
+    .action(async (flags: ImportFlags) => {
       if (flags.output !== undefined && flags.out === "-") {
         return command.error(
           "--output prints to standard output, where --out - writes the manifests: name a directory in --out",
@@ -84,7 +84,7 @@ function policy(flags: string, choices: string[], fallback: string): Option {
   return new Option(flags, `spec.${field} of the manifests`).choices(choices).default(fallback);
 }
 
-async function run(flags: Flags): Promise<number> {
+async function run(flags: ImportFlags): Promise<number> {
   const cluster = lazyCluster(flags, process.env);
   try {
     const { ref, session } = await openAccount(flags, process.env, cluster.open);
@@ -162,7 +162,7 @@ async function clusterEndpoints({ kube, namespace }: OpenCluster): Promise<GpuEn
   });
 }
 
-async function write(imported: readonly ImportedEndpoint[], { out, force }: Flags): Promise<void> {
+async function write(imported: readonly ImportedEndpoint[], { out, force }: ImportFlags): Promise<void> {
   // The Secret's file sorts first, and kubectl applies a directory in that order.
   const files = imported.flatMap(({ file, endpoint, secret }) => [
     ...(secret === undefined ? [] : [{ path: join(out, `${file}-env.secret.yaml`), text: secret, mode: 0o600 }]),

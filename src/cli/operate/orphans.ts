@@ -17,7 +17,7 @@ import { age, itemsOf, tableOf } from "../table.ts";
 import { type UnclaimedEndpoint, unclaimedEndpoints } from "./unclaimed-endpoints.ts";
 
 const FORMATS = ["table", "wide", "json", "yaml", "name"] as const;
-type Flags = AccountFlags & { keyword?: string; output: (typeof FORMATS)[number]; exitCode?: boolean };
+type OrphansFlags = AccountFlags & { keyword?: string; output: (typeof FORMATS)[number]; exitCode?: boolean };
 
 const FOUND = 3;
 const HELP = `
@@ -44,12 +44,12 @@ export function registerOrphansCommand(program: Command): void {
     )
     .option("--exit-code", `exit with ${FOUND} if there are orphans`)
     .addHelpText("after", HELP + exitCodesHelp("orphans"))
-    .action(async (flags: Flags) => {
+    .action(async (flags: OrphansFlags) => {
       process.exitCode = await run(flags);
     });
 }
 
-async function run(flags: Flags): Promise<number> {
+async function run(flags: OrphansFlags): Promise<number> {
   const cluster = lazyCluster(flags, process.env);
   try {
     const { kube } = await cluster.open();
@@ -73,7 +73,7 @@ async function run(flags: Flags): Promise<number> {
   }
 }
 
-function rendered(found: readonly UnclaimedEndpoint[], format: Flags["output"], now: number): string {
+function rendered(found: readonly UnclaimedEndpoint[], format: OrphansFlags["output"], now: number): string {
   switch (format) {
     case "json":
     case "yaml":

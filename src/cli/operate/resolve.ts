@@ -13,11 +13,11 @@ import { connectAccount } from "../connect-account.ts";
 import { exitCodesHelp } from "../exit-codes.ts";
 import { type NamedObject, namedObject } from "../kind-argument.ts";
 import { documentOf, tableOf } from "../table.ts";
-import { act, type Decision } from "./resolve/act.ts";
+import { act, type HaltDecision } from "./resolve/act.ts";
 import { billsOfDay, type DayBill } from "./resolve/bills.ts";
 
 const FORMATS = ["text", "json", "yaml"] as const;
-type Flags = ClusterFlags & {
+type ResolveFlags = ClusterFlags & {
   taskId?: string;
   resubmit?: boolean;
   giveUp?: boolean;
@@ -56,7 +56,7 @@ export function registerResolveCommand(program: Command): void {
     .option("--timeout <duration>", "how long to wait for the operator, such as 30s or 5m", "60s")
     .addOption(new Option("-o, --output <format>", "text, json or yaml").choices(FORMATS).default("text"))
     .addHelpText("after", HELP + exitCodesHelp("resolve"))
-    .action(async (argument: string, flags: Flags) => run(jobArgument(argument), flags));
+    .action(async (argument: string, flags: ResolveFlags) => run(jobArgument(argument), flags));
 }
 
 function jobArgument(argument: string): NamedObject {
@@ -65,7 +65,7 @@ function jobArgument(argument: string): NamedObject {
   throw new Error(`"${argument}" is not a job: name a ${JOB_RESOURCES.map(({ kind }) => kind).join(" or a ")}`);
 }
 
-async function run({ resource, name }: NamedObject, flags: Flags): Promise<void> {
+async function run({ resource, name }: NamedObject, flags: ResolveFlags): Promise<void> {
   const timeoutMs = parseDuration(flags.timeout);
   const decision = decisionOf(flags);
   const cluster = lazyCluster(flags, process.env);
@@ -88,7 +88,7 @@ async function run({ resource, name }: NamedObject, flags: Flags): Promise<void>
   }
 }
 
-function decisionOf({ taskId, resubmit, giveUp }: Flags): Decision | undefined {
+function decisionOf({ taskId, resubmit, giveUp }: ResolveFlags): HaltDecision | undefined {
   if (taskId !== undefined) {
     if (taskId.trim() === "") throw new Error("--task-id is empty: name a task");
     return { kind: "Attach", taskID: taskId.trim() };

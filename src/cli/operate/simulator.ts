@@ -4,7 +4,14 @@ import { parse } from "yaml";
 import { type Assumptions, assumptions } from "../../simulator/assumptions.ts";
 import { examplesHelp } from "../exit-codes.ts";
 
-type Flags = { port: number; host: string; apiKey?: string; seed: number; timeScale?: number; config?: string };
+type SimulatorFlags = {
+  port: number;
+  host: string;
+  apiKey?: string;
+  seed: number;
+  timeScale?: number;
+  config?: string;
+};
 
 /** `mooring simulator`: the remote service as an HTTP server, for trials and tests. */
 export function registerSimulatorCommand(program: Command): void {
@@ -48,7 +55,7 @@ export function registerSimulatorCommand(program: Command): void {
         "mooring simulator --seed 7 --config assumptions.yaml",
       ]),
     )
-    .action(async (flags: Flags, command: Command) => {
+    .action(async (flags: SimulatorFlags, command: Command) => {
       try {
         await run(flags);
       } catch (error) {
@@ -58,7 +65,7 @@ export function registerSimulatorCommand(program: Command): void {
     });
 }
 
-async function run(flags: Flags): Promise<void> {
+async function run(flags: SimulatorFlags): Promise<void> {
   const config = flags.config === undefined ? {} : await readConfig(flags.config);
   const keys = flags.apiKey
     ?.split(",")

@@ -16,7 +16,7 @@ const FIELD_MANAGER = "mooring-apply";
 /** A kind is served a moment after its CustomResourceDefinition was made. */
 const RETRY_MS = 1_000;
 
-type Flags = { filename: string; kubeconfig?: string; timeout: string };
+type ApplyFlags = { filename: string; kubeconfig?: string; timeout: string };
 
 /** `mooring apply`: run by the chart's Job after an install. */
 export function registerApplyCommand(program: Command): void {
@@ -30,7 +30,7 @@ export function registerApplyCommand(program: Command): void {
     )
     .option("--timeout <duration>", "how long to wait for the kinds, such as 30s or 5m", "60s")
     .addHelpText("after", examplesHelp("apply", ["mooring apply -f account.yaml --timeout 5m"]))
-    .action(async ({ filename, kubeconfig, timeout }: Flags) => {
+    .action(async ({ filename, kubeconfig, timeout }: ApplyFlags) => {
       const objects = parseObjects(await readFile(filename, "utf8"), filename);
       const end = deadlineSignal(parseDuration(timeout));
       const kube = createKubeClient(await loadCredentials({ kubeconfig, env: process.env }));

@@ -21,7 +21,7 @@ import { examplesHelp } from "../exit-codes.ts";
 import { tableOf } from "../table.ts";
 import { addSplitOptions, allLines, openClusterSplit, type SplitFlags, splitByOf, splitTable } from "./split-bills.ts";
 
-type Flags = AccountFlags &
+type BillsFlags = AccountFlags &
   SplitFlags &
   Partial<Pick<BillReportSpec, "startTime" | "endTime" | "lastDays" | "category" | "productName">> & {
     cycle: BillReportSpec["cycle"];
@@ -66,12 +66,12 @@ export function registerBillsCommand(program: Command): void {
         "mooring bills --base-url https://api.example.com --api-key-file key.txt -o csv > bills.csv",
       ]),
     )
-    .action(async (flags: Flags) => {
+    .action(async (flags: BillsFlags) => {
       await run(flags);
     });
 }
 
-async function run(flags: Flags): Promise<void> {
+async function run(flags: BillsFlags): Promise<void> {
   const lastDays = flags.lastDays ?? (flags.startTime === undefined ? DEFAULT_DAYS : undefined);
   const { startTime, endTime, category, productName, cycle } = flags;
   const times = { startTime: withTime(startTime), endTime: withTime(endTime) };
@@ -159,13 +159,13 @@ function askable(period: ReportPeriod) {
   return period.range;
 }
 
-type Shown = { startTime: string; endTime: string; timeZone: string };
+type ShownPeriod = { startTime: string; endTime: string; timeZone: string };
 
-function heading(baseURL: string, { startTime, endTime, timeZone: zone }: Shown): string {
+function heading(baseURL: string, { startTime, endTime, timeZone: zone }: ShownPeriod): string {
   return `${baseURL}: ${startTime} to ${endTime} (${zone}), in yuan\n`;
 }
 
-function tables(baseURL: string, shown: Shown, tally: Tally, rows: number): string {
+function tables(baseURL: string, shown: ShownPeriod, tally: Tally, rows: number): string {
   const { byProduct, byCategory, byKey } = shownTables(tally);
   const total = shownSums(tally.totals());
   const table = (names: string[], all: (ShownSums & { cells: string[] })[]) => {

@@ -13,7 +13,7 @@ import { namedObject } from "../kind-argument.ts";
 import { age, documentOf, tableOf } from "../table.ts";
 
 const FORMATS = ["text", "json", "yaml"] as const;
-type Flags = ClusterFlags & { output: (typeof FORMATS)[number] };
+type ExplainFlags = ClusterFlags & { output: (typeof FORMATS)[number] };
 
 /** Width of the text, in characters. */
 const WIDTH = 100;
@@ -36,10 +36,10 @@ export function registerExplainCommand(program: Command): void {
   addClusterOptions(command)
     .addOption(new Option("-o, --output <format>", "text, json or yaml").choices(FORMATS).default("text"))
     .addHelpText("after", HELP + exitCodesHelp("explain"))
-    .action(async (argument: string, flags: Flags) => run(argument, flags));
+    .action(async (argument: string, flags: ExplainFlags) => run(argument, flags));
 }
 
-async function run(argument: string, flags: Flags): Promise<void> {
+async function run(argument: string, flags: ExplainFlags): Promise<void> {
   const { resource, name } = namedObject(argument);
   const cluster = lazyCluster(flags, process.env);
   try {

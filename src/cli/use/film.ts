@@ -11,7 +11,7 @@ import {
 } from "./one-shot/command.ts";
 
 type Size = { width: number; height: number };
-type Flags = OneShotFlags & { image?: string; reference: string[]; size?: Size; seed?: number; negative?: string };
+type FilmFlags = OneShotFlags & { image?: string; reference: string[]; size?: Size; seed?: number; negative?: string };
 
 const HELP = `${ONE_SHOT_HELP}
 The video is made from an image (--image), 5 seconds long, or from reference videos (--reference). The account needs the
@@ -36,7 +36,7 @@ export function registerFilmCommand(program: Command): void {
     .option("--negative <text>", "what the video must not show");
   addOneShotOptions(command, "sea.mp4")
     .addHelpText("after", HELP + exitCodesHelp("film"))
-    .action(async (argument: string, flags: Flags) => {
+    .action(async (argument: string, flags: FilmFlags) => {
       await runCommand(videoJobResource, flags, {
         ...commonSpec(flags),
         ...sourceOf(await textArgument(argument), flags),
@@ -45,7 +45,10 @@ export function registerFilmCommand(program: Command): void {
 }
 
 /** The spec of the model that the flags ask for. @throws Error of one line when they ask for none */
-export function sourceOf(prompt: string, { image, reference, size, seed, negative }: Omit<Flags, keyof OneShotFlags>) {
+export function sourceOf(
+  prompt: string,
+  { image, reference, size, seed, negative }: Omit<FilmFlags, keyof OneShotFlags>,
+) {
   const negativePrompt = negative === undefined ? {} : { negativePrompt: negative };
   const seeded = seed === undefined ? {} : { seed };
   if (image !== undefined) return { imageToVideo: { prompt, imageURL: image, ...negativePrompt, ...size, ...seeded } };

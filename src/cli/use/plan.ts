@@ -20,7 +20,7 @@ import { planOf } from "./plan/endpoint-plan.ts";
 import type { Planned, PlannedAction } from "./plan/planned.ts";
 
 const FORMATS = ["text", "wide", "json", "yaml", "name"] as const;
-type Flags = ClusterFlags & { filename: string[]; output: (typeof FORMATS)[number] };
+type PlanFlags = ClusterFlags & { filename: string[]; output: (typeof FORMATS)[number] };
 
 const CHANGES = 2;
 const CONFLICT = 1;
@@ -47,12 +47,12 @@ export function registerPlanCommand(program: Command): void {
   addClusterOptions(command)
     .addOption(new Option("-o, --output <format>", "text, wide, json, yaml, or name").choices(FORMATS).default("text"))
     .addHelpText("after", HELP + exitCodesHelp("plan"))
-    .action(async (flags: Flags) => {
+    .action(async (flags: PlanFlags) => {
       process.exitCode = await run(flags);
     });
 }
 
-async function run(flags: Flags): Promise<number> {
+async function run(flags: PlanFlags): Promise<number> {
   const cluster = lazyCluster(flags, process.env);
   const accounts = new Map<string, Promise<AccountConnection>>();
   try {
@@ -138,7 +138,7 @@ export function exitCodeOf(planned: readonly Planned[]): number {
   return planned.some(({ action }) => CHANGING.includes(action)) ? CHANGES : 0;
 }
 
-export function rendered(planned: readonly Planned[], format: Flags["output"]): string {
+export function rendered(planned: readonly Planned[], format: PlanFlags["output"]): string {
   if (format === "json" || format === "yaml") return itemsOf(planned, format);
   if (format === "name") {
     const changing = planned.filter(({ action }) => CHANGING.includes(action));

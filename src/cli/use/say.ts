@@ -12,7 +12,11 @@ import {
 } from "./one-shot/command.ts";
 
 const FORMATS = ["mp3", "wav", "flac", "pcm"] as const;
-type Flags = OneShotFlags & { voice: string; model: (typeof speechModels)[number]; format: (typeof FORMATS)[number] };
+type SayFlags = OneShotFlags & {
+  voice: string;
+  model: (typeof speechModels)[number];
+  format: (typeof FORMATS)[number];
+};
 
 const HELP = `${ONE_SHOT_HELP}
 Examples:
@@ -37,7 +41,7 @@ export function registerSayCommand(program: Command): void {
     .addOption(new Option("--format <format>", "format of the audio").choices(FORMATS).default("mp3"));
   addOneShotOptions(command, "hello.mp3")
     .addHelpText("after", HELP + exitCodesHelp("say"))
-    .action(async (argument: string, flags: Flags) => {
+    .action(async (argument: string, flags: SayFlags) => {
       const { voice, model, format } = flags;
       await runCommand(speechJobResource, flags, {
         ...commonSpec(flags),

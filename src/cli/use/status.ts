@@ -13,7 +13,12 @@ import { exitCodesHelp } from "../exit-codes.ts";
 import { age, itemsOf, tableOf } from "../table.ts";
 
 const FORMATS = ["table", "wide", "json", "yaml", "name"] as const;
-type Flags = ClusterFlags & { output: (typeof FORMATS)[number]; watch?: boolean; stuck?: boolean; exitCode?: boolean };
+type StatusFlags = ClusterFlags & {
+  output: (typeof FORMATS)[number];
+  watch?: boolean;
+  stuck?: boolean;
+  exitCode?: boolean;
+};
 
 /** Longest message of a table, in characters; `-o wide` shows all of it. */
 const SHORT = 80;
@@ -42,14 +47,14 @@ export function registerStatusCommand(program: Command): void {
     .option("--stuck", "only objects that need you")
     .option("--exit-code", `exit with ${STUCK} if an object needs you`)
     .addHelpText("after", HELP + exitCodesHelp("status"))
-    .action(async (flags: Flags) => {
+    .action(async (flags: StatusFlags) => {
       process.exitCode = await run(flags);
     });
 }
 
 export type ShownObject = ObjectState & { kind: string; namespace: string; name: string; created: string };
 
-async function run(flags: Flags): Promise<number> {
+async function run(flags: StatusFlags): Promise<number> {
   const cluster = lazyCluster(flags, process.env);
   try {
     const { kube } = await cluster.open();
@@ -62,7 +67,7 @@ async function run(flags: Flags): Promise<number> {
 }
 
 /** Prints the list and returns the exit code. */
-function print(listed: readonly ShownObject[], { stuck, output, exitCode }: Flags): number {
+function print(listed: readonly ShownObject[], { stuck, output, exitCode }: StatusFlags): number {
   const objects = sorted(listed.filter(({ needsUser }) => needsUser || stuck !== true));
   process.stdout.write(rendered(objects, output, systemClock.now()));
   return exitCode && objects.some(({ needsUser }) => needsUser) ? STUCK : 0;
@@ -103,7 +108,7 @@ export function sorted(objects: readonly ShownObject[]): ShownObject[] {
   );
 }
 
-export function rendered(objects: readonly ShownObject[], format: Flags["output"], now: number): string {
+export function rendered(objects: readonly ShownObject[], format: StatusFlags["output"], now: number): string {
   switch (format) {
     case "json":
     case "yaml":
@@ -139,7 +144,7 @@ function summary(objects: readonly ShownObject[]): string {
  * Prints the list, then each change of a state or reason until the process is interrupted. The list is the one with which the
  * informers start, so that no change between two lists is lost.
  */
-async function watch(kube: KubeClient, flags: Flags): Promise<number> {
+async function watch(kube: KubeClient, flags: StatusFlags): Promise<number> {
   const { namespace, stuck } = flags;
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());

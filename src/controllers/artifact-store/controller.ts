@@ -3,7 +3,7 @@ import { specProblem } from "../../api/manifest/spec-problem.ts";
 import type { ArtifactStore } from "../../api/v1alpha1/artifact-store.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
-import type { HandleOptions, StoreLimits } from "../../artifacts/handle.ts";
+import type { CopyHandleOptions, StoreLimits } from "../../artifacts/handle.ts";
 import { openStore, type StoreOptions } from "../../artifacts/open-store.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import { keyOf } from "../../kube/types.ts";
@@ -15,7 +15,7 @@ import type { StoreKey, StoreRegistry } from "./registry.ts";
 import { limitsOf, locationOf, type StoreWiring, settingsOf } from "./settings.ts";
 import { artifactStoreStatus, probeVerdict, READY_MESSAGE, type StoreVerdict } from "./status.ts";
 
-type Memory = {
+type StoreMemory = {
   settings: string;
   handle: ArtifactStoreHandle;
   limits: StoreLimits;
@@ -23,7 +23,7 @@ type Memory = {
 };
 
 /** What all stores share. */
-export type StoreHandleOptions = Omit<HandleOptions, "group" | "limits" | "onFull">;
+export type StoreHandleOptions = Omit<CopyHandleOptions, "group" | "limits" | "onFull">;
 
 /** How long a verdict holds before the store is probed again, ms. */
 const READY_MS = 10 * 60_000;
@@ -37,7 +37,7 @@ export function createArtifactStoreReconciler(
   wiring: StoreWiring & { handle: StoreHandleOptions; enqueue: (key: StoreKey) => void },
 ): Reconcile {
   const { clock, references } = shared;
-  const memories = new Map<StoreKey, Memory>();
+  const memories = new Map<StoreKey, StoreMemory>();
 
   async function forget(key: StoreKey): Promise<void> {
     const memory = memories.get(key);
@@ -52,7 +52,7 @@ export function createArtifactStoreReconciler(
     { metadata: { namespace }, spec }: ArtifactStore,
     key: StoreKey,
     options: StoreOptions,
-  ): Promise<Memory> {
+  ): Promise<StoreMemory> {
     const limits = limitsOf(spec);
     const settings = createHash("sha256").update(JSON.stringify(options)).digest("hex");
     const known = memories.get(key);
@@ -67,7 +67,7 @@ export function createArtifactStoreReconciler(
       limits: () => memory.limits,
       onFull: () => wiring.enqueue(key),
     });
-    const memory: Memory = { settings, handle, limits, probed: undefined };
+    const memory: StoreMemory = { settings, handle, limits, probed: undefined };
     memories.set(key, memory);
     stores.set(key, { state: { kind: "Checking" }, handle: memory.handle });
     await known?.handle.dispose();

@@ -40,7 +40,7 @@ export type UsageLedgerOptions = {
 };
 
 type LedgerMap = KubeObject & { data?: Record<string, string> };
-type Place = { namespace: string; name: string };
+type LedgerName = { namespace: string; name: string };
 /** One write. `stamp`: tells it from every other one. */
 type Batch = { stamp: string; usage: UsageMonth };
 /** A month as etcd has it. `version`: of the ConfigMap. `stamps`: of the last write of each writer, by field of the ConfigMap. */
@@ -189,7 +189,7 @@ export async function readUsage(
 
 async function readMonth(
   client: Pick<KubeClient, "get">,
-  place: Place,
+  place: LedgerName,
   signal: AbortSignal,
 ): Promise<Stored | undefined> {
   const found = await findObject<LedgerMap>(client, configMapResource, place, { signal });
@@ -210,12 +210,12 @@ function monthOf(months: Map<Month, UsageMonth>, month: Month): UsageMonth {
   return known;
 }
 
-function placeOf(namespace: string, month: Month): Place {
+function placeOf(namespace: string, month: Month): LedgerName {
   const [year = 0, number = 1] = month.split("-").map(Number);
   return { namespace, name: LEDGER_NAMES[(year * 12 + number - 1) % MONTHS] ?? "" };
 }
 
-function mapOf(place: Place, resourceVersion: string | undefined, data: Record<string, string>): LedgerMap {
+function mapOf(place: LedgerName, resourceVersion: string | undefined, data: Record<string, string>): LedgerMap {
   const labels = { "app.kubernetes.io/managed-by": "mooring", "app.kubernetes.io/component": "usage" };
   const version = resourceVersion === undefined ? {} : { resourceVersion };
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { ...place, labels, ...version }, spec: undefined, data };

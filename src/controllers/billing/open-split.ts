@@ -1,7 +1,7 @@
 import { findObject, type KubeClient } from "../../kube/client.ts";
 import { namespaceResource } from "../../kube/resource.ts";
 import type { KubeObject } from "../../kube/types.ts";
-import type { Range } from "../../provider/money/ranges.ts";
+import type { TimeRange } from "../../provider/money/ranges.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { TimeZone } from "../../provider/money/time-zone.ts";
 import type { AccountKey } from "../account/registry.ts";
@@ -16,7 +16,7 @@ export type SplitRequest = {
   account: AccountKey;
   settings: Pick<BillingSettings, "products">;
   zone: TimeZone;
-  range: Range;
+  range: TimeRange;
 };
 
 const DELETED = " (deleted)";
@@ -70,7 +70,7 @@ async function separateDeleted(
 }
 
 /** The months in which the bills of a range may have usage. */
-export function monthsOf({ startTime, endTime }: Range, zone: TimeZone): Month[] {
+export function monthsOf({ startTime, endTime }: TimeRange, zone: TimeZone): Month[] {
   const months = new Set<Month>();
   for (let time = startTime - LONGEST_BILL_SECONDS; time < endTime; time += 86_400) months.add(monthOf(time, zone));
   months.add(monthOf(endTime - 1, zone));

@@ -41,9 +41,9 @@ export type UsageRecorderOptions = {
   clock: Clock;
 };
 
-type Running = { meter: Meter; cards: number };
+type RunningCards = { meter: Meter; cards: number };
 /** `at`: monotonic ms. */
-type List = { at: number; running: ReadonlyMap<string, Running> };
+type List = { at: number; running: ReadonlyMap<string, RunningCards> };
 
 const LONGEST_MS = 3_600_000;
 
@@ -71,7 +71,7 @@ export function createUsageRecorder({ ledger, ownerOf, timeZoneOf, clock }: Usag
 }
 
 /** The endpoints with workers, by ID. A worker without a known number of GPUs counts as one card. */
-function runningWorkers(records: readonly EndpointRecord[]): Map<string, Running> {
+function runningWorkers(records: readonly EndpointRecord[]): Map<string, RunningCards> {
   return new Map(
     records
       .filter(({ workers }) => workers.length > 0)

@@ -44,7 +44,7 @@ export type SplitOptions = {
 };
 
 /** The bills of one meter and period. All API keys together, because nobody knows which key an object used. */
-type Group = {
+type BillGroup = {
   meter: Meter;
   rows: readonly UsageRow[];
   amount: Money;
@@ -53,7 +53,7 @@ type Group = {
 };
 
 export function createSplit({ usage, meterOf, zone }: SplitOptions): Split {
-  const groups = new Map<string, Group>();
+  const groups = new Map<string, BillGroup>();
   const dayOf = rememberDays(zone);
   let outside = 0n;
 
@@ -83,7 +83,7 @@ export function createSplit({ usage, meterOf, zone }: SplitOptions): Split {
   };
 }
 
-function resultOf(groups: Iterable<Group>, outside: Money): SplitResult {
+function resultOf(groups: Iterable<BillGroup>, outside: Money): SplitResult {
   const objects = new Map<string, Share>();
   const byMeter = new Map<Meter, MeterCost>();
   let unattributed = outside;
@@ -119,7 +119,7 @@ function resultOf(groups: Iterable<Group>, outside: Money): SplitResult {
 }
 
 /** The unattributed part of a group, then the part of each row. */
-function partsOf({ meter, rows, amount, billed }: Group): Money[] {
+function partsOf({ meter, rows, amount, billed }: BillGroup): Money[] {
   const quantities = rows.map(({ quantity }) => quantity);
   const used = sum(quantities);
   if (used === 0n) return [amount, ...rows.map(() => 0n)];

@@ -27,7 +27,7 @@ const METER_LENGTH = 600;
 /** Most lines of an account. Usage of further objects counts for their namespace only; usage above that is attributed to no namespace. */
 const ACCOUNT_ROWS = 10_000;
 
-type Row = Pick<Usage, "account" | "namespace" | "object" | "created" | "meter"> & {
+type MonthRow = Pick<Usage, "account" | "namespace" | "object" | "created" | "meter"> & {
   /** By day of the month, `01` to `31`: quantity and requests. */
   days: Map<string, { quantity: number; requests: number }>;
 };
@@ -42,25 +42,25 @@ const lineSchema = z.tuple([
 ]);
 
 export function createUsageMonth(month: Month): UsageMonth {
-  const rows = new Map<string, Row>();
+  const rows = new Map<string, MonthRow>();
   /** Number of lines by account. */
   const counts = new Map<AccountKey, number>();
 
   /** The line, unless the account has too many. */
-  function rowOf(names: Omit<Row, "days">): Row | undefined {
+  function rowOf(names: Omit<MonthRow, "days">): MonthRow | undefined {
     const { account, namespace, object, created, meter } = names;
     const id = JSON.stringify([account, namespace, object, created, meter]);
     const known = rows.get(id);
     if (known !== undefined) return known;
     const count = counts.get(account) ?? 0;
     if (count >= ACCOUNT_ROWS || meter.length > METER_LENGTH) return undefined;
-    const row: Row = { ...names, days: new Map() };
+    const row: MonthRow = { ...names, days: new Map() };
     rows.set(id, row);
     counts.set(account, count + 1);
     return row;
   }
 
-  function remove(id: string, { account }: Row): void {
+  function remove(id: string, { account }: MonthRow): void {
     rows.delete(id);
     counts.set(account, (counts.get(account) ?? 1) - 1);
   }
@@ -82,7 +82,7 @@ export function createUsageMonth(month: Month): UsageMonth {
 
   /** Folds the quarter of the account's objects that were used least recently. Returns false when there is no object. */
   function fold(account: AccountKey): boolean {
-    const lastDay = ({ days }: Row) => [...days.keys()].reduce((last, date) => (date > last ? date : last), "");
+    const lastDay = ({ days }: MonthRow) => [...days.keys()].reduce((last, date) => (date > last ? date : last), "");
     const objects = [...rows].filter(([, row]) => row.account === account && row.object !== "");
     objects.sort(([, a], [, b]) => (lastDay(a) < lastDay(b) ? -1 : lastDay(a) > lastDay(b) ? 1 : 0));
     for (const [id, { days, ...names }] of objects.slice(0, Math.ceil(objects.length / 4))) {
@@ -136,7 +136,7 @@ export function parseUsageMonth(month: Month, text: string): UsageMonth {
   return parsed;
 }
 
-function lineOf({ account, namespace, object, created, meter, days }: Row): string {
+function lineOf({ account, namespace, object, created, meter, days }: MonthRow): string {
   const used = Object.fromEntries(
     [...days].map(([date, { quantity, requests }]) => [date, [Math.round(quantity * 1000) / 1000, requests]]),
   );

@@ -4,7 +4,7 @@ import { isRecord, toText } from "../wire/lenient.ts";
 import { type EndpointRecord, weightOf } from "./endpoint-record.ts";
 import type { RecordShare } from "./record-budget.ts";
 
-type Known = { digest: string; record: EndpointRecord };
+type KnownRecord = { digest: string; record: EndpointRecord };
 
 /** At this many records, or bytes of them, the memory starts anew, so deleted endpoints do not fill it. */
 const MOST = 50_000;
@@ -19,7 +19,7 @@ export function createEndpointReader<S extends z.ZodType>(
   recordFrom: (endpoint: z.output<S>) => EndpointRecord,
   fits: RecordShare,
 ): z.ZodType<EndpointRecord> {
-  const memory = new Map<string, Known>();
+  const memory = new Map<string, KnownRecord>();
   /** Of all records since the memory started; a changed one counts again. */
   let bytes = 0;
   return z.unknown().transform((raw, context) => {

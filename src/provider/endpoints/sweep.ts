@@ -70,13 +70,13 @@ function unreadableAfter(before: { error: ServiceError; times: number } | undefi
   return isUnreadable(error) ? { error, times: (before?.times ?? 0) + 1 } : undefined;
 }
 
-type Waiter = { resolve: () => void; reject: (error: unknown) => void };
+type SweepWaiter = { resolve: () => void; reject: (error: unknown) => void };
 
 export function createEndpointSweep(options: EndpointSweepOptions): EndpointSweep {
   const { clock, log } = options;
   const index = createEndpointIndex(clock);
   const fits = (options.records ?? createRecordBudget().open()).share();
-  let waiters = new Set<Waiter>();
+  let waiters = new Set<SweepWaiter>();
   let completed = 0;
   let started = false;
   /** Aborts when the first list since the start has ended, complete or not. */

@@ -7,7 +7,7 @@ import { ServiceError } from "../errors.ts";
 import { OPERATIONS } from "../operations.ts";
 import { MOST_BILLS } from "../wire/bounds.ts";
 import type { Bill } from "./money-records.ts";
-import type { Cycle, Range } from "./ranges.ts";
+import type { Cycle, TimeRange } from "./ranges.ts";
 
 export type BillQuery = { cycle: Cycle; category?: string | undefined; productName?: string | undefined };
 
@@ -17,7 +17,7 @@ export type BillReader = {
    * The bills of a range as the service lists them. A `closed` range is read once, however many callers ask.
    * @throws BillsTooLargeError, ServiceError, or the signal's reason
    */
-  read(query: BillQuery, range: Range, options: { closed: boolean; signal: AbortSignal }): Promise<Bill[]>;
+  read(query: BillQuery, range: TimeRange, options: { closed: boolean; signal: AbortSignal }): Promise<Bill[]>;
 };
 
 /**
@@ -26,7 +26,7 @@ export type BillReader = {
  */
 export class BillsTooLargeError extends Error {
   override readonly name = "BillsTooLargeError";
-  constructor({ startTime, endTime }: Range, cause: unknown) {
+  constructor({ startTime, endTime }: TimeRange, cause: unknown) {
     const time = (seconds: number) => rfc3339(seconds * 1000);
     const limits = `${OPERATIONS.listBills.maxResponseBytes} bytes or ${MOST_BILLS} bills`;
     const advice =

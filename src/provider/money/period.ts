@@ -1,12 +1,12 @@
 import { type BillQuery, type BillReader, BillsTooLargeError } from "./bill-reader.ts";
 import type { Bill } from "./money-records.ts";
-import { billsBegin, finerRanges, LONGEST_SECONDS, type Range, splitPeriod } from "./ranges.ts";
+import { billsBegin, finerRanges, LONGEST_SECONDS, splitPeriod, type TimeRange } from "./ranges.ts";
 import type { TimeZone } from "./time-zone.ts";
 
 /** Which bills, and up to when they cannot change any more. */
 export type BillsOfPeriod = {
   query: BillQuery;
-  period: Range;
+  period: TimeRange;
   zone: TimeZone;
   /** Unix seconds: bills of a range that ended by then do not change any more. */
   closedBefore: number;
@@ -50,7 +50,7 @@ export async function* billsOfPeriod(options: PeriodOptions): AsyncGenerator<Bil
   }
 }
 
-type RangeBills = { range: Range; bills: Bill[] };
+type RangeBills = { range: TimeRange; bills: Bill[] };
 
 /** The period range by range, and the time after it when a bill goes on there. */
 async function* rangesOf(options: PeriodOptions): AsyncGenerator<RangeBills> {
@@ -68,7 +68,7 @@ async function* rangesOf(options: PeriodOptions): AsyncGenerator<RangeBills> {
 }
 
 /** A range as a whole, or in finer ones when its bills are too many for one answer. */
-async function* readParts(options: PeriodOptions, range: Range): AsyncGenerator<RangeBills> {
+async function* readParts(options: PeriodOptions, range: TimeRange): AsyncGenerator<RangeBills> {
   const { reader, query, zone, closedBefore, signal } = options;
   let bills: Bill[];
   try {

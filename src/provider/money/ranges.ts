@@ -1,7 +1,7 @@
 import { daysSinceMonday, type TimeZone } from "./time-zone.ts";
 
 /** Unix seconds; the end does not belong to it. */
-export type Range = { startTime: number; endTime: number };
+export type TimeRange = { startTime: number; endTime: number };
 
 export type Cycle = "Day" | "Week" | "Month";
 
@@ -20,15 +20,15 @@ export function billsBegin(zone: TimeZone): number {
  * the period without a gap or an overlap. One of at most 31 days stays whole. A longer one is cut where months begin; with
  * cycle Week every four weeks on a Monday, so that no cut goes through a week's bill.
  */
-export function splitPeriod(period: Range, cycle: Cycle, zone: TimeZone): Range[] {
+export function splitPeriod(period: TimeRange, cycle: Cycle, zone: TimeZone): TimeRange[] {
   const { startTime, endTime } = period;
   if (endTime <= startTime) return [];
   if (endTime - startTime <= MAX_RANGE_SECONDS) return [period];
   return cutAt(period, cycle === "Week" ? mondays(startTime, zone, WEEKS_AT_ONCE) : months(startTime, zone));
 }
 
-function cutAt({ startTime, endTime }: Range, cuts: Iterable<number>): Range[] {
-  const ranges: Range[] = [];
+function cutAt({ startTime, endTime }: TimeRange, cuts: Iterable<number>): TimeRange[] {
+  const ranges: TimeRange[] = [];
   let from = startTime;
   for (const cut of cuts) {
     if (cut >= endTime) break;
@@ -49,12 +49,12 @@ export const LONGEST_SECONDS: Record<Cycle, number> = {
  * A range in parts, for a service that has more bills of it than one answer can have: days, and then hours, for cycle Day;
  * weeks for cycle Week. Bills of a longer cycle are not cut. One part: it cannot be split.
  */
-export function finerRanges(range: Range, cycle: Cycle, zone: TimeZone): Range[] {
+export function finerRanges(range: TimeRange, cycle: Cycle, zone: TimeZone): TimeRange[] {
   if (cycle === "Month") return [range];
   return cutAt(range, cycle === "Week" ? mondays(range.startTime, zone, 1) : daysOrHours(range, zone));
 }
 
-function daysOrHours({ startTime, endTime }: Range, zone: TimeZone): Generator<number> {
+function daysOrHours({ startTime, endTime }: TimeRange, zone: TimeZone): Generator<number> {
   const { day, ...month } = zone.dayOf(startTime);
   const tomorrow = zone.startOf({ ...month, day: day + 1 });
   return endTime > tomorrow ? days(startTime, zone) : hours(startTime);

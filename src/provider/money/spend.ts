@@ -6,7 +6,7 @@ import type { Operation } from "../operations.ts";
 import { type BillReader, createBillReader } from "./bill-reader.ts";
 import type { Bill } from "./money-records.ts";
 import { billsOfPeriod } from "./period.ts";
-import { billsBegin, currentPeriods, type Range } from "./ranges.ts";
+import { billsBegin, currentPeriods, type TimeRange } from "./ranges.ts";
 import type { ReadTime } from "./read-time.ts";
 import { type TimeZone, timeZone } from "./time-zone.ts";
 
@@ -46,7 +46,11 @@ export type BillCollector = {
 };
 
 /** Begins to collect the bills of a month. undefined: they are not wanted. It never rejects, except when the signal aborts. */
-export type CollectMonth = (month: Range, zone: TimeZone, signal: AbortSignal) => Promise<BillCollector | undefined>;
+export type CollectMonth = (
+  month: TimeRange,
+  zone: TimeZone,
+  signal: AbortSignal,
+) => Promise<BillCollector | undefined>;
 
 /** Reads the bills of an account at an interval and sums them. */
 export type AccountBills = {

@@ -11,7 +11,7 @@ export type AudioScanner = {
   envelopeBytes(): number;
 };
 
-type Place = "Between" | "Text" | "Audio";
+type ScanState = "Between" | "Text" | "Audio";
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
@@ -27,7 +27,7 @@ export function createAudioScanner(): AudioScanner {
   let rest = before;
   let size = 0;
   let depth = 0;
-  let place: Place = "Between";
+  let place: ScanState = "Between";
   let escaped = false;
   /** Whether the next string of the object itself is a key. */
   let atKey = true;

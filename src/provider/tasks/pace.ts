@@ -38,7 +38,7 @@ function leftMs(result: TaskResult | undefined, age: number): number | undefined
 }
 
 /** Finds the stretch at which polls start when they are due. */
-export type Pace = {
+export type PollStretch = {
   /** A poll started `ms` late. */
   polledLate(ms: number): void;
   stretch(): number;
@@ -47,7 +47,7 @@ export type Pace = {
 const LATE_MS = 500;
 const MAX_STRETCH = 4;
 
-export function createPace(): Pace {
+export function createPace(): PollStretch {
   let stretch = 1;
   return {
     polledLate(ms) {

@@ -5,7 +5,7 @@ import { createSchedule } from "../../base/schedule.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
 import type { TaskObservation, Tasks } from "../types.ts";
-import { createPace, FIRST_MS, nextPollMs, type Pace } from "./pace.ts";
+import { createPace, FIRST_MS, nextPollMs, type PollStretch } from "./pace.ts";
 import { otherTask } from "./task-operation.ts";
 import { type Useless, uselessness } from "./task-result.ts";
 
@@ -27,9 +27,9 @@ export type TaskPollerOptions = {
   onError: (error: unknown) => void;
 };
 
-type Followed = {
+type FollowedTask = {
   taskID: string;
-  group: Group;
+  group: TaskGroup;
   submittedAt: number;
   due: number;
   failures: number;
@@ -41,14 +41,14 @@ type Followed = {
 };
 
 /** `tasks`: how many tasks it has. */
-type Group = { name: string; pace: Pace; tasks: number };
+type TaskGroup = { name: string; pace: PollStretch; tasks: number };
 
 /** `since`: ms since the epoch. `from`: the same, monotonic ms. */
-type Row = { since: number; from: number };
+type PollStreak = { since: number; from: number };
 /** Polls that fail, one after the other. `told`: what `onChange` was called for. */
-type Failing = Row & { error: ServiceError; told: "NotFound" | "Other" | undefined };
+type Failing = PollStreak & { error: ServiceError; told: "NotFound" | "Other" | undefined };
 /** Polls that show the same, which is of no use. `first`: what the first of them showed. */
-type UselessPolls = Row & { first: TaskObservation; useless: Useless; told: boolean };
+type UselessPolls = PollStreak & { first: TaskObservation; useless: Useless; told: boolean };
 
 const PROGRESS_POINTS = 10;
 const PROGRESS_MS = 15_000;
@@ -63,13 +63,13 @@ const UNREADABLE = { operation: "getTaskResult", kind: "UnreadableResponse", del
 
 export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
   const { clock } = options;
-  const tasks = new Map<string, Followed>();
-  const groups = new Map<string, Group>();
+  const tasks = new Map<string, FollowedTask>();
+  const groups = new Map<string, TaskGroup>();
   /** Tasks whose poll is due, by task ID. */
-  const ready = createFairQueue<Followed>();
+  const ready = createFairQueue<FollowedTask>();
   const ended = new AbortController();
   const polls = new Set<Promise<void>>();
-  const waiting = createSchedule<Followed>(clock, (due) => {
+  const waiting = createSchedule<FollowedTask>(clock, (due) => {
     for (const { item: task, due: at } of due) {
       const outdated = tasks.get(task.taskID) !== task || task.due !== at;
       if (!outdated && ready.get(task.taskID) === undefined) ready.push(task.group.name, task.taskID, task);
@@ -78,7 +78,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
   });
   let started = false;
 
-  function schedule(task: Followed, inMs: number): void {
+  function schedule(task: FollowedTask, inMs: number): void {
     task.due = clock.monotonic() + inMs * (0.9 + 0.2 * options.random());
     waiting.add(task, task.due);
   }
@@ -97,7 +97,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
     }
   }
 
-  async function pollOnce(task: Followed): Promise<void> {
+  async function pollOnce(task: FollowedTask): Promise<void> {
     try {
       const result = await options.client.getTaskResult({ taskID: task.taskID }, { signal: ended.signal });
       const message = otherTask(result, task.taskID);
@@ -120,7 +120,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
     if (tasks.get(task.taskID) === task) schedule(task, nextPollMs(task, clock.now(), task.group.pace.stretch()));
   }
 
-  function recordFailure(task: Followed, error: ServiceError): void {
+  function recordFailure(task: FollowedTask, error: ServiceError): void {
     const failing: Failing = task.failing ?? { since: clock.now(), from: clock.monotonic(), error, told: undefined };
     failing.error = error;
     task.failing = failing;
@@ -131,7 +131,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
   }
 
   /** Whether the polls have been without use for so long that it is to be told now. */
-  function recordUse(task: Followed, latest: TaskObservation): boolean {
+  function recordUse(task: FollowedTask, latest: TaskObservation): boolean {
     const useless = uselessness(latest.result);
     const known = task.useless;
     if (useless === undefined || known === undefined || isNoticeable(known.first, latest)) {
@@ -145,7 +145,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
     return true;
   }
 
-  const isShown = ({ from }: Row, afterMs = SHOW_FAILING_MS) => clock.monotonic() - from >= afterMs;
+  const isShown = ({ from }: PollStreak, afterMs = SHOW_FAILING_MS) => clock.monotonic() - from >= afterMs;
   const isUselessShown = (polls: UselessPolls) => isShown(polls, SHOW_USELESS_MS[polls.useless.kind]);
 
   return {
@@ -162,7 +162,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
         failing: undefined,
         useless: undefined,
       };
-      const task: Followed = { taskID, group, submittedAt, ...unpolled };
+      const task: FollowedTask = { taskID, group, submittedAt, ...unpolled };
       tasks.set(taskID, task);
       // A new task is first polled after 3 s. Older tasks (after a restart) are spread over the same time.
       // With a wall clock that was set back, it seems to be submitted later than now.

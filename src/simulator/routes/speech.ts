@@ -69,9 +69,9 @@ export function speechRoutes(routes: RouteTable, service: Service): void {
   });
 }
 
-type Speech = { product: string; text: string; unitPrice: number };
+type SpeechCall = { product: string; text: string; unitPrice: number };
 
-function charge(service: Service, key: KeyIdentity, { product, text, unitPrice }: Speech): void {
+function charge(service: Service, key: KeyIdentity, { product, text, unitPrice }: SpeechCall): void {
   const usage = [...text].length;
   chargeFor(service, key, {
     productID: product,

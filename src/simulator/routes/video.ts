@@ -1,5 +1,5 @@
 import { chargeFor, checkMoney } from "../charging.ts";
-import type { Call, Outcome, RouteTable } from "../dispatch.ts";
+import type { Call, CallOutcome, RouteTable } from "../dispatch.ts";
 import { readMedia } from "../media/read-media.ts";
 import { refuse } from "../refusal.ts";
 import { imageToVideoBody, videoToVideoBody } from "../requests/video.ts";
@@ -49,9 +49,9 @@ function checkEntitled(service: Service): void {
 }
 
 /** `seconds` is what the service charges for. The file is the same for every request. */
-type Video = { product: string; type: string; prompt: string; seconds: number };
+type VideoCall = { product: string; type: string; prompt: string; seconds: number };
 
-function submit(service: Service, key: Call["key"], video: Video): Outcome {
+function submit(service: Service, key: Call["key"], video: VideoCall): CallOutcome {
   checkMoney(service, key);
   const { videoTaskMs, videoUrlSeconds, videoPaddingBytes, prices } = service.config();
   const { product, type, prompt, seconds } = video;

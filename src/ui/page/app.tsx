@@ -4,7 +4,7 @@ import type { RowPage, SessionState } from "../view-types.ts";
 import { AppProvider, useApp } from "./app-context.ts";
 import { applyTheme, readTheme, type ThemeChoice } from "./color-scheme.ts";
 import { createLive, useLiveState } from "./live.ts";
-import { type Route, useRoute } from "./route.ts";
+import { useRoute, type ViewRoute } from "./route.ts";
 import { localTime } from "./time.ts";
 import { useResource } from "./use-resource.ts";
 import { objectList } from "./views/all-objects.tsx";
@@ -85,7 +85,7 @@ function useFocusOnHeading(path: string): void {
   }, [path]);
 }
 
-function CurrentView({ route }: { route: Route }): ComponentChildren {
+function CurrentView({ route }: { route: ViewRoute }): ComponentChildren {
   const [view = "endpoints", kind = "", namespace = "", name = ""] = route.path;
   switch (view) {
     case "endpoints":

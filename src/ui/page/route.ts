@@ -1,15 +1,15 @@
 import { useSyncExternalStore } from "preact/compat";
 
 /** A view with its parameters, in the fragment of the address: `#/jobs?state=Running`. */
-export type Route = { path: string[]; query: URLSearchParams };
+export type ViewRoute = { path: string[]; query: URLSearchParams };
 
-export function parseRoute(hash: string): Route {
+export function parseRoute(hash: string): ViewRoute {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const parts = path.split("/").filter((part) => part !== "");
   return { path: parts.map(decodeURIComponent), query: new URLSearchParams(query) };
 }
 
-export function useRoute(): Route {
+export function useRoute(): ViewRoute {
   return parseRoute(useSyncExternalStore(onHashChange, () => window.location.hash));
 }
 
@@ -19,7 +19,7 @@ function onHashChange(listener: () => void): () => void {
 }
 
 /** The address of the same view with other parameters; an empty value removes one. Every change but of the page goes to page 1. */
-export function withQuery({ path, query }: Route, changes: Record<string, string>): string {
+export function withQuery({ path, query }: ViewRoute, changes: Record<string, string>): string {
   const next = new URLSearchParams(query);
   if (!("page" in changes)) next.delete("page");
   for (const [key, value] of Object.entries(changes)) {

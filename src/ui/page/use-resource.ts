@@ -3,7 +3,7 @@ import { ApiError, getJson } from "./api.ts";
 import type { Changed, Live } from "./live.ts";
 
 /** What a view shows: the last answer stays while the next one is read. */
-export type Resource<T> = { data: T | undefined; error: ApiError | undefined };
+export type Loaded<T> = { data: T | undefined; error: ApiError | undefined };
 
 /** Time between two reads of the same, ms: a burst of changes is read once. */
 const PACE_MS = 500;
@@ -12,8 +12,8 @@ const PACE_MS = 500;
  * Reads `path`, and again after each change that `concerns` it.
  * @param concerns compared by identity: pass a function that does not change
  */
-export function useResource<T>(live: Live, path: string, concerns: (changed: Changed) => boolean): Resource<T> {
-  const [resource, setResource] = useState<Resource<T>>({ data: undefined, error: undefined });
+export function useResource<T>(live: Live, path: string, concerns: (changed: Changed) => boolean): Loaded<T> {
+  const [resource, setResource] = useState<Loaded<T>>({ data: undefined, error: undefined });
 
   useEffect(() => {
     let reading: AbortController | undefined;

@@ -8,7 +8,7 @@ import { listQuerySchema, selectRows } from "../list-query.ts";
 import { objectView } from "../object-view.ts";
 import type { UiOptions } from "../options.ts";
 import { spendingView } from "../spending-view.ts";
-import type { InboxPage, InboxRow, Row, RowPage, SessionState } from "../view-types.ts";
+import type { InboxPage, InboxRow, ObjectRow, RowPage, SessionState } from "../view-types.ts";
 import { requestedObject } from "./request-object.ts";
 
 /** Everything that the page reads, and the stream that tells it when to read again. */
@@ -45,7 +45,7 @@ export function addReadRoutes(app: FastifyInstance, options: UiOptions): void {
   });
 }
 
-function withActions(session: ClusterSession, row: Row): InboxRow {
+function withActions(session: ClusterSession, row: ObjectRow): InboxRow {
   const found = session.find(row);
   if (found === undefined) return { ...row, actions: [], commands: [] };
   const { message } = objectState(found.object);

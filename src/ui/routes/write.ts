@@ -48,9 +48,9 @@ export function addWriteRoutes(app: FastifyInstance, { sessions, readOnly, clock
   });
 }
 
-type Wanted = { action: string; value: string };
+type WantedAction = { action: string; value: string };
 
-async function perform({ client }: ClusterSession, found: Found, { action, value }: Wanted): Promise<void> {
+async function perform({ client }: ClusterSession, found: Found, { action, value }: WantedAction): Promise<void> {
   const { resource, object } = found;
   const { namespace, name, uid } = object.metadata;
   const effect = effectOf(action, resource.kind, object, value);

@@ -5,7 +5,7 @@ import {
   speechJobResource,
   videoJobResource,
 } from "../../../src/api/v1alpha1/kinds.ts";
-import type { KubeClient, Query } from "../../../src/kube/client.ts";
+import type { KubeClient, KubeQuery } from "../../../src/kube/client.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import type { Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
@@ -49,9 +49,9 @@ function inNamespace({ kube, namespace }: CaseWorld, resource: Resource) {
       kube.mergePatch<AnyObject>(resource, { namespace, name, subresource }, patch),
     delete: (name: string, body?: object) =>
       kube.delete(resource, { namespace, name }, body === undefined ? {} : { body }),
-    list: (query: Query) => kube.list<AnyObject>(resource, { namespace }, { query }),
+    list: (query: KubeQuery) => kube.list<AnyObject>(resource, { namespace }, { query }),
     /** The first `count` lines of a watch. */
-    watch: async (count: number, query: Query) => {
+    watch: async (count: number, query: KubeQuery) => {
       const lines: Json[] = [];
       const options = { inactivityMs: 20_000, query: { allowWatchBookmarks: true, timeoutSeconds: 20, ...query } };
       for await (const line of kube.watch(resource, { namespace }, options)) {

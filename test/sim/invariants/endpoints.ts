@@ -1,5 +1,5 @@
 import type { CoreAnswer, CoreRequest } from "../../../src/simulator/core.ts";
-import type { Endpoints } from "../../../src/simulator/endpoints.ts";
+import type { SimulatedEndpoints } from "../../../src/simulator/endpoints.ts";
 import { serialIn } from "../scenario/manifests.ts";
 import type { Judge } from "./violation.ts";
 
@@ -10,12 +10,12 @@ import type { Judge } from "./violation.ts";
 export type EndpointCensus = {
   accepted(request: CoreRequest, answer: CoreAnswer): void;
   /** Endpoints of an object, oldest first. */
-  of(serial: number): ReturnType<Endpoints["all"]>;
+  of(serial: number): ReturnType<SimulatedEndpoints["all"]>;
   /** Endpoints and the objects that they were created for. */
-  all(): { serial: number; endpoint: ReturnType<Endpoints["all"]>[number] }[];
+  all(): { serial: number; endpoint: ReturnType<SimulatedEndpoints["all"]>[number] }[];
 };
 
-export function createEndpointCensus(endpoints: Endpoints, judge: Judge): EndpointCensus {
+export function createEndpointCensus(endpoints: SimulatedEndpoints, judge: Judge): EndpointCensus {
   const serials = new Map<string, number>();
   const all: EndpointCensus["all"] = () =>
     endpoints.all().flatMap((endpoint) => {

@@ -1,7 +1,7 @@
 import { type BillReport, type BillReportStatus, billReportSpecSchema } from "../../../src/api/v1alpha1/bill-report.ts";
 import { setConditions } from "../../../src/api/v1alpha1/conditions.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
-import { type Exported, type Outcome, statusOf } from "../../../src/controllers/billing/report/status.ts";
+import { type ExportEnd, type ReportOutcome, statusOf } from "../../../src/controllers/billing/report/status.ts";
 import { createTally } from "../../../src/provider/money/tally.ts";
 import { billOf } from "../bills.ts";
 import { START } from "../fake-clock.ts";
@@ -11,22 +11,22 @@ import { storedMeta } from "../stored-meta.ts";
 
 const early = "2026-02-28T23:00:00Z";
 
-function read(bills: Record<string, unknown>[], exported: Exported = { kind: "NotWanted" }): Outcome {
+function read(bills: Record<string, unknown>[], exported: ExportEnd = { kind: "NotWanted" }): ReportOutcome {
   const tally = createTally();
   for (const bill of bills) tally.add(billOf(bill));
   return { kind: "Read", range: { startTime: 1_767_225_600, endTime: 1_767_312_000 }, tally, final: false, exported };
 }
 const good = { amount: "20000", payAmount: "20000" };
-const written: Exported = {
+const written: ExportEnd = {
   kind: "Written",
   export: { configMap: "bills", format: "CSV", bytes: 9 },
 };
-const refused: Exported = { kind: "Refused", reason: "ExportTooLarge", message: "" };
+const refused: ExportEnd = { kind: "Refused", reason: "ExportTooLarge", message: "" };
 
 /** A report after an outcome. */
 export function billReportAfter(
   before: BillReportStatus | undefined,
-  outcome: Outcome,
+  outcome: ReportOutcome,
 ): BillReport & { status: BillReportStatus } {
   const report: BillReport = {
     apiVersion: "mooring.dev/v1alpha1",
@@ -51,7 +51,7 @@ const stalledBefore: BillReportStatus = {
 export type BillRow = [
   name: string,
   before: BillReportStatus,
-  outcome: Outcome,
+  outcome: ReportOutcome,
   conditions: string[],
   verdict: Verdict,
 ];

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type CutOff, endpointSpans, type LastChange } from "../../../src/tracing/endpoint-spans.ts";
+import { type CutOff, endpointSpans, type TracedChange } from "../../../src/tracing/endpoint-spans.ts";
 import { endpointOf } from "../../support/endpoints.ts";
 import { expectWellFormed, treeOf } from "../../support/spans.ts";
 
 const created = Date.parse(endpointOf().metadata.creationTimestamp ?? "");
 const at = (ms: number) => new Date(created + ms).toISOString();
 
-type Row = { name: string; change: LastChange; cutOff?: CutOff; expected: string[] };
+type Row = { name: string; change: TracedChange; cutOff?: CutOff; expected: string[] };
 
 const ROWS: Row[] = [
   {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { listQuerySchema, selectRows } from "../../../src/ui/list-query.ts";
-import type { Row } from "../../../src/ui/view-types.ts";
+import type { ObjectRow } from "../../../src/ui/view-types.ts";
 
-const row = (kind: string, namespace: string, name: string, change: Partial<Row> = {}): Row => ({
+const row = (kind: string, namespace: string, name: string, change: Partial<ObjectRow> = {}): ObjectRow => ({
   kind,
   namespace,
   name,

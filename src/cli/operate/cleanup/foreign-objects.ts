@@ -8,7 +8,7 @@ import type { Resource } from "../../../kube/resource.ts";
 import type { KubeObject } from "../../../kube/types.ts";
 import { listAll } from "./release-objects.ts";
 
-type Dependant = KubeObject<{ accountRef?: AccountRef } | undefined, { account?: AccountRef }>;
+type AccountUserObject = KubeObject<{ accountRef?: AccountRef } | undefined, { account?: AccountRef }>;
 
 /** The namespace of another installation that serves an object; undefined: none does. */
 export type ForeignObjects = (resource: Resource, object: KubeObject) => string | undefined;
@@ -49,6 +49,6 @@ export async function findForeignObjects(
 function claimedKey(kind: string, object: KubeObject, known: ReadonlyMap<string, unknown>): string | undefined {
   const { namespace = "", name } = object.metadata;
   if (kind === "Account" || kind === "ClusterAccount") return accountKey(kind, name, namespace);
-  const { spec, status }: Dependant = object as Dependant;
+  const { spec, status }: AccountUserObject = object as AccountUserObject;
   return possibleAccounts(status?.account ?? spec?.accountRef, namespace).find((key) => known.has(key));
 }

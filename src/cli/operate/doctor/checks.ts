@@ -84,14 +84,14 @@ export async function checkAccounts(kube: KubeClient, namespace: string | undefi
   return [{ level: "warn", message: `there is no Account${where} and no ClusterAccount: nothing can be sent` }];
 }
 
-type Named = { ref: AccountRef; namespace: string; conditions: readonly Condition[] };
+type NamedAccount = { ref: AccountRef; namespace: string; conditions: readonly Condition[] };
 
 async function accountsOf<T extends Account | ClusterAccount>(
   kube: KubeClient,
   resource: Resource,
   kind: AccountRef["kind"],
   namespace: string | undefined,
-): Promise<(Named | Finding)[]> {
+): Promise<(NamedAccount | Finding)[]> {
   try {
     const { items } = await kube.list<T>(resource, { namespace });
     return items.map(({ metadata, status }) => ({
@@ -104,7 +104,7 @@ async function accountsOf<T extends Account | ClusterAccount>(
   }
 }
 
-async function checkAccount(kube: KubeClient, { ref, namespace, conditions }: Named): Promise<Finding> {
+async function checkAccount(kube: KubeClient, { ref, namespace, conditions }: NamedAccount): Promise<Finding> {
   const what = `${ref.kind} ${namespace === "" ? "" : `${namespace}/`}${ref.name}`;
   try {
     const { session } = await connectAccount(kube, namespace, ref);
@@ -142,7 +142,7 @@ export function problemOf(conditions: readonly Condition[], taken: string): Find
 
 const PROBE_MS = 30_000;
 
-type Access = KubeObject<{ resourceAttributes: object }, { allowed?: boolean }>;
+type SelfAccessReview = KubeObject<{ resourceAttributes: object }, { allowed?: boolean }>;
 
 /**
  * Which of the operator's rights we have. An operator that runs as us needs OPERATOR_RIGHTS. It needs NAMESPACE_RIGHTS only for
@@ -187,7 +187,7 @@ async function may(kube: KubeClient, right: Right, namespace: string | undefined
     ...(subresource === undefined ? {} : { subresource }),
     ...(namespace === undefined || clusterScoped ? {} : { namespace }),
   };
-  const body: Access = { metadata: { name: "" }, spec: { resourceAttributes } };
+  const body: SelfAccessReview = { metadata: { name: "" }, spec: { resourceAttributes } };
   return (await kube.create(accessReview, {}, body)).status?.allowed === true;
 }
 

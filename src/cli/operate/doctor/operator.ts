@@ -89,7 +89,7 @@ async function shardLeases(kube: Pick<KubeClient, "list">): Promise<ShardLease[]
   return found.flat();
 }
 
-type Listing = {
+type ListRequest = {
   resource: Resource;
   namespace?: string | undefined;
   options?: { query: Record<string, string> };
@@ -98,7 +98,7 @@ type Listing = {
 /** What `read` finds in the objects of a list. Empty when we may not list them, or when their kind is not installed. */
 async function collect<T extends KubeObject, R>(
   kube: Pick<KubeClient, "list">,
-  { resource, namespace, options }: Listing,
+  { resource, namespace, options }: ListRequest,
   read: (object: T) => R | undefined,
 ): Promise<R[]> {
   try {

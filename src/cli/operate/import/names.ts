@@ -4,7 +4,7 @@ import type { EndpointRecord } from "../../../provider/endpoints/endpoint-record
 const LENGTH = 63;
 const SUFFIX = 8;
 
-type Named = Pick<EndpointRecord, "id" | "name" | "appName" | "createdAt">;
+type NameSource = Pick<EndpointRecord, "id" | "name" | "appName" | "createdAt">;
 
 /**
  * A `metadata.name` for each endpoint, by id: a DNS label of at most 63 characters from its name, else its app name, else
@@ -12,7 +12,7 @@ type Named = Pick<EndpointRecord, "id" | "name" | "appName" | "createdAt">;
  * repeated import gives the same names.
  * @param reserved names that other objects have already
  */
-export function objectNames(records: readonly Named[], reserved: Iterable<string> = []): Map<string, string> {
+export function objectNames(records: readonly NameSource[], reserved: Iterable<string> = []): Map<string, string> {
   const names = new Map<string, string>();
   const taken = new Set(reserved);
   for (const record of [...records].sort(byAge)) {
@@ -23,7 +23,7 @@ export function objectNames(records: readonly Named[], reserved: Iterable<string
   return names;
 }
 
-function free({ id, name, appName }: Named, taken: ReadonlySet<string>): string {
+function free({ id, name, appName }: NameSource, taken: ReadonlySet<string>): string {
   const plain = label(name) || label(appName) || label(id) || "endpoint";
   if (!taken.has(plain)) return plain;
   for (const suffix of [label(id).slice(0, SUFFIX), label(id)]) {
@@ -48,6 +48,6 @@ function label(text: string): string {
     .replace(/-+$/, "");
 }
 
-function byAge(a: Named, b: Named): number {
+function byAge(a: NameSource, b: NameSource): number {
   return (a.createdAt ?? 0) - (b.createdAt ?? 0) || (a.id < b.id ? -1 : 1);
 }

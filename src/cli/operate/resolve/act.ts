@@ -7,7 +7,7 @@ import type { Resource } from "../../../kube/resource.ts";
 import { waitFor } from "../../wait.ts";
 
 /** What the user decides about a halted job. */
-export type Decision = { kind: "Attach"; taskID: string } | { kind: "Resubmit" } | { kind: "GiveUp" };
+export type HaltDecision = { kind: "Attach"; taskID: string } | { kind: "Resubmit" } | { kind: "GiveUp" };
 
 export type ActOptions = { resource: Resource; job: Job; clock: Clock; signal: AbortSignal };
 
@@ -15,7 +15,7 @@ export type ActOptions = { resource: Resource; job: Job; clock: Clock; signal: A
  * Carries out a decision and waits for the operator. Returns what happened, in one line.
  * @throws Error of one line: what the operator refuses, or that it did not answer before the signal was aborted
  */
-export async function act(kube: KubeClient, decision: Decision, options: ActOptions): Promise<string> {
+export async function act(kube: KubeClient, decision: HaltDecision, options: ActOptions): Promise<string> {
   const { resource, job } = options;
   const { name, namespace, uid, resourceVersion } = job.metadata;
   switch (decision.kind) {

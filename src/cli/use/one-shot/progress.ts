@@ -2,7 +2,7 @@
 export type Screen = { isTTY?: boolean; columns?: number; write(text: string): unknown };
 
 /** One line that shows the state of a job and is replaced by the next one. On anything but a terminal it shows nothing. */
-export type Progress = {
+export type ProgressLine = {
   /** `percent`: 0 to 100; undefined: not known. */
   show(text: string, percent?: number): void;
   /** Removes the line. */
@@ -13,7 +13,7 @@ const BAR = 20;
 const DEFAULT_COLUMNS = 80;
 const ERASE_LINE = "\r\u001b[2K";
 
-export function createProgress(screen: Screen): Progress {
+export function createProgress(screen: Screen): ProgressLine {
   if (screen.isTTY !== true) return { show: () => undefined, clear: () => undefined };
   return {
     show(text, percent) {

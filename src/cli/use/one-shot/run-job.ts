@@ -13,7 +13,7 @@ import type { Resource } from "../../../kube/resource.ts";
 import type { KubeObject } from "../../../kube/types.ts";
 import { waitFor } from "../../wait.ts";
 import { download } from "./download.ts";
-import type { Progress } from "./progress.ts";
+import type { ProgressLine } from "./progress.ts";
 
 export type OneShot = {
   resource: Resource;
@@ -32,7 +32,7 @@ export type OneShot = {
 export type OneShotDeps = {
   kube: KubeClient;
   clock: Clock;
-  progress: Progress;
+  progress: ProgressLine;
   /** Prints a line for the user. */
   say: (line: string) => void;
   /** Ends the wait; the job continues. */

@@ -24,7 +24,7 @@ export type EndpointPlanDeps = {
   account(endpoint: GpuEndpoint): Promise<AccountConnection>;
 };
 
-type Result = Omit<Planned, "object">;
+type PlannedEndpoint = Omit<Planned, "object">;
 
 /** The app name of a new object has a hash of its UID, which is not known before the apply. */
 const GENERATED = "(generated)";
@@ -37,7 +37,7 @@ export async function planOf(
   deps: EndpointPlanDeps,
   object: GpuEndpoint,
   live: GpuEndpoint | undefined,
-): Promise<Result> {
+): Promise<PlannedEndpoint> {
   const endpoint = { ...object, spec: gpuEndpointSpecSchema.parse(object.spec) };
   if (isPaused(endpoint)) return none("no change: the object is paused");
   const connection = await deps.account(endpoint);
@@ -114,7 +114,7 @@ async function bindingOf(
   return { kind: "Unbound", candidate, others: others.map(({ id }) => id), adopt: undefined };
 }
 
-type Decision = {
+type DesiredChange = {
   deps: EndpointPlanDeps;
   session: AccountSession;
   endpoint: GpuEndpoint;
@@ -122,7 +122,7 @@ type Decision = {
   desired: DesiredEndpoint;
 };
 
-function decide({ deps, session, endpoint, live, desired }: Decision, binding: Binding): Result {
+function decide({ deps, session, endpoint, live, desired }: DesiredChange, binding: Binding): PlannedEndpoint {
   const unchanged = live !== undefined && isDeepStrictEqual(gpuEndpointSpecSchema.parse(live.spec), endpoint.spec);
   const facts: Facts = {
     spec: endpoint.spec,
@@ -148,10 +148,10 @@ function decide({ deps, session, endpoint, live, desired }: Decision, binding: B
   return { ...result, message: `take over endpoint ${id}; ${result.message}` };
 }
 
-function none(message: string): Result {
+function none(message: string): PlannedEndpoint {
   return { action: "None", message, changes: [] };
 }
 
-function conflict(message: string): Result {
+function conflict(message: string): PlannedEndpoint {
   return { action: "Conflict", message, changes: [] };
 }

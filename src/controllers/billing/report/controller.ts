@@ -6,7 +6,7 @@ import type { Reason } from "../../../api/v1alpha1/reasons.ts";
 import { ArtifactError } from "../../../artifacts/errors.ts";
 import { isGivenUp, ServiceError } from "../../../provider/errors.ts";
 import { BillsTooLargeError } from "../../../provider/money/bill-reader.ts";
-import type { Range } from "../../../provider/money/ranges.ts";
+import type { TimeRange } from "../../../provider/money/ranges.ts";
 import { createTally } from "../../../provider/money/tally.ts";
 import { type TimeZone, timeZone } from "../../../provider/money/time-zone.ts";
 import type { Reconcile, Result } from "../../../runtime/controller.ts";
@@ -23,17 +23,21 @@ import type { Split } from "../split.ts";
 import { exportToConfigMap, exportToStore } from "./export.ts";
 import { fileOf, ofKeys, shownPeriod, shownTotals, splitting, tallied } from "./file.ts";
 import { datesIn, dueTime, reportPeriod } from "./period.ts";
-import { type Source, showsSource, sourceOf } from "./source.ts";
+import { type ReportSource, showsSource, sourceOf } from "./source.ts";
 import { splitFile, splitView } from "./split-view.ts";
-import { type Exported, type Outcome, problemOf, statusOf } from "./status.ts";
+import { type ExportEnd, problemOf, type ReportOutcome, statusOf } from "./status.ts";
 
-type Step = { outcome: Outcome; account?: BillReportStatus["account"]; keyIDs?: readonly string[] | undefined };
+type ReportStep = {
+  outcome: ReportOutcome;
+  account?: BillReportStatus["account"];
+  keyIDs?: readonly string[] | undefined;
+};
 
 type ReadOptions = {
   report: BillReport;
-  source: Source;
+  source: ReportSource;
   zone: TimeZone;
-  range: Range;
+  range: TimeRange;
   /** Of `spec.output`. */
   store: Exclude<ResolvedStore, { kind: "Checking" }> | undefined;
   now: number;
@@ -71,7 +75,7 @@ export function createBillReportReconciler(
   });
 
   /** Undefined: nothing changes. The report is final, or is reconciled again when the account was checked. */
-  async function observe(report: BillReport, current: boolean, signal: AbortSignal): Promise<Step | undefined> {
+  async function observe(report: BillReport, current: boolean, signal: AbortSignal): Promise<ReportStep | undefined> {
     const problem = specProblem(kind.resource, report.spec);
     if (problem !== undefined) return stalled("InvalidSpec", problem);
     const final = current && report.status?.final === true;
@@ -95,7 +99,12 @@ export function createBillReportReconciler(
     return { ...step, account: { ...ref, baseURL }, keyIDs };
   }
 
-  async function refresh(report: BillReport, source: Source, known: boolean, signal: AbortSignal): Promise<Step> {
+  async function refresh(
+    report: BillReport,
+    source: ReportSource,
+    known: boolean,
+    signal: AbortSignal,
+  ): Promise<ReportStep> {
     const { spec, status } = report;
     const { account } = source;
     const now = clock.now();
@@ -112,7 +121,7 @@ export function createBillReportReconciler(
     if (period.kind === "NotBegun") {
       const from = shownPeriod({ startTime: period.startTime, endTime: period.startTime }).startTime;
       const againMs = Math.max(MIN_REFRESH_MS, Math.min(period.startTime * 1000 - now, DAY_MS));
-      const outcome: Outcome = {
+      const outcome: ReportOutcome = {
         kind: "Waiting",
         reason: "NotBegun",
         message: `the period begins at ${from}`,
@@ -135,7 +144,7 @@ export function createBillReportReconciler(
       const settled = period.kind === "Over" && now >= period.finalFrom * 1000 && exported.kind !== "Refused";
       const final = settled && period.movesAt === undefined;
       const hidesBills = source.visibility === "OwnShare";
-      const outcome: Outcome = { kind: "Read", range: period.range, tally, final, exported, split, hidesBills };
+      const outcome: ReportOutcome = { kind: "Read", range: period.range, tally, final, exported, split, hidesBills };
       if (final) return { outcome };
       return { outcome: { ...outcome, againMs: settled ? DAY_MS : intervalMs } };
     } catch (error) {
@@ -166,7 +175,7 @@ export function createBillReportReconciler(
       const facts = source.visibility === "OwnShare" ? () => ({ period: shownPeriod(range) }) : sums;
       return splitFile(format, bills, view, facts);
     };
-    let exported: Exported = { kind: "NotWanted" };
+    let exported: ExportEnd = { kind: "NotWanted" };
     if (exportTo !== undefined) {
       const { configMap } = exportTo;
       const content = contentOf(configMap.format);
@@ -190,19 +199,19 @@ export function createBillReportReconciler(
 
 const DAY_MS = 86_400_000;
 
-const viewerOf = ({ metadata: { namespace } }: BillReport, { visibility }: Source) => ({ visibility, namespace });
+const viewerOf = ({ metadata: { namespace } }: BillReport, { visibility }: ReportSource) => ({ visibility, namespace });
 
 function recheckOf(status: BillReportStatus | undefined): Result {
   return status?.account?.kind === "ClusterAccount" ? { requeueAfterMs: LABELS_CHANGE_MS } : undefined;
 }
 
-function stalled(reason: Reason, message: string): Step {
+function stalled(reason: Reason, message: string): ReportStep {
   return { outcome: { kind: "Stalled", reason, message, againMs: STALLED_MS } };
 }
 
 /** The account lets the report see nothing. */
-function notReportable(message: string): Step {
-  const outcome: Outcome = {
+function notReportable(message: string): ReportStep {
+  const outcome: ReportOutcome = {
     kind: "Stalled",
     forgets: true,
     reason: "NamespaceNotAllowed",
@@ -212,7 +221,7 @@ function notReportable(message: string): Step {
   return { outcome };
 }
 
-function failed(error: unknown): Step {
+function failed(error: unknown): ReportStep {
   if (error instanceof ArtifactError && !error.retryable) return stalled("StoreNotReady", error.message);
   if (error instanceof BillsTooLargeError) return stalled("BillsTooLarge", error.message);
   // Not every kind of credential may read bills (interface: Authentication), so the account itself is not held for it.

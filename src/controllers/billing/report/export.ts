@@ -9,10 +9,10 @@ import { apiVersionOf } from "../../../kube/resource.ts";
 import type { KubeObject } from "../../../kube/types.ts";
 import { configMapResource } from "../../../submission/journal.ts";
 import { howToGrant } from "../../permissions.ts";
-import type { Exported } from "./status.ts";
+import type { ExportEnd } from "./status.ts";
 
-type Output = NonNullable<BillReport["spec"]["output"]>;
-type Target = NonNullable<BillReport["spec"]["exportTo"]>["configMap"];
+type ReportOutput = NonNullable<BillReport["spec"]["output"]>;
+type ExportTarget = NonNullable<BillReport["spec"]["exportTo"]>["configMap"];
 type ConfigMap = KubeObject & { data?: Record<string, string> };
 
 /** The file of a report. `content` is read once. */
@@ -28,8 +28,8 @@ const CONFIG_MAP_BYTES = 1_048_576;
 export async function exportToConfigMap(
   kube: KubeClient,
   { report, content, signal }: ReportFile,
-  { name, format }: Target,
-): Promise<Exported> {
+  { name, format }: ExportTarget,
+): Promise<ExportEnd> {
   const parts: string[] = [];
   let bytes = 0;
   for await (const part of content) {
@@ -113,8 +113,8 @@ async function writeConfigMap(
 export async function exportToStore(
   store: Pick<ArtifactStoreHandle, "writer">,
   { report, content, signal }: ReportFile,
-  { prefix, format }: Output,
-): Promise<Exported> {
+  { prefix, format }: ReportOutput,
+): Promise<ExportEnd> {
   const { namespace, name, uid } = report.metadata;
   const { kind } = billReportResource;
   const key = artifactKey({ prefix, namespace, kind, name, uid, index: 0, type: format });

@@ -2,7 +2,7 @@ import type { BillFormat } from "../../../api/v1alpha1/bill-report.ts";
 import { rfc3339 } from "../../../base/clock.ts";
 import { formatYuan, unitPrice } from "../../../base/money.ts";
 import type { Bill } from "../../../provider/money/money-records.ts";
-import type { Range } from "../../../provider/money/ranges.ts";
+import type { TimeRange } from "../../../provider/money/ranges.ts";
 import type { Sums, Tally } from "../../../provider/money/tally.ts";
 import type { Split } from "../split.ts";
 
@@ -44,7 +44,7 @@ export async function* splitting(bills: AsyncIterable<Bill[]>, split: Pick<Split
   }
 }
 
-export function shownPeriod({ startTime, endTime }: Range): { startTime: string; endTime: string } {
+export function shownPeriod({ startTime, endTime }: TimeRange): { startTime: string; endTime: string } {
   return { startTime: rfc3339(startTime * 1000), endTime: rfc3339(endTime * 1000) };
 }
 

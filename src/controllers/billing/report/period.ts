@@ -1,17 +1,17 @@
 import type { BillReportSpec, BillReportStatus } from "../../../api/v1alpha1/bill-report.ts";
 import { isTrue } from "../../../api/v1alpha1/conditions.ts";
 import { rfc3339 } from "../../../base/clock.ts";
-import { billsBegin, type Range } from "../../../provider/money/ranges.ts";
+import { billsBegin, type TimeRange } from "../../../provider/money/ranges.ts";
 import type { TimeZone } from "../../../provider/money/time-zone.ts";
 
 /** What of the period can be asked for now. */
 export type ReportPeriod =
-  | { kind: "Open"; range: Range }
+  | { kind: "Open"; range: TimeRange }
   /**
    * It has ended; its bills are final from `finalFrom` on. `movesAt`: when the report gets another period; undefined: never.
    * Unix seconds.
    */
-  | { kind: "Over"; range: Range; finalFrom: number; movesAt?: number }
+  | { kind: "Over"; range: TimeRange; finalFrom: number; movesAt?: number }
   | { kind: "NotBegun"; startTime: number }
   | { kind: "Refused"; message: string };
 
@@ -51,7 +51,7 @@ export function reportPeriod(spec: BillReportSpec, zone: TimeZone, settleMs: num
  */
 export function dueTime(
   status: BillReportStatus | undefined,
-  period: Extract<ReportPeriod, { range: Range }>,
+  period: Extract<ReportPeriod, { range: TimeRange }>,
   intervalMs: number,
 ): number | undefined {
   if (status?.asOf === undefined) return undefined;
@@ -83,7 +83,7 @@ const QUARTER = 15 * 60;
  * The day of a bill by the start of its period (Unix seconds), as 2026-11-22. A bill that begins outside the range counts at the nearest
  * day of the range.
  */
-export function datesIn(zone: TimeZone, { startTime, endTime }: Range): (unixSeconds: number) => string {
+export function datesIn(zone: TimeZone, { startTime, endTime }: TimeRange): (unixSeconds: number) => string {
   const known = new Map<number, string>();
   return (unixSeconds) => {
     const time = Math.min(Math.max(unixSeconds, startTime), endTime - 1);

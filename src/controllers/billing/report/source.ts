@@ -5,7 +5,7 @@ import type { AccountHandle } from "../../account/registry.ts";
 import type { Visibility } from "./split-view.ts";
 
 /** What a report reads: an account, some of its API keys (undefined: all), and what of it the report may show. */
-export type Source = {
+export type ReportSource = {
   account: AccountHandle;
   /** In the form in which bills have them: without control and formatting characters. */
   keyIDs: readonly string[] | undefined;
@@ -13,7 +13,7 @@ export type Source = {
 };
 
 /** `Refused`: the account lets the report see nothing, for this reason. */
-export type SourceResult = { kind: "Allowed"; source: Source } | { kind: "Refused"; message: string };
+export type SourceResult = { kind: "Allowed"; source: ReportSource } | { kind: "Refused"; message: string };
 
 /** What of an account a report may read and show. Bills show the API keys of everyone who shares the account. */
 export async function sourceOf({ metadata, spec }: BillReport, account: AccountHandle): Promise<SourceResult> {
@@ -46,10 +46,10 @@ function sanitized(keyIDs: readonly string[]): string[] {
   return [...new Set(keyIDs.map((keyID) => plainText(keyID, LONGEST_KEY_ID)))].filter((keyID) => keyID !== "");
 }
 
-const allowed = (source: Source): SourceResult => ({ kind: "Allowed", source });
+const allowed = (source: ReportSource): SourceResult => ({ kind: "Allowed", source });
 
 /** Whether the status shows what the source allows, no more and no less. */
-export function showsSource({ spec, status }: BillReport, { keyIDs, visibility }: Source): boolean {
+export function showsSource({ spec, status }: BillReport, { keyIDs, visibility }: ReportSource): boolean {
   if (!isDeepStrictEqual(keyIDs, status?.keyIDs)) return false;
   if (spec.splitBy === undefined || status?.asOf === undefined) return true;
   const scope = visibility === "All" ? "All" : "Namespace";

@@ -3,7 +3,7 @@ import { type ConditionUpdate, getCondition, removeCondition } from "../../../ap
 import type { Reason } from "../../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../../base/clock.ts";
 import { formatYuan, parseYuan } from "../../../base/money.ts";
-import type { Range } from "../../../provider/money/ranges.ts";
+import type { TimeRange } from "../../../provider/money/ranges.ts";
 import type { Tally } from "../../../provider/money/tally.ts";
 import { conditionsOf, mergeConditions, stalledCondition } from "../../report.ts";
 import type { Cause, Verdict } from "../../verdict.ts";
@@ -11,14 +11,14 @@ import { shownPeriod, shownSums, shownTables } from "./file.ts";
 import { type SplitView, statusSplit } from "./split-view.ts";
 
 /** How a reconcile ended. */
-export type Outcome =
+export type ReportOutcome =
   /** The bills were read now. */
   | {
       kind: "Read";
-      range: Range;
+      range: TimeRange;
       tally: Tally;
       final: boolean;
-      exported: Exported;
+      exported: ExportEnd;
       split?: SplitView | undefined;
       /** The report may show its split only. */
       hidesBills?: boolean;
@@ -30,13 +30,13 @@ export type Outcome =
   | { kind: "Current"; againMs?: number }
   | Extract<Verdict, { kind: "Waiting" | "Stalled" | "Retry" }>;
 
-export type Exported =
+export type ExportEnd =
   | { kind: "NotWanted" }
   | { kind: "Written"; export: NonNullable<BillReportStatus["export"]> }
   | ({ kind: "Refused" } & Cause);
 
 /** What a user must act on. */
-export function problemOf(outcome: Outcome): Cause | undefined {
+export function problemOf(outcome: ReportOutcome): Cause | undefined {
   if (outcome.kind === "Stalled") return outcome;
   return outcome.kind === "Read" && outcome.exported.kind === "Refused" ? outcome.exported : undefined;
 }
@@ -52,7 +52,7 @@ export type ReportFacts = {
 /** The whole status after a reconcile. Pure; `now` in ms since the epoch. */
 export function statusOf(
   report: BillReport,
-  outcome: Outcome,
+  outcome: ReportOutcome,
   { account, keyIDs, handledRequest }: ReportFacts,
   now: number,
 ): BillReportStatus {
@@ -95,7 +95,7 @@ function withoutResults(status: BillReportStatus): BillReportStatus {
   return rest;
 }
 
-function results(outcome: Extract<Outcome, { kind: "Read" }>, now: number): Partial<BillReportStatus> {
+function results(outcome: Extract<ReportOutcome, { kind: "Read" }>, now: number): Partial<BillReportStatus> {
   const { tally, range, exported, final, split } = outcome;
   const shared = {
     period: shownPeriod(range),
@@ -120,7 +120,7 @@ function results(outcome: Extract<Outcome, { kind: "Read" }>, now: number): Part
   };
 }
 
-function updatesOf(status: BillReportStatus, outcome: Outcome): ConditionUpdate[] {
+function updatesOf(status: BillReportStatus, outcome: ReportOutcome): ConditionUpdate[] {
   switch (outcome.kind) {
     case "Current": {
       const before = getCondition(status.conditions, "Exported");

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ActionView, Row } from "../../view-types.ts";
+import type { ActionView, ObjectRow } from "../../view-types.ts";
 import { ApiError, objectPath, postJson } from "../api.ts";
 import { useApp } from "../app-context.ts";
 import { Copyable } from "./copy.tsx";
 
-type Props = { row: Row; actions: readonly ActionView[] };
+type ActionsProps = { row: ObjectRow; actions: readonly ActionView[] };
 
 /** The actions of an object. One with a consequence asks first; a read-only page shows the commands instead. */
-export function Actions({ row, actions }: Props) {
+export function Actions({ row, actions }: ActionsProps) {
   const { announce, state } = useApp();
   const [asked, setAsked] = useState<ActionView>();
   const [busy, setBusy] = useState(false);
@@ -74,7 +74,7 @@ function ActionCommands({ actions }: { actions: readonly ActionView[] }) {
   );
 }
 
-type ConfirmationProps = { row: Row; action: ActionView; onConfirm: () => void; onCancel: () => void };
+type ConfirmationProps = { row: ObjectRow; action: ActionView; onConfirm: () => void; onCancel: () => void };
 
 function Confirmation({ row, action, onConfirm, onCancel }: ConfirmationProps) {
   const dialog = useRef<HTMLDialogElement>(null);

@@ -1,15 +1,15 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RowPage } from "../../view-types.ts";
-import { type Route, withQuery } from "../route.ts";
+import { type ViewRoute, withQuery } from "../route.ts";
 
-type Shown = Pick<RowPage, "namespaces" | "states" | "total">;
-const NOTHING: Shown = { namespaces: [], states: {}, total: 0 };
+type FilteredPage = Pick<RowPage, "namespaces" | "states" | "total">;
+const NOTHING: FilteredPage = { namespaces: [], states: {}, total: 0 };
 
 /** Time after the last key until a search starts, ms. */
 const TYPING_MS = 250;
 
 /** Search, namespace and state. Each is part of the address, so that a filtered list can be shared. */
-export function Filters({ route, page = NOTHING }: { route: Route; page: Shown | undefined }) {
+export function Filters({ route, page = NOTHING }: { route: ViewRoute; page: FilteredPage | undefined }) {
   const { query } = route;
   const chosen = query.get("state") ?? "";
   const namespace = query.get("namespace") ?? "";

@@ -1,9 +1,9 @@
 export type Bar = { label: string; values: (number | undefined)[] };
 /** `item`: heading of the labels. `series`: names of the values. */
-type Props = { title: string; item: string; series: readonly string[]; bars: readonly Bar[] };
+type NumbersProps = { title: string; item: string; series: readonly string[]; bars: readonly Bar[] };
 
 /** The numbers of a plot as a table, for screen readers and for who wants exact values. In yuan. */
-export function Numbers({ title, item, series, bars }: Props) {
+export function Numbers({ title, item, series, bars }: NumbersProps) {
   return (
     <details>
       <summary>Numbers of: {title}</summary>

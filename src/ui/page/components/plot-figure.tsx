@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
 import { colorOf, useColorScheme } from "../color-scheme.ts";
 
-type Props = {
+type PlotFigureProps = {
   title: string;
   /** Drawn again when it changes. Empty: nothing is drawn. */
   data: readonly unknown[];
@@ -15,7 +15,7 @@ type Props = {
 export const PLOT_HEIGHT = 180;
 
 /** A plot that follows the width of the page and the color scheme. */
-export function PlotFigure({ title, data, draw, children }: Props) {
+export function PlotFigure({ title, data, draw, children }: PlotFigureProps) {
   const container = useRef<HTMLDivElement>(null);
   const scheme = useColorScheme();
   useEffect(() => {

@@ -2,7 +2,7 @@ import UPlot from "uplot";
 import { type Bar, Numbers } from "./numbers.tsx";
 import { AMOUNT_SCALE, barSeries, PLOT_HEIGHT, PlotFigure, plotAxes } from "./plot-figure.tsx";
 
-type Props = {
+type PlotProps = {
   title: string;
   /** Names of the values of each bar. */
   series: readonly string[];
@@ -12,7 +12,7 @@ type Props = {
 const COLORS = ["--accent", "--warn", "--good"];
 
 /** Bars with the same numbers as a table. In yuan. */
-export function Plot({ title, series, bars }: Props) {
+export function Plot({ title, series, bars }: PlotProps) {
   return (
     <PlotFigure title={title} data={bars} draw={(container) => createPlot(container, series, bars)}>
       <Numbers title={title} item="Item" series={series} bars={bars} />

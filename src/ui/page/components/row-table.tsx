@@ -1,19 +1,19 @@
 import type { ComponentChildren } from "preact";
-import type { Row, RowPage } from "../../view-types.ts";
+import type { ObjectRow, RowPage } from "../../view-types.ts";
 import { objectPath } from "../api.ts";
-import { type Route, withQuery } from "../route.ts";
+import { type ViewRoute, withQuery } from "../route.ts";
 
 export type TableColumn = {
   title: string;
   /** What the server sorts by; absent: the column cannot be sorted. */
   sort?: string;
-  cell: (row: Row) => ComponentChildren;
+  cell: (row: ObjectRow) => ComponentChildren;
 };
 
-type Props = { caption: string; columns: readonly TableColumn[]; page: RowPage; route: Route };
+type RowTableProps = { caption: string; columns: readonly TableColumn[]; page: RowPage; route: ViewRoute };
 
 /** A page of a list as a table: sorted and paged by the server. */
-export function RowTable({ caption, columns, page, route }: Props) {
+export function RowTable({ caption, columns, page, route }: RowTableProps) {
   const { rows, total, synced } = page;
   return (
     <>
@@ -53,12 +53,12 @@ export function RowTable({ caption, columns, page, route }: Props) {
   );
 }
 
-function sortOf({ query }: Route, sort: string | undefined): "ascending" | "descending" | undefined {
+function sortOf({ query }: ViewRoute, sort: string | undefined): "ascending" | "descending" | undefined {
   if (sort === undefined || query.get("sort") !== sort) return undefined;
   return query.get("order") === "desc" ? "descending" : "ascending";
 }
 
-function SortLink({ title, sort, route }: { title: string; sort: string; route: Route }) {
+function SortLink({ title, sort, route }: { title: string; sort: string; route: ViewRoute }) {
   const current = sortOf(route, sort);
   const order = current === "ascending" ? "desc" : "asc";
   const mark = current === undefined ? "" : current === "ascending" ? " ↑" : " ↓";
@@ -70,7 +70,7 @@ function SortLink({ title, sort, route }: { title: string; sort: string; route: 
   );
 }
 
-function Pages({ page: { page, pageSize, total }, route }: { page: RowPage; route: Route }) {
+function Pages({ page: { page, pageSize, total }, route }: { page: RowPage; route: ViewRoute }) {
   const last = Math.max(1, Math.ceil(total / pageSize));
   const first = (page - 1) * pageSize + 1;
   const shown = total === 0 ? "0" : `${first.toLocaleString()}–${Math.min(total, page * pageSize).toLocaleString()}`;
@@ -85,7 +85,7 @@ function Pages({ page: { page, pageSize, total }, route }: { page: RowPage; rout
   );
 }
 
-type PageLinkProps = { title: string; target: number; enabled: boolean; route: Route };
+type PageLinkProps = { title: string; target: number; enabled: boolean; route: ViewRoute };
 
 function PageLink({ title, target, enabled, route }: PageLinkProps) {
   if (!enabled) return <span class="disabled">{title}</span>;

@@ -4,13 +4,13 @@ import { Numbers } from "./numbers.tsx";
 import { AMOUNT_SCALE, barSeries, PLOT_HEIGHT, PlotFigure, plotAxes } from "./plot-figure.tsx";
 
 /** `amounts`: in yuan; labels are days such as 2026-11-22, oldest first. */
-type Props = { title: string; amounts: readonly Amount[] };
+type TimePlotProps = { title: string; amounts: readonly Amount[] };
 
 const DAY = 86_400;
 const SERIES = ["Amount"];
 
 /** Cost over time, with the same numbers as a table. */
-export function TimePlot({ title, amounts }: Props) {
+export function TimePlot({ title, amounts }: TimePlotProps) {
   return (
     <PlotFigure title={title} data={amounts} draw={(container) => createTimePlot(container, amounts)}>
       <Numbers

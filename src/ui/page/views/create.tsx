@@ -5,15 +5,15 @@ import { useApp } from "../app-context.ts";
 import { Copyable } from "../components/copy.tsx";
 import type { FormField, FormValues } from "../forms/form.ts";
 import { fieldsFor, formOf, INITIAL } from "../forms/job-form.ts";
-import type { Route } from "../route.ts";
+import type { ViewRoute } from "../route.ts";
 
 /** Time after the last key until the manifest is made, ms. */
 const TYPING_MS = 200;
 
-type Created = { kind: string; namespace: string; name: string };
+type CreatedJob = { kind: string; namespace: string; name: string };
 
 /** A form that makes the manifest of a job, to copy or to apply. */
-export function Create({ route }: { route: Route }) {
+export function Create({ route }: { route: ViewRoute }) {
   const { state, announce } = useApp();
   const [values, setValues] = useState<FormValues>(() => ({
     ...INITIAL,
@@ -31,7 +31,7 @@ export function Create({ route }: { route: Route }) {
     setBusy(true);
     setProblem("");
     try {
-      const created = await postJson<Created>("api/jobs", formOf(values));
+      const created = await postJson<CreatedJob>("api/jobs", formOf(values));
       announce(`${created.kind} ${created.name} is created`);
       window.location.hash = `#/objects/${objectPath(created)}`;
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { Row } from "../../view-types.ts";
+import type { ObjectRow } from "../../view-types.ts";
 import { Age } from "../components/age.tsx";
 import { Message } from "../components/message.tsx";
 import { StateBadge } from "../components/state-badge.tsx";
@@ -6,7 +6,7 @@ import type { Changed } from "../live.ts";
 import type { ListDefinition } from "./list.tsx";
 
 /** Ready workers, and the range that the spec allows. */
-function WorkerCount({ row: { endpoint } }: { row: Row }) {
+function WorkerCount({ row: { endpoint } }: { row: ObjectRow }) {
   if (endpoint === undefined) return null;
   const { min, max, ready = 0, total = 0 } = endpoint.workers;
   const text = `${ready} of ${total} workers ready, the spec allows ${min} to ${max}`;
@@ -18,7 +18,7 @@ function WorkerCount({ row: { endpoint } }: { row: Row }) {
   );
 }
 
-function DriftCount({ row: { endpoint } }: { row: Row }) {
+function DriftCount({ row: { endpoint } }: { row: ObjectRow }) {
   const { drift = 0, synced = "" } = endpoint ?? {};
   if (drift > 0) return <span class="badge warn">{drift === 1 ? "1 field" : `${drift} fields`}</span>;
   return <span class="quiet">{synced === "True" ? "none" : "unknown"}</span>;

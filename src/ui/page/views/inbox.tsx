@@ -7,13 +7,13 @@ import { Copyable } from "../components/copy.tsx";
 import { Filters } from "../components/filters.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { StateBadge } from "../components/state-badge.tsx";
-import { type Route, withQuery } from "../route.ts";
+import { type ViewRoute, withQuery } from "../route.ts";
 import { useResource } from "../use-resource.ts";
 
 const always = () => true;
 
 /** Objects that wait for a user, with what the user can do. The oldest come first. */
-export function Inbox({ route }: { route: Route }) {
+export function Inbox({ route }: { route: ViewRoute }) {
   const { live } = useApp();
   const query = new URLSearchParams({ sort: "since", pageSize: "20", ...Object.fromEntries(route.query) });
   const { data, error } = useResource<InboxPage>(live, `api/inbox?${query}`, always);

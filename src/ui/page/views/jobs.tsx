@@ -1,4 +1,4 @@
-import type { Row } from "../../view-types.ts";
+import type { ObjectRow } from "../../view-types.ts";
 import { Age } from "../components/age.tsx";
 import { Message } from "../components/message.tsx";
 import { StateBadge } from "../components/state-badge.tsx";
@@ -6,7 +6,7 @@ import type { ListDefinition } from "./list.tsx";
 
 const ENDED = ["Succeeded", "Failed", "Halted"];
 
-function Progress({ row: { job, name } }: { row: Row }) {
+function Progress({ row: { job, name } }: { row: ObjectRow }) {
   if (job?.progressPercent === undefined || ENDED.includes(job.phase)) return <span class="quiet">-</span>;
   return (
     <span class="progress">

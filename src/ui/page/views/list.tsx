@@ -4,7 +4,7 @@ import { Filters } from "../components/filters.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { RowTable, type TableColumn } from "../components/row-table.tsx";
 import type { Changed } from "../live.ts";
-import type { Route } from "../route.ts";
+import type { ViewRoute } from "../route.ts";
 import { useResource } from "../use-resource.ts";
 
 export type ListDefinition = {
@@ -18,7 +18,7 @@ export type ListDefinition = {
 };
 
 /** A list of objects: filtered, sorted and paged by the server, and up to date by itself. */
-export function List({ definition, route }: { definition: ListDefinition; route: Route }) {
+export function List({ definition, route }: { definition: ListDefinition; route: ViewRoute }) {
   const { live } = useApp();
   const { view, sort, order, title, columns, concerns } = definition;
   const query = new URLSearchParams({ view, sort, order, ...Object.fromEntries(route.query) });

@@ -5,7 +5,7 @@ import { ServiceError } from "../../../../src/provider/errors.ts";
 import { type BillQuery, BillsTooLargeError, createBillReader } from "../../../../src/provider/money/bill-reader.ts";
 import type { Bill } from "../../../../src/provider/money/money-records.ts";
 import { billsOfPeriod } from "../../../../src/provider/money/period.ts";
-import type { Range } from "../../../../src/provider/money/ranges.ts";
+import type { TimeRange } from "../../../../src/provider/money/ranges.ts";
 import { createTally } from "../../../../src/provider/money/tally.ts";
 import { timeZone } from "../../../../src/provider/money/time-zone.ts";
 import { periodOf } from "../../../../src/simulator/bills.ts";
@@ -17,15 +17,17 @@ const utc = timeZone("UTC");
 
 /** Which bills a service may list for a range: the interface does not say. */
 const selections = {
-  "that begin in it": (bill: Range, range: Range) =>
+  "that begin in it": (bill: TimeRange, range: TimeRange) =>
     bill.startTime >= range.startTime && bill.startTime < range.endTime,
-  "that begin in it or at its end": (bill: Range, range: Range) =>
+  "that begin in it or at its end": (bill: TimeRange, range: TimeRange) =>
     bill.startTime >= range.startTime && bill.startTime <= range.endTime,
-  "that overlap it": (bill: Range, range: Range) => bill.endTime > range.startTime && bill.startTime < range.endTime,
-  "that touch it": (bill: Range, range: Range) => bill.endTime >= range.startTime && bill.startTime <= range.endTime,
+  "that overlap it": (bill: TimeRange, range: TimeRange) =>
+    bill.endTime > range.startTime && bill.startTime < range.endTime,
+  "that touch it": (bill: TimeRange, range: TimeRange) =>
+    bill.endTime >= range.startTime && bill.startTime <= range.endTime,
 };
 
-function service(bills: readonly Bill[], selected: (bill: Range, range: Range) => boolean) {
+function service(bills: readonly Bill[], selected: (bill: TimeRange, range: TimeRange) => boolean) {
   const asked: ListBillsInput[] = [];
   const listBills = async (query: ListBillsInput) => {
     asked.push(query);
@@ -36,7 +38,7 @@ function service(bills: readonly Bill[], selected: (bill: Range, range: Range) =
 
 async function read(
   reader: ReturnType<typeof createBillReader>,
-  period: Range,
+  period: TimeRange,
   { cycle = "Day", closedBefore = 0, ...query }: Partial<BillQuery> & { closedBefore?: number } = {},
 ): Promise<Bill[]> {
   const found: Bill[] = [];
@@ -88,7 +90,7 @@ describe("bills of a period", () => {
       const { reader } = service([billOf({ ...week, amount: "7" })], selected);
       const january = { startTime: march.startTime, endTime: february };
       const february28 = { startTime: february, endTime: march.endTime };
-      const amounts = async (range: Range) =>
+      const amounts = async (range: TimeRange) =>
         (await read(reader, range, { cycle: "Week", closedBefore: march.endTime })).map(({ amount }) => amount);
       expect([await amounts(january), await amounts(february28)]).toEqual([[7n], []]);
     }
@@ -178,7 +180,7 @@ function limitedService(bills: readonly Bill[], most: number, clock = createFake
   const listBills = async ({ startTime, endTime }: ListBillsInput) => {
     const time = (seconds: number) => new Date(seconds * 1000).toISOString().slice(5, 16);
     asked.push(`${time(startTime)} ${time(endTime)}`);
-    const found = bills.filter((bill) => selections["that begin in it"](bill as Range, { startTime, endTime }));
+    const found = bills.filter((bill) => selections["that begin in it"](bill as TimeRange, { startTime, endTime }));
     if (found.length <= most) return found;
     const kind = "UnreadableResponse";
     throw new ServiceError({ operation: "listBills", kind, delivery: "Unknown", message: "too large", tooLarge: true });

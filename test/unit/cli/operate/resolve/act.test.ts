@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { speechJobResource } from "../../../../../src/api/v1alpha1/kinds.ts";
 import type { SpeechJobStatus } from "../../../../../src/api/v1alpha1/speech-job.ts";
-import { act, type Decision } from "../../../../../src/cli/operate/resolve/act.ts";
+import { act, type HaltDecision } from "../../../../../src/cli/operate/resolve/act.ts";
 import { resolutionOf } from "../../../../../src/cli/operate/resolve.ts";
 import type { Job } from "../../../../../src/controllers/jobs/types.ts";
 import type { KubeClient } from "../../../../../src/kube/client.ts";
@@ -53,7 +53,7 @@ function setUp(operator: Operator, status: SpeechJobStatus = halted) {
   return {
     deleted,
     ending,
-    decide: (decision: Decision) => act(client, decision, options),
+    decide: (decision: HaltDecision) => act(client, decision, options),
     annotations: () => current.metadata.annotations,
   };
 }
