@@ -1,84 +1,77 @@
 import { defineConfig } from "vitest/config";
+import { fullTests } from "./test/kinds.ts";
 
+const full = fullTests();
+const tests = (folder: string) => `${folder}/**/*.test.ts`;
+/** Far beyond what a busy machine takes: only so that a hanging test ends. */
+const LONGEST_MS = 300_000;
+/** Modules keep no state, so files share them: loading them anew for each file takes half of the time. */
+const shared = { environment: "node", isolate: false } as const;
+const timeouts = { testTimeout: LONGEST_MS, hookTimeout: LONGEST_MS };
+const globalSetup = ["test/support/control-plane-setup.ts"];
+/** One control plane serves every file. Most tests wait for a controller's next look: four files fill two cores. */
+const cluster = { ...shared, ...timeouts, maxWorkers: 4, maxConcurrency: 20, globalSetup };
+/** A control plane of their own, for one file after the other. */
+const alone = { ...shared, ...timeouts, maxWorkers: 1, globalSetup };
+
+/** The projects of test/kinds.ts. Each group has the machine to itself. */
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
+          ...shared,
           name: "unit",
-          include: ["test/unit/**/*.test.ts", "test/security/*.test.ts"],
-          environment: "node",
-          globalSetup: ["tools/programs/setup.ts"],
-          // Modules keep no state, so files share them: loading them anew for each file takes half of the time.
-          isolate: false,
+          include: [tests("test/unit"), "test/security/*.test.ts"],
           maxWorkers: "100%",
-          // Only so that a hanging test ends: thousands of cases take seconds on a machine that has other work.
           testTimeout: 60_000,
         },
       },
       {
         test: {
+          ...shared,
+          name: "component",
+          include: [tests("test/component")],
+          exclude: full,
+          maxWorkers: "100%",
+          testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "sim",
-          include: ["test/sim/**/*.test.ts", "test/fuzz/**/*.test.ts"],
-          environment: "node",
-          // Only so that a hanging test ends: the seeds of a test take seconds on a machine that has other work.
-          testTimeout: 300_000,
-          isolate: false,
+          include: [tests("test/sim"), tests("test/fuzz")],
+          testTimeout: LONGEST_MS,
           maxWorkers: "100%",
         },
       },
       {
         test: {
+          ...cluster,
           name: "integration",
-          include: [
-            "test/integration/**/*.test.ts",
-            "test/faults/**/*.test.ts",
-            "test/pairs/**/*.test.ts",
-            "test/perturbation/**/*.test.ts",
-            "test/security/cluster/hostile-lists.test.ts",
-            "test/transitions/**/*.test.ts",
-          ],
-          environment: "node",
-          // Far beyond what a busy machine takes: only so that a hanging test ends.
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          // One control plane serves every file. Most tests wait for a controller's next look: four files fill two cores.
-          maxWorkers: 4,
-          isolate: false,
-          maxConcurrency: 20,
-          // After the unit tests, which have the machine to themselves.
+          include: [tests("test/integration"), "test/security/cluster/hostile-lists.test.ts"],
+          exclude: full,
           sequence: { groupOrder: 1 },
-          globalSetup: ["tools/programs/setup.ts", "test/support/control-plane-setup.ts"],
         },
       },
+      { test: { ...cluster, name: "full", include: full, sequence: { groupOrder: 2 } } },
       {
         test: {
+          ...alone,
           name: "memory",
+          // Hundreds of objects of a megabyte fill the API server.
           include: ["test/security/cluster/large-*.test.ts"],
-          environment: "node",
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          // Hundreds of objects of a megabyte fill the API server: they have a control plane of their own.
-          maxWorkers: 1,
-          isolate: false,
           sequence: { groupOrder: 3 },
-          globalSetup: ["tools/programs/setup.ts", "test/support/control-plane-setup.ts"],
         },
       },
       {
         test: {
+          ...alone,
           name: "page",
-          include: ["test/page/**/*.test.ts"],
-          environment: "node",
-          // Far beyond what a busy machine takes: only so that a hanging test ends.
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          // A browser fills a core.
-          maxWorkers: 1,
-          isolate: false,
-          // After the integration tests: the time of the first list is measured.
-          sequence: { groupOrder: 2 },
-          globalSetup: ["tools/programs/setup.ts", "test/support/control-plane-setup.ts"],
+          // A browser fills a core, and the time of the first list is measured.
+          include: [tests("test/page")],
+          sequence: { groupOrder: 4 },
         },
       },
     ],

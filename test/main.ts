@@ -1,46 +1,180 @@
 /**
- * `npm test`: everything, in the order of what fails fast, until a step fails; ends with how long each step took.
+ * `npm test`: what you wait for. `npm run test:full`: everything, and it builds the other programs that tests need meanwhile. Both run
+ * their steps in the order of what fails fast until one fails. The last lines say which tests did not run, and how long each step took.
  *
- * `--reporter` and `--outputFile` (both with `=`) make a report of unit and integration tests together. All other arguments go to both
- * runs of vitest, such as a part of a file's name.
+ * --only KINDS    of lint, typecheck and test/kinds.ts, separated by commas
+ * --rest          what `npm test` leaves out
+ * --long          the long form of the kinds that `--only` names; `LONG_OPTIONS` in test/kinds.ts change it
+ * --kubernetes V  newest (default), or the oldest that Mooring supports
+ *
+ * `--reporter` and `--outputFile` (both with `=`) make one report of all tests. Other arguments go to each run of vitest: a part of a
+ * path, or `-t NAME`.
  */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { findChromium, NO_CHROMIUM } from "../tools/programs/chromium.ts";
+import { hasTool, isTool } from "../tools/programs/tool.ts";
+import { parseArguments } from "./arguments.ts";
+import { KINDS, type Kind, type KindName, testsWithNeeds } from "./kinds.ts";
+import { needsOf } from "./needs.ts";
+
+type Step = { name: string; command: string; args: string[]; env?: Record<string, string> };
+type Builder = { hasEnded(): boolean; ended: Promise<number>; stop(): Promise<unknown> };
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const BUILD = "tools/programs/build.ts";
+const TOOLS = "building the tools";
+/** Meanwhile tests run: they keep half of the cores, and what the compiler's low priority leaves them. */
+const LOW_PRIORITY = 10;
+const COMPILER_CORES = Math.max(1, Math.floor(availableParallelism() / 2));
 
-/** `missing`: why the step cannot run here, which does not fail it. */
-type Step = { name: string; command: string; args: string[]; missing?: string | undefined };
-
-const isOfReport = (argument: string) => /^--(reporter|outputFile)\b/.test(argument);
-const forReport = process.argv.slice(2).filter(isOfReport);
-const forTests = process.argv.slice(2).filter((argument) => !isOfReport(argument));
+const wanted = parseArguments(process.argv.slice(2));
 const reports = await mkdtemp(join(tmpdir(), "mooring-reports-"));
+const began = performance.now();
+const durations: string[] = [];
+/** The tests that do not run, by the program that they need. */
+const notRun = new Map<string, string[]>();
 
-const npmScript = (name: string): Step => ({ name, command: "npm", args: ["run", "--silent", name] });
-const tests = (project: string): Step => {
-  const reporters = ["--reporter=default", "--reporter=blob", `--outputFile.blob=${join(reports, `${project}.json`)}`];
-  const args = ["run", `--project=${project}`, "--passWithNoTests", ...reporters, ...forTests];
-  return { name: `${project} tests`, command: "vitest", args };
-};
-const steps = [
-  npmScript("lint"),
-  npmScript("typecheck"),
-  tests("unit"),
-  tests("sim"),
-  npmScript("build"),
-  tests("integration"),
-  tests("memory"),
-  { ...tests("page"), missing: (await findChromium()) === undefined ? NO_CHROMIUM : undefined },
-];
+const failed = await runAll();
+if (wanted.forReport.length > 0 && (await readdir(reports)).length > 0) {
+  await run({ name: "report", command: "vitest", args: ["run", `--merge-reports=${reports}`, ...wanted.forReport] });
+}
+await rm(reports, { recursive: true });
+if (wanted.isWhole && !wanted.kinds.includes("full")) await listMissing();
+for (const [need, tests] of [...notRun].sort()) console.log(`not run: ${remedyFor(need)}. Tests: ${tests.join(", ")}`);
+const result = failed === undefined ? "passed" : `${failed} failed`;
+console.log(`${wanted.command}: ${result} after ${seconds(began)} (${durations.join(", ")})`);
+
+/** The name of the step that failed. */
+async function runAll(): Promise<string | undefined> {
+  const builder = await buildTools();
+  try {
+    for (const script of wanted.scripts) if (!(await succeeds(npmScript(script)))) return script;
+    let isBuilt = false;
+    for (const name of wanted.kinds) {
+      if (KINDS[name].built && !isBuilt && !(await succeeds(npmScript("build")))) return "build";
+      isBuilt ||= KINDS[name].built;
+      for await (const step of stepsOf(name, builder)) if (!(await succeeds(step))) return step.name;
+    }
+    if ((await builder?.ended) === 0 || builder === undefined) return undefined;
+    process.exitCode = 1;
+    return TOOLS;
+  } finally {
+    await builder?.stop();
+  }
+}
+
+/** Runs a step, and keeps how long it took and how it ended. */
+async function succeeds(step: Step): Promise<boolean> {
+  const started = performance.now();
+  const code = await run(step);
+  durations.push(`${step.name} ${seconds(started)}`);
+  if (code !== 0) process.exitCode = code;
+  return code === 0;
+}
+
+function npmScript(name: string): Step {
+  return { name, command: "npm", args: ["run", "--silent", name] };
+}
+
+/** Tests that need a program that is still being built come last. */
+async function* stepsOf(name: KindName, builder: Builder | undefined): AsyncGenerator<Step> {
+  const kind: Kind = KINDS[name];
+  const tests = testsWithNeeds(kind)?.filter(isSelected);
+  if (tests === undefined) {
+    const folders = wanted.filters.length > 0 ? wanted.filters : (kind.folders ?? []);
+    yield testStep(name, `${name} tests`, [...folders]);
+    return;
+  }
+  let rest = tests;
+  if (builder !== undefined && !builder.hasEnded()) {
+    const ready = tests.filter((test) => needsOf(test).every((need) => !isTool(need)));
+    rest = tests.filter((test) => !ready.includes(test));
+    const runnable = await withPrograms(ready);
+    if (runnable.length > 0) yield testStep(name, `${name} tests without tools`, runnable);
+    if (rest.length > 0) await builder.ended;
+  }
+  const runnable = await withPrograms(rest);
+  if (runnable.length > 0) yield testStep(name, `${name} tests`, runnable);
+}
+
+function isSelected(test: string): boolean {
+  return wanted.filters.length === 0 || wanted.filters.some((part) => test.includes(part));
+}
+
+function testStep(kind: KindName, name: string, paths: readonly string[]): Step {
+  const { project, long }: Kind = KINDS[kind];
+  const report = `--outputFile.blob=${join(reports, `${name.replaceAll(" ", "-")}.json`)}`;
+  const reporters = ["--reporter=default", "--reporter=blob", report];
+  const variables = long === undefined || !wanted.isLong ? {} : { "": "1", ...wanted.variables };
+  const entries = Object.entries(variables).map(([end, value]) => [`${long}${end}`, value]);
+  return {
+    name,
+    command: "vitest",
+    args: ["run", `--project=${project}`, "--passWithNoTests", ...reporters, ...wanted.options, ...paths],
+    env: { ...wanted.env, ...Object.fromEntries(entries) },
+  };
+}
+
+/** The tests whose programs are there. The others are not run, which the last lines say. */
+async function withPrograms(tests: readonly string[]): Promise<string[]> {
+  const runnable: string[] = [];
+  for (const test of tests) {
+    const missing: string[] = [];
+    for (const need of needsOf(test)) if (!(await isThere(need))) missing.push(need);
+    if (missing.length === 0) runnable.push(test);
+    for (const need of missing) notRun.set(need, [...(notRun.get(need) ?? []), test]);
+  }
+  return runnable;
+}
+
+async function isThere(need: string): Promise<boolean> {
+  return isTool(need) ? hasTool(need) : (await findChromium()) !== undefined;
+}
+
+function remedyFor(need: string): string {
+  return isTool(need) ? `${need} is not built: node ${BUILD} ${need}` : NO_CHROMIUM;
+}
+
+/** What `npm run test:full` would run here only after a build or an installation. */
+async function listMissing(): Promise<void> {
+  for (const name of ["full", "page"] as const) await withPrograms(testsWithNeeds(KINDS[name]) ?? []);
+}
+
+/** Starts to build the tools that the selected tests need and the machine does not have. Undefined: it has all. */
+async function buildTools(): Promise<Builder | undefined> {
+  const tests = wanted.kinds.flatMap((name) => testsWithNeeds(KINDS[name]) ?? []).filter(isSelected);
+  const absent: string[] = [];
+  for (const need of new Set(tests.flatMap(needsOf))) if (isTool(need) && !(await hasTool(need))) absent.push(need);
+  if (absent.length === 0) return undefined;
+  const child = spawn(process.execPath, [BUILD, ...absent], {
+    stdio: ["ignore", "ignore", "inherit"],
+    env: { ...process.env, GOMAXPROCS: String(COMPILER_CORES) },
+  });
+  if (child.pid !== undefined) setPriority(child.pid, LOW_PRIORITY);
+  const forward = (signal: NodeJS.Signals) => void child.kill(signal);
+  for (const signal of SIGNALS) process.on(signal, forward);
+  const ended = once(child, "close").then(([code]) => {
+    for (const signal of SIGNALS) process.off(signal, forward);
+    return Number(code ?? 1);
+  });
+  return {
+    ended,
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+    stop: () => {
+      child.kill();
+      return ended;
+    },
+  };
+}
 
 /** The exit code; 1 for a signal or a program that cannot be started. */
-function run({ command, args }: Step): Promise<number> {
+function run({ command, args, env = {} }: Step): Promise<number> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: "inherit" });
+    const child = spawn(command, args, { stdio: "inherit", env: { ...process.env, ...env } });
     // The step ends what it started, and then all ends.
     const forward = (signal: NodeJS.Signals) => void child.kill(signal);
     for (const signal of SIGNALS) process.on(signal, forward);
@@ -55,27 +189,6 @@ function run({ command, args }: Step): Promise<number> {
   });
 }
 
-const began = performance.now();
-const seconds = (since: number) => `${Math.round((performance.now() - since) / 1000)} s`;
-const durations: string[] = [];
-let failed: string | undefined;
-for (const step of steps) {
-  if (step.missing !== undefined) {
-    durations.push(`${step.name} not run: ${step.missing}`);
-    continue;
-  }
-  const started = performance.now();
-  const code = await run(step);
-  durations.push(`${step.name} ${seconds(started)}`);
-  if (code === 0) continue;
-  failed = step.name;
-  process.exitCode = code;
-  break;
+function seconds(since: number): string {
+  return `${Math.round((performance.now() - since) / 1000)} s`;
 }
-if (forReport.length > 0 && (await readdir(reports)).length > 0) {
-  await run({ name: "report", command: "vitest", args: ["run", `--merge-reports=${reports}`, ...forReport] });
-}
-await rm(reports, { recursive: true });
-console.log(
-  `npm test: ${failed === undefined ? "passed" : `${failed} failed`} after ${seconds(began)} (${durations.join(", ")})`,
-);

@@ -1,6 +1,4 @@
-import { execFile } from "node:child_process";
 import type { Condition, ObjectMeta } from "../../src/kube/types.ts";
-import { tool } from "../../tools/programs/tool.ts";
 
 export type Verdict = "Terminating" | "Failed" | "InProgress" | "Current";
 
@@ -39,19 +37,4 @@ export function contractBreach(conditions: readonly Condition[]): string {
 /** `Type=Status/Reason` of each condition, sorted. */
 export function shown(conditions: readonly Condition[]): string[] {
   return conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`).sort();
-}
-
-/**
- * The same by the library itself (fluxcd/cli-utils), built from its Go module: the verdict on each object, in their order.
- * @throws Error when an object is none, or the program cannot be built
- */
-export async function kstatusVerdicts(objects: readonly object[]): Promise<string[]> {
-  const program = await tool("kstatus");
-  const output = await new Promise<string>((resolve, reject) => {
-    const child = execFile(program, { maxBuffer: 64 << 20 }, (error, stdout) =>
-      error === null ? resolve(stdout) : reject(error),
-    );
-    child.stdin?.end(JSON.stringify(objects));
-  });
-  return (JSON.parse(output) as { status: string }[]).map(({ status }) => status);
 }

@@ -22,7 +22,7 @@ export type Prometheus = {
 
 /** A real Prometheus that scrapes `targets` (URLs of metrics pages by job) once a second. */
 export async function startPrometheus(targets: Readonly<Record<string, string>>): Promise<Prometheus> {
-  const program = await tool(PROGRAM);
+  const program = await tool("prometheus");
   const guarded = await startGuarded();
   try {
     const [port = 0] = await freePorts(1);

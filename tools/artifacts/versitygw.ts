@@ -17,7 +17,7 @@ export type S3Server = {
 
 /** A real S3 server over an empty folder, which goes with it. */
 export async function startVersitygw(): Promise<S3Server> {
-  const program = await tool(PROGRAM);
+  const program = await tool("versitygw");
   const guarded = await startGuarded();
   try {
     const [port = 0] = await freePorts(1);

@@ -59,7 +59,7 @@ const RECIPES = {
 } as const satisfies Record<string, Recipe>;
 
 export type Tool = keyof typeof RECIPES;
-/** What `npm test` uses. The end-to-end test also uses `olm` and `operator-verify`. */
+/** What `npm run test:full` uses. The end-to-end test also uses `olm` and `operator-verify`. */
 export const ALL_TOOLS: readonly Tool[] = [
   "glua",
   "helm",
@@ -83,6 +83,15 @@ export async function tool(name: Tool, env: Env = process.env): Promise<string> 
   const path = await find(name, env);
   if (path === undefined) throw new Error(`${name} is not built: run node tools/programs/build.ts`);
   return path;
+}
+
+export function isTool(name: string): name is Tool {
+  return Object.hasOwn(RECIPES, name);
+}
+
+/** Whether the machine has the tool, or it was built. */
+export async function hasTool(name: Tool, env: Env = process.env): Promise<boolean> {
+  return (await find(name, env)) !== undefined;
 }
 
 /**

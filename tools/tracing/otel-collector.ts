@@ -36,7 +36,7 @@ export type CollectorOptions = { tls?: { certificate: string; key: string } };
 
 /** A real OpenTelemetry Collector that writes what it receives to a file, which goes with it. */
 export async function startCollector({ tls }: CollectorOptions = {}): Promise<Collector> {
-  const program = await tool(PROGRAM);
+  const program = await tool("otel-collector");
   const guarded = await startGuarded();
   try {
     const [port = 0] = await freePorts(1);

@@ -6,7 +6,8 @@ import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
 import type { Condition } from "../../../src/kube/types.ts";
 import { type GoldenObject, goldenObjects } from "../../support/golden/all.ts";
-import { kstatusOf, kstatusVerdicts } from "../../support/kstatus.ts";
+import { kstatusOf } from "../../support/kstatus.ts";
+import { kstatusVerdicts } from "../../support/kstatus-library.ts";
 import { ARGO_CD, type HealthCase, testHealth } from "../../support/lua.ts";
 
 const golden = goldenObjects();

@@ -1,0 +1,70 @@
+import { needsOf, testsIn } from "./needs.ts";
+
+/** Tests that run together, in one project of vitest.config.ts. */
+export type Kind = {
+  /** `test`: part of `npm test`, and so of `test:full`. `full`: of `test:full` alone. `request`: runs when `--only` names it. */
+  when: "test" | "full" | "request";
+  project: string;
+  /** They start the bundle of `dist/`. */
+  built: boolean;
+  /** A part of the project: paths begin so. */
+  folders?: readonly string[];
+  /** `--long` sets this variable to 1, and each of `LONG_OPTIONS` one that begins with it. */
+  long?: string;
+};
+
+/** In the order of what fails fast. */
+export const KINDS = {
+  unit: { when: "test", project: "unit", built: false },
+  component: { when: "test", project: "component", built: false },
+  sim: { when: "test", project: "sim", built: false },
+  integration: { when: "test", project: "integration", built: true },
+  full: { when: "full", project: "full", built: true },
+  memory: { when: "full", project: "memory", built: true },
+  page: { when: "full", project: "page", built: true, folders: ["test/page/"] },
+  attacks: { when: "request", project: "unit", built: false, folders: ["test/security/"], long: "MOORING_CAMPAIGN" },
+  campaign: partOfFull("test/faults/campaign/", "MOORING_CAMPAIGN"),
+  pairs: partOfFull("test/pairs/", "MOORING_PAIRS"),
+  perturbation: partOfFull("test/perturbation/", "MOORING_PERTURB"),
+  transitions: partOfFull("test/transitions/", "MOORING_TRANSITIONS"),
+  upgrade: partOfFull("test/faults/kubernetes-upgrade.", "MOORING_UPGRADE"),
+} as const satisfies Readonly<Record<string, Kind>>;
+
+export type KindName = keyof typeof KINDS;
+
+/** `--seconds 60` is MOORING_CAMPAIGN_SECONDS in the long form of the campaign, and `--select` is the variable's `_ONLY`. */
+export const LONG_OPTIONS = ["seconds", "jobs", "endpoints", "kills", "seed", "parallel", "rows", "keep", "select"];
+
+/** Faults and searches for unknown defects at a real API server. In `npm test`, the simulation has them. */
+const FORMS = ["test/faults", "test/pairs", "test/perturbation", "test/transitions"];
+/** Each takes more than a minute, mostly because it waits for what takes time with a real API server. */
+const LONG = [
+  "accounts",
+  "cleanup",
+  "confirmation",
+  "demo",
+  "endpoint-values",
+  "forbidden-operation",
+  "import",
+  "many-endpoints",
+  "paused",
+].map((name) => `test/integration/${name}.test.ts`);
+/** Where tests may need a program besides the control plane. */
+const WITH_TOOLS = ["test/component", "test/integration"];
+
+function partOfFull(start: string, long: string) {
+  return { when: "request", project: "full", built: true, folders: [start], long } as const;
+}
+
+/** The tests of the project `full`: the forms, those that take long, and all that need a tool. */
+export function fullTests(): string[] {
+  const withTools = testsIn(...WITH_TOOLS).filter((test) => needsOf(test).length > 0);
+  return [...new Set([...testsIn(...FORMS), ...LONG, ...withTools])].sort();
+}
+
+/** The tests of this kind that may need a program; undefined when none does, and vitest's own search finds them. */
+export function testsWithNeeds({ project, folders = [""] }: Kind): string[] | undefined {
+  if (project !== "full" && project !== "page") return undefined;
+  const tests = project === "full" ? fullTests() : testsIn("test/page");
+  return tests.filter((test) => folders.some((start) => test.startsWith(start)));
+}
