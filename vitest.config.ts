@@ -22,7 +22,8 @@ export default defineConfig({
         test: {
           ...shared,
           name: "unit",
-          include: [tests("test/unit"), "test/security/*.test.ts"],
+          include: [tests("test/unit")],
+          setupFiles: ["test/support/no-sockets.ts"],
           maxWorkers: "100%",
           testTimeout: 60_000,
         },
@@ -31,7 +32,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "component",
-          include: [tests("test/component")],
+          include: [tests("test/component"), "test/security/*.test.ts"],
           exclude: full,
           maxWorkers: "100%",
           testTimeout: 60_000,

@@ -37,7 +37,7 @@ export const ATTEMPTS: readonly Attempt[] = [
     "security/cluster/hostile-lists.test.ts",
     "costs the operator little",
   ),
-  service("Returns pages without an end", "unit/provider/endpoints/pages.test.ts", "are an incomplete list"),
+  service("Returns pages without an end", "component/provider/endpoints/pages.test.ts", "are an incomplete list"),
   service(
     "Returns megabytes to every call",
     "unit/provider/http/body-lane.test.ts",
@@ -45,11 +45,15 @@ export const ATTEMPTS: readonly Attempt[] = [
   ),
   service("Returns JSON that hides what it contains", "unit/provider/wire/pages.test.ts", "with %s is refused"),
   service("Asks for a pause of years", "security/retry-after.test.ts", "pauses one operation for an hour at most"),
-  service("Falls silent in a stream", "unit/provider/http/sockets.test.ts", "that falls silent"),
-  service("Sends a response without an end", "unit/provider/http/large-bodies.test.ts", "is not held without a limit"),
+  service("Falls silent in a stream", "component/provider/http/sockets.test.ts", "that falls silent"),
+  service(
+    "Sends a response without an end",
+    "component/provider/http/large-bodies.test.ts",
+    "is not held without a limit",
+  ),
   service(
     "Quotes the variables of a create that it refuses",
-    "unit/provider/http/hidden-values.test.ts",
+    "component/provider/http/hidden-values.test.ts",
     "is not shown when the service quotes it %s",
   ),
   host(
@@ -57,7 +61,7 @@ export const ATTEMPTS: readonly Attempt[] = [
     "integration/artifacts/result-addresses.test.ts",
     "are not copied from private addresses",
   ),
-  host("Resolves to a private address", "unit/artifacts/source.test.ts", "is not connected to"),
+  host("Resolves to a private address", "component/artifacts/source.test.ts", "is not connected to"),
   host(
     "Is in a network that nobody may connect to",
     "security/denied-networks.test.ts",
@@ -97,5 +101,5 @@ export const ATTEMPTS: readonly Attempt[] = [
     "integration/metrics-auth.test.ts",
     "shows its metrics only to users with permission",
   ),
-  tenant("Looks for secrets in the log", "unit/base/log.test.ts", "secrets are cut out by name"),
+  tenant("Looks for secrets in the log", "component/base/log.test.ts", "secrets are cut out by name"),
 ];

@@ -1,7 +1,7 @@
 /** Nothing that a tenant writes becomes a header or another request. */
 import { expect, it } from "vitest";
+import { failure, KEY, makeClient } from "../component/provider/http/make-client.ts";
 import { scriptedService } from "../support/service-account.ts";
-import { failure, KEY, makeClient } from "../unit/provider/http/make-client.ts";
 
 const INJECTIONS = ["\r\nx-evil: 1", "\n\nGET /evil HTTP/1.1", "\0", "é", " space"];
 

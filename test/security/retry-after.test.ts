@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { createServiceClient } from "../../src/provider/client.ts";
 import { createLimiter } from "../../src/provider/http/limiter.ts";
 import { createTransport } from "../../src/provider/http/transport.ts";
+import { failure, KEY } from "../component/provider/http/make-client.ts";
 import { createFakeClock, until } from "../support/fake-clock.ts";
 import { scriptedService } from "../support/service-account.ts";
-import { failure, KEY } from "../unit/provider/http/make-client.ts";
 
 const HOUR = 3_600_000;
 

@@ -4,6 +4,8 @@ import { differences } from "../../src/controllers/gpu-endpoint/fields.ts";
 import { statusOf } from "../../src/controllers/gpu-endpoint/status.ts";
 import { withoutSecrets } from "../../src/controllers/jobs/tasks.ts";
 import { StalledError } from "../../src/controllers/references.ts";
+import { failure, KEY, makeClient, type TestClient } from "../component/provider/http/make-client.ts";
+import { endpointBody } from "../component/simulator/start.ts";
 import { billRecord } from "../support/bills.ts";
 import { desiredOf, endpointOf, recordOf } from "../support/endpoints.ts";
 import { START } from "../support/fake-clock.ts";
@@ -11,8 +13,6 @@ import { outcome } from "../support/golden/endpoints.ts";
 import { SECRET_FORMS } from "../support/hostile/secret-forms.ts";
 import { taskOf } from "../support/jobs.ts";
 import { scriptedService, sessionAt } from "../support/service-account.ts";
-import { failure, KEY, makeClient, type TestClient } from "../unit/provider/http/make-client.ts";
-import { endpointBody } from "../unit/simulator/start.ts";
 
 const SECRET = "s3cr3t value/1";
 const period = { cycleType: "Day", startTime: 1_767_225_600, endTime: 1_767_312_000 } as const;

@@ -2,12 +2,12 @@
 import { describe, expect, it } from "vitest";
 import { halt } from "../../src/controllers/jobs/halt.ts";
 import { submitOnce } from "../../src/submission/submit-once.ts";
+import { KEY, makeClient, type TestClient } from "../component/provider/http/make-client.ts";
 import { breachesOf, statusSchemaOf } from "../support/crd-schema.ts";
 import { createFakeClock, START } from "../support/fake-clock.ts";
 import { jobAfter } from "../support/golden/jobs.ts";
 import { entryOf, videoJobOf } from "../support/jobs.ts";
 import { scriptedService } from "../support/service-account.ts";
-import { KEY, makeClient, type TestClient } from "../unit/provider/http/make-client.ts";
 
 const video = { prompt: "a", image_url: "https://a.example/i.png" };
 const speech = { text: "a", voice_setting: { voice_id: "v" } };

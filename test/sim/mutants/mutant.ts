@@ -12,7 +12,7 @@ export type Mutant = {
   replace: string;
   /** What the simulation can report without the guard. Default: the simulation does not reach the guard. */
   breaks?: readonly Invariant[];
-  /** Unit tests of which at least one fails without the guard: a part of the path. */
+  /** Tests of which at least one fails without the guard: a part of the path in test/unit, which test/component has as well. */
   tests?: string;
   /** An integration test that looks at the guard. The mutation check does not run it. */
   integration?: string;

@@ -43,7 +43,7 @@ const testReport = z.object({
   ),
 });
 
-/** Unit tests that fail without the guard. `filter`: a part of their paths. */
+/** Unit and component tests that fail without the guard. `filter`: a part of their paths, as it is in test/unit. */
 async function failingTests(mutant: string, filter: string): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), "mooring-mutant-"));
   const outputFile = join(folder, "report.json");
@@ -54,7 +54,7 @@ async function failingTests(mutant: string, filter: string): Promise<string[]> {
       "vitest.mutants.config.ts",
       "--reporter=json",
       `--outputFile=${outputFile}`,
-      filter,
+      filter.replace(/^test\/unit/, ""),
     ];
     const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
     const child = spawn(process.execPath, [vitest, ...args], {

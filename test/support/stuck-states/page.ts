@@ -13,7 +13,7 @@ export const SHOWN_ELSEWHERE: Partial<Record<Reason, string>> = {
   PollsFailing: "stalls after ten minutes of failed polls: test/unit/controllers/jobs",
   RemoteStatusUnknown: "stalls after an hour with the same status: test/unit/provider/tasks",
   ReadForbidden: "needs an operator without a permission: test/integration/chart-rbac.test.ts",
-  ResponseUnusable: "has the commands of SubmissionUnknown: test/unit/controllers/jobs/unusable.test.ts",
+  ResponseUnusable: "has the commands of SubmissionUnknown: test/component/controllers/jobs/unusable.test.ts",
   StoreCorrupt: "needs a store that changes bytes: test/unit/artifacts",
 };
 
