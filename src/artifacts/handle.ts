@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { createFairPool, type FairPool } from "../base/fair-pool.ts";
+import { createSemaphore, type Semaphore } from "../base/semaphore.ts";
 import { ArtifactError } from "./errors.ts";
 import { checkKey } from "./key.ts";
 import { MIN_BYTES_PER_SECOND, type TransferWatch, watchPace } from "./pace.ts";
@@ -18,9 +18,9 @@ export type CopyHandleOptions = {
   /** Namespace of the store: namespaces take turns. */
   group: string;
   /** Copies at once, over all stores: each holds up to two parts in memory. */
-  slots: FairPool;
+  slots: Semaphore;
   /** Memory of writers, over all stores. */
-  memory: FairPool;
+  memory: Semaphore;
 };
 
 /** `maxStoreBytes`: size of the store from which on it is full. */
@@ -38,8 +38,8 @@ const WRITER_BYTES_OF_NAMESPACE = 64 * 1024 * 1024;
 /** What all stores of the process share. */
 export function createSharedPools(): Pick<CopyHandleOptions, "slots" | "memory"> {
   return {
-    slots: createFairPool({ capacity: COPIES_AT_ONCE, perGroup: COPIES_OF_NAMESPACE }),
-    memory: createFairPool({ capacity: WRITER_BYTES, perGroup: WRITER_BYTES_OF_NAMESPACE }),
+    slots: createSemaphore({ capacity: COPIES_AT_ONCE, perGroup: COPIES_OF_NAMESPACE }),
+    memory: createSemaphore({ capacity: WRITER_BYTES, perGroup: WRITER_BYTES_OF_NAMESPACE }),
   };
 }
 

@@ -1,7 +1,7 @@
 /**
  * A queue whose groups take turns: first in, first out within a group, and one entry of each group per round. So one
  * group's thousands never delay another group's first entry. Every method takes constant time (`push`, `remove` and
- * `shift` amortized), except `first` and `shiftLongest`.
+ * `shift` amortized), except `first`, `shiftLongest` and the groups that are passed over.
  */
 export type FairQueue<T> = {
   /** Adds an entry at the end of its group. @throws Error when the queue has an entry of this key */
@@ -9,10 +9,10 @@ export type FairQueue<T> = {
   get(key: string): T | undefined;
   /** Whether the entry was in the queue. */
   remove(key: string): boolean;
-  /** The entry that goes next. */
-  peek(): { key: string; value: T } | undefined;
+  /** The entry that goes next. A group whose first entry is not allowed is passed over. Default: all are allowed. */
+  peek(allows?: Allows<T>): { key: string; value: T } | undefined;
   /** Removes the entry that goes next; its group goes again after all others. */
-  shift(): { key: string; value: T } | undefined;
+  shift(allows?: Allows<T>): { key: string; value: T } | undefined;
   /** Removes the first entry of the group that has the most. */
   shiftLongest(): { key: string; value: T } | undefined;
   /**
@@ -24,6 +24,9 @@ export type FairQueue<T> = {
   first(count: number): T[];
   size(): number;
 };
+
+/** Whether the entry may go now. Asked for the first entry of each group. */
+export type Allows<T> = (value: T) => boolean;
 
 type Entry<T> = { key: string; value: T; group: Group<T>; index: number };
 /** `entries` has no entry before `head`; a removed entry is undefined. `passed`: entries that were cut off the front. */
@@ -53,8 +56,11 @@ export function createFairQueue<T>(): FairQueue<T> {
     return true;
   }
 
-  function peek(): Entry<T> | undefined {
-    for (const group of groups.values()) return firstOf(group);
+  function peek(allows: Allows<T> = () => true): Entry<T> | undefined {
+    for (const group of groups.values()) {
+      const first = firstOf(group);
+      if (first !== undefined && allows(first.value)) return first;
+    }
     return undefined;
   }
 
@@ -71,8 +77,8 @@ export function createFairQueue<T>(): FairQueue<T> {
     get: (key) => entries.get(key)?.value,
     remove,
     peek,
-    shift() {
-      const entry = peek();
+    shift(allows) {
+      const entry = peek(allows);
       if (entry === undefined) return undefined;
       const { group } = entry;
       groups.delete(group.name);
@@ -124,7 +130,8 @@ export type LanedQueue<T> = {
   /** Moves an entry to the end of another lane. An entry that is not in the queue, or in this lane, stays. */
   move(lane: Lane, key: string): void;
   remove(key: string): void;
-  shift(): { key: string; value: T } | undefined;
+  /** As `FairQueue.shift`. */
+  shift(allows?: Allows<T>): { key: string; value: T } | undefined;
   size(): number;
 };
 
@@ -147,10 +154,16 @@ export function createLanedQueue<T>(routineEvery: number, groupOf: (key: string,
       lanes.urgent.remove(key);
       lanes.routine.remove(key);
     },
-    shift() {
-      const routine = lanes.urgent.size() === 0 || (urgentInARow >= routineEvery - 1 && lanes.routine.size() > 0);
-      urgentInARow = routine ? 0 : urgentInARow + 1;
-      return lanes[routine ? "routine" : "urgent"].shift();
+    shift(allows) {
+      const urgent = () => lanes.urgent.shift(allows);
+      const routine = () => {
+        const entry = lanes.routine.shift(allows);
+        if (entry !== undefined) urgentInARow = -1;
+        return entry;
+      };
+      const entry = urgentInARow >= routineEvery - 1 ? (routine() ?? urgent()) : (urgent() ?? routine());
+      if (entry !== undefined) urgentInARow++;
+      return entry;
     },
     size: () => lanes.urgent.size() + lanes.routine.size(),
   };

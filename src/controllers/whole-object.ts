@@ -1,4 +1,4 @@
-import { createFairPool } from "../base/fair-pool.ts";
+import { createSemaphore } from "../base/semaphore.ts";
 import { type KubeObject, keyOf } from "../kube/types.ts";
 import { missingGet, type ObjectReader } from "../runtime/object-reader.ts";
 import { compact } from "../runtime/store.ts";
@@ -21,7 +21,7 @@ export function createWholeObjects<T extends KubeObject>(
   reader: ObjectReader,
   { resource }: Pick<Kind<T>, "resource">,
 ): WholeObjects<T> {
-  const pool = createFairPool(AT_ONCE);
+  const pool = createSemaphore(AT_ONCE);
   return {
     async read(object, signal) {
       const release = await pool.take(object.metadata.namespace ?? "", 1, signal);

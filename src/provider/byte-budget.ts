@@ -1,4 +1,4 @@
-import { createFairPool, type FairPool } from "../base/fair-pool.ts";
+import { createSemaphore, type Semaphore } from "../base/semaphore.ts";
 
 /**
  * Memory for the bodies of responses, shared by all accounts of the process. A body waits, unread, until its bytes are
@@ -66,6 +66,6 @@ export function createByteBudget(bytes: number = BUDGET_BYTES): ByteBudget {
   };
 }
 
-function poolOf(capacity: number): FairPool {
-  return createFairPool({ capacity, perGroup: Math.floor(capacity * SERVICE_SHARE) });
+function poolOf(capacity: number): Semaphore {
+  return createSemaphore({ capacity, perGroup: Math.floor(capacity * SERVICE_SHARE) });
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
-import { createFairPool } from "../../src/base/fair-pool.ts";
+import { createSemaphore } from "../../src/base/semaphore.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { anyCase, type Case, changeable, specsOf } from "../fuzz/specs/cases.ts";
 import { ENDPOINT } from "../fuzz/specs/companions.ts";
@@ -37,7 +37,7 @@ it(`${OBJECTS} fuzzed specs are refused by the API server or handled, and the op
   const { world, operator } = await startWorld();
   const outcomes = new Map<string, number>();
   const problems: string[] = [];
-  const pool = createFairPool({ capacity: PARALLEL });
+  const pool = createSemaphore({ capacity: PARALLEL });
   // A ClusterAccount would be taken by the operators of all tests.
   const cases = fc
     .sample(anyCase, { seed: SEED, numRuns: 2 * OBJECTS })

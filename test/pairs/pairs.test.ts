@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createFairPool } from "../../src/base/fair-pool.ts";
+import { createSemaphore } from "../../src/base/semaphore.ts";
 import { type RunOptions, type RunReport, runCombination } from "../faults/campaign/run.ts";
 import { pairsIn, pairsOf } from "./covering-array.ts";
 import { FACTORS, LEVELS, ROWS, switchesOf } from "./factors.ts";
@@ -13,7 +13,7 @@ const FULL = text("") === "1";
 const selected = text("_ROWS")?.split(",").map(Number) ?? (FULL ? ROWS.map((_, index) => index) : [5]);
 const rows = selected.map((index) => ({ index, row: ROWS[index] ?? [] }));
 const SIZE: Omit<RunOptions, "seed"> = { jobs: 10, endpoints: 4, kills: 1, arrivalMs: 2_500, endsEarly: true };
-const atOnce = createFairPool({ capacity: Number(text("_PARALLEL") ?? 4) });
+const atOnce = createSemaphore({ capacity: Number(text("_PARALLEL") ?? 4) });
 
 it("the behaviors that the interface leaves open, with their values", () => {
   const lines = FACTORS.map(({ name, values, interface: sentence }) => {

@@ -1,12 +1,12 @@
 import { expect } from "vitest";
-import { createFairPool } from "../../src/base/fair-pool.ts";
+import { createSemaphore } from "../../src/base/semaphore.ts";
 import { complaints, unsettled } from "./judge.ts";
 import { type Perturbation, type Run, runScenario } from "./run.ts";
 import type { Scenario } from "./scenario.ts";
 import { FULL, PARALLEL, sampleOf } from "./scope.ts";
 
 /** Scenarios share the operators that run at once. */
-const operators = createFairPool({ capacity: PARALLEL });
+const operators = createSemaphore({ capacity: PARALLEL });
 
 export const LONGEST_MS = FULL ? 3_600_000 : 300_000;
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { clusterAccountResource, KINDS } from "../../src/api/v1alpha1/kinds.ts";
-import { createFairPool } from "../../src/base/fair-pool.ts";
+import { createSemaphore } from "../../src/base/semaphore.ts";
 import { waitForEveryKind } from "../perturbation/api-server-ready.ts";
 import { closeWorldsAfterAll, disposableWorld, type World, waitForCondition } from "../support/world.ts";
 import { basesOf, baseWith } from "./bases.ts";
@@ -19,7 +19,7 @@ const FULL = process.env["MOORING_TRANSITIONS"] === "1";
 const ONLY = process.env["MOORING_TRANSITIONS_ONLY"]?.split(",");
 const SAMPLED = /^(image|workers\.max|suspend|env\[\]\.value|policy\.type|port)$/;
 /** Objects that change at once. */
-const pool = createFairPool({ capacity: 24 });
+const pool = createSemaphore({ capacity: 24 });
 
 closeWorldsAfterAll();
 

@@ -3,7 +3,7 @@ import { createHandle, createSharedPools, DEFAULT_LIMITS } from "../../../src/ar
 import type { Backend, Sink } from "../../../src/artifacts/sink.ts";
 import type { ArtifactStoreHandle } from "../../../src/artifacts/types.ts";
 import { anyAddress } from "../../../src/base/address-guard.ts";
-import { createFairPool } from "../../../src/base/fair-pool.ts";
+import { createSemaphore } from "../../../src/base/semaphore.ts";
 import { type FileServer, startFileServer } from "../../../tools/artifacts/file-server.ts";
 import { createFakeClock, until } from "../../support/fake-clock.ts";
 
@@ -154,8 +154,8 @@ it("refuses a writer for more than a job may store, before anything is opened", 
     clock: createFakeClock(),
     group: "a",
     limits: () => ({ ...DEFAULT_LIMITS, maxBytes: 100 }),
-    slots: createFairPool({ capacity: 1 }),
-    memory: createFairPool({ capacity: 1 }),
+    slots: createSemaphore({ capacity: 1 }),
+    memory: createSemaphore({ capacity: 1 }),
   });
   await expect(store.writer("k", { signal, maxBytes: 101 })).rejects.toMatchObject({ kind: "TooLarge" });
   const writer = await store.writer("k", { signal, maxBytes: 100 });

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { createFairPool, type FairPool } from "../../../src/base/fair-pool.ts";
+import { createSemaphore, type Semaphore } from "../../../src/base/semaphore.ts";
 import { settle } from "../../support/fake-clock.ts";
 
 const { signal } = new AbortController();
 
 /** Takes units for each name in turn (`a1` is of group `a`); `got` lists those that have them. */
-function takers(pool: FairPool) {
+function takers(pool: Semaphore) {
   const got: string[] = [];
   const releases = new Map<string, () => void>();
   const take = async (name: string, units = 1) => {
@@ -20,7 +20,7 @@ function takers(pool: FairPool) {
 }
 
 it("groups take turns, and no group has more than its share", async () => {
-  const pool = createFairPool({ capacity: 3, perGroup: 2 });
+  const pool = createSemaphore({ capacity: 3, perGroup: 2 });
   const { got, take, release } = takers(pool);
   for (let i = 1; i <= 4; i++) void take(`a${i}`);
   await settle();
@@ -43,7 +43,7 @@ it("groups take turns, and no group has more than its share", async () => {
 });
 
 it("thousands of one group delay another group by one turn", async () => {
-  const pool = createFairPool({ capacity: 1 });
+  const pool = createSemaphore({ capacity: 1 });
   const { got, take, release } = takers(pool);
   for (let i = 1; i <= 2_000; i++) void take(`a${i}`);
   void take("b1");
@@ -54,7 +54,7 @@ it("thousands of one group delay another group by one turn", async () => {
 });
 
 it("a large taker is waited for, and one larger than a share has the whole share", async () => {
-  const pool = createFairPool({ capacity: 10, perGroup: 8 });
+  const pool = createSemaphore({ capacity: 10, perGroup: 8 });
   const { got, take, release } = takers(pool);
   await take("a1", 5);
   void take("b1", 100);
@@ -67,7 +67,7 @@ it("a large taker is waited for, and one larger than a share has the whole share
 });
 
 it("a taker that gives up leaves the line, and giving back twice counts once", async () => {
-  const pool = createFairPool({ capacity: 1 });
+  const pool = createSemaphore({ capacity: 1 });
   const first = await pool.take("a", 1, signal);
   const caller = new AbortController();
   const second = pool.take("b", 1, caller.signal);
