@@ -32,7 +32,7 @@ export type AccountLine = {
   has(uid: string): boolean;
   withdraw(uid: string): void;
   /** Moves the job's place on; without a place nothing happens. */
-  advance(uid: string, stage: Exclude<Stage, "Admitted">): void;
+  advance(uid: string, stage: "Unsent" | "Opening" | "Sent"): void;
   running(work: Work): void;
   taskEnded(uid: string): void;
   /** `end`: undefined when its request surely cost nothing. */
@@ -132,11 +132,12 @@ export function createAccountLine(options: AccountLineOptions): AccountLine {
 
   function release(uid: string, end: TaskEnd | undefined): void {
     queue.remove(uid);
-    const operation = places.remove(uid);
+    const place = places.remove(uid);
     balance.ended(uid);
     const { budget } = allowance();
     const counts = budget !== undefined && budget.kind !== "Unlimited";
-    if (operation !== undefined && end !== undefined && counts) reservations.settle({ operation, end });
+    const wasSent = place?.stage === "Sent" || place?.stage === "InFlight";
+    if (wasSent && end !== undefined && counts) reservations.settle({ operation: place.operation, end });
     admitNext();
   }
 
@@ -177,7 +178,10 @@ export function createAccountLine(options: AccountLineOptions): AccountLine {
       places.advance(uid, stage);
       admitNext();
     },
-    running: ({ uid, operation }) => places.running(uid, operation),
+    running({ uid, operation }) {
+      places.running(uid, operation);
+      admitNext();
+    },
     taskEnded(uid) {
       if (places.stageOf(uid) === "InFlight") release(uid, "Seen");
     },
@@ -244,7 +248,8 @@ function createTeller(clock: Clock, stopped: () => boolean): (waiters: readonly 
 
 /**
  * How far a job with a place is: its request has not begun, waits for the rate limit, waits until its artifact is open (for memory
- * that all accounts share), is on its way, or has ended and its task runs.
+ * that all accounts share), was sent and the status does not show its outcome, or the status shows its task. Only from `Sent` on can it
+ * cost something.
  */
 export type Stage = "Admitted" | "Unsent" | "Opening" | "Sent" | "InFlight";
 
@@ -252,12 +257,12 @@ export type Stage = "Admitted" | "Unsent" | "Opening" | "Sent" | "InFlight";
 type Places = {
   /** Gives the job a place, or notes that it asked again. `askedAt`: monotonic ms. */
   admit(uid: string, operation: Operation, askedAt: number): void;
-  /** Gives a job whose task runs a place, unless it has one. */
+  /** The place of a job whose status shows a task. */
   running(uid: string, operation: Operation): void;
   /** Moves the place on; without a place nothing happens. */
   advance(uid: string, stage: Stage): void;
-  /** The operation of the place; undefined: there was none. */
-  remove(uid: string): Operation | undefined;
+  /** The place that the job had; undefined: none. */
+  remove(uid: string): Place | undefined;
   stageOf(uid: string): Stage | undefined;
   /** Jobs whose request has not begun and that asked last before `time`. */
   admittedBefore(time: number): string[];
@@ -267,8 +272,10 @@ type Places = {
   size(): number;
 };
 
+type Place = { operation: Operation; stage: Stage };
+
 function createPlaces(): Places {
-  const places = new Map<string, { operation: Operation; stage: Stage }>();
+  const places = new Map<string, Place>();
   const stages: Record<Stage, number> = { Admitted: 0, Unsent: 0, Opening: 0, Sent: 0, InFlight: 0 };
   const operations = new Map<Operation, number>();
   /** When each job in stage Admitted asked last. */
@@ -281,7 +288,7 @@ function createPlaces(): Places {
     operations.set(operation, (operations.get(operation) ?? 0) + 1);
   }
 
-  function remove(uid: string): Operation | undefined {
+  function remove(uid: string): Place | undefined {
     const place = places.get(uid);
     if (place === undefined) return undefined;
     const { operation, stage } = place;
@@ -291,7 +298,7 @@ function createPlaces(): Places {
     const others = (operations.get(operation) ?? 0) - 1;
     if (others > 0) operations.set(operation, others);
     else operations.delete(operation);
-    return operation;
+    return place;
   }
 
   return {
@@ -299,9 +306,7 @@ function createPlaces(): Places {
       set(uid, operation, "Admitted");
       askedAt.set(uid, asked);
     },
-    running(uid, operation) {
-      if (!places.has(uid)) set(uid, operation, "InFlight");
-    },
+    running: (uid, operation) => set(uid, operation, "InFlight"),
     advance(uid, stage) {
       const place = places.get(uid);
       if (place !== undefined) set(uid, place.operation, stage);

@@ -9,8 +9,8 @@ import type { Allowance, BookReading, EndedTask, Unbilled } from "./reservations
  * # Expected flow
  * 1. A job calls `request` when it is ready to send. `Waiting` says why it waits; `wake` is called when the job has a
  *    place. A waiting job calls `request` again at least once a minute.
- * 2. With `Admitted` the job has a place. It sends its request: `began`, `sent` (the first byte leaves), `answered`.
- * 3. The place is the task's until the job calls `release`.
+ * 2. With `Admitted` the job has a place. It sends its request: `began`, `sent` (the first byte leaves).
+ * 3. When the job's status shows the outcome, the job calls `running`, or `release` when no task runs.
  * 4. A job that does not want to send any more (blocked, suspended, paused) calls `withdraw`.
  *
  * A request passes three steps: this admission, then the account's rate limiter, then a socket. Admission keeps the line
@@ -23,8 +23,9 @@ import type { Allowance, BookReading, EndedTask, Unbilled } from "./reservations
  * # Guarantees
  * - At most `maxTasks` jobs have a place. At most 16 of them wait for the rate limit, and at most 256 requests are under
  *   way.
- * - Each place reserves the cost of a task until its charge is attributed to it, or for a time after its end, so that
- *   tasks in flight never overdraw a budget (reservations.ts).
+ * - Each request reserves the cost of a task once: from its place until its charge is attributed to it, or for a time after
+ *   its end, so that tasks in flight never overdraw a budget (reservations.ts). A place whose request was not sent reserves
+ *   nothing after its end.
  * - A place and a position in the queue belong to a job that asks. Both lapse 150 s after the job asked last, unless its
  *   request has begun.
  *
@@ -42,13 +43,11 @@ export type SpendingAdmission = {
   opening(uid: string): void;
   /** The first byte of the request leaves. */
   sent(uid: string): void;
-  /** The request has ended; the place is the task's. */
-  answered(uid: string): void;
-  /** The job's status shows a task in flight: it has a place, whatever is allowed. */
+  /** The job's status shows a task in flight: the place is the task's, whatever is allowed. */
   running(account: string, work: Work): void;
   /**
-   * The job's status shows no task in flight, and no request is under way: gives back a place that a task has left, because
-   * the response to the status write was lost. A position in the queue and other places stay.
+   * The job's status shows no task in flight: gives back a place that a task has left, because the response to the status write
+   * was lost. A position in the queue and the places of requests stay.
    */
   taskEnded(uid: string): void;
   /**
@@ -144,7 +143,6 @@ export function createSpendingAdmission({
     began: (uid) => lineWith(uid)?.advance(uid, "Unsent"),
     opening: (uid) => lineWith(uid)?.advance(uid, "Opening"),
     sent: (uid) => lineWith(uid)?.advance(uid, "Sent"),
-    answered: (uid) => lineWith(uid)?.advance(uid, "InFlight"),
     running: (account, work) => lineFor(account, work.uid).running(work),
     taskEnded: (uid) => lineWith(uid)?.taskEnded(uid),
     release: (uid, { charged, unseen = false }) =>

@@ -85,7 +85,7 @@ export function createJobReconciler<T extends Job>(
 
     if (!isHeld(job)) await live.removeParts(after, context);
     // Our own status write triggers no reconcile, so its consequences start here.
-    if (transition.outcome !== undefined) await follow(after, stateOf(after.status, undefined, false));
+    if (transition.outcome !== undefined) await follow(after, stateNow(after));
     return nextReconcile(after, transition, { observedAt, now: shared.clock.now() });
   }
 

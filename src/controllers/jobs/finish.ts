@@ -82,7 +82,7 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
     // The service charges the task although its job is deleted.
     const task = first ? runningTask(job, request?.answer) : undefined;
     if (task !== undefined) shared.abandoned.follow(task);
-    else if (!shared.abandoned.has(uid)) admission.release(uid, releaseOf(job, request));
+    else if (!shared.abandoned.has(uid)) admission.release(uid, releaseOf(job, request?.answer));
     if (first) announceDeleted(shared, job, request?.answer);
     running.forget(uid);
   }
@@ -163,12 +163,12 @@ function isUnseen(answer: Answer | undefined): boolean {
   return answer?.kind === "Unknown" || answer?.kind === "Unusable";
 }
 
-function releaseOf(
-  { status }: Job,
-  request: { sent: boolean; answer?: Answer } | undefined,
-): { charged: boolean; unseen: boolean } {
-  const unseen = isUnseen(request?.answer) || status?.submission?.state === "Unknown" || status?.phase === "Halted";
-  return { charged: (status?.attempts ?? 0) > 0 || request?.sent === true, unseen };
+/** Answers of requests that surely cost nothing. */
+const WITHOUT_EFFECT: readonly (Answer["kind"] | undefined)[] = ["NotTaken", "Refused", "Withdrawn"];
+
+function releaseOf({ status }: Job, answer: Answer | undefined): { charged: boolean; unseen: boolean } {
+  const unseen = isUnseen(answer) || status?.submission?.state === "Unknown" || status?.phase === "Halted";
+  return { charged: !WITHOUT_EFFECT.includes(answer?.kind), unseen };
 }
 
 // A finished job

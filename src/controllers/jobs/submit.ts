@@ -31,7 +31,7 @@ import type {
 type RunningRequestsOptions = {
   clock: Clock;
   random: () => number;
-  admission: Pick<SpendingAdmission, "began" | "opening" | "sent" | "answered" | "stop">;
+  admission: Pick<SpendingAdmission, "began" | "opening" | "sent" | "stop">;
 };
 
 const BACKOFF = { baseMs: 1_000, capMs: 5 * 60_000, jitter: 0.4 };
@@ -82,7 +82,6 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
         request.answer = answer;
         bodies.vacate(uid);
         unanswered.delete(request);
-        admission.answered(uid);
         wake();
       });
       unanswered.set(request, { ending, ended });

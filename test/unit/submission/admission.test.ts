@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../../src/provider/operations.ts";
 import type { Work } from "../../../src/submission/account-line.ts";
-import { createSpendingAdmission } from "../../../src/submission/admission.ts";
+import { createSpendingAdmission, type SpendingAdmission } from "../../../src/submission/admission.ts";
 import type { Allowance, BudgetState, EndedTask } from "../../../src/submission/reservations.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
@@ -17,12 +17,20 @@ function setUp(allowed: Partial<Allowance>, inFlight: Work[] = [], ended: EndedT
   const clock = createFakeClock();
   const allowance: Allowance = { maxTasks: undefined, budget: undefined, reserve: undefined, ...allowed };
   const woken: string[] = [];
-  const admission = createSpendingAdmission({
+  const line = createSpendingAdmission({
     clock,
     allowance: () => allowance,
     inFlight: () => inFlight,
     ended: () => ended,
   });
+  const admission: SpendingAdmission = {
+    ...line,
+    /** Only a request that was sent is charged. */
+    release(uid, end) {
+      if (end.charged) line.sent(uid);
+      line.release(uid, end);
+    },
+  };
   return {
     clock,
     allowance,
@@ -444,7 +452,7 @@ describe("a place", () => {
     const { admission, admit, woken } = setUp({ maxTasks: 1 });
     admit("a");
     admit("b");
-    for (const step of [admission.began, admission.sent, admission.answered]) {
+    for (const step of [admission.began, admission.sent, () => admission.running(KEY, work("a"))]) {
       step("a");
       admission.withdraw("a");
     }
@@ -461,7 +469,7 @@ describe("a place", () => {
       admission.sent(`u${i}`);
     }
     expect(admit("late")).toBe("ConcurrencyLimited");
-    admission.answered("u7");
+    admission.running(KEY, work("u7"));
     expect(woken).toEqual(["late"]);
   });
 

@@ -29,7 +29,13 @@ const answer: Answer = {
 async function setUp(spec: Change = {}, annotations: Record<string, string> = {}, status?: VideoJobStatus) {
   const stored = videoJobOf("image", spec, status);
   const job: VideoJob = { ...stored, metadata: { ...stored.metadata, annotations } };
-  const api = await scriptedApi(({ path }) => (path.includes("/events") ? { status: 201, body: {} } : { body: job }));
+  /** Runs while the API server writes a status. */
+  const meanwhile = { write: async () => {} };
+  const api = await scriptedApi(async ({ path }) => {
+    if (path.includes("/events")) return { status: 201, body: {} };
+    await meanwhile.write();
+    return { body: job };
+  });
   const clock = createFakeClock();
   const allowance: Allowance = { maxTasks: 1, budget: undefined, reserve: undefined };
   const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
@@ -52,6 +58,8 @@ async function setUp(spec: Change = {}, annotations: Record<string, string> = {}
   return {
     kind,
     job,
+    clock,
+    meanwhile,
     admission,
     allowance,
     journal: shared.journal,
@@ -115,6 +123,15 @@ it("a deleted job keeps its place until its request is answered", async () => {
   expect([w.admitted, w.running.find(w.uid)]).toEqual([[w.uid, "next"], undefined]);
 });
 
+it("a request that is answered while the status is written keeps its place, and reserves its cost once", async () => {
+  const w = await withRequest();
+  w.allowance.budget = { kind: "Limited", headroom: 1_000_000n, message: "" };
+  await w.clock.advance(2_000); // the status shows a request that takes long
+  w.meanwhile.write = w.end;
+  await w.reconcile();
+  expect([w.admitted, w.admission.urgency(ACCOUNT)]).toEqual([[w.uid], "None"]);
+});
+
 it("a job whose last status write was stored, but not answered, gives its place back and holds up no shutdown", async () => {
   const w = await withRequest({ phase: "Failed", completionTime: "2026-03-01T00:00:00Z", conditions: [] });
   await w.end();
@@ -122,30 +139,39 @@ it("a job whose last status write was stored, but not answered, gives its place 
   expect([w.admitted, w.running.find(w.uid)]).toEqual([[w.uid, "next"], undefined]);
 });
 
-it.each<{ sent: boolean; expected: string }>([
-  { sent: false, expected: "None" },
-  { sent: true, expected: "Settling" },
-])("a deleted job whose status shows an intent may be charged only if the request left: $sent", async (row) => {
-  const time = "2026-03-01T00:00:00Z";
-  const submission = { id: "intent-1", specHash: "0", attempt: 1, state: "Intended", journal: "j", time } as const;
-  const w = await setUp({}, {}, { conditions: [], submission });
-  const { uid } = w.job.metadata;
-  w.allowance.budget = { kind: "Limited", headroom: 1_000_000n, message: "" };
-  await w.journal.open(new AbortController().signal);
-  await w.reconcile();
-  w.askForJob();
-  const answered = Promise.withResolvers<Answer>();
-  w.running.begin(
-    uid,
-    () => {},
-    (progress) => {
-      if (row.sent) progress.sent();
-      return answered.promise;
-    },
-  );
-  w.kind.store.remove(w.job);
-  answered.resolve({ ...answer, kind: "Withdrawn" });
-  await settle();
-  await w.reconcile();
-  expect(w.admission.urgency(ACCOUNT)).toBe(row.expected);
-});
+it.each<{ name: string; sent: boolean; ended: Answer; expected: string }>([
+  { name: "did not leave", sent: false, ended: { ...answer, kind: "Withdrawn" }, expected: "None" },
+  { name: "left", sent: true, ended: { ...answer, kind: "TooLarge", message: "" }, expected: "Settling" },
+  {
+    name: "was refused",
+    sent: true,
+    ended: { ...answer, kind: "Refused", reason: "InvalidSpec", message: "" },
+    expected: "None",
+  },
+])(
+  "a deleted job whose status shows an intent may be charged only if the request took effect: it $name",
+  async (row) => {
+    const time = "2026-03-01T00:00:00Z";
+    const submission = { id: "intent-1", specHash: "0", attempt: 1, state: "Intended", journal: "j", time } as const;
+    const w = await setUp({}, {}, { conditions: [], submission });
+    const { uid } = w.job.metadata;
+    w.allowance.budget = { kind: "Limited", headroom: 1_000_000n, message: "" };
+    await w.journal.open(new AbortController().signal);
+    await w.reconcile();
+    w.askForJob();
+    const answered = Promise.withResolvers<Answer>();
+    w.running.begin(
+      uid,
+      () => {},
+      (progress) => {
+        if (row.sent) progress.sent();
+        return answered.promise;
+      },
+    );
+    w.kind.store.remove(w.job);
+    answered.resolve(row.ended);
+    await settle();
+    await w.reconcile();
+    expect(w.admission.urgency(ACCOUNT)).toBe(row.expected);
+  },
+);
