@@ -20,6 +20,12 @@ const phases = async (world: World) => {
   return counts;
 };
 
+/** @throws when the jobs are in other phases: the message shows them */
+const shows = async (world: World, expected: Record<string, number>) => {
+  expect(await phases(world)).toEqual(expected);
+  return true;
+};
+
 it.concurrent("a budget that runs out in the middle of 100 jobs: none is sent over it, the others wait and go when it is raised", async () => {
   // Ten characters cost 200 of 1/10000 yuan each, so 0.2 yuan a job; 6 yuan pay for 30.
   const cost = 2_000;
@@ -38,7 +44,7 @@ it.concurrent("a budget that runs out in the middle of 100 jobs: none is sent ov
     await world.apply(job);
   }
   await world.startOperator();
-  await eventually("the budget is used up", async () => (await phases(world)).Succeeded === 30, 120_000);
+  await eventually("the budget is used up", () => shows(world, { Succeeded: 30, Pending: 70 }));
   const account = await waitForCondition(world, "Account", "default", "BudgetExceeded");
   expect(condition(account, "BudgetExceeded")?.message).toMatch(/has 0 yuan left: new paid work waits$/);
   expect(account.status?.budgets).toMatchObject([{ type: "One-time", limit: "6", used: "6", remaining: "0" }]);
@@ -48,7 +54,7 @@ it.concurrent("a budget that runs out in the middle of 100 jobs: none is sent ov
   expect(condition(waiting as never, "Ready")).toMatchObject({ status: "False", reason: "BudgetExceeded" });
 
   await world.control("POST", "/__config", { budgets: budgets(45 * cost) });
-  await eventually("the raised budget is used up", async () => (await phases(world)).Succeeded === 45, 200_000);
+  await eventually("the raised budget is used up", () => shows(world, { Succeeded: 45, Pending: 55 }), 200_000);
   expect(await world.audit("submitSpeech")).toHaveLength(45);
 });
 

@@ -48,6 +48,13 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/submission/admission",
   },
   {
+    name: "reservation-of-sent",
+    file: "src/submission/account-line.ts",
+    find: 'place?.stage === "Sent" || place?.stage === "InFlight"',
+    replace: 'place?.stage === "InFlight"',
+    tests: "test/unit/submission/reservations",
+  },
+  {
     name: "settle-time",
     file: "src/submission/reservations.ts",
     find: "startedAt - endedAt > settleMs + UNSEEN_MS[end];",
