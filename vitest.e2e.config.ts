@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** `npm run test:e2e`: one story in order, and nothing after what fails. All files use the same cluster, one after the other. */
+/** `npm run test:full -- --only e2e`: one story in order, and nothing after what fails. All files use the same cluster, one after the other. */
 export default defineConfig({
   test: {
     name: "e2e",

@@ -1,6 +1,6 @@
 /**
  * Measures several processes that divide the accounts (--shard), and prints the figures.
- * Run: npm run bench:shards -- [--shards 3] [--objects 10000] [--accounts 12]
+ * Run: npm run bench -- shards [--shards 3] [--objects 10000] [--accounts 12]
  */
 import { parseArgs } from "node:util";
 import { BENCH_TOOLS, prepareTools } from "../tools/programs/tool.ts";

@@ -1,7 +1,7 @@
 /**
  * The operator under a constant load: endpoints that exist, and a stream of jobs that are created, end and are removed. Prints
  * how heap, handles, sockets, timers, journal and events grow.
- * Run: npm run test:soak -- [--minutes 60] [--endpoints 2000] [--jobs-per-minute 30]
+ * Run: npm run bench -- soak [--minutes 60] [--endpoints 2000] [--jobs-per-minute 30]
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";

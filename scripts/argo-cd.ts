@@ -19,6 +19,6 @@ export function healthConfigMap(lua: string): string {
     document.setIn(["data", `resource.customizations.health.${GROUP}_${resource.kind}`], script);
   }
   document.commentBefore =
-    " Made from health.lua by `npm run docs`. It adds to the ConfigMap of your Argo CD:\n kubectl patch configmap argocd-cm -n argocd --type=merge --patch-file examples/gitops/argo-cd/argocd-cm.yaml";
+    " Made from health.lua by `npm run generate`. It adds to the ConfigMap of your Argo CD:\n kubectl patch configmap argocd-cm -n argocd --type=merge --patch-file examples/gitops/argo-cd/argocd-cm.yaml";
   return document.toString({ lineWidth: 0 });
 }

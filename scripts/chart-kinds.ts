@@ -2,7 +2,7 @@ import { stringify } from "yaml";
 import { KINDS } from "../src/api/v1alpha1/kinds.ts";
 import { KIND_ROWS } from "../src/operator/kinds.ts";
 
-const HEADING = "# Generated from src/operator/kinds.ts by `npm run docs`; do not edit.\n";
+const HEADING = "# Generated from src/operator/kinds.ts by `npm run generate`; do not edit.\n";
 
 /** The table of kinds for the chart, which derives its RBAC from it. */
 export function chartKinds(): string {

@@ -36,7 +36,7 @@ export function reasonsPage(reasons: readonly DocumentedReason[]): string {
     return [`## ${section}`, "", "| reason | meaning |", "|---|---|", ...lines, ""].join("\n");
   });
   return [
-    "<!-- Generated from src/api/v1alpha1/reasons.ts by `npm run docs`; do not edit. -->",
+    "<!-- Generated from src/api/v1alpha1/reasons.ts by `npm run generate`; do not edit. -->",
     "# Reasons",
     "",
     "The `reason` of every condition is one of these words. The list is closed, so alerts and scripts may rely on it. The",

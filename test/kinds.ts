@@ -11,6 +11,8 @@ export type Kind = {
   folders?: readonly string[];
   /** `--long` sets this variable to 1, and each of `LONG_OPTIONS` one that begins with it. */
   long?: string;
+  /** A configuration of vitest of its own. */
+  config?: string;
 };
 
 /** In the order of what fails fast. */
@@ -33,12 +35,13 @@ export const KINDS = {
   pairs: partOfFull("test/pairs/", "MOORING_PAIRS"),
   perturbation: partOfFull("test/perturbation/", "MOORING_PERTURB"),
   transitions: partOfFull("test/transitions/", "MOORING_TRANSITIONS"),
+  e2e: { when: "request", project: "e2e", built: false, config: "vitest.e2e.config.ts" },
   upgrade: partOfFull("test/faults/kubernetes-upgrade.", "MOORING_UPGRADE"),
 } as const satisfies Readonly<Record<string, Kind>>;
 
 export type KindName = keyof typeof KINDS;
 
-/** `--seconds 60` is MOORING_CAMPAIGN_SECONDS in the long form of the campaign, and `--select` is the variable's `_ONLY`. */
+/** `--seconds 60` is MOORING_CAMPAIGN_SECONDS for the campaign, and `--select` is the variable's `_ONLY`. */
 export const LONG_OPTIONS = ["seconds", "jobs", "endpoints", "kills", "seed", "parallel", "rows", "keep", "select"];
 
 /** Faults and searches for unknown defects at a real API server. In `npm test`, the simulation has them. */

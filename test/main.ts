@@ -4,7 +4,8 @@
  *
  * --only KINDS    of lint, typecheck and test/kinds.ts, separated by commas
  * --rest          what `npm test` leaves out
- * --long          the long form of the kinds that `--only` names; `LONG_OPTIONS` in test/kinds.ts change it
+ * --long          the long form of campaign, attacks, pairs, perturbation, transitions and upgrade, which `--only` names;
+ *                 `LONG_OPTIONS` of test/kinds.ts change it
  * --kubernetes V  newest (default), or the oldest that Mooring supports
  *
  * `--reporter` and `--outputFile` (both with `=`) make one report of all tests. Other arguments go to each run of vitest: a part of a
@@ -106,15 +107,17 @@ function isSelected(test: string): boolean {
 }
 
 function testStep(kind: KindName, name: string, paths: readonly string[]): Step {
-  const { project, long }: Kind = KINDS[kind];
+  const { project, long, config }: Kind = KINDS[kind];
   const report = `--outputFile.blob=${join(reports, `${name.replaceAll(" ", "-")}.json`)}`;
-  const reporters = ["--reporter=default", "--reporter=blob", report];
-  const variables = long === undefined || !wanted.isLong ? {} : { "": "1", ...wanted.variables };
-  const entries = Object.entries(variables).map(([end, value]) => [`${long}${end}`, value]);
+  // Reports of different configurations cannot be put together.
+  const reporters = config === undefined ? ["--reporter=default", "--reporter=blob", report] : wanted.forReport;
+  const where = config === undefined ? `--project=${project}` : `--config=${config}`;
+  const variables = { ...(wanted.isLong ? { "": "1" } : {}), ...wanted.variables };
+  const entries = long === undefined ? [] : Object.entries(variables).map(([end, value]) => [`${long}${end}`, value]);
   return {
     name,
     command: "vitest",
-    args: ["run", `--project=${project}`, "--passWithNoTests", ...reporters, ...wanted.options, ...paths],
+    args: ["run", where, "--passWithNoTests", ...reporters, ...wanted.options, ...paths],
     env: { ...wanted.env, ...Object.fromEntries(entries) },
   };
 }

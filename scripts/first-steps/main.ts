@@ -1,8 +1,8 @@
 /**
  * Follows the README as a new user does, in a clone of the last commit, and writes what happens with its times to docs/first-steps.md:
  *
- *   npm run docs:first-steps -- without-cluster
- *   npm run docs:first-steps -- in-cluster --load "kind load docker-image" --kubeconfig PATH
+ *   npm run generate -- first-steps without-cluster
+ *   npm run generate -- first-steps in-cluster --load "kind load docker-image" --kubeconfig PATH
  *
  * Each scenario runs twice: cold, with empty caches of npm, Go and Mooring, and warm, in another clone with the caches of the first run.
  * `--docker-arg` goes to `npm run release:dry`. kubectl and helm are those of PATH. With `--no-go-caches`, both runs use the Go caches of

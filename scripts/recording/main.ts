@@ -1,5 +1,5 @@
 /**
- * Records the demo in a pseudo-terminal, by `script` of util-linux, as docs/images/demo.cast and demo.svg: `npm run docs:recording`. The
+ * Records the demo in a pseudo-terminal, by `script` of util-linux, as docs/images/demo.cast and demo.svg: `npm run generate -- recording`. The
  * recording has no path, host name or user name of this machine.
  */
 import { spawn } from "node:child_process";

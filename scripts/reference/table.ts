@@ -11,7 +11,7 @@ export function code(text: string): string {
 
 /** The first lines of a generated page. */
 export function pageHead(title: string, source: string): string {
-  return `<!-- Generated from ${source} by \`npm run docs\`; do not edit. -->\n# ${title}\n`;
+  return `<!-- Generated from ${source} by \`npm run generate\`; do not edit. -->\n# ${title}\n`;
 }
 
 /** A `<` outside code begins HTML, and a `|` ends the cell even in code. */

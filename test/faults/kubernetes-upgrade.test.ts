@@ -68,7 +68,7 @@ async function paidTexts(): Promise<unknown[]> {
   return entries.map(({ body }) => body?.["text"]);
 }
 
-/** `npm run test:upgrade`: the oldest Kubernetes takes minutes to build, so `npm test` leaves this out. */
+/** `npm run test:full -- --only upgrade --long`: the oldest Kubernetes takes minutes to build, so nothing else runs this. */
 describe.runIf(process.env["MOORING_UPGRADE"] === "1")("an upgrade of Kubernetes", () => {
   beforeAll(async () => {
     const oldest = await binariesOf("oldest.mod");

@@ -1,5 +1,5 @@
 /**
- * `npm run test:fuzz -- [--specs] [--runs N] [--minutes N] [--seed N]`: disturbs the responses of the service, or the specs of objects,
+ * `npm run test:sim -- fuzz [--specs] [--runs N] [--minutes N] [--seed N]`: disturbs the responses of the service, or the specs of objects,
  * and prints the number of executions by call or kind and by outcome.
  *
  * --specs      specs; default: responses

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { CORPUS } from "./corpus.ts";
 import { anyCase, createResponseFuzzer } from "./responses.ts";
 
-/** The long form is `npm run test:fuzz`. */
+/** The long form is `npm run test:sim -- fuzz`. */
 const RUNS = 300;
 
 function fuzzer() {

@@ -7,7 +7,7 @@ import { anyCase, specsOf } from "./specs/cases.ts";
 import { CORPUS } from "./specs/corpus.ts";
 import { createSpecFuzzer, type SpecFuzzer } from "./specs/fuzzer.ts";
 
-/** The long form is `npm run test:fuzz -- --specs`. */
+/** The long form is `npm run test:sim -- fuzz --specs`. */
 const RUNS = 40;
 const BUDGET_MS = 5_000;
 

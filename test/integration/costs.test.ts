@@ -2,7 +2,7 @@
  * What 300 endpoints and 50 jobs cost, in counts that a busy machine does not change.
  *
  * A change that makes one of them exceed its limit fails, with a table of all costs. If the change is worth its cost, raise the limit:
- * measure with `npm run test:integration -- costs`, keep the margin that the row names, and say in the commit what the cost buys.
+ * measure with `npm run test:full -- --only integration costs`, keep the margin that the row names, and say in the commit what the cost buys.
  */
 import { expect, inject, it } from "vitest";
 import { metric } from "../../bench/metric.ts";

@@ -20,7 +20,7 @@ import {
   waitForCondition,
 } from "../support/world.ts";
 
-/** The long form is `npm run test:fuzz -- --specs`, which has no real API server. MOORING_FUZZED_SPECS sets the number of objects. */
+/** The long form is `npm run test:sim -- fuzz --specs`, which has no real API server. MOORING_FUZZED_SPECS sets the number of objects. */
 const OBJECTS = Number(process.env["MOORING_FUZZED_SPECS"] ?? 40);
 const SEED = Number(process.env["MOORING_FUZZED_SPECS_SEED"] ?? 1);
 /** Objects at once. */

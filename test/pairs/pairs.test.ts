@@ -5,8 +5,8 @@ import { pairsIn, pairsOf } from "./covering-array.ts";
 import { FACTORS, LEVELS, ROWS, switchesOf } from "./factors.ts";
 
 /**
- * `npm test` runs one row. `npm run test:pairs` runs all: MOORING_PAIRS=1. MOORING_PAIRS_ROWS selects rows by their numbers,
- * separated by commas. _PARALLEL is the number of rows that run at once.
+ * `npm run test:full` runs one row, with `--only pairs --long` all. `--rows` selects rows by their numbers, separated by commas.
+ * `--parallel` is the number of rows that run at once.
  */
 const text = (name: string) => process.env[`MOORING_PAIRS${name}`];
 const FULL = text("") === "1";

@@ -1,6 +1,6 @@
 /**
- * `npm test` runs a sample. `npm run test:perturb` runs everything: MOORING_PERTURB=1. MOORING_PERTURB_ONLY selects scenarios by
- * parts of their names, separated by commas, _PARALLEL is the number of operators that run at once, and _SEED selects another sample.
+ * `npm run test:full` runs a sample, with `--only perturbation --long` everything. `--select` names scenarios by parts of their names,
+ * separated by commas, `--parallel` is the number of operators that run at once, and `--seed` selects another sample.
  */
 const text = (name: string) => process.env[`MOORING_PERTURB${name}`];
 

@@ -12,8 +12,8 @@ import { createObserver, type Observer } from "./observer.ts";
 import { type Field, fieldsOf, specSchemaOf } from "./schema.ts";
 
 /**
- * `npm test` drives some fields of GpuEndpoint. `npm run test:transitions` drives every field: MOORING_TRANSITIONS=1.
- * MOORING_TRANSITIONS_ONLY selects kinds, or fields by `KIND PATH`, separated by commas.
+ * `npm run test:full` drives some fields of GpuEndpoint, with `--only transitions --long` every field. `--select` names kinds, or fields
+ * by `KIND PATH`, separated by commas.
  */
 const FULL = process.env["MOORING_TRANSITIONS"] === "1";
 const ONLY = process.env["MOORING_TRANSITIONS_ONLY"]?.split(",");

@@ -3,7 +3,7 @@ import type { KindDefinition } from "./definition.ts";
 import { celRule } from "./rule.ts";
 import { structuralSchema } from "./structural.ts";
 
-const HEADER = "# Generated from src/api by `npm run crds`; do not edit.\n";
+const HEADER = "# Generated from src/api by `npm run generate`; do not edit.\n";
 
 /** The CustomResourceDefinition of a kind, as an object of apiextensions.k8s.io/v1. */
 export function customResourceDefinition(kind: KindDefinition): Record<string, unknown> {

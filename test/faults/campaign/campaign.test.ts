@@ -4,12 +4,12 @@ import { summaryOf } from "./summary.ts";
 import { drawCombination, SWITCHES, type Switch } from "./switches.ts";
 
 /**
- * The short form runs with `npm test`. `npm run test:campaign` runs the long form: each switch, then random combinations until
- * the time is over. MOORING_CAMPAIGN_SECONDS, _JOBS, _ENDPOINTS, _KILLS, _SEED and _PARALLEL change it, _ONLY repeats a switch, _KEEP
- * names a folder for the audit log and the operators' logs of runs with a complaint.
+ * The short form runs with `npm run test:full`. `npm run test:full -- --only campaign --long` runs the long form: each switch, then
+ * random combinations until the time is over. --seconds (default 600), --jobs, --endpoints, --kills, --seed and --parallel change it,
+ * --select repeats a switch, --keep names a folder for the audit log and the operators' logs of runs with a complaint.
  */
 const number = (name: string, value: number) => Number(process.env[`MOORING_CAMPAIGN_${name}`] ?? value);
-const SECONDS = number("SECONDS", 0);
+const SECONDS = number("SECONDS", process.env["MOORING_CAMPAIGN"] === "1" ? 600 : 0);
 const LONG = SECONDS > 0;
 const SEED = number("SEED", 1);
 const PARALLEL = number("PARALLEL", 3);

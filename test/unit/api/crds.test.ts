@@ -29,9 +29,12 @@ describe("crds/", () => {
     expect(readdirSync(directory).sort()).toEqual(KINDS.map(crdFileName).sort());
   });
 
-  it.each(KINDS.map((kind) => [kind.resource.kind, kind] as const))("%s is as generated (npm run crds)", (_, kind) => {
-    expect(readFileSync(join(directory, crdFileName(kind)), "utf8")).toBe(crdYaml(kind));
-  });
+  it.each(KINDS.map((kind) => [kind.resource.kind, kind] as const))(
+    "%s is as generated (npm run generate)",
+    (_, kind) => {
+      expect(readFileSync(join(directory, crdFileName(kind)), "utf8")).toBe(crdYaml(kind));
+    },
+  );
 });
 
 describe.each(KINDS.map((kind) => [kind.resource.kind, kind] as const))("the schema of %s", (_, kind) => {
@@ -98,7 +101,7 @@ describe("server-side apply merges lists by key", () => {
 });
 
 describe("the chart", () => {
-  it("carries the CRDs of crds/, and nothing else (npm run crds)", () => {
+  it("carries the CRDs of crds/, and nothing else (npm run generate)", () => {
     const copies = join(import.meta.dirname, "../../../charts/mooring/files/crds");
     expect(readdirSync(copies).sort()).toEqual(readdirSync(directory).sort());
     for (const name of readdirSync(copies)) {

@@ -10,8 +10,9 @@ import { flagOf, operatorConfigSchema, variableOf } from "../../../src/operator/
 const read = (path: string) => readFile(new URL(`../../../${path}`, import.meta.url), "utf8");
 
 describe("pages made from the source", () => {
-  test("are as `npm run docs` writes them", async () => {
-    for (const [path, text] of await generatedPages()) expect(await read(path), `${path}: run npm run docs`).toBe(text);
+  test("are as `npm run generate` writes them", async () => {
+    for (const [path, text] of await generatedPages())
+      expect(await read(path), `${path}: run npm run generate`).toBe(text);
   });
 
   test("name every reason with its meaning", async () => {

@@ -47,7 +47,7 @@ describe("the recording of the demo", async () => {
       expect((await stat(join(projectRoot, "docs/images", name))).size).toBeLessThan(500_000);
       const readme = await read("README.md");
       expect(readme).toContain(`docs/images/${name}`);
-      expect(readme).toContain("npm run docs:recording");
+      expect(readme).toContain("npm run generate -- recording");
     },
   );
 

@@ -18,7 +18,7 @@ it.each(kinds)("$kind: every field has a base from which it can change", ({ base
   expect(without.map(({ path }) => path)).toEqual([]);
 });
 
-// `npm run test:transitions` gives the same values to the API server, which takes minutes.
+// `npm run test:full -- --only transitions --long` gives the same values to the API server, which takes minutes.
 it.each(kinds)("$kind: the schema agrees which values are valid", ({ kind, schema, bases, fields }) => {
   const wrong = fields.flatMap((field) => {
     const base = baseWith(bases, field.path)?.spec ?? {};

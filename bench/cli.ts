@@ -1,0 +1,6 @@
+/** `npm run bench -- [shards | soak] [flags]`: see main.ts, shards-main.ts and soak.ts. */
+const PROGRAMS: Readonly<Record<string, string>> = { shards: "./shards-main.ts", soak: "./soak.ts" };
+
+const program = PROGRAMS[process.argv[2] ?? ""];
+if (program !== undefined) process.argv.splice(2, 1);
+await import(program ?? "./main.ts");
