@@ -75,7 +75,7 @@ type SweepWaiter = { resolve: () => void; reject: (error: unknown) => void };
 export function createEndpointSweep(options: EndpointSweepOptions): EndpointSweep {
   const { clock, log } = options;
   const index = createEndpointIndex(clock);
-  const fits = (options.records ?? createRecordBudget().open()).share();
+  const share = (options.records ?? createRecordBudget().open()).share();
   let waiters = new Set<SweepWaiter>();
   let completed = 0;
   let started = false;
@@ -85,6 +85,9 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   let retryAt = Number.NEGATIVE_INFINITY;
   /** The last list could not be read, `times` in a row. */
   let unreadable: { error: ServiceError; times: number } | undefined;
+
+  /** Counts the records. Those of endpoints that objects are bound to always fit. */
+  const fits = () => share(Math.max(0, index.weight() - EXPECTED.weight * options.expected()));
 
   /** A list during which the key changes shows parts of two views: it proves nothing and is read again. */
   async function sweepOnce(signal: AbortSignal): Promise<void> {
@@ -102,13 +105,13 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       const pages = endpointPages({ ...options, expected: options.expected() }, signal);
       for await (const { record, askedAt } of pages) {
         if (index.session() !== session) return false;
-        if (!fits(Math.max(0, index.weight() - EXPECTED.weight * options.expected()))) throw incomplete(NO_ROOM);
+        if (!fits()) throw incomplete(NO_ROOM);
         if (listing.take(record, askedAt)) options.onChange(record.id, record.appName);
       }
     } catch (error) {
       if (isUnreadable(error)) {
         listing.discard();
-        fits(index.weight());
+        fits();
       }
       throw error;
     }

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { createRecordBudget } from "../../../../src/provider/endpoints/record-budget.ts";
 import { createEndpointSweep } from "../../../../src/provider/endpoints/sweep.ts";
+import { ServiceError } from "../../../../src/provider/errors.ts";
 import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
@@ -57,4 +58,44 @@ it("a service that lists ever more endpoints loses its own list, and no other ac
   expect(modest.sweep.list()?.length).toBeGreaterThan(0);
   expect(budget.inUse()).toBeLessThan(1.5 * 1024 * 1024);
   await Promise.all([modest.sweep.stop(), greedy.sweep.stop()]);
+});
+
+it("records of endpoints that objects are bound to count for nothing, after a list that cannot be read too", async () => {
+  const clock = createFakeClock();
+  const budget = createRecordBudget(1024 * 1024);
+  const record = recordOf(desiredOf(endpointOf()), { id: "", appName: "" });
+  const data = Array.from({ length: 100 }, (_, i) => ({ ...record, id: `e-${i}` }));
+  const inUse: number[] = [];
+  let lists = 0;
+  const sweep = createEndpointSweep({
+    generation: "Current",
+    pageSize: 100,
+    intervalMs: 60_000,
+    clock,
+    log: silentLog,
+    wanted: () => true,
+    expected: () => 100,
+    onChange: () => {},
+    onListed: () => inUse.push(budget.inUse()),
+    onError: () => inUse.push(budget.inUse()),
+    records: budget.open(),
+    client: {
+      listEndpoints: async () => {
+        if (++lists > 1) {
+          throw new ServiceError({
+            kind: "UnreadableResponse",
+            delivery: "Unknown",
+            operation: "listEndpoints",
+            message: "",
+          });
+        }
+        return { data, nextCursor: "", hasMore: false };
+      },
+      listEndpointsEarlier: async () => ({ endpoints: [], data: [], total: 0 }),
+    },
+  });
+  sweep.start();
+  await clock.advance(65_000);
+  expect(inUse).toEqual([0, 0]);
+  await sweep.stop();
 });
