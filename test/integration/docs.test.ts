@@ -73,8 +73,10 @@ describe("commands", () => {
   test("are of programs that are checked here", () => {
     expect(commands.length).toBeGreaterThan(20);
     expect([...new Set(commands.map(({ program }) => program))].sort()).toEqual([
+      "cd",
       "curl",
       "docker",
+      "git",
       "helm",
       "kubectl",
       "mooring",
@@ -119,6 +121,10 @@ describe("commands", () => {
   test.each(of("npm"))("$place npm $text", ({ args }) => {
     if (args[0] === "run") expect(Object.keys(packageJson.scripts)).toContain(args[1]);
     else expect(["ci", "test"]).toContain(args[0]);
+  });
+
+  test.each([...of("git"), ...of("cd")])("$place $text", ({ text }) => {
+    expect(["git clone https://github.com/mooring-dev/mooring", "cd mooring"]).toContain(text);
   });
 
   test.each(of("curl"))("$place curl $text", ({ text }) => {
