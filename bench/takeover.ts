@@ -4,7 +4,7 @@ import { gpuEndpointResource, speechJobResource } from "../src/api/v1alpha1/kind
 import type { SpeechJob } from "../src/api/v1alpha1/speech-job.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import type { KubeObject } from "../src/kube/types.ts";
-import { leaseResource } from "../src/runtime/leader.ts";
+import { leaseResource } from "../src/runtime/lease.ts";
 import type { Guarded } from "../tools/cluster/guarded.ts";
 import { waitUntil } from "../tools/cluster/wait-until.ts";
 import { type BenchCluster, type BenchOptions, clientOf, NAMESPACE, startCluster } from "./cluster.ts";

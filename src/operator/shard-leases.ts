@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Clock } from "../base/clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
-import { LEASE_MS, type Lease, leaseResource } from "../runtime/leader.ts";
+import { LEASE_MS, type Lease, leaseResource } from "../runtime/lease.ts";
 import { leaseNameOf, SHARD_INDEXES, type Shard } from "./shard.ts";
 
 /** On each lease: the number of shards that its holder divides the accounts by. Without it: 1. */

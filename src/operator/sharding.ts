@@ -1,7 +1,8 @@
 import type { Logger } from "pino";
 import { type Clock, delay } from "../base/clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
-import { type LeaderElector, type Lease, leaseResource } from "../runtime/leader.ts";
+import type { LeaderElector } from "../runtime/leader.ts";
+import { type Lease, leaseResource } from "../runtime/lease.ts";
 import { configMapResource, type Journal } from "../submission/journal.ts";
 import { configMapOf } from "../submission/journal-shards.ts";
 import { createJournal, type JournalOptions } from "../submission/sharded-journal.ts";

@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { isConflict } from "../kube/errors.ts";
 import { splitKey } from "../kube/types.ts";
 import type { Metrics } from "./metrics.ts";
-import { type AddOptions, createWorkQueue } from "./queue.ts";
+import { type AddOptions, createWorkQueue, type WorkQueue } from "./queue.ts";
 import type { Slices } from "./slices.ts";
 
 export type Request = { key: string; namespace: string | undefined; name: string };
@@ -53,6 +53,7 @@ export type Controller = {
 const BACKOFF = { baseMs: 500, capMs: 5 * 60_000, jitter: 0.4 };
 /** Requeues without a delay in a row. Steps that follow each other at once are fewer. */
 const AT_ONCE_IN_A_ROW = 5;
+const RESULTS = ["success", "error", "requeue", "requeue_after"] as const;
 
 /**
  * Workers over a queue. Success forgets the backoff; an error backs off and beats a requeue-after; a lost optimistic
@@ -71,8 +72,7 @@ export function createController(options: ControllerOptions): Controller {
     onWait: (seconds) => metrics.queueDuration.observe({ name }, seconds),
   });
   const inFlight = new Set<AbortController>();
-  /** Requeues without a delay in a row, by key. */
-  const atOnce = new Map<string, number>();
+  const endings = createEndings(queue, options);
   let workers: Promise<void>[] = [];
 
   showMetrics(options);
@@ -106,48 +106,13 @@ export function createController(options: ControllerOptions): Controller {
     inFlight.add(ending);
     const context = createContext(ending.signal, log, request);
     try {
-      const result = await options.reconcile(request, context);
-      if (result?.requeueAfterMs !== undefined) {
-        requeue(key, result.requeueAfterMs);
-        metrics.reconcileTotal.inc({ controller: name, result: "requeue_after" });
-      } else {
-        atOnce.delete(key);
-        queue.forget(key);
-        metrics.reconcileTotal.inc({ controller: name, result: "success" });
-      }
+      endings.ended(key, await options.reconcile(request, context));
     } catch (error) {
-      settleError(key, error, context.log);
+      endings.failed(key, error, context.log);
     } finally {
       cancelDeadline();
       inFlight.delete(ending);
     }
-  }
-
-  function requeue(key: string, afterMs: number): void {
-    const inARow = afterMs > 0 ? 0 : (atOnce.get(key) ?? 0) + 1;
-    if (inARow === 0) atOnce.delete(key);
-    else atOnce.set(key, inARow);
-    if (inARow > AT_ONCE_IN_A_ROW) queue.addRateLimited(key);
-    else {
-      queue.forget(key);
-      queue.add(key, { afterMs });
-    }
-  }
-
-  function settleError(key: string, error: unknown, keyLog: Logger): void {
-    if (isConflict(error)) {
-      metrics.reconcileTotal.inc({ controller: name, result: "requeue" });
-      keyLog.debug({ reason: messageOf(error) }, "the object changed meanwhile; reconciling again");
-      queue.addRateLimited(key);
-      return;
-    }
-    metrics.reconcileTotal.inc({ controller: name, result: "error" });
-    metrics.reconcileErrors.inc(labels);
-    if (!(error instanceof Error) || error instanceof TypeError || error instanceof ReferenceError) {
-      metrics.reconcilePanics.inc(labels);
-      keyLog.error({ err: error }, "reconcile threw");
-    } else keyLog.error({ reason: messageOf(error) }, "reconcile failed; retrying with backoff");
-    queue.addRateLimited(key);
   }
 
   return {
@@ -168,6 +133,50 @@ export function createController(options: ControllerOptions): Controller {
       if (deadline.aborted) abort();
       else deadline.addEventListener("abort", abort, { once: true });
       await Promise.all(workers);
+    },
+  };
+}
+
+/** What follows from the end of a reconcile. */
+function createEndings(queue: WorkQueue, { name, metrics }: ControllerOptions) {
+  /** Requeues without a delay in a row, by key. */
+  const atOnce = new Map<string, number>();
+  const count = (result: (typeof RESULTS)[number]) => metrics.reconcileTotal.inc({ controller: name, result });
+
+  function requeue(key: string, afterMs: number): void {
+    const inARow = afterMs > 0 ? 0 : (atOnce.get(key) ?? 0) + 1;
+    if (inARow === 0) atOnce.delete(key);
+    else atOnce.set(key, inARow);
+    if (inARow > AT_ONCE_IN_A_ROW) queue.addRateLimited(key);
+    else {
+      queue.forget(key);
+      queue.add(key, { afterMs });
+    }
+  }
+
+  return {
+    ended(key: string, result: Result): void {
+      if (result?.requeueAfterMs === undefined) {
+        atOnce.delete(key);
+        queue.forget(key);
+        count("success");
+      } else {
+        requeue(key, result.requeueAfterMs);
+        count("requeue_after");
+      }
+    },
+    failed(key: string, error: unknown, log: Logger): void {
+      queue.addRateLimited(key);
+      count(isConflict(error) ? "requeue" : "error");
+      if (isConflict(error)) {
+        log.debug({ reason: messageOf(error) }, "the object changed meanwhile; reconciling again");
+        return;
+      }
+      metrics.reconcileErrors.inc({ controller: name });
+      if (!(error instanceof Error) || error instanceof TypeError || error instanceof ReferenceError) {
+        metrics.reconcilePanics.inc({ controller: name });
+        log.error({ err: error }, "reconcile threw");
+      } else log.error({ reason: messageOf(error) }, "reconcile failed; retrying with backoff");
     },
   };
 }
@@ -193,9 +202,7 @@ function showMetrics({ name, metrics, maxConcurrentReconciles }: ControllerOptio
   metrics.queueRetries.inc({ name }, 0);
   metrics.reconcileErrors.inc(labels, 0);
   metrics.reconcilePanics.inc(labels, 0);
-  for (const result of ["success", "error", "requeue", "requeue_after"]) {
-    metrics.reconcileTotal.inc({ controller: name, result }, 0);
-  }
+  for (const result of RESULTS) metrics.reconcileTotal.inc({ controller: name, result }, 0);
 }
 
 function messageOf(error: unknown): string {

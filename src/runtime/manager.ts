@@ -66,8 +66,7 @@ const GROUP_START_MS = 1_000;
  * enqueue what the previous leader left; only then act.
  */
 export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
-  const { elector, journal, clock, log } = options;
-  const controllers = options.controllers.flat();
+  const { elector, journal, log } = options;
   let leading = false;
 
   async function start(stop: AbortSignal, watches: AbortSignal): Promise<void> {
@@ -80,51 +79,8 @@ export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
     stop.throwIfAborted();
     options.onTakeover(left);
     for (const runnable of options.runnables) await runnable.start();
-    await startControllers(stop);
-    log.info({ controllers: controllers.map((controller) => controller.name) }, "controllers started");
-  }
-
-  async function startControllers(stop: AbortSignal): Promise<void> {
-    for (const [index, group] of options.controllers.entries()) {
-      for (const controller of group) controller.start();
-      if (index === options.controllers.length - 1) return;
-      const ended = new AbortController();
-      const limit = delay(clock, GROUP_START_MS, AbortSignal.any([stop, ended.signal]));
-      await Promise.race([Promise.all(group.map((controller) => controller.idle())), limit]);
-      ended.abort();
-      stop.throwIfAborted();
-    }
-  }
-
-  /** Each step follows, whatever came of those before: the lease is given back in any case. @throws the first error */
-  async function finish(watches: AbortController): Promise<void> {
-    const failures: unknown[] = [];
-    const attempt = async (name: string, step: () => void | Promise<void> | undefined) => {
-      try {
-        await step();
-      } catch (error) {
-        failures.push(error);
-        log.error({ name, reason: String(error) }, "not stopped in order");
-      }
-    };
-    const lost = elector?.lost.aborted === true;
-    const drainMs = lost ? Math.min(LOST_LEASE_MS, options.stopDeadlineMs) : options.stopDeadlineMs;
-    await withDeadline(clock, drainMs + RECORD_MS, async (deadline) => {
-      await withDeadline(clock, drainMs, (drained) =>
-        Promise.all(options.runnables.map((runnable) => attempt(runnable.name, () => runnable.drain?.(drained)))),
-      );
-      await Promise.all(controllers.map((controller) => attempt(controller.name, () => controller.stop(deadline))));
-    });
-    for (const runnable of [...options.runnables].reverse()) await attempt(runnable.name, () => runnable.stop());
-    watches.abort(new Error("the operator is stopping"));
-    await Promise.all(options.informers.map((informer) => attempt(informer.resource.plural, () => informer.stopped())));
-    try {
-      await withDeadline(clock, JOURNAL_CLOSE_MS, journal.close);
-    } catch (error) {
-      log.warn({ reason: String(error) }, "journal not closed");
-    }
-    await elector?.release();
-    if (failures.length > 0) throw failures[0];
+    await startControllers(options, stop);
+    log.info({ controllers: options.controllers.flat().map(({ name }) => name) }, "controllers started");
   }
 
   return {
@@ -148,7 +104,7 @@ export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
         if (!ended.aborted) throw error;
       } finally {
         log.info("stopping");
-        await finish(watches);
+        await finish(options, watches);
       }
       if (elector?.lost.aborted && !stop.aborted) {
         await options.onLost?.(stop);
@@ -156,4 +112,53 @@ export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
       }
     },
   };
+}
+
+async function startControllers(
+  { clock, controllers }: Pick<ManagerOptions<never>, "clock" | "controllers">,
+  stop: AbortSignal,
+): Promise<void> {
+  for (const [index, group] of controllers.entries()) {
+    for (const controller of group) controller.start();
+    if (index === controllers.length - 1) return;
+    const ended = new AbortController();
+    const limit = delay(clock, GROUP_START_MS, AbortSignal.any([stop, ended.signal]));
+    await Promise.race([Promise.all(group.map((controller) => controller.idle())), limit]);
+    ended.abort();
+    stop.throwIfAborted();
+  }
+}
+
+/** Stops everything in reverse. Each step follows, whatever came of those before: the lease is given back in any case. @throws the first error */
+async function finish<Entry>(options: ManagerOptions<Entry>, watches: AbortController): Promise<void> {
+  const { elector, journal, clock, log, controllers } = options;
+  const failures: unknown[] = [];
+  const attempt = async (name: string, step: () => void | Promise<void> | undefined) => {
+    try {
+      await step();
+    } catch (error) {
+      failures.push(error);
+      log.error({ name, reason: String(error) }, "not stopped in order");
+    }
+  };
+  const lost = elector?.lost.aborted === true;
+  const drainMs = lost ? Math.min(LOST_LEASE_MS, options.stopDeadlineMs) : options.stopDeadlineMs;
+  await withDeadline(clock, drainMs + RECORD_MS, async (deadline) => {
+    await withDeadline(clock, drainMs, (drained) =>
+      Promise.all(options.runnables.map((runnable) => attempt(runnable.name, () => runnable.drain?.(drained)))),
+    );
+    await Promise.all(
+      controllers.flat().map((controller) => attempt(controller.name, () => controller.stop(deadline))),
+    );
+  });
+  for (const runnable of [...options.runnables].reverse()) await attempt(runnable.name, () => runnable.stop());
+  watches.abort(new Error("the operator is stopping"));
+  await Promise.all(options.informers.map((informer) => attempt(informer.resource.plural, () => informer.stopped())));
+  try {
+    await withDeadline(clock, JOURNAL_CLOSE_MS, journal.close);
+  } catch (error) {
+    log.warn({ reason: String(error) }, "journal not closed");
+  }
+  await elector?.release();
+  if (failures.length > 0) throw failures[0];
 }

@@ -47,6 +47,14 @@ export function createMetrics(options: { process?: boolean; exemplars?: boolean;
   return {
     registry,
     exemplars,
+    ...reconcileMetrics(registers),
+    ...queueMetrics(registers),
+    ...processMetrics(registers),
+  };
+}
+
+function reconcileMetrics(registers: Registry[]) {
+  return {
     reconcileTotal: new Counter({
       name: "controller_runtime_reconcile_total",
       help: "Total number of reconciliations per controller",
@@ -84,6 +92,11 @@ export function createMetrics(options: { process?: boolean; exemplars?: boolean;
       labelNames: ["controller"],
       registers,
     }),
+  };
+}
+
+function queueMetrics(registers: Registry[]) {
+  return {
     queueDepth: new Gauge({
       name: "workqueue_depth",
       help: "Current depth of workqueue",
@@ -116,6 +129,11 @@ export function createMetrics(options: { process?: boolean; exemplars?: boolean;
       buckets: SECONDS,
       registers,
     }),
+  };
+}
+
+function processMetrics(registers: Registry[]) {
+  return {
     restRequests: new Counter({
       name: "rest_client_requests_total",
       help: "Number of HTTP requests to the API server, partitioned by status code, method, and host",

@@ -49,20 +49,12 @@ type QueuedKey = { priority: Priority; due: number; ready: boolean; readyAt: num
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { clock } = options;
-  const entries = new Map<string, QueuedKey>();
   const running = new Set<string>();
-  const again = new Map<string, QueuedKey>();
+  /** Keys that were added while they run. */
+  const again = new Map<string, Pick<QueuedKey, "due" | "priority">>();
   const failures = new Map<string, number>();
-  const ready = createLanedQueue<QueuedKey>(LOW_SHARE, options.groupOf ?? ((key) => splitKey(key).namespace ?? ""));
-  const waiting = createSchedule<string>(clock, (due) => {
-    for (const { item: key, due: at } of due) {
-      const entry = entries.get(key);
-      // An entry that was brought forward leaves its old place behind: it is stale.
-      if (entry !== undefined && !entry.ready && entry.due === at) makeReady(key, entry);
-    }
-    hand();
-  });
-  const takers: ((key: string | undefined) => void)[] = [];
+  const takers = createTakers(take);
+  const pending = createPending(options, takers.hand);
   const idlers: (() => void)[] = [];
   let closed = false;
 
@@ -72,55 +64,23 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     const due = clock.monotonic() + Math.max(0, afterMs);
     if (running.has(key)) {
       const earlier = again.get(key);
-      again.set(key, waitingUntil(Math.min(due, earlier?.due ?? due), higher(priority, earlier?.priority)));
+      again.set(key, { due: Math.min(due, earlier?.due ?? due), priority: higher(priority, earlier?.priority) });
       return;
     }
-    place(key, due, priority);
-    hand();
-  }
-
-  function place(key: string, due: number, priority: Priority): void {
-    const present = entries.get(key);
-    const entry = present ?? waitingUntil(due, priority);
-    const raised = higher(priority, entry.priority);
-    entry.priority = raised;
-    if (entry.ready) {
-      ready.move(LANE_OF[raised], key);
-      return;
-    }
-    if (present === undefined || due < entry.due) {
-      entry.due = Math.min(due, entry.due);
-      if (entry.due > clock.monotonic()) waiting.add(key, entry.due);
-    }
-    entries.set(key, entry);
-    if (entry.due <= clock.monotonic()) makeReady(key, entry);
-  }
-
-  function makeReady(key: string, entry: QueuedKey): void {
-    entry.ready = true;
-    entry.readyAt = clock.monotonic();
-    ready.push(LANE_OF[entry.priority], key, entry);
+    pending.place(key, due, priority);
+    takers.hand();
   }
 
   function take(): string | undefined {
-    const taken = ready.shift();
+    const taken = pending.take();
     if (taken === undefined) return undefined;
     const { key, value: entry } = taken;
-    entries.delete(key);
     running.add(key);
     options.onWait?.((clock.monotonic() - entry.readyAt) / 1000);
     return key;
   }
 
-  function hand(): void {
-    while (takers.length > 0 && !closed) {
-      const key = take();
-      if (key === undefined) return;
-      takers.shift()?.(key);
-    }
-  }
-
-  const isIdle = () => closed || (running.size === 0 && ready.size() === 0);
+  const isIdle = () => closed || (running.size === 0 && pending.ready() === 0);
 
   function tellIdle(): void {
     if (isIdle()) for (const idler of idlers.splice(0)) idler();
@@ -135,38 +95,100 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       add(key, { afterMs: backoffDelay(count, options.backoff), priority });
     },
     forget: (key) => void failures.delete(key),
-    next() {
-      if (closed) return Promise.resolve(undefined);
-      const key = takers.length === 0 ? take() : undefined;
-      if (key !== undefined) return Promise.resolve(key);
-      return new Promise((resolve) => takers.push(resolve));
-    },
+    next: takers.next,
     done(key) {
       running.delete(key);
       const next = again.get(key);
       again.delete(key);
       if (next !== undefined && !closed) {
-        place(key, next.due, next.priority);
-        hand();
+        pending.place(key, next.due, next.priority);
+        takers.hand();
       }
       tellIdle();
     },
-    depth: ready.size,
+    depth: pending.ready,
     retries: () => failures.size,
     idle() {
       return isIdle() ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve));
     },
     shutDown() {
       closed = true;
-      waiting.stop();
-      for (const taker of takers.splice(0)) taker(undefined);
+      pending.stop();
+      takers.close();
       tellIdle();
     },
   };
 }
 
-function waitingUntil(due: number, priority: Priority): QueuedKey {
-  return { priority, due, ready: false, readyAt: 0 };
+/** Each key that does not run once: it waits for its time, then for its turn. `onReady`: the time of some has come. */
+function createPending({ clock, groupOf }: WorkQueueOptions, onReady: () => void) {
+  const entries = new Map<string, QueuedKey>();
+  const ready = createLanedQueue<QueuedKey>(LOW_SHARE, groupOf ?? ((key) => splitKey(key).namespace ?? ""));
+  const waiting = createSchedule<string>(clock, (due) => {
+    for (const { item: key, due: at } of due) {
+      const entry = entries.get(key);
+      // An entry that was brought forward leaves its old place behind: it is stale.
+      if (entry !== undefined && !entry.ready && entry.due === at) makeReady(key, entry);
+    }
+    onReady();
+  });
+
+  function makeReady(key: string, entry: QueuedKey): void {
+    entry.ready = true;
+    entry.readyAt = clock.monotonic();
+    ready.push(LANE_OF[entry.priority], key, entry);
+  }
+
+  return {
+    place(key: string, due: number, priority: Priority): void {
+      const present = entries.get(key);
+      const entry = present ?? { priority, due, ready: false, readyAt: 0 };
+      entry.priority = higher(priority, entry.priority);
+      if (entry.ready) {
+        ready.move(LANE_OF[entry.priority], key);
+        return;
+      }
+      if (present === undefined || due < entry.due) {
+        entry.due = Math.min(due, entry.due);
+        if (entry.due > clock.monotonic()) waiting.add(key, entry.due);
+      }
+      entries.set(key, entry);
+      if (entry.due <= clock.monotonic()) makeReady(key, entry);
+    },
+    take() {
+      const taken = ready.shift();
+      if (taken !== undefined) entries.delete(taken.key);
+      return taken;
+    },
+    ready: ready.size,
+    stop: waiting.stop,
+  };
+}
+
+/** Who waits for the next key, in the order in which they asked. `take`: a key that may go now. */
+function createTakers(take: () => string | undefined) {
+  const takers: ((key: string | undefined) => void)[] = [];
+  let closed = false;
+
+  return {
+    hand(): void {
+      while (takers.length > 0 && !closed) {
+        const key = take();
+        if (key === undefined) return;
+        takers.shift()?.(key);
+      }
+    },
+    next(): Promise<string | undefined> {
+      if (closed) return Promise.resolve(undefined);
+      const key = takers.length === 0 ? take() : undefined;
+      if (key !== undefined) return Promise.resolve(key);
+      return new Promise((resolve) => takers.push(resolve));
+    },
+    close(): void {
+      closed = true;
+      for (const taker of takers.splice(0)) taker(undefined);
+    },
+  };
 }
 
 function higher(a: Priority, b: Priority | undefined): Priority {

@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
-import type { Clock } from "../base/clock.ts";
+import { aborted, type Clock } from "../base/clock.ts";
 import { createFairQueue } from "../base/fair-queue.ts";
 import { plainText } from "../base/sanitizer.ts";
 import { createPace } from "../base/token-bucket.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, eventResource, type Resource } from "../kube/resource.ts";
-import type { KubeObject } from "../kube/types.ts";
+import type { KubeObject, ObjectMeta } from "../kube/types.ts";
 import { createEventMemory } from "./event-memory.ts";
 
 /** `action` is what was being done (events.k8s.io/v1), `reason` why this is told; `note` at most 1,024 bytes. */
@@ -53,6 +53,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
   const pace = createPace(clock, EVENTS_PER_SECOND, EVENTS_AT_ONCE);
   /** At the end, what is queued goes out without pauses. */
   const flushing = new AbortController();
+  const reporter = { reportingController: options.controller, reportingInstance: options.instance.slice(0, 128) };
   let sequence = 0;
   let pushed = 0;
 
@@ -90,20 +91,13 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
       if (!memory.allows(uid)) return;
       const eventName = `${name.slice(0, 200)}.${Math.trunc(clock.now()).toString(16)}${(sequence++).toString(16)}`;
       memory.begin(key, { name: eventName, namespace });
-      const body: KubeObject & Record<string, unknown> = {
-        apiVersion: apiVersionOf(eventResource),
-        kind: "Event",
-        metadata: { name: eventName, namespace },
-        spec: undefined,
-        eventTime: microTime,
-        reportingController: options.controller,
-        reportingInstance: options.instance.slice(0, 128),
-        type,
-        reason,
-        action,
-        note: text,
-        regarding: referenceTo(object, options.resourceOf(object)),
-      };
+      const body = eventOf(
+        { name: eventName, namespace },
+        {
+          ...{ type, reason, action, note: text, eventTime: microTime, ...reporter },
+          regarding: referenceTo(object, options.resourceOf(object)),
+        },
+      );
       const forget = () => memory.forget(key); // there is nothing to count up
       const send = async () => {
         try {
@@ -123,13 +117,15 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
     async flush(signal) {
       flushing.abort();
       while (draining !== undefined && !signal.aborted) {
-        await Promise.race([
-          draining,
-          new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true })),
-        ]);
+        await Promise.race([draining, aborted(signal)]);
       }
     },
   };
+}
+
+/** An event of events.k8s.io/v1 from its fields. */
+function eventOf(metadata: ObjectMeta, fields: Record<string, unknown>): KubeObject & Record<string, unknown> {
+  return { apiVersion: apiVersionOf(eventResource), kind: "Event", metadata, spec: undefined, ...fields };
 }
 
 function referenceTo({ metadata }: KubeObject, resource: Resource) {

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Clock } from "../base/clock.ts";
-import { createLanedQueue, type Lane } from "../base/fair-queue.ts";
+import { createLanedQueue, type Lane, type LanedQueue } from "../base/fair-queue.ts";
 import { createSchedule } from "../base/schedule.ts";
 import type { Pace } from "../base/token-bucket.ts";
 import { isForbidden, isNotFound } from "../kube/errors.ts";
@@ -66,9 +66,8 @@ const CONCURRENCY = 4;
 
 export function createReferencePoller(options: ReferencePollerOptions): ReferencePoller {
   const { client, clock, log, pace } = options;
-  const followed = new Map<string, FollowedReference>();
-  const referencesOf = new Map<string, Set<string>>();
   const due = createLanedQueue<FollowedReference>(ROUTINE_EVERY, (_, { reference }) => reference.namespace);
+  const { followed, track, untrack } = createReferenceIndex(clock, due);
   const schedule = createSchedule<FollowedReference>(clock, (items) => {
     for (const { item, due: at } of items) {
       // An object that is no longer followed, or has another time, leaves its old entry behind.
@@ -82,64 +81,18 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
   const reads = new Set<Promise<void>>();
   let started = false;
 
-  const laneOf = ({ version, waiting }: FollowedReference): Lane =>
-    version === ABSENT || waiting.size > 0 ? "urgent" : "routine";
-
-  function untrack(key: string): void {
-    for (const id of referencesOf.get(key) ?? []) {
-      const one = followed.get(id);
-      one?.dependants.delete(key);
-      one?.waiting.delete(key);
-      if (one?.dependants.size !== 0) continue;
-      followed.delete(id);
-      due.remove(id);
-    }
-    referencesOf.delete(key);
-  }
-
-  function follow(id: string, reference: Reference): FollowedReference {
-    const known = followed.get(id);
-    if (known !== undefined) return known;
-    const one: FollowedReference = {
-      id,
-      reference,
-      dependants: new Set(),
-      waiting: new Set(),
-      version: undefined,
-      readAt: clock.monotonic(),
-      dueAt: undefined,
-    };
-    followed.set(id, one);
-    due.push(laneOf(one), id, one);
-    return one;
-  }
-
-  async function pollOne(one: FollowedReference, signal: AbortSignal): Promise<void> {
-    const { resource, namespace, name } = one.reference;
-    let version: string;
-    try {
-      const object = await client.get(resource, { namespace, name }, { signal });
-      version = `${object.metadata.uid}/${object.metadata.resourceVersion}`;
-    } catch (error) {
-      if (signal.aborted) return;
-      if (!isNotFound(error) && !isForbidden(error)) {
-        log.debug({ resource: resource.plural, namespace, name, reason: String(error) }, "reference not read");
-        return;
-      }
-      version = ABSENT;
-    }
-    one.readAt = clock.monotonic();
-    // The first sight counts as a change: it may be newer than what the dependant read before.
-    const changed = one.version !== version;
-    one.version = version;
-    if (changed) for (const key of one.dependants) options.onChange(key);
-  }
-
   /** Reads the object in its turn. It is due again an interval later. */
   async function pollInTurn(one: FollowedReference): Promise<void> {
     await pace.turn(ended.signal);
     if (ended.signal.aborted || followed.get(one.id) !== one) return;
-    await pollOne(one, ended.signal);
+    const version = await readVersion(client, one.reference, { signal: ended.signal, log });
+    if (version !== undefined) {
+      one.readAt = clock.monotonic();
+      // The first sight counts as a change: it may be newer than what the dependant read before.
+      const changed = one.version !== version;
+      one.version = version;
+      if (changed) for (const key of one.dependants) options.onChange(key);
+    }
     if (followed.get(one.id) !== one) return;
     one.dueAt = clock.monotonic() + options.intervalMs;
     schedule.add(one, one.dueAt);
@@ -159,19 +112,7 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
 
   return {
     track(key, references, { waits = false } = {}) {
-      const ids = new Map(references.map((one) => [`${one.resource.plural}/${one.namespace}/${one.name}`, one]));
-      const before = referencesOf.get(key);
-      if (before === undefined || before.size !== ids.size || ![...ids.keys()].every((id) => before.has(id)))
-        untrack(key);
-      if (ids.size === 0) return;
-      referencesOf.set(key, new Set(ids.keys()));
-      for (const [id, reference] of ids) {
-        const one = follow(id, reference);
-        one.dependants.add(key);
-        if (waits) one.waiting.add(key);
-        else one.waiting.delete(key);
-        due.move(laneOf(one), id);
-      }
+      track(key, references, waits);
       pump();
     },
     forget: untrack,
@@ -191,4 +132,70 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
       await Promise.all(reads);
     },
   };
+}
+
+const laneOf = ({ version, waiting }: FollowedReference): Lane =>
+  version === ABSENT || waiting.size > 0 ? "urgent" : "routine";
+
+/** Who refers to what. A reference is in `due` from the first time that an object refers to it. */
+function createReferenceIndex(clock: Pick<Clock, "monotonic">, due: LanedQueue<FollowedReference>) {
+  const followed = new Map<string, FollowedReference>();
+  const referencesOf = new Map<string, Set<string>>();
+
+  function untrack(key: string): void {
+    for (const id of referencesOf.get(key) ?? []) {
+      const one = followed.get(id);
+      one?.dependants.delete(key);
+      one?.waiting.delete(key);
+      if (one?.dependants.size !== 0) continue;
+      followed.delete(id);
+      due.remove(id);
+    }
+    referencesOf.delete(key);
+  }
+
+  function follow(id: string, reference: Reference): FollowedReference {
+    const known = followed.get(id);
+    if (known !== undefined) return known;
+    const own = { dependants: new Set<string>(), waiting: new Set<string>(), version: undefined, dueAt: undefined };
+    const one: FollowedReference = { id, reference, readAt: clock.monotonic(), ...own };
+    followed.set(id, one);
+    due.push(laneOf(one), id, one);
+    return one;
+  }
+
+  function track(key: string, references: readonly Reference[], waits: boolean): void {
+    const ids = new Map(references.map((one) => [`${one.resource.plural}/${one.namespace}/${one.name}`, one]));
+    const before = referencesOf.get(key);
+    if (before === undefined || before.size !== ids.size || ![...ids.keys()].every((id) => before.has(id)))
+      untrack(key);
+    if (ids.size === 0) return;
+    referencesOf.set(key, new Set(ids.keys()));
+    for (const [id, reference] of ids) {
+      const one = follow(id, reference);
+      one.dependants.add(key);
+      if (waits) one.waiting.add(key);
+      else one.waiting.delete(key);
+      due.move(laneOf(one), id);
+    }
+  }
+
+  return { followed, track, untrack };
+}
+
+/** The version of an object; `ABSENT` for one that is not there or may not be read; undefined: the read failed. */
+async function readVersion(
+  client: ReferencePollerOptions["client"],
+  { resource, namespace, name }: Reference,
+  { signal, log }: { signal: AbortSignal; log: Logger },
+): Promise<string | undefined> {
+  try {
+    const { metadata } = await client.get(resource, { namespace, name }, { signal });
+    return `${metadata.uid}/${metadata.resourceVersion}`;
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    if (isNotFound(error) || isForbidden(error)) return ABSENT;
+    log.debug({ resource: resource.plural, namespace, name, reason: String(error) }, "reference not read");
+    return undefined;
+  }
 }

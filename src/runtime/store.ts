@@ -49,7 +49,8 @@ export function createStore<T extends KubeObject>(
 
   function put(key: string, object: T): void {
     const previous = objects.get(key);
-    if (previous !== undefined) keepSpec(previous, object);
+    // An unchanged spec stays the same value in memory: what is computed of a spec is kept with it (`specProblem`).
+    if (isDeepStrictEqual(previous?.spec, object.spec)) object.spec = previous?.spec ?? object.spec;
     objects.set(key, object);
     for (const index of indexes.values()) index.move(key, previous, object);
   }
@@ -61,23 +62,20 @@ export function createStore<T extends KubeObject>(
     return { type: "Deleted", object: last };
   }
 
+  function* inIndex(index: string, value: string): Generator<T> {
+    for (const key of indexes.get(index)?.keys(value) ?? []) {
+      const object = objects.get(key);
+      if (object !== undefined) yield object;
+    }
+  }
+
   return {
     get: (key) => objects.get(key),
     list: () => objects.values(),
     size: () => objects.size,
-    byIndex(index, value) {
-      const found: T[] = [];
-      for (const key of indexes.get(index)?.keys(value) ?? []) {
-        const object = objects.get(key);
-        if (object !== undefined) found.push(object);
-      }
-      return found;
-    },
+    byIndex: (index, value) => [...inIndex(index, value)],
     someInIndex(index, value, matches) {
-      for (const key of indexes.get(index)?.keys(value) ?? []) {
-        const object = objects.get(key);
-        if (object !== undefined && matches(object)) return true;
-      }
+      for (const object of inIndex(index, value)) if (matches(object)) return true;
       return false;
     },
     upsert(whole, initial = false) {
@@ -85,17 +83,10 @@ export function createStore<T extends KubeObject>(
       const object = kept(whole);
       const key = keyOf(object);
       const previous = objects.get(key);
-      if (previous === undefined) {
-        put(key, object);
-        return { type: "Added", object, initial };
-      }
-      if (previous.metadata.uid !== object.metadata.uid) {
-        put(key, object);
-        return { type: "Modified", object, previous };
-      }
-      if (!isNewer(object, previous)) return undefined;
+      const isSame = previous?.metadata.uid === object.metadata.uid;
+      if (previous !== undefined && isSame && !isNewer(object, previous)) return undefined;
       put(key, object);
-      return { type: "Modified", object, previous };
+      return previous === undefined ? { type: "Added", object, initial } : { type: "Modified", object, previous };
     },
     remove(object) {
       const key = keyOf(object);
@@ -148,11 +139,6 @@ function createIndex<T>(indexer: Indexer<T>) {
       for (const value of to) add(key, value);
     },
   };
-}
-
-/** An unchanged spec stays the same value in memory: what is computed of a spec is kept with it (`specProblem`). */
-function keepSpec(previous: KubeObject, next: KubeObject): void {
-  if (isDeepStrictEqual(previous.spec, next.spec)) next.spec = previous.spec;
 }
 
 function isNewer(a: KubeObject, b: KubeObject): boolean {

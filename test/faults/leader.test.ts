@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { KubeObject } from "../../src/kube/types.ts";
-import { leaseResource } from "../../src/runtime/leader.ts";
+import { leaseResource } from "../../src/runtime/lease.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
 import { JOURNAL_MAPS } from "../support/journal-maps.ts";
 import { manifest } from "../support/manifests.ts";

@@ -1,7 +1,7 @@
 import { expect, inject, it } from "vitest";
 import { findObject } from "../../src/kube/client.ts";
 import { namespaceResource } from "../../src/kube/resource.ts";
-import { leaseResource } from "../../src/runtime/leader.ts";
+import { leaseResource } from "../../src/runtime/lease.ts";
 import { configMapResource } from "../../src/submission/journal.ts";
 import { installationNamespace } from "../support/installation-namespace.ts";
 import { JOURNAL_MAPS } from "../support/journal-maps.ts";

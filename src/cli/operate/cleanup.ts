@@ -9,7 +9,7 @@ import { isNotFound } from "../../kube/errors.ts";
 import type { Resource } from "../../kube/resource.ts";
 import { type KubeObject, keyOf } from "../../kube/types.ts";
 import { journalNameOf, leaseNameOf, SHARD_INDEXES } from "../../operator/shard.ts";
-import { leaseResource } from "../../runtime/leader.ts";
+import { leaseResource } from "../../runtime/lease.ts";
 import { configMapResource } from "../../submission/journal.ts";
 import { type JournalData, parseEntries } from "../../submission/journal-data.ts";
 import { journalNames } from "../../submission/journal-shards.ts";

@@ -3,7 +3,7 @@ import { speechJobResource } from "../../../src/api/v1alpha1/kinds.ts";
 import { createEtcdHistory } from "../../../src/kube/etcd-history.ts";
 import type { Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
-import { leaseResource } from "../../../src/runtime/leader.ts";
+import { leaseResource } from "../../../src/runtime/lease.ts";
 import { configMapResource } from "../../../src/submission/journal.ts";
 import { START } from "../../support/fake-clock.ts";
 import { scriptedApi } from "../../support/scripted-api-server.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { confirmRestore } from "../../../src/cli/operate/confirm-restore.ts";
 import { createRestoreGuard, RESTORE_MARKER } from "../../../src/operator/restore-guard.ts";
-import { leaseResource } from "../../../src/runtime/leader.ts";
+import { leaseResource } from "../../../src/runtime/lease.ts";
 import { createFakeClock, START, until } from "../../support/fake-clock.ts";
 import { failure, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
 

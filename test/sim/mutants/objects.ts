@@ -27,7 +27,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   {
     name: "read-your-writes",
     file: "src/runtime/store.ts",
-    find: "      if (!isNewer(object, previous)) return undefined;",
+    find: "      if (previous !== undefined && isSame && !isNewer(object, previous)) return undefined;",
     replace: "",
     breaks: ["PaidOnce", "OneEndpoint", "TerminalPhase", "TrueStatus", "Bounded", "Stable"],
     tests: "test/unit/runtime/store",

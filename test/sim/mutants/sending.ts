@@ -36,7 +36,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   {
     name: "lease-deadline",
     file: "src/runtime/leader.ts",
-    find: "surelyHeld: () => !released && !lost.signal.aborted && sinceRenewal() < RENEW_DEADLINE_MS,",
+    find: "surelyHeld: () => !released && !lost.signal.aborted && lease.sinceRenewal() < RENEW_DEADLINE_MS,",
     replace: "surelyHeld: () => !released && !lost.signal.aborted,",
     breaks: ["LeaseBeforeRequest"],
     tests: "test/unit/runtime/leader",

@@ -6,7 +6,8 @@ import { findObject, type KubeClient } from "../../../kube/client.ts";
 import { isForbidden } from "../../../kube/errors.ts";
 import { namespaceResource } from "../../../kube/resource.ts";
 import { leaseNameOf, SHARD_INDEXES } from "../../../operator/shard.ts";
-import { createLeaderElector, LEASE_MS, leaseResource } from "../../../runtime/leader.ts";
+import { createLeaderElector } from "../../../runtime/leader.ts";
+import { LEASE_MS, leaseResource } from "../../../runtime/lease.ts";
 
 /** While it lasts, no operator works. */
 export type Exclusion = {

@@ -7,7 +7,7 @@ import { isForbidden, isNotFound } from "../../../kube/errors.ts";
 import type { Resource } from "../../../kube/resource.ts";
 import type { KubeObject } from "../../../kube/types.ts";
 import { leaseNameOf, SHARD_INDEXES } from "../../../operator/shard.ts";
-import { type Lease, leaseResource } from "../../../runtime/leader.ts";
+import { type Lease, leaseResource } from "../../../runtime/lease.ts";
 import type { Finding } from "./checks.ts";
 import { findLeaderless, type ShardLease, shardCountOf, shardLeaseFrom } from "./shards.ts";
 

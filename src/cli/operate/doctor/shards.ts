@@ -1,7 +1,7 @@
 import { rfc3339 } from "../../../base/clock.ts";
 import { leaseNameOf, SHARD_INDEXES } from "../../../operator/shard.ts";
 import { SHARD_COUNT } from "../../../operator/shard-leases.ts";
-import type { Lease } from "../../../runtime/leader.ts";
+import type { Lease } from "../../../runtime/lease.ts";
 import type { Finding } from "./checks.ts";
 
 /** The lease of a shard in one namespace. Times are ms since the epoch. */
