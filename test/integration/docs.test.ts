@@ -123,8 +123,8 @@ describe("commands", () => {
     else expect(["ci", "test"]).toContain(args[0]);
   });
 
-  test.each([...of("git"), ...of("cd")])("$place $text", ({ text }) => {
-    expect(["git clone https://github.com/mooring-dev/mooring", "cd mooring"]).toContain(text);
+  test.each([...of("git"), ...of("cd")])("$place $program $text", ({ program, text }) => {
+    expect(["git clone https://github.com/mooring-dev/mooring", "cd mooring"]).toContain(`${program} ${text}`);
   });
 
   test.each(of("curl"))("$place curl $text", ({ text }) => {
