@@ -24,6 +24,12 @@ export function takeToken(bucket: Bucket, now: number): void {
   bucket.tokens = Math.max(0, bucket.tokens - 1);
 }
 
+/** What was refilled so far was refilled at the former rate. */
+export function setRate(bucket: Bucket, { perMs, burst }: Pick<Bucket, "perMs" | "burst">, now: number): void {
+  refill(bucket, now);
+  Object.assign(bucket, { perMs, burst, tokens: Math.min(bucket.tokens, burst) });
+}
+
 /** Whether nothing was taken lately: a full bucket limits nothing. */
 export function isFull(bucket: Bucket, now: number): boolean {
   refill(bucket, now);

@@ -5,13 +5,18 @@ import type { Operation } from "./operations.ts";
 export type SendOptions = {
   /** Aborts the call. */
   signal?: AbortSignal | undefined;
-  /** Awaited when the rate limit lets the call go: commit the journal's intent here. Nothing is sent when it throws. */
+  /**
+   * Awaited when the call has a connection and a token of the rate limit: write the record of the request here. Nothing is sent when
+   * it throws.
+   */
   commit?: (() => Promise<void>) | undefined;
   /**
    * Called when a connection accepts the request, directly before the first byte, as the last check. Nothing is sent when it
    * throws. It must not return a promise: a rejection would come too late.
    */
   beforeSend?: (() => void) | undefined;
+  /** Calls of groups (namespaces) take turns. Default: one group. */
+  group?: string | undefined;
   /** Values of the request that no error shows, in case the service quotes them. Default: none. */
   hidden?: readonly string[] | undefined;
 };

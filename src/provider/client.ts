@@ -6,8 +6,9 @@ import { createPageReaders } from "./endpoints/page-readers.ts";
 import { type AccountRecords, createRecordBudget } from "./endpoints/record-budget.ts";
 import { ServiceError } from "./errors.ts";
 import type { Breaker } from "./http/breaker.ts";
-import { type CallOptions, createCaller } from "./http/call.ts";
-import type { Limiter } from "./http/limiter.ts";
+import { createCaller } from "./http/call.ts";
+import type { Gate } from "./http/gate.ts";
+import type { CallOptions } from "./http/sending.ts";
 import type { Transport } from "./http/transport.ts";
 import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money/money-records.ts";
 import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts";
@@ -105,7 +106,7 @@ export type ServiceClient = {
 export type ServiceClientOptions = {
   transport: Transport;
   clock: Clock;
-  limiter: Limiter;
+  gate: Gate;
   /** Memory for the records of endpoints. Default: a budget of this client alone. */
   records?: AccountRecords | undefined;
   /** Default: none; every call is sent. */

@@ -8,7 +8,7 @@ import { createEndpoints, type EndpointSettings } from "./endpoints/endpoints.ts
 import { createRecordBudget, type RecordBudget } from "./endpoints/record-budget.ts";
 import { createBreaker } from "./http/breaker.ts";
 import type { OpenDispatcher } from "./http/connections.ts";
-import { createLimiter, type LimiterOptions } from "./http/limiter.ts";
+import { createGate, type GateOptions } from "./http/gate.ts";
 import { createTransport } from "./http/transport.ts";
 import { createAccountMoney, type MoneySettings } from "./money/account-money.ts";
 import type { CollectMonth } from "./money/spend.ts";
@@ -34,7 +34,7 @@ export type ConnectionSettings = {
   deleteOperation: DeleteOperation | undefined;
 };
 
-export type RateSettings = Pick<LimiterOptions, "requestsPerSecond" | "burst" | "requestsPerMinute" | "startsEmpty">;
+export type RateSettings = Pick<GateOptions, "requestsPerSecond" | "burst" | "requestsPerMinute" | "startsEmpty">;
 
 /** Callbacks; none of them may throw. */
 export type SessionObservers = {
@@ -85,12 +85,12 @@ export function openSession(options: SessionOptions): AccountSession {
   const connect = lookup === undefined ? {} : { connect: { lookup } };
   const { bodies } = options;
   const transport = createTransport({ baseURL, apiKey, requestTimeoutMs, ...connect, open, clock, bodies });
-  const limiter = createLimiter({ clock, random, ...options.rate });
+  const gate = createGate({ clock, random, ...options.rate });
   const { held, assertServing } = options;
   const breaker = createBreaker({ clock, random, held, assertServing, probe: "getEndpointLimits" });
   const { onCall, onObserverError } = observers;
   const records = (options.records ?? createRecordBudget()).open();
-  const client = createServiceClient({ transport, clock, limiter, breaker, paths, deleteOperation, onCall, records });
+  const client = createServiceClient({ transport, clock, gate, breaker, paths, deleteOperation, onCall, records });
 
   const endpoints = createEndpoints({
     client,
@@ -123,7 +123,7 @@ export function openSession(options: SessionOptions): AccountSession {
     sanitizer: transport.sanitizer,
     probe: endpoints.readLimits,
     keyChanged: endpoints.keyChanged,
-    requests: { waiting: limiter.waiting, breakerState: breaker.state },
+    requests: { waiting: gate.waiting, breakerState: breaker.state },
     start() {
       endpoints.start();
       tasks.start();

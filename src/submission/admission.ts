@@ -13,8 +13,8 @@ import type { Allowance, BookReading, EndedTask, Unbilled } from "./reservations
  * 3. When the job's status shows the outcome, the job calls `running`, or `release` when no task runs.
  * 4. A job that does not want to send any more (blocked, suspended, paused) calls `withdraw`.
  *
- * A request passes three steps: this admission, then the account's rate limiter, then a socket. Admission keeps the line
- * at the limiter short, because polls of tasks wait there too.
+ * A request passes two steps: this admission, then the account's gate (connection and rate limit). Admission keeps the line
+ * at the gate short, because polls of tasks wait there too.
  *
  * # Order
  * Namespaces take turns; within a namespace, the job that asked first goes first. While the next job has to wait, no

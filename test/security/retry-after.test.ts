@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createServiceClient } from "../../src/provider/client.ts";
-import { createLimiter } from "../../src/provider/http/limiter.ts";
+import { createGate } from "../../src/provider/http/gate.ts";
 import { createTransport } from "../../src/provider/http/transport.ts";
 import { failure, KEY } from "../component/provider/http/make-client.ts";
 import { createFakeClock, until } from "../support/fake-clock.ts";
@@ -19,8 +19,8 @@ it.each(["999999999", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"
         : { body: { task: { status: "S" }, maxWorkerNum: 1 } },
     );
     const transport = createTransport({ baseURL: service.url, apiKey: () => KEY });
-    const limiter = createLimiter({ clock, random: () => 0.5, requestsPerSecond: 100, burst: 100 });
-    const client = createServiceClient({ transport, clock, limiter });
+    const gate = createGate({ clock, random: () => 0.5, requestsPerSecond: 100, burst: 100 });
+    const client = createServiceClient({ transport, clock, gate });
 
     expect((await failure(client.getTaskResult({ taskID: "t" }))).retryAfterMs).toBe(HOUR);
     limited = false;

@@ -116,7 +116,6 @@ export function createStartScene(options: {
           calls[answer.operation] = (calls[answer.operation] ?? 0) + 1;
           return answer;
         },
-        onDispatch: () => {},
         onSend: () => {},
       }),
       onExit: (reason) => {

@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { fileOf, tallied } from "../../src/controllers/billing/report/file.ts";
 import { createServiceClient } from "../../src/provider/client.ts";
-import { createLimiter } from "../../src/provider/http/limiter.ts";
+import { createGate } from "../../src/provider/http/gate.ts";
 import { createTransport } from "../../src/provider/http/transport.ts";
 import { createBillReader } from "../../src/provider/money/bill-reader.ts";
 import { billsOfPeriod } from "../../src/provider/money/period.ts";
@@ -52,9 +52,9 @@ export async function fillBills(simulatorURL: string, records: number): Promise<
 /** Reads the whole period as a report does, sums it and writes it as CSV to nowhere; as often as asked, by one reader. */
 export async function readMonths(simulatorURL: string, apiKey: string, times: number): Promise<Reading[]> {
   const transport = createTransport({ baseURL: simulatorURL, apiKey: () => apiKey, requestTimeoutMs: 120_000 });
-  const limiter = createLimiter({ clock: systemClock, random: Math.random, requestsPerSecond: 10, burst: 20 });
+  const gate = createGate({ clock: systemClock, random: Math.random, requestsPerSecond: 10, burst: 20 });
   let calls = 0;
-  const client = createServiceClient({ transport, clock: systemClock, limiter, onCall: () => calls++ });
+  const client = createServiceClient({ transport, clock: systemClock, gate, onCall: () => calls++ });
   const reader = createBillReader({ client });
   const readings: Reading[] = [];
   for (let time = 0; time < times; time++) {

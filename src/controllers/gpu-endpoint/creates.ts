@@ -90,7 +90,7 @@ export async function createEndpoint(
       assertMaySubmit(shared, { kind, object: endpoint, account });
       assertSameKey(account, session);
     },
-    send: (options) => account.endpoints.create(desired, options),
+    send: (options) => account.endpoints.create(desired, { ...options, group: endpoint.metadata.namespace }),
     outcomeOf: ({ id }) => ({ endpointID: id }),
     maxCommitMs: COMMIT_MS,
     signal: context.signal,

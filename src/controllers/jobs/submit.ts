@@ -204,7 +204,7 @@ export async function submit<T extends Job>(shared: ControllerDeps, options: Sub
     send: (sendOptions) =>
       request.send({
         session: account,
-        options: sendOptions,
+        options: { ...sendOptions, group: namespace },
         clock: shared.clock,
         openArtifact: options.openArtifact,
         onFirstAudio: options.onFirstAudio,

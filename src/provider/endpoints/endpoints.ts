@@ -52,8 +52,6 @@ export type EndpointsService = Endpoints & {
 /** Details change with the volumes, which every list shows. They are read once in this many intervals. */
 const DETAILS_EVERY_SWEEPS = 10;
 const SEARCH_PAGE_SIZE = 100;
-/** The probe goes before other calls. */
-const PROBE_PRIORITY = 1;
 
 /** Both generations behind one interface. */
 export function createEndpoints(options: EndpointsOptions): EndpointsService {
@@ -119,7 +117,7 @@ export function createEndpoints(options: EndpointsOptions): EndpointsService {
           },
     limits: () => limits,
     async readLimits(signal) {
-      limits = limitsFrom(await client.getEndpointLimits({}, { signal, priority: PROBE_PRIORITY }));
+      limits = limitsFrom(await client.getEndpointLimits({}, { signal, lane: "first" }));
       return limits;
     },
     keyChanged() {

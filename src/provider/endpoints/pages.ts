@@ -46,7 +46,7 @@ type ReadPage = <P extends { data: EndpointRecord[] }>(ask: () => Promise<P>) =>
 /** How often a page is repeated, and the pauses: doubled each time. */
 const REPEATS = 5;
 const FIRST_REPEAT_MS = 500;
-/** Failures that may pass. The limiter paces a repetition after a 429. */
+/** Failures that may pass. The gate paces a repetition after a 429. */
 const PASSING: readonly ServiceErrorKind[] = [
   "RateLimited",
   "ServerError",

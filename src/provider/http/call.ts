@@ -1,17 +1,11 @@
 import type * as z from "zod";
 import { plainText } from "../../base/sanitizer.ts";
-import type { SendOptions } from "../call-options.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation, type PathOverrides } from "../operations.ts";
 import type { PageRecords } from "../wire/pages.ts";
 import { type Answer, readerOf } from "./answer.ts";
+import { type CallOptions, createSendings, type SendingOptions } from "./sending.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
-import { aborted, createTurns, type TurnsOptions } from "./turns.ts";
-
-export type CallOptions = SendOptions & {
-  /** Higher goes first at the limiter; default 0. */
-  priority?: number | undefined;
-};
 
 type Query = Record<string, string | number | undefined>;
 
@@ -31,13 +25,14 @@ type CallRequest<A extends z.ZodType | undefined = undefined> = {
   page?: PageRecords;
 };
 
-export type CallerOptions = TurnsOptions & { transport: Transport; paths?: PathOverrides };
+export type CallerOptions = SendingOptions & { transport: Transport; paths?: PathOverrides };
 
 type Prepared = Pick<TransportRequest, "method" | "path" | "body">;
 
-/** Every operation is called in these steps: check, wait, commit, send once, parse, report. */
-export function createCaller({ transport, clock, limiter, breaker, paths = {}, onCall }: CallerOptions) {
-  const turns = createTurns({ clock, limiter, breaker, onCall });
+/** Every operation is called in these steps: check the request, send it once (sending.ts), parse the response. */
+export function createCaller({ transport, paths = {}, ...options }: CallerOptions) {
+  const { clock } = options;
+  const begin = createSendings(options);
 
   async function call(operation: Operation, request: CallRequest, options?: CallOptions): Promise<void>;
   async function call<A extends z.ZodType>(
@@ -84,67 +79,38 @@ export function createCaller({ transport, clock, limiter, breaker, paths = {}, o
     read: (answer: Answer) => AsyncIterable<T>,
   ): AsyncGenerator<T> {
     const prepared = prepare(operation, request, paths);
-    await turns.enter(operation, options);
-    const sending = startSending(operation, options);
-    // The outcome when the reader stops early.
-    let outcome: number | ServiceError = left(operation);
+    const sending = await begin(operation, options);
+    let ended: unknown; // undefined: the reader stops early
     try {
       const answer = await sending.send((beforeWrite) => open(operation, prepared, options, beforeWrite));
       yield* read(answer);
-      outcome = answer.status;
+      ended = answer.status;
     } catch (error) {
-      if (error instanceof ServiceError) outcome = error;
+      ended = error;
       throw error;
     } finally {
-      turns.leave(operation, sending.startedAt(), outcome);
+      sending.end(ended);
     }
   }
 
-  /** Runs one exchange between its turn and its report. */
+  /** Runs one exchange between the gate and its report. */
   async function exchange<T>(
     operation: Operation,
     options: CallOptions,
     run: (beforeWrite: () => void) => Promise<{ status: number; value: T }>,
   ): Promise<T> {
-    await turns.enter(operation, options);
-    const sending = startSending(operation, options);
+    const sending = await begin(operation, options);
+    let ended: unknown;
     try {
       const { status, value } = await sending.send(run);
-      turns.leave(operation, sending.startedAt(), status);
+      ended = status;
       return value;
     } catch (error) {
-      const other = sending.sent() ? left(operation) : aborted(operation, error);
-      turns.leave(operation, sending.startedAt(), error instanceof ServiceError ? error : other);
+      ended = error;
       throw error;
+    } finally {
+      sending.end(ended);
     }
-  }
-
-  /** The last checks before the first byte, and when that was. */
-  function startSending(operation: Operation, { beforeSend, signal }: CallOptions) {
-    let startedAt = clock.monotonic();
-    let sent = false;
-
-    /** `run` sends at most once. It runs again when it had to wait for a connection for so long that its turn has lapsed. */
-    async function send<T>(run: (beforeWrite: () => void) => Promise<T>): Promise<T> {
-      for (;;) {
-        const departedAt = clock.monotonic();
-        const beforeWrite = () => {
-          breaker?.recheck(operation); // as in `depart`, while the call waited for a connection
-          if (!limiter.mayLeave(operation, clock.monotonic() - departedAt)) throw new LapsedTurnError();
-          beforeSend?.();
-          startedAt = clock.monotonic();
-          sent = true;
-        };
-        try {
-          return await run(beforeWrite);
-        } catch (error) {
-          if (!(error instanceof LapsedTurnError)) throw error;
-        }
-        await turns.depart(operation, signal);
-      }
-    }
-
-    return { send, startedAt: () => startedAt, sent: () => sent };
   }
 
   async function open(
@@ -168,11 +134,6 @@ export function createCaller({ transport, clock, limiter, breaker, paths = {}, o
   }
 
   return { call, receive, stream };
-}
-
-/** Thrown right before the first byte: nothing was sent. */
-class LapsedTurnError extends Error {
-  override readonly name = "LapsedTurnError";
 }
 
 function prepare(operation: Operation, request: CallRequest<z.ZodType | undefined>, paths: PathOverrides): Prepared {
@@ -214,14 +175,4 @@ function pathOf(template: string, path: Record<string, string> = {}, query: Quer
   const search = new URLSearchParams(shown.map(([name, value]): [string, string] => [name, String(value)])).toString();
   if (search === "") return filled;
   return `${filled}${filled.includes("?") ? "&" : "?"}${search}`;
-}
-
-/** The reader of the response ended it. */
-function left(operation: Operation): ServiceError {
-  return new ServiceError({
-    operation,
-    kind: "Aborted",
-    delivery: "Unknown",
-    message: "the reader left before the stream ended",
-  });
 }

@@ -4,7 +4,7 @@ import { serviceAddress } from "../../base/service-address.ts";
 
 export type ConnectionOptions = {
   connect?: ConnectOptions;
-  /** Connections per pool, default 64. */
+  /** Connections per pool, default `CONNECTIONS`. */
   connections?: number;
   /** Opens the connections to an origin. Default: a pool of sockets. */
   open?: OpenDispatcher | undefined;
@@ -12,11 +12,14 @@ export type ConnectionOptions = {
 
 export type OpenDispatcher = (origin: string) => Dispatcher;
 
+/** Connections of an account for paid calls, and as many for others. */
+export const CONNECTIONS = 64;
+
 /** Connections to one origin: HTTP/1.1, one request at a time on each, no timers of undici's own. */
 export function createPool(origin: string, options: ConnectionOptions): Dispatcher {
   if (options.open !== undefined) return options.open(origin);
   return new Pool(origin, {
-    connections: options.connections ?? 64,
+    connections: options.connections ?? CONNECTIONS,
     pipelining: 1,
     allowH2: false,
     // The guard's timer rules; undici's own would cut long answers and quiet streams.

@@ -47,8 +47,6 @@ const KEPT_BYTES = 32 * 1024 * 1024;
 const ASK_AGAIN_MS = 6 * 3_600_000;
 /** Most ranges that are remembered as too large: a year of days. */
 const MOST_LARGE = 400;
-/** Every other call that waits for the rate limit goes first. */
-const PRIORITY = -1;
 
 const squeeze = promisify(deflate);
 const expand = promisify(inflate);
@@ -100,7 +98,7 @@ export function createBillReader(options: BillReaderOptions): BillReader {
         if (known !== undefined && range.endTime >= known.endTime && clock.monotonic() - known.at < ASK_AGAIN_MS) {
           throw new BillsTooLargeError(range, known.error.cause);
         }
-        const bills = await client.listBills(query, { signal, priority: PRIORITY }).catch((cause: unknown) => {
+        const bills = await client.listBills(query, { signal, lane: "routine" }).catch((cause: unknown) => {
           if (!(cause instanceof ServiceError) || cause.tooLarge !== true) throw cause;
           const error = new BillsTooLargeError(range, cause);
           tooLarge.delete(start);

@@ -99,7 +99,10 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
 
   async function pollOnce(task: FollowedTask): Promise<void> {
     try {
-      const result = await options.client.getTaskResult({ taskID: task.taskID }, { signal: ended.signal });
+      const result = await options.client.getTaskResult(
+        { taskID: task.taskID },
+        { signal: ended.signal, group: task.group.name },
+      );
       const message = otherTask(result, task.taskID);
       if (message !== undefined) throw new ServiceError({ ...UNREADABLE, message });
       const recovers = task.failing?.told !== undefined;

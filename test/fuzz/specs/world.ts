@@ -93,7 +93,6 @@ export function createSpecWorld(artifactRoot: string): SpecWorld {
         seen.calls.push({ request, answer });
         return answer;
       },
-      onDispatch: () => {},
       onSend: () => {},
     }),
     onExit: (reason) => void seen.exits.push(reason),

@@ -11,19 +11,14 @@ export type Sender = { identity: string; leaderElect: boolean };
 /** Judges what leaves the processes. */
 export type Traffic = {
   toApi(sender: Sender, request: SentRequest): void;
-  /** The limiter let a request to the service go. */
-  departed(sender: Sender): void;
   toService(sender: Sender, request: CoreRequest): void;
   logged(line: string): void;
 };
 
 /** A token bucket of all processes together; requests of one event and rounding may take one token too many. */
 const SLACK = 1.5;
-/**
- * First bytes may be late: the turn of a call holds for a second, and calls that waited for a connection leave with a burst of their
- * own (src/provider/http/first-bytes.ts).
- */
-const FIRST_BYTE_SLACK = RATE.burst + RATE.requestsPerSecond + SLACK;
+/** First bytes may be late: the token of a call holds for a second (src/provider/http/gate.ts). */
+const FIRST_BYTE_SLACK = RATE.requestsPerSecond + SLACK;
 /** A restored lease can show an earlier holder. The holder notices this within the time in which it has to renew the lease. */
 const RENEWED_MS = 10_000;
 /** Requests of one process for one path in `PACE_MS`. The busiest are the leases and the journal, with one in a tenth of a second. */
@@ -31,7 +26,6 @@ const PACED = 200;
 const PACE_MS = 10_000;
 
 export function createTraffic(storage: Storage, now: () => number, judge: Judge): Traffic {
-  const takeTurn = tokenBucket(now);
   const takeFirstByte = tokenBucket(now);
   const paths = new Map<string, { from: number; count: number }>();
 
@@ -56,10 +50,6 @@ export function createTraffic(storage: Storage, now: () => number, judge: Judge)
     toApi({ identity }, { method, path, body }) {
       checkPace(`${identity} ${method} ${path}`);
       if (method !== "GET") checkCanaries(`${identity} ${method} ${path}`, JSON.stringify(body ?? null));
-    },
-    departed({ identity }) {
-      const tokens = takeTurn();
-      if (tokens < -SLACK) judge.violated("RateLimit", `${identity} sends ${-tokens} requests over the rate limit`);
     },
     toService({ identity, leaderElect }, { method, path }) {
       const tokens = takeFirstByte();

@@ -144,9 +144,9 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "adaptive-rate",
-    file: "src/provider/http/adaptive-rate.ts",
-    find: "set(share * DECREASE);",
-    replace: "set(share);",
+    file: "src/provider/http/gate.ts",
+    find: "setShare(share * RATE.decrease);",
+    replace: "setShare(share);",
     tests: "test/unit/provider/http/adaptive-rate",
   },
   {
@@ -158,10 +158,10 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "shortest-retry-after",
-    file: "src/provider/http/limiter.ts",
-    find: "pauseMs = Math.max(pauseMs, backoff * (0.8 + 0.4 * random()));",
-    replace: "pauseMs ||= backoff * (0.8 + 0.4 * random());",
-    tests: "test/unit/provider/http/limiter",
+    file: "src/provider/http/gate.ts",
+    find: "pauseMs = Math.max(pauseMs, backoffMs * (0.8 + 0.4 * random()));",
+    replace: "pauseMs ||= backoffMs * (0.8 + 0.4 * random());",
+    tests: "test/unit/provider/http/gate",
   },
   {
     name: "wrong-path",

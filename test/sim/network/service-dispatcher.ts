@@ -14,8 +14,6 @@ export type ServiceNetwork = {
   weather: () => Weather;
   random: Random;
   counts: FaultCounts;
-  /** The operator hands over a request. */
-  onDispatch: () => void;
   /** The first byte of a request is about to leave the process, or the request has left it. The process may end here. */
   onSend: (request: CoreRequest, moment: "Before" | "After") => void;
 };
@@ -35,7 +33,6 @@ export class ServiceDispatcher extends InProcessDispatcher {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    this.#network.onDispatch();
     const exchange = createExchange(handler, this.#time.alive);
     const { weather, random, scheduler, counts } = this.#network;
     const fault = drawFault(weather(), random, options.method);

@@ -129,7 +129,6 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
         census.accepted(request, answer);
         return answer;
       },
-      onDispatch: () => traffic.departed({ identity, leaderElect }),
       onSend(request, moment) {
         if (moment === "Before") {
           traffic.toService({ identity, leaderElect }, request);

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../../src/base/clock.ts";
 import { createServiceClient } from "../../../../src/provider/client.ts";
 import { createBreaker } from "../../../../src/provider/http/breaker.ts";
-import { createLimiter } from "../../../../src/provider/http/limiter.ts";
+import { createGate } from "../../../../src/provider/http/gate.ts";
 import { createTransport } from "../../../../src/provider/http/transport.ts";
 import { startBench } from "../../simulator/start.ts";
 import { failure, KEY } from "./make-client.ts";
@@ -18,7 +18,7 @@ it("a call whose account comes to be held while its intent is committed is not s
   const client = createServiceClient({
     transport,
     clock: systemClock,
-    limiter: createLimiter({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 }),
+    gate: createGate({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 }),
     breaker: createBreaker({ clock: systemClock, random: () => 0.5, held: () => held, probe: "getEndpointLimits" }),
   });
   const body = { text: "Ahoy.", voice_setting: { voice_id: "announcer" }, audio_setting: {} };
@@ -57,7 +57,7 @@ describe("while another process may serve the account", () => {
     const client = createServiceClient({
       transport,
       clock: systemClock,
-      limiter: createLimiter({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 }),
+      gate: createGate({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 }),
       breaker: createBreaker({ clock: systemClock, random: () => 0.5, assertServing, probe: "getEndpointLimits" }),
     });
     return { bench, client, lose };

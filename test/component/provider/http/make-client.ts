@@ -2,7 +2,7 @@ import { systemClock } from "../../../../src/base/clock.ts";
 import type { CallEvent } from "../../../../src/provider/call-options.ts";
 import { createServiceClient, type ServiceClient } from "../../../../src/provider/client.ts";
 import { ServiceError } from "../../../../src/provider/errors.ts";
-import { createLimiter } from "../../../../src/provider/http/limiter.ts";
+import { createGate } from "../../../../src/provider/http/gate.ts";
 import { createTransport, type TransportOptions } from "../../../../src/provider/http/transport.ts";
 import type { DeleteOperation } from "../../../../src/provider/operations.ts";
 
@@ -10,7 +10,7 @@ export const KEY = "sk-very-secret-0123456789";
 
 export type TestClient = ServiceClient & { events: CallEvent[]; close(): Promise<void> };
 
-/** A client with a limiter that holds nothing up. */
+/** A client with a gate that holds nothing up. */
 export function makeClient(
   baseURL: string,
   options: Partial<TransportOptions> = {},
@@ -18,11 +18,11 @@ export function makeClient(
 ): TestClient {
   const events: CallEvent[] = [];
   const transport = createTransport({ baseURL, apiKey: () => KEY, requestTimeoutMs: 5000, ...options });
-  const limiter = createLimiter({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 });
+  const gate = createGate({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 });
   const client = createServiceClient({
     transport,
     clock: systemClock,
-    limiter,
+    gate,
     deleteOperation,
     onCall: (event) => events.push(event),
   });

@@ -9,7 +9,7 @@ import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
 import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
 import { keyOf } from "../../../../src/kube/types.ts";
-import { createLimiter } from "../../../../src/provider/http/limiter.ts";
+import { createGate } from "../../../../src/provider/http/gate.ts";
 import { createTaskPoller } from "../../../../src/provider/tasks/poller.ts";
 import type { Speech } from "../../../../src/provider/types.ts";
 import { createController } from "../../../../src/runtime/controller.ts";
@@ -32,14 +32,15 @@ const ACCOUNT = "ClusterAccount/default";
 async function setUp() {
   const clock = createFakeClock();
   const random = () => 0.5;
-  const limiter = createLimiter({ clock, random, requestsPerSecond: RATE, burst: 1 });
+  const gate = createGate({ clock, random, requestsPerSecond: RATE, burst: 1 });
   const sent: { namespace: string; at: number }[] = [];
   const speech: Speech = {
     ...accountAt("http://127.0.0.1:1").speech,
     async submit({ text }, { signal, commit, beforeSend }) {
-      await limiter.acquire("submitSpeech", { signal });
+      const pass = await gate.enter("submitSpeech", { signal });
       await commit?.();
       beforeSend?.();
+      pass.leave();
       sent.push({ namespace: text, at: clock.monotonic() });
       return { taskID: `task-${sent.length}` };
     },
@@ -54,7 +55,7 @@ async function setUp() {
     random,
     client: {
       async getTaskResult({ taskID }, options) {
-        await limiter.acquire("getTaskResult", { signal: options?.signal });
+        (await gate.enter("getTaskResult", { signal: options?.signal })).leave();
         return taskOf("TASK_STATUS_PROCESSING", { taskID });
       },
     },

@@ -1,28 +1,27 @@
 import { expect, it } from "vitest";
-import { createLimiter } from "../../../../src/provider/http/limiter.ts";
+import { createGate } from "../../../../src/provider/http/gate.ts";
 import type { Operation } from "../../../../src/provider/operations.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
 /** A service that allows `perSecond` requests in each second, and callers that always have another call. */
 async function demand(perSecond: number, seconds: number) {
   const clock = createFakeClock();
-  const limiter = createLimiter({ clock, random: () => 0.5, requestsPerSecond: 10, burst: 20 });
+  const gate = createGate({ clock, random: () => 0.5, requestsPerSecond: 10, burst: 20 });
   const answered: { at: number; refused: boolean }[] = [];
   let second = 0;
   let used = 0;
   let ended = false;
   const call = async (operation: Operation) => {
     while (!ended) {
-      await limiter.acquire(operation);
-      await limiter.depart(operation);
-      if (!limiter.mayLeave(operation, 0)) continue;
+      const pass = await gate.enter(operation);
       const now = clock.monotonic();
       if (Math.floor(now / 1_000) !== second) [second, used] = [Math.floor(now / 1_000), 0];
       used += 1;
       const refused = used > perSecond;
       answered.push({ at: now, refused });
-      if (refused) limiter.rateLimited(operation, 0);
-      else limiter.succeeded(operation);
+      if (refused) gate.rateLimited(operation, 0);
+      else gate.succeeded(operation);
+      pass.leave();
     }
   };
   const operations: Operation[] = ["getTaskResult", "listEndpoints", "getEndpoint", "submitSpeech"];
@@ -54,16 +53,17 @@ it("a service that allows the rate is used at the rate", async () => {
 
 it("returns to the rate of the account after the refusals have ended", async () => {
   const clock = createFakeClock();
-  const limiter = createLimiter({ clock, random: () => 0.5, requestsPerSecond: 10, burst: 1 });
+  const gate = createGate({ clock, random: () => 0.5, requestsPerSecond: 10, burst: 1 });
   for (let i = 0; i < 50; i++) {
-    limiter.rateLimited("listBills");
+    gate.rateLimited("listBills");
     await clock.advance(1_000);
   }
   let went = 0;
   for (let i = 0; i < 3_000; i++) {
-    void limiter.acquire("getEndpoint").then(() => {
+    void gate.enter("getEndpoint").then((pass) => {
       went += 1;
-      limiter.succeeded("getEndpoint");
+      pass.leave();
+      gate.succeeded("getEndpoint");
     });
   }
   await clock.advance(10_000);
