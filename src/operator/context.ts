@@ -25,8 +25,8 @@ import { createCopies } from "../controllers/jobs/copies.ts";
 import { createRunningRequests } from "../controllers/jobs/submit.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
-import { createByteBudget } from "../provider/byte-budget.ts";
 import { createRecordBudget } from "../provider/endpoints/record-budget.ts";
+import { createResponseMemory } from "../provider/response-memory.ts";
 import { assertSurelyHeld } from "../runtime/leader.ts";
 import { createObjectReader } from "../runtime/object-reader.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
@@ -225,7 +225,7 @@ function createAccountWiring(
         if (isCostOutdated(endpoint.status, clock.now())) enqueue(gpuEndpointResource, keyOf(endpoint));
       }
     },
-    bodies: createByteBudget(),
+    memory: createResponseMemory(),
     records: createRecordBudget(),
     resultLookup: createAddresses(settings).results,
     open: openService,

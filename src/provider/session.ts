@@ -1,7 +1,6 @@
 import type { LookupFunction } from "node:net";
 import type { Logger } from "pino";
 import type { Clock } from "../base/clock.ts";
-import type { ByteBudget } from "./byte-budget.ts";
 import type { CallEvent } from "./call-options.ts";
 import { createServiceClient } from "./client.ts";
 import { createEndpoints, type EndpointSettings } from "./endpoints/endpoints.ts";
@@ -13,6 +12,7 @@ import { createTransport } from "./http/transport.ts";
 import { createAccountMoney, type MoneySettings } from "./money/account-money.ts";
 import type { CollectMonth } from "./money/spend.ts";
 import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts";
+import type { ResponseMemory } from "./response-memory.ts";
 import { createSpeech } from "./speech/speech.ts";
 import { createTaskPoller } from "./tasks/poller.ts";
 import type { AccountSession } from "./types.ts";
@@ -61,8 +61,8 @@ export type SessionOptions = {
   endpoints: EndpointSettings;
   money: MoneySettings;
   observers: SessionObservers;
-  /** Memory for the bodies of responses; default: a budget of this session alone. */
-  bodies?: ByteBudget | undefined;
+  /** Memory for large bodies of responses; default: of this session alone. */
+  memory?: ResponseMemory | undefined;
   /** Memory for the records of endpoints; default: a budget of this session alone. */
   records?: RecordBudget | undefined;
   /** Why nothing may be sent now; undefined: it may. */
@@ -83,8 +83,15 @@ export function openSession(options: SessionOptions): AccountSession {
   const { connection, observers, clock, random, log } = options;
   const { baseURL, apiKey, requestTimeoutMs, lookup, open, paths, deleteOperation } = connection;
   const connect = lookup === undefined ? {} : { connect: { lookup } };
-  const { bodies } = options;
-  const transport = createTransport({ baseURL, apiKey, requestTimeoutMs, ...connect, open, clock, bodies });
+  const transport = createTransport({
+    baseURL,
+    apiKey,
+    requestTimeoutMs,
+    ...connect,
+    open,
+    clock,
+    memory: options.memory,
+  });
   const gate = createGate({ clock, random, ...options.rate });
   const { held, assertServing } = options;
   const breaker = createBreaker({ clock, random, held, assertServing, probe: "getEndpointLimits" });

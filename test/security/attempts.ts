@@ -40,7 +40,7 @@ export const ATTEMPTS: readonly Attempt[] = [
   service("Returns pages without an end", "component/provider/endpoints/pages.test.ts", "are an incomplete list"),
   service(
     "Returns megabytes to every call",
-    "unit/provider/http/body-lane.test.ts",
+    "unit/provider/response-memory.test.ts",
     "one account reads one large body at a time",
   ),
   service("Returns JSON that hides what it contains", "unit/provider/wire/pages.test.ts", "with %s is refused"),

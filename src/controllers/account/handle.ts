@@ -4,12 +4,12 @@ import type { AccountSpec, ClusterAccountSpec } from "../../api/v1alpha1/account
 import type { AddressGuard } from "../../base/address-guard.ts";
 import type { Clock } from "../../base/clock.ts";
 import { parseYuan } from "../../base/money.ts";
-import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { RecordBudget } from "../../provider/endpoints/record-budget.ts";
 import type { Urgency } from "../../provider/money/budget-reader.ts";
 import type { ReadTime } from "../../provider/money/read-time.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { Operation } from "../../provider/operations.ts";
+import type { ResponseMemory } from "../../provider/response-memory.ts";
 import { type ConnectionSettings, openSession, type SessionObservers } from "../../provider/session.ts";
 import type { BookReading } from "../../submission/reservations.ts";
 import { keyedHashOf } from "../hash.ts";
@@ -69,8 +69,8 @@ export type HandleOptions = {
   lookup: LookupFunction | undefined;
   /** Judges the addresses that results are copied from. */
   resultLookup: AddressGuard;
-  /** Memory for the bodies of responses. */
-  bodies: ByteBudget;
+  /** Memory for large bodies of responses. */
+  memory: ResponseMemory;
   /** Memory for the records of all accounts' endpoints. */
   records: RecordBudget;
   /** Opens the connections to the service. Default: sockets. */
@@ -108,7 +108,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     },
     held: usage.held,
     assertServing: usage.assertServing,
-    bodies: options.bodies,
+    memory: options.memory,
     records: options.records,
     clock,
     random,

@@ -4,11 +4,11 @@ import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import type { AddressGuard } from "../../base/address-guard.ts";
 import { serviceAddress } from "../../base/service-address.ts";
 import { keyOf } from "../../kube/types.ts";
-import type { ByteBudget } from "../../provider/byte-budget.ts";
 import type { CallEvent } from "../../provider/call-options.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { RecordBudget } from "../../provider/endpoints/record-budget.ts";
 import { isCleanupOperation } from "../../provider/operations.ts";
+import type { ResponseMemory } from "../../provider/response-memory.ts";
 import type { ConnectionSettings } from "../../provider/session.ts";
 import type { Result } from "../../runtime/controller.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
@@ -27,8 +27,8 @@ export type AccountWiring = {
   lookup: LookupFunction | undefined;
   /** Judges the addresses that results are copied from, by the account's spec. */
   resultLookup: (kind: AccountRef["kind"], spec: Account["spec"] | ClusterAccount["spec"]) => AddressGuard;
-  /** Memory for the bodies of all accounts' responses. */
-  bodies: ByteBudget;
+  /** Memory for large bodies of all accounts' responses. */
+  memory: ResponseMemory;
   /** Memory for the records of all accounts' endpoints. */
   records: RecordBudget;
   claims: InstallationClaims;
@@ -156,7 +156,7 @@ export function createAccountMemory(
       observers: observersOf(parts, key, facts),
       lookup: wiring.lookup,
       resultLookup: wiring.resultLookup(wiring.accountKind, spec),
-      bodies: wiring.bodies,
+      memory: wiring.memory,
       records: wiring.records,
       open: wiring.open,
       clock,

@@ -19,8 +19,8 @@ export type Answer = {
   chunks: AsyncIterable<Uint8Array>;
   /** For texts of the service. */
   sanitize: Sanitizer;
-  /** Reserves memory for up to `bytes` of the body, and waits until they are free. */
-  reserve(bytes: number): Promise<{ release(): void }>;
+  /** Waits until memory for `bytes` of the body is free. What it returns gives it back. */
+  reserve(bytes: number): Promise<() => void>;
   /** Parses a body. @throws ServiceError `UnreadableResponse` */
   parse<A extends z.ZodType>(text: string, schema: A): z.output<A>;
   /** `why` follows "the answer 200". */

@@ -1,14 +1,14 @@
 import type { Dispatcher } from "undici";
-import type { ByteBudget } from "../byte-budget.ts";
 import { ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
+import type { Reserve } from "../response-memory.ts";
 import type { Guard } from "./exchange-guard.ts";
 
 /** Reads a body into memory that is reserved for it. The time of the service does not run while the body waits for memory. */
 export async function readBody(
   { body, headers }: Dispatcher.ResponseData,
-  { operation, group }: { operation: Operation; group: string },
-  budget: ByteBudget,
+  operation: Operation,
+  reserve: Reserve,
   guard: Guard,
 ): Promise<{ body: Buffer; release(): void }> {
   const limit = OPERATIONS[operation].maxResponseBytes;
@@ -24,7 +24,7 @@ export async function readBody(
     guard.resume();
     return value;
   };
-  const memory = await ours(budget.reserve({ group, limit, length }, signal));
+  const memory = await ours(reserve({ limit, length }, signal));
   try {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -1,11 +1,10 @@
 import type { Dispatcher } from "undici";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { createSanitizer, type Sanitizer } from "../../base/sanitizer.ts";
-import { type ByteBudget, createByteBudget } from "../byte-budget.ts";
 import { ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation, type OperationInfo } from "../operations.ts";
+import { createAccountBodies, createResponseMemory, type ResponseMemory } from "../response-memory.ts";
 import { readBody } from "./body.ts";
-import { createBodyLane } from "./body-lane.ts";
 import { type RefusedAnswer, refusal } from "./classify.ts";
 import { type ConnectionOptions, createPool, parseBase } from "./connections.ts";
 import { createGuard, type Guard } from "./exchange-guard.ts";
@@ -19,8 +18,8 @@ export type TransportOptions = ConnectionOptions & {
   /** Longest time for a whole request, or of silence in a stream. Milliseconds, default 60000. */
   requestTimeoutMs?: number;
   clock?: Clock;
-  /** Memory for bodies. Default: a budget of its own. */
-  bodies?: ByteBudget | undefined;
+  /** Memory for large bodies. Default: of its own. */
+  memory?: ResponseMemory | undefined;
 };
 
 export type TransportRequest = {
@@ -39,11 +38,11 @@ export type TransportRequest = {
 
 /** A 2xx response. `release` gives back the memory of the body. */
 export type TransportAnswer = { status: number; body: Buffer; release(): void };
-/** `reserve` waits until `bytes` of memory are free for a part of the body. */
+/** `reserve` waits until `bytes` of memory are free for a part of the body. What it returns gives them back. */
 export type TransportStream = {
   status: number;
   chunks: AsyncIterable<Buffer>;
-  reserve(bytes: number): Promise<{ release(): void }>;
+  reserve(bytes: number): Promise<() => void>;
 };
 
 /**
@@ -71,10 +70,10 @@ export function createTransport(options: TransportOptions): Transport {
   const plain = createSanitizer({ apiKeys: keys.all });
   const sanitizer = (hidden: readonly string[] = []) =>
     hidden.length === 0 ? plain : createSanitizer({ apiKeys: keys.all, hidden });
-  const bodies = options.bodies ?? createByteBudget();
-  const lane = createBodyLane(bodies, clock);
   const base = parseBase(options.baseURL);
-  const group = typeof base === "string" ? "" : base.origin;
+  const service = typeof base === "string" ? "" : base.origin;
+  const memory = options.memory ?? createResponseMemory();
+  const reserve = createAccountBodies(memory, service, clock);
   // A kept-alive socket may close at the moment of writing, and the outcome is unknown then. A paid request therefore has a
   // connection of its own. (A create with an unknown outcome is found by its app name, at no cost.)
   const pools =
@@ -138,7 +137,7 @@ export function createTransport(options: TransportOptions): Transport {
     send: (request) =>
       exchange(request, async (guard) => {
         const response = await accepted(request, guard);
-        const body = await readBody(response, { operation: request.operation, group }, lane, guard);
+        const body = await readBody(response, request.operation, reserve, guard);
         guard.release();
         return { status: response.statusCode, ...body };
       }),
@@ -149,7 +148,7 @@ export function createTransport(options: TransportOptions): Transport {
         return {
           status: response.statusCode,
           chunks: chunksOf(response.body, request.operation, guard, sanitizer(request.hidden)),
-          reserve: (bytes) => bodies.reserve({ group, limit: bytes, length: bytes }, signal),
+          reserve: (bytes) => memory.take(service, bytes, signal),
         };
       }),
     sanitizer,

@@ -113,7 +113,7 @@ function createAudioStream(answer: Answer, lines: Lines) {
       }
       return status === 2;
     } finally {
-      reserved?.release();
+      reserved?.();
     }
   }
 

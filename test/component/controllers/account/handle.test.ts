@@ -3,8 +3,8 @@ import { accountSpecSchema } from "../../../../src/api/v1alpha1/account.ts";
 import { anyAddress } from "../../../../src/base/address-guard.ts";
 import type { BudgetSpec } from "../../../../src/controllers/account/budget.ts";
 import { createAccountHandle } from "../../../../src/controllers/account/handle.ts";
-import { createByteBudget } from "../../../../src/provider/byte-budget.ts";
 import { createRecordBudget } from "../../../../src/provider/endpoints/record-budget.ts";
+import { createResponseMemory } from "../../../../src/provider/response-memory.ts";
 import type { BookReading } from "../../../../src/submission/reservations.ts";
 import { createFakeClock, settle, until } from "../../../support/fake-clock.ts";
 import { manifest } from "../../../support/manifests.ts";
@@ -62,7 +62,7 @@ async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
       onObserverError: () => {},
     },
     lookup: undefined,
-    bodies: createByteBudget(),
+    memory: createResponseMemory(),
     records: createRecordBudget(),
     open: undefined,
     resultLookup: anyAddress,

@@ -5,8 +5,8 @@ import { accountResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { anyAddress } from "../../../../src/base/address-guard.ts";
 import { createAccountMemory } from "../../../../src/controllers/account/memory.ts";
 import { createKubeClient } from "../../../../src/kube/client.ts";
-import { createByteBudget } from "../../../../src/provider/byte-budget.ts";
 import { createRecordBudget } from "../../../../src/provider/endpoints/record-budget.ts";
+import { createResponseMemory } from "../../../../src/provider/response-memory.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { anonymous } from "../../../../tools/cluster/credentials.ts";
 import { manifest } from "../../../support/manifests.ts";
@@ -30,7 +30,7 @@ function startMemory(change: Parameters<typeof sharedOf>[2] = {}) {
     accountKind: "Account",
     lookup: undefined,
     resultLookup: () => anyAddress,
-    bodies: createByteBudget(),
+    memory: createResponseMemory(),
     records: createRecordBudget(),
     namespaceLabels: async () => ({}),
     dependants: {

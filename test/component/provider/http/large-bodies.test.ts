@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createByteBudget } from "../../../../src/provider/byte-budget.ts";
+import { createResponseMemory } from "../../../../src/provider/response-memory.ts";
 import { collect, failure, makeClient, type TestClient } from "./make-client.ts";
 
 const MIB = 1024 * 1024;
@@ -136,15 +136,15 @@ it.each<{ what: string; parts: (string | number)[] }>([
 });
 
 it("sixteen large responses at once stay inside one budget", async () => {
-  const bodies = createByteBudget(16 * MIB);
+  const memory = createResponseMemory(16 * MIB);
   await client.close();
   const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const clients = [1, 2].map(() => makeClient(baseURL, { requestTimeoutMs: 60_000, bodies }));
+  const clients = [1, 2].map(() => makeClient(baseURL, { requestTimeoutMs: 60_000, memory }));
   client = clients[0] as TestClient;
   parts = ['{"id":"e","command":"', 3 * MIB, '"}'];
   let peak = 0;
   const watch = setInterval(() => {
-    peak = Math.max(peak, bodies.inUse());
+    peak = Math.max(peak, memory.inUse());
   }, 1);
   const records = await Promise.all(
     Array.from({ length: 16 }, (_, index) => clients[index % 2]?.getEndpoint({ endpointID: "e" })),
@@ -153,7 +153,7 @@ it("sixteen large responses at once stay inside one budget", async () => {
   await clients[1]?.close();
   expect(records.map((record) => record?.id)).toEqual(Array(16).fill("e"));
   expect(peak).toBeLessThanOrEqual(16 * MIB);
-  expect(bodies.inUse()).toBe(0);
+  expect(memory.inUse()).toBe(0);
 });
 
 it.each([
