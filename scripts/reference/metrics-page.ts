@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/base/clock.ts";
-import { registerShowbackMetrics } from "../../src/controllers/billing/cost/metrics.ts";
 import { createEndpointMetrics } from "../../src/controllers/gpu-endpoint/metrics.ts";
 import { createJobMetrics } from "../../src/controllers/jobs/metrics.ts";
+import { registerShowbackMetrics } from "../../src/operator/billing-metrics.ts";
 import { registerLimitMetrics } from "../../src/operator/limit-metrics.ts";
 import { registerObjectMetrics } from "../../src/operator/object-metrics.ts";
 import { createServiceMetrics } from "../../src/operator/provider-metrics.ts";

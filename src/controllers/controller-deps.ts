@@ -14,7 +14,7 @@ import type { SpendingAdmission } from "../submission/admission.ts";
 import type { Journal } from "../submission/journal.ts";
 import type { AbandonedTasks, TaskOwners } from "./account/abandoned-tasks.ts";
 import type { AccountKey, AccountRegistry } from "./account/registry.ts";
-import type { CostEstimates } from "./billing/cost/estimates.ts";
+import type { CostEstimates } from "./billing/estimates.ts";
 import type { UsageLedger } from "./billing/ledger.ts";
 import type { UsageRecorder } from "./billing/recorder.ts";
 

@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Money } from "../base/money.ts";
 import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
+import type { CostEstimates } from "../controllers/billing/estimates.ts";
 import type { Spend } from "../provider/money/spend.ts";
 
 /** Categories an account that get a label value of their own; what they are is the service's to say. */
@@ -76,6 +77,27 @@ function registerAmounts(registers: Registry[], spends: () => { account: Account
         }
         if (sums.has(OTHER)) highest.set(OTHER, Math.max(highest.get(OTHER) ?? 0, sums.get(OTHER) ?? 0));
         for (const [category, value] of highest) this.inc({ account, category }, value);
+      }
+    },
+  });
+}
+
+/** What namespaces cost. */
+export function registerShowbackMetrics(
+  registry: Registry,
+  estimates: () => Pick<CostEstimates, "entries"> | undefined,
+): void {
+  new Gauge({
+    name: "mooring_estimated_cost_yuan",
+    help: "Estimated cost of the current calendar month by account and namespace, from the bills and the observed usage. The namespace is empty for the unattributed rest; the sum over all namespaces is the cost of the month",
+    labelNames: ["account", "namespace"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [account, { result }] of estimates()?.entries() ?? []) {
+        const { shares, unattributed } = result;
+        for (const { namespace, amount } of shares("Namespace")) this.set({ account, namespace }, yuan(amount));
+        this.set({ account, namespace: "" }, yuan(unattributed));
       }
     },
   });

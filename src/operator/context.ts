@@ -10,14 +10,11 @@ import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
 import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
 import { restoredTasks } from "../controllers/account/unbilled.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
-import { createCostEstimates } from "../controllers/billing/cost/estimates.ts";
-import { registerShowbackMetrics } from "../controllers/billing/cost/metrics.ts";
-import { createNewEstimates } from "../controllers/billing/cost/new-estimates.ts";
-import { isCostOutdated } from "../controllers/billing/cost/object-cost.ts";
-import { endpointOwner } from "../controllers/billing/endpoint-owner.ts";
+import { createCostEstimates } from "../controllers/billing/estimates.ts";
 import { createUsageLedger, type UsageLedger } from "../controllers/billing/ledger.ts";
+import { isCostOutdated } from "../controllers/billing/object-cost.ts";
 import { readNamespaceCreated } from "../controllers/billing/open-split.ts";
-import { createUsageRecorder } from "../controllers/billing/recorder.ts";
+import { createUsageRecorder, endpointOwner } from "../controllers/billing/recorder.ts";
 import type { ControllerDeps } from "../controllers/controller-deps.ts";
 import { findOrphans } from "../controllers/gpu-endpoint/claims.ts";
 import { endpointsKnownTo } from "../controllers/gpu-endpoint/known-endpoints.ts";
@@ -34,6 +31,7 @@ import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { createSpendingAdmission } from "../submission/admission.ts";
 import { NO_ALLOWANCE } from "../submission/reservations.ts";
 import { createAddresses } from "./addresses.ts";
+import { registerShowbackMetrics } from "./billing-metrics.ts";
 import { type Informers, jobInformersOf } from "./informers.ts";
 import { createKindMetrics } from "./kind-metrics.ts";
 import type { OperatorContext } from "./kinds.ts";
@@ -197,7 +195,6 @@ function createAccountWiring(
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
 ): Omit<AccountWiring, "accountKind" | "lookup" | "claims"> {
   const { endpoints } = informers;
-  const newEstimates = createNewEstimates(estimates);
   const { onCall } = createServiceMetrics(
     metrics.registry,
     () => accounts,
@@ -220,7 +217,7 @@ function createAccountWiring(
     onCall,
     onMoney: (account) => {
       checkAccount(account);
-      if (!newEstimates.take(account)) return;
+      if (!estimates.takeNew(account)) return;
       for (const endpoint of endpoints.store.byIndex("account", account)) {
         if (isCostOutdated(endpoint.status, clock.now())) enqueue(gpuEndpointResource, keyOf(endpoint));
       }

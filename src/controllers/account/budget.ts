@@ -3,7 +3,7 @@ import type { ConditionUpdate } from "../../api/v1alpha1/conditions.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { formatYuan, type Money, parseYuan } from "../../base/money.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
-import type { ReadTime } from "../../provider/money/read-time.ts";
+import type { ReadTime } from "../../provider/money/spend.ts";
 import type { BookReading, BudgetState } from "../../submission/reservations.ts";
 
 const SHOWN_BUDGETS = 100;

@@ -95,6 +95,8 @@ export function createAccountMemory(
     const memory = memories.get(key);
     memories.delete(key);
     accounts.remove(key);
+    shared.estimates.forget(key);
+    shared.usage.forget(key);
     await memory?.handle.close();
   }
 

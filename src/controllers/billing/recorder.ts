@@ -1,12 +1,14 @@
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { timeZone } from "../../provider/money/time-zone.ts";
 import type { Operation } from "../../provider/operations.ts";
+import type { Store } from "../../runtime/store.ts";
 import type { AccountKey } from "../account/registry.ts";
 import type { UsageLedger } from "./ledger.ts";
 import { type Meter, operationMeter, productMeter } from "./meters.ts";
 import { dayName } from "./split.ts";
-import type { Usage } from "./usage.ts";
+import { createdOf, type Usage } from "./usage.ts";
 
 /** The object that uses something. */
 export type Owner = Pick<Usage, "namespace" | "object" | "created">;
@@ -30,6 +32,8 @@ export type UsageRecorder = {
   listed(account: AccountKey, records: readonly EndpointRecord[]): void;
   /** The service accepted a paid request. Call it once per accepted request. */
   accepted(job: AcceptedJob): void;
+  /** The account is gone: its workers are not counted any more. */
+  forget(account: AccountKey): void;
 };
 
 export type UsageRecorderOptions = {
@@ -67,6 +71,7 @@ export function createUsageRecorder({ ledger, ownerOf, timeZoneOf, clock }: Usag
       const meter = operationMeter(operation);
       ledger.add({ account, namespace, object, created, meter, day: today(account), quantity, requests: 1 });
     },
+    forget: (account) => void lists.delete(account),
   };
 }
 
@@ -90,4 +95,25 @@ export function billDay(zoneName: string, timeMs: number): string {
   } catch {
     return dayName(timeZone("UTC").dayOf(time));
   }
+}
+
+/**
+ * The GpuEndpoint that is bound to a remote endpoint. A namespaced Account knows objects of its own namespace only, so that its
+ * reports name no other namespace.
+ */
+export function endpointOwner(
+  store: Pick<Store<GpuEndpoint>, "byIndex">,
+  account: AccountKey,
+  endpointID: string,
+): Owner {
+  const [kind, accountNamespace] = account.split("/");
+  const owner = store
+    .byIndex("endpointID", endpointID)
+    .find(
+      ({ status, metadata }) =>
+        status?.endpointID === endpointID && (kind === "ClusterAccount" || metadata.namespace === accountNamespace),
+    );
+  if (owner === undefined) return NOBODY;
+  const { namespace, name } = owner.metadata;
+  return { namespace, object: `GpuEndpoint/${name}`, created: createdOf(owner.metadata) };
 }

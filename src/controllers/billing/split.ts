@@ -1,9 +1,8 @@
 import type { SplitBy } from "../../api/v1alpha1/bill-report.ts";
 import type { Money } from "../../base/money.ts";
 import type { Bill } from "../../provider/money/money-records.ts";
+import { LONGEST_SECONDS } from "../../provider/money/ranges.ts";
 import type { CalendarDay, TimeZone } from "../../provider/money/time-zone.ts";
-import { apportion } from "./apportion.ts";
-import { billedCardSeconds } from "./billed-quantity.ts";
 import { countsWorkers, type Meter } from "./meters.ts";
 import type { UsageIndex, UsageRow } from "./usage.ts";
 
@@ -36,6 +35,9 @@ export type SplitResult = {
   byMeter: ReadonlyMap<Meter, MeterCost>;
 };
 
+/** The longest bill of a cycle, and an hour more for a change of the clock. */
+const LONGEST_BILL_SECONDS = LONGEST_SECONDS.Month + 3_600;
+
 export type SplitOptions = {
   usage: UsageIndex;
   meterOf: (bill: Bill) => Meter;
@@ -46,7 +48,9 @@ export type SplitOptions = {
 /** The bills of one meter and period. All API keys together, because nobody knows which key an object used. */
 type BillGroup = {
   meter: Meter;
-  rows: readonly UsageRow[];
+  /** `YYYY-MM-DD`. */
+  first: string;
+  last: string;
   amount: Money;
   /** Card-seconds or requests that the bills pay for; undefined: a bill does not show it. */
   billed: bigint | undefined;
@@ -61,38 +65,35 @@ export function createSplit({ usage, meterOf, zone }: SplitOptions): Split {
     add(bill) {
       const amount = bill.amount ?? 0n;
       const { startTime, endTime } = bill;
-      if (startTime === undefined || endTime === undefined) {
+      if (startTime === undefined || endTime === undefined || endTime - startTime > LONGEST_BILL_SECONDS) {
         outside += amount;
         return;
       }
       const meter = meterOf(bill);
       const [first, last] = [dayOf(startTime), dayOf(Math.max(startTime, endTime - 1))];
-      const rows = usage.rows(meter, first, last);
-      if (rows.length === 0) {
-        outside += amount;
-        return;
-      }
       const id = JSON.stringify([meter, first, last]);
-      const group = groups.get(id) ?? { meter, rows, amount: 0n, billed: 0n };
+      const group = groups.get(id) ?? { meter, first, last, amount: 0n, billed: 0n };
       groups.set(id, group);
       group.amount += amount;
       const billed = countsWorkers(meter) ? billedCardSeconds(bill) : bill.requestCount;
       group.billed = group.billed === undefined || billed === undefined ? undefined : group.billed + billed;
     },
-    result: () => resultOf(groups.values(), outside),
+    result: () => resultOf(groups.values(), usage, outside),
   };
 }
 
-function resultOf(groups: Iterable<BillGroup>, outside: Money): SplitResult {
+/** The rows of one group at a time are in memory: the service chooses the periods of its bills. */
+function resultOf(groups: Iterable<BillGroup>, usage: UsageIndex, outside: Money): SplitResult {
   const objects = new Map<string, Share>();
   const byMeter = new Map<Meter, MeterCost>();
   let unattributed = outside;
   let total = outside;
 
   for (const group of groups) {
-    const { meter, rows, amount } = group;
+    const { meter, amount } = group;
+    const rows = usage.rows(meter, group.first, group.last);
     total += amount;
-    const [rest = amount, ...parts] = partsOf(group);
+    const [rest = amount, ...parts] = partsOf(group, rows);
     unattributed += rest;
     for (const [index, { namespace, object, created, quantity }] of rows.entries()) {
       const part = parts[index] ?? 0n;
@@ -119,7 +120,7 @@ function resultOf(groups: Iterable<BillGroup>, outside: Money): SplitResult {
 }
 
 /** The unattributed part of a group, then the part of each row. */
-function partsOf({ meter, rows, amount, billed }: BillGroup): Money[] {
+function partsOf({ meter, amount, billed }: BillGroup, rows: readonly UsageRow[]): Money[] {
   const quantities = rows.map(({ quantity }) => quantity);
   const used = sum(quantities);
   if (used === 0n) return [amount, ...rows.map(() => 0n)];
@@ -170,4 +171,47 @@ function rememberDays(zone: SplitOptions["zone"]): (time: number) => string {
     days.set(time, day);
     return day;
   };
+}
+
+type Priced = Pick<Bill, "amount" | "pricePrecision" | "discountPrices" | "basePrices" | "usage">;
+
+const SECONDS_PER_HOUR = 3_600n;
+const PRICE = /^(\d{1,30})(?:\.(\d{1,20}))?$/;
+
+/**
+ * The card-seconds that a GPU bill pays for: its amount divided by its price per card and hour. The price is the discounted
+ * one, else the list price, else usage field 0 (interface: "For GPU, field 0 is a unit price per card per hour"). undefined: the
+ * bill shows no price or no amount.
+ */
+export function billedCardSeconds({ amount, pricePrecision, ...prices }: Priced): bigint | undefined {
+  if (amount === undefined || pricePrecision === undefined) return undefined;
+  if (!Number.isSafeInteger(pricePrecision) || pricePrecision <= 0) return undefined;
+  const { discountPrices, basePrices, usage } = prices;
+  for (const text of [discountPrices[0], basePrices[0], usage[0]]) {
+    const [, whole = "", part = ""] = PRICE.exec(text?.trim() ?? "") ?? [];
+    const price = BigInt(`0${whole}${part}`);
+    if (price === 0n) continue;
+    // The price is price / 10000 / pricePrecision yuan, and the amount is in 1/10000 yuan.
+    return (amount * BigInt(pricePrecision) * SECONDS_PER_HOUR * 10n ** BigInt(part.length)) / price;
+  }
+  return undefined;
+}
+
+/**
+ * Splits an amount in proportion to weights by the largest-remainder method. The parts add up exactly to the amount, and each
+ * part differs from its exact share by less than one unit. Parts with equal remainders get a unit in the order of the weights.
+ * @param weights 0 or more; at least one above 0
+ */
+export function apportion(amount: Money, weights: readonly bigint[]): Money[] {
+  const total = weights.reduce((sum, weight) => sum + weight, 0n);
+  if (total <= 0n) throw new Error("an amount needs at least one weight above 0");
+  const [magnitude, sign] = amount < 0n ? [-amount, -1n] : [amount, 1n];
+
+  const parts = weights.map((weight) => (magnitude * weight) / total);
+  const remainders = weights.map((weight, index) => ({ index, remainder: (magnitude * weight) % total }));
+  const left = Number(magnitude - parts.reduce((sum, part) => sum + part, 0n));
+  remainders.sort((a, b) => (a.remainder === b.remainder ? a.index - b.index : a.remainder > b.remainder ? -1 : 1));
+  for (const { index } of remainders.slice(0, left)) parts[index] = (parts[index] ?? 0n) + 1n;
+
+  return parts.map((part) => part * sign);
 }

@@ -35,24 +35,19 @@ export type UsageIndex = {
 };
 
 export function indexUsage(usage: Iterable<Usage>): UsageIndex {
-  const meters = new Map<Meter, Usage[]>();
+  const meters = new Map<Meter, Map<string, Usage[]>>();
   for (const one of usage) {
-    const known = meters.get(one.meter);
-    if (known === undefined) meters.set(one.meter, [one]);
+    const days = meters.get(one.meter) ?? new Map<string, Usage[]>();
+    meters.set(one.meter, days);
+    const known = days.get(one.day);
+    if (known === undefined) days.set(one.day, [one]);
     else known.push(one);
   }
-  const found = new Map<string, readonly UsageRow[]>();
 
   return {
     rows(meter, firstDay, lastDay) {
-      const ofMeter = meters.get(meter);
-      if (ofMeter === undefined) return [];
-      const id = JSON.stringify([meter, firstDay, lastDay]);
-      const known = found.get(id);
-      if (known !== undefined) return known;
-      const rows = sumByObject(ofMeter.filter(({ day }) => day >= firstDay && day <= lastDay));
-      found.set(id, rows);
-      return rows;
+      const days = [...(meters.get(meter) ?? [])].filter(([day]) => day >= firstDay && day <= lastDay);
+      return sumByObject(days.flatMap(([, ofDay]) => ofDay));
     },
   };
 }

@@ -11,7 +11,7 @@ import type { JournalEntry } from "../../submission/journal.ts";
 import { accountToUse } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
-import { visibleEstimate, withEndpointCost } from "../billing/cost/object-cost.ts";
+import { visibleEstimate, withEndpointCost } from "../billing/object-cost.ts";
 import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
 import { OutdatedObjectError, observeCurrentState } from "../current-state.ts";
 import { createReconciler, earlierOf } from "../reconciler.ts";

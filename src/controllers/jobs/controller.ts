@@ -1,6 +1,6 @@
 import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
-import { costOf, recordUsage } from "../billing/job-usage.ts";
+import { costOf, recordUsage } from "../billing/object-cost.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { createReconciler, earlierOf, isPaused } from "../reconciler.ts";
 import { createWholeObjects } from "../whole-object.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { createPollLoop } from "../../base/poll-loop.ts";
 import type { ServiceClient } from "../client.ts";
 import type { KeyBudget } from "./money-records.ts";
-import type { ReadTime } from "./read-time.ts";
+import type { ReadTime } from "./spend.ts";
 
 /** Reads the key budgets of an account's member at an interval. */
 export type BudgetReader = {

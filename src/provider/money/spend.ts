@@ -7,8 +7,11 @@ import { type BillReader, createBillReader } from "./bill-reader.ts";
 import type { Bill } from "./money-records.ts";
 import { billsOfPeriod } from "./period.ts";
 import { billsBegin, currentPeriods, type TimeRange } from "./ranges.ts";
-import type { ReadTime } from "./read-time.ts";
+import { rowOf } from "./tally.ts";
 import { type TimeZone, timeZone } from "./time-zone.ts";
+
+/** When a read began. `at`: ms since the epoch. `monotonic`: ms of the monotonic clock. */
+export type ReadTime = { at: number; monotonic: number };
 
 /** Account.spec.billing, read. */
 export type BillingSettings = {
@@ -155,8 +158,9 @@ async function readSpend({ reader, settleMs, nowMs, collect, signal, ...settings
       if (startTime < month) continue;
       sums.month.add(amount);
       collector?.add(bill);
-      const ofCategory = byCategory.get(category) ?? createSum();
-      byCategory.set(category, ofCategory);
+      const row = rowOf(byCategory, category);
+      const ofCategory = byCategory.get(row) ?? createSum();
+      byCategory.set(row, ofCategory);
       ofCategory.add(amount);
     }
   }

@@ -10,7 +10,7 @@ export type CategorySums = Sums & { category: string };
 export type DateSums = Sums & { date: string };
 export type KeySums = Sums & { keyID: string; keyName: string; keyMask: string };
 
-/** A running sum over any number of bills; it grows with products, categories, keys and days, not with bills. */
+/** A running sum over any number of bills. Its tables have at most MOST_ROWS rows each, and one for what has no row of its own. */
 export type Tally = {
   add(bill: Bill): void;
   totals(): Sums;
@@ -23,6 +23,15 @@ export type Tally = {
   /** Oldest first, without bills whose period is unknown. Empty without `dateOf`. */
   byDate(): DateSums[];
 };
+
+/** Most products, categories or keys that are told apart. */
+const MOST_ROWS = 10_000;
+const OTHER = "(other)";
+
+/** The key of a row in a table: the service can send any number of names. */
+export function rowOf(table: ReadonlyMap<string, unknown>, id: string): string {
+  return table.has(id) || table.size < MOST_ROWS ? id : OTHER;
+}
 
 /** @param dateOf the day of a time (Unix seconds) in the time zone of the bills */
 export function createTally(dateOf?: (unixSeconds: number) => string): Tally {
@@ -37,13 +46,25 @@ export function createTally(dateOf?: (unixSeconds: number) => string): Tally {
     add(bill) {
       const { productID, productName, category, keyID, keyName, keyMask } = bill;
       if (bill.amount === undefined || bill.voucherAmount === undefined || bill.payAmount === undefined) unreadable++;
-      const product = entry(products, JSON.stringify([productID, productName]), { productID, productName });
+      const product = entry(products, JSON.stringify([productID, productName]), (name) => ({
+        productID: name(productID),
+        productName: name(productName),
+      }));
+      const key = entry(keys, keyID, (name) => ({
+        keyID: name(keyID),
+        keyName: name(keyName),
+        keyMask: name(keyMask),
+      }));
       // A key may be renamed within the period: its last name counts.
-      const key = Object.assign(entry(keys, keyID, { keyID, keyName, keyMask }), { keyName, keyMask });
-      for (const sums of [totals, product, entry(categories, category, { category }), key]) count(sums, bill);
+      if (key.keyID === keyID) Object.assign(key, { keyName, keyMask });
+      const ofCategory = entry(categories, category, (name) => ({ category: name(category) }));
+      for (const sums of [totals, product, ofCategory, key]) count(sums, bill);
       if (dateOf === undefined || bill.startTime === undefined) return;
       const date = dateOf(bill.startTime);
-      count(entry(dates, date, { date }), bill);
+      count(
+        entry(dates, date, () => ({ date })),
+        bill,
+      );
     },
     totals: () => totals,
     unreadable: () => unreadable,
@@ -58,11 +79,17 @@ function nothing(): Sums {
   return { amount: 0n, voucher: 0n, paid: 0n, records: 0, requests: 0n };
 }
 
-function entry<T extends object>(map: Map<string, T & Sums>, id: string, names: T): T & Sums {
-  const known = map.get(id);
+/** @param namesOf the row's names; the row of what has none of its own names itself */
+function entry<T extends object>(
+  map: Map<string, T & Sums>,
+  id: string,
+  namesOf: (name: (text: string) => string) => T,
+): T & Sums {
+  const row = rowOf(map, id);
+  const known = map.get(row);
   if (known !== undefined) return known;
-  const fresh = { ...names, ...nothing() };
-  map.set(id, fresh);
+  const fresh = { ...namesOf(row === id ? (text) => text : () => OTHER), ...nothing() };
+  map.set(row, fresh);
   return fresh;
 }
 

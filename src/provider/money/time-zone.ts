@@ -11,7 +11,8 @@ export type TimeZone = {
   startOf(day: CalendarDay): number;
 };
 
-/** A format takes a hundred times longer to make than to use, and every list of endpoints needs one. Names are few. */
+/** A format takes a hundred times longer to make than to use, and every list of endpoints needs one. Names in other cases are names too. */
+const MOST_FORMATS = 100;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** @param name an IANA name (`Asia/Shanghai`), `UTC`, or an offset (`+08:00`) @throws Error for any other name */
@@ -56,7 +57,7 @@ function formatOf(name: string): Intl.DateTimeFormat {
       minute: "numeric",
       second: "numeric",
     });
-    formats.set(name, format);
+    if (formats.size < MOST_FORMATS) formats.set(name, format);
     return format;
   } catch (cause) {
     throw new Error(

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { apportion } from "../../../../src/controllers/billing/apportion.ts";
+import { apportion } from "../../../../src/controllers/billing/split.ts";
 
 const sum = (values: readonly bigint[]) => values.reduce((total, value) => total + value, 0n);
 

@@ -1,9 +1,9 @@
 import { expect, it, test } from "vitest";
 import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import type { Submission } from "../../../../src/api/v1alpha1/meta.ts";
-import { endpointOwner } from "../../../../src/controllers/billing/endpoint-owner.ts";
-import { recordUsage } from "../../../../src/controllers/billing/job-usage.ts";
+import { recordUsage } from "../../../../src/controllers/billing/object-cost.ts";
 import type { AcceptedJob } from "../../../../src/controllers/billing/recorder.ts";
+import { endpointOwner } from "../../../../src/controllers/billing/recorder.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 

@@ -86,6 +86,11 @@ describe("a GPU bill", () => {
     expect(split(days, [gpuBill(month)]).shares).toEqual({ "b GpuEndpoint/chat": 750n, "a GpuEndpoint/chat": 250n });
   });
 
+  it("of more than a month is no bill of the service's cycles: nobody is known to have used it", () => {
+    const year = { endTime: String(seconds("2027-01-01T00:00:00Z")) };
+    expect(split(both, [gpuBill(year)])).toEqual({ total: 1000n, unattributed: 1000n, shares: {} });
+  });
+
   it("that is a refund is given back in the same proportion", () => {
     expect(split(both, [gpuBill({ amount: "-9" })])).toMatchObject({
       shares: { "a GpuEndpoint/chat": -3n, "b GpuEndpoint/chat": -6n },

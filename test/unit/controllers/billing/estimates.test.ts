@@ -1,13 +1,13 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
-import { createCostEstimates } from "../../../../../src/controllers/billing/cost/estimates.ts";
-import { registerShowbackMetrics } from "../../../../../src/controllers/billing/cost/metrics.ts";
-import type { NamespaceCreated } from "../../../../../src/controllers/billing/open-split.ts";
-import type { Usage } from "../../../../../src/controllers/billing/usage.ts";
-import { createAccountBills } from "../../../../../src/provider/money/spend.ts";
-import { billOf, seconds } from "../../../../support/bills.ts";
-import { createFakeClock } from "../../../../support/fake-clock.ts";
-import { silentLog } from "../../../../support/scripted-api-server.ts";
+import { createCostEstimates } from "../../../../src/controllers/billing/estimates.ts";
+import type { NamespaceCreated } from "../../../../src/controllers/billing/open-split.ts";
+import type { Usage } from "../../../../src/controllers/billing/usage.ts";
+import { registerShowbackMetrics } from "../../../../src/operator/billing-metrics.ts";
+import { createAccountBills } from "../../../../src/provider/money/spend.ts";
+import { billOf, seconds } from "../../../support/bills.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { silentLog } from "../../../support/scripted-api-server.ts";
 
 const ACCOUNT = "ClusterAccount/default";
 const CREATED = seconds("2026-01-01T00:00:00Z");
@@ -44,7 +44,7 @@ function setUp(read: () => Promise<Usage[]>, namespaceCreated: NamespaceCreated 
     clock,
     log: silentLog,
   });
-  return { registry, clock, bills };
+  return { registry, clock, bills, estimates };
 }
 
 it("each reading of the bills shows what the month costs by namespace, and the sum is the cost of the month", async () => {
@@ -85,4 +85,15 @@ it("bills are read although the usage cannot be", async () => {
   await bills.stop();
   expect(bills.spend()?.month).toBe(10_007n);
   expect(await registry.metrics()).not.toContain("mooring_estimated_cost_yuan{");
+});
+
+it("an account that is deleted has no cost in the metrics any more", async () => {
+  const w = setUp(async () => [used("a", 3_600)]);
+  w.bills.start();
+  await w.clock.advance(1_000);
+  expect(await w.registry.metrics()).toContain(`{account="${ACCOUNT}"`);
+  w.estimates.forget(ACCOUNT);
+  expect([w.estimates.get(ACCOUNT), w.estimates.takeNew(ACCOUNT)]).toEqual([undefined, false]);
+  expect(await w.registry.metrics()).not.toContain(`{account="${ACCOUNT}"`);
+  await w.bills.stop();
 });

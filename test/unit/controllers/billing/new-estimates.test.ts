@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
-import { createCostEstimates } from "../../../../../src/controllers/billing/cost/estimates.ts";
-import { createNewEstimates } from "../../../../../src/controllers/billing/cost/new-estimates.ts";
-import { timeZone } from "../../../../../src/provider/money/time-zone.ts";
-import { seconds } from "../../../../support/bills.ts";
-import { createFakeClock } from "../../../../support/fake-clock.ts";
-import { silentLog } from "../../../../support/scripted-api-server.ts";
+import { createCostEstimates } from "../../../../src/controllers/billing/estimates.ts";
+import { timeZone } from "../../../../src/provider/money/time-zone.ts";
+import { seconds } from "../../../support/bills.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { silentLog } from "../../../support/scripted-api-server.ts";
 
 const ACCOUNT = "Account/team/default";
 
@@ -20,7 +19,7 @@ function setUp() {
   const request = { account: ACCOUNT, settings: {}, zone: timeZone("UTC"), range };
   return {
     clock,
-    newEstimates: createNewEstimates(estimates),
+    estimates,
     async readBills() {
       const collector = await estimates.collect(request, new AbortController().signal);
       collector?.complete();
@@ -29,15 +28,15 @@ function setUp() {
 }
 
 it("bills that were never read make no estimate, so no endpoint is reconciled for it", () => {
-  expect(setUp().newEstimates.take(ACCOUNT)).toBe(false);
+  expect(setUp().estimates.takeNew(ACCOUNT)).toBe(false);
 });
 
 it("endpoints are reconciled once for each reading of the bills, and not for what follows without one", async () => {
   const w = setUp();
   await w.readBills();
-  expect([w.newEstimates.take(ACCOUNT), w.newEstimates.take(ACCOUNT)]).toEqual([true, false]);
-  expect(w.newEstimates.take("Account/team/other")).toBe(false);
+  expect([w.estimates.takeNew(ACCOUNT), w.estimates.takeNew(ACCOUNT)]).toEqual([true, false]);
+  expect(w.estimates.takeNew("Account/team/other")).toBe(false);
   await w.clock.advance(60_000);
   await w.readBills();
-  expect([w.newEstimates.take(ACCOUNT), w.newEstimates.take(ACCOUNT)]).toEqual([true, false]);
+  expect([w.estimates.takeNew(ACCOUNT), w.estimates.takeNew(ACCOUNT)]).toEqual([true, false]);
 });

@@ -1,16 +1,15 @@
 import { describe, expect, it, test } from "vitest";
-import type { GpuEndpointStatus } from "../../../../../src/api/v1alpha1/gpu-endpoint.ts";
-import { createAccountRegistry, type ReportableKeys } from "../../../../../src/controllers/account/registry.ts";
-import { type CostEstimates, createCostEstimates } from "../../../../../src/controllers/billing/cost/estimates.ts";
-import { SHOW_MS, visibleEstimate, withEndpointCost } from "../../../../../src/controllers/billing/cost/object-cost.ts";
-import { costOf } from "../../../../../src/controllers/billing/job-usage.ts";
-import type { Usage } from "../../../../../src/controllers/billing/usage.ts";
-import { timeZone } from "../../../../../src/provider/money/time-zone.ts";
-import { billOf, seconds } from "../../../../support/bills.ts";
-import { createFakeClock, START } from "../../../../support/fake-clock.ts";
-import { videoJobOf } from "../../../../support/jobs.ts";
-import { silentLog } from "../../../../support/scripted-api-server.ts";
-import { accountAt } from "../../../../support/service-account.ts";
+import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
+import { createAccountRegistry, type ReportableKeys } from "../../../../src/controllers/account/registry.ts";
+import { type CostEstimates, createCostEstimates } from "../../../../src/controllers/billing/estimates.ts";
+import { costOf, SHOW_MS, visibleEstimate, withEndpointCost } from "../../../../src/controllers/billing/object-cost.ts";
+import type { Usage } from "../../../../src/controllers/billing/usage.ts";
+import { timeZone } from "../../../../src/provider/money/time-zone.ts";
+import { billOf, seconds } from "../../../support/bills.ts";
+import { createFakeClock, START } from "../../../support/fake-clock.ts";
+import { videoJobOf } from "../../../support/jobs.ts";
+import { silentLog } from "../../../support/scripted-api-server.ts";
+import { accountAt } from "../../../support/service-account.ts";
 
 const ACCOUNT = "ClusterAccount/shared";
 const bound = { kind: "ClusterAccount", name: "shared", baseURL: "https://api.example.com" } as const;

@@ -1,13 +1,13 @@
 import type { Logger } from "pino";
-import type { Clock } from "../../../base/clock.ts";
-import type { Money } from "../../../base/money.ts";
-import type { BillCollector } from "../../../provider/money/spend.ts";
-import type { AccountKey } from "../../account/registry.ts";
-import type { UsageLedger } from "../ledger.ts";
-import type { Meter } from "../meters.ts";
-import { type NamespaceCreated, openSplit, type SplitRequest } from "../open-split.ts";
-import type { Owner } from "../recorder.ts";
-import type { MeterCost, SplitResult } from "../split.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Money } from "../../base/money.ts";
+import type { BillCollector } from "../../provider/money/spend.ts";
+import type { AccountKey } from "../account/registry.ts";
+import type { UsageLedger } from "./ledger.ts";
+import type { Meter } from "./meters.ts";
+import { type NamespaceCreated, openSplit, type SplitRequest } from "./open-split.ts";
+import type { Owner } from "./recorder.ts";
+import type { MeterCost, SplitResult } from "./split.ts";
 
 /** What the current month of an account has cost so far, as of the last reading of its bills. */
 export type CostEstimate = {
@@ -26,6 +26,13 @@ export type CostEstimates = {
   collect(request: SplitRequest, signal: AbortSignal): Promise<BillCollector | undefined>;
   get(account: AccountKey): CostEstimate | undefined;
   entries(): Iterable<[AccountKey, CostEstimate]>;
+  /**
+   * Whether the account has another estimate than at the last call. A failed reading of the bills, and a reading of key budgets, makes
+   * none.
+   */
+  takeNew(account: AccountKey): boolean;
+  /** The account is gone. */
+  forget(account: AccountKey): void;
 };
 
 export type CostEstimatesOptions = {
@@ -37,6 +44,8 @@ export type CostEstimatesOptions = {
 
 export function createCostEstimates({ ledger, namespaceCreated, clock, log }: CostEstimatesOptions): CostEstimates {
   const estimates = new Map<AccountKey, CostEstimate>();
+  /** Accounts with an estimate that was not taken yet. */
+  const untaken = new Set<AccountKey>();
   /** The last known cost of each meter. A new month has no bills yet. */
   const prices = new Map<AccountKey, Map<Meter, MeterCost>>();
 
@@ -44,6 +53,7 @@ export function createCostEstimates({ ledger, namespaceCreated, clock, log }: Co
     const known = prices.get(account) ?? new Map<Meter, MeterCost>();
     prices.set(account, known);
     for (const [meter, cost] of result.byMeter) if (cost.quantity > 0n) known.set(meter, cost);
+    untaken.add(account);
     const idOf = ({ namespace, object, created }: Owner) => `${namespace}/${object}/${created}`;
     const objects = new Map(result.shares("Object").map((share) => [idOf(share), share.amount]));
     estimates.set(account, {
@@ -57,6 +67,10 @@ export function createCostEstimates({ ledger, namespaceCreated, clock, log }: Co
   return {
     get: (account) => estimates.get(account),
     entries: () => estimates,
+    takeNew: (account) => untaken.delete(account),
+    forget(account) {
+      for (const known of [estimates, untaken, prices]) known.delete(account);
+    },
     async collect(request, signal) {
       const { account } = request;
       try {
