@@ -67,3 +67,32 @@ it.each(ROWS)("%s has these Warning events", (_name, before, after, expected) =>
   announce({ recorder }, videoJobOf("image", {}, before), after);
   expect(warnings).toEqual(expected);
 });
+
+const submission = { id: "one", attempt: 1, specHash: "s", time: at.lastTransitionTime } as const;
+const attached: JobStatus["conditions"] = [
+  { type: "TaskAttached", status: "True", reason: "TaskAttached", message: "", ...at },
+];
+const halted: JobStatus = { ...stalledFor("Halted", "SubmissionUnknown"), lastHandledResubmitToken: "a" };
+
+it.each<[name: string, before: JobStatus | undefined, after: JobStatus, reasons: string[]]>([
+  ["a halted job that is released", halted, { ...running("Pending"), lastHandledResubmitToken: "b" }, ["Released"]],
+  ["a halted job whose token is the old one", halted, { ...running("Running"), lastHandledResubmitToken: "a" }, []],
+  ["a job with a token that was not halted", running("Pending"), { ...halted, lastHandledResubmitToken: "b" }, []],
+  ["a job that has a task", running("Submitting"), { ...running("Queued"), taskID: "t", attempts: 1 }, ["Submitted"]],
+  ["a job that has the same task", { ...running("Queued"), taskID: "t" }, { ...running("Running"), taskID: "t" }, []],
+  [
+    "a job whose task was attached",
+    running("Pending"),
+    { ...running("Queued"), taskID: "t", conditions: attached, submission: { ...submission, state: "Accepted" } },
+    [],
+  ],
+])("%s has these Normal events of its submission", (_name, before, after, reasons) => {
+  const normal: string[] = [];
+  const recorder = {
+    normal: (_object: unknown, reason: string) => void normal.push(reason),
+    flush: async () => {},
+    warning: () => {},
+  };
+  announce({ recorder }, videoJobOf("image", {}, before), after);
+  expect(normal.filter((reason) => reason === "Released" || reason === "Submitted")).toEqual(reasons);
+});

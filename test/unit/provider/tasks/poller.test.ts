@@ -16,7 +16,7 @@ type World = {
 };
 
 /** `answer` stands for the service; random 0.5 makes the jitter nothing. */
-function follow(answer: (taskID: string) => TaskResult | Promise<TaskResult>): World {
+function follow(answer: (taskID: string) => TaskResult | Promise<TaskResult>, { starts = true } = {}): World {
   const clock = createFakeClock();
   const began = clock.now();
   const polls: World["polls"] = [];
@@ -36,7 +36,7 @@ function follow(answer: (taskID: string) => TaskResult | Promise<TaskResult>): W
     onError: (error) => errors.push(error),
   });
   onTestFinished(() => poller.stop());
-  poller.start();
+  if (starts) poller.start();
   return { clock, poller, polls, told, errors };
 }
 const away = () => {
@@ -246,6 +246,28 @@ describe("many tasks", () => {
     expect(new Set(first).size).toBe(40);
     expect(first.slice(0, 20).every((taskID) => Number(taskID.slice(1)) % 2 === 0)).toBe(true);
     for (const resolve of release.splice(0)) resolve(taskOf("TASK_STATUS_PROCESSING"));
+  });
+
+  it("whose turn comes are asked about as soon as one of the 16 has its answer, before any time passes", async () => {
+    const release: ((result: TaskResult) => void)[] = [];
+    const w = follow(() => new Promise((resolve) => release.push(resolve)));
+    for (let i = 0; i < 17; i++) w.poller.follow(`t${i}`, w.clock.now(), "team");
+    await w.clock.advance(3_000);
+    expect(w.polls).toHaveLength(16);
+    release.shift()?.(taskOf("TASK_STATUS_PROCESSING"));
+    await settle();
+    expect(w.polls).toHaveLength(17);
+    for (const resolve of release.splice(0)) resolve(taskOf("TASK_STATUS_PROCESSING"));
+  });
+
+  it("that are due when the poller starts are asked about at once", async () => {
+    const w = follow(() => taskOf("TASK_STATUS_PROCESSING"), { starts: false });
+    w.poller.follow("t", w.clock.now(), "team");
+    await w.clock.advance(60_000);
+    expect(w.polls).toEqual([]);
+    w.poller.start();
+    await settle();
+    expect(w.polls).toHaveLength(1);
   });
 
   it("under a low rate are all served: none waits much longer than its share", async () => {
