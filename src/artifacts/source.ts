@@ -40,6 +40,9 @@ export type Source = {
   close(): Promise<void>;
 };
 
+type Asking = { url: URL; agent: Agent; signal: AbortSignal };
+type StartedAnswer = SourceAnswer & { start: number };
+
 const MAX_REDIRECTS = 5;
 /** Pauses between attempts to continue a broken transfer, ms; they start again after any byte. */
 const PAUSES = [250, 500, 1_000, 2_000, 4_000];
@@ -56,27 +59,9 @@ export async function openSource(sourceURL: string, options: SourceOptions): Pro
     pipelining: 1,
   });
   const close = () => agent.destroy();
+  const asking = { url, agent, signal, idleMs };
 
-  /** The source from `offset`; from 0 when it gives no such range or is not what `matches` knows. */
-  async function open(
-    offset: number,
-    matches: (identity: string) => boolean,
-  ): Promise<SourceAnswer & { start: number }> {
-    try {
-      const answer = await ask(url, offset, { agent, signal });
-      const { status, start, identity, drop } = answer;
-      const same = offset === 0 || (identity !== undefined && matches(identity));
-      if (status === 200) return { ...answer, start: 0 };
-      if (status === 206 && same && start === offset) return { ...answer, start };
-      drop();
-      if (offset > 0 && (status === 206 || status === 416)) return await open(0, matches);
-      throw failedStatus(url, status);
-    } catch (error) {
-      throw sourceFailure(error, url, signal, idleMs);
-    }
-  }
-
-  async function* read(first: SourceAnswer & { start: number }): AsyncGenerator<Uint8Array> {
+  async function* read(first: StartedAnswer): AsyncGenerator<Uint8Array> {
     const { identity, total } = first;
     let answer = first;
     let at = first.start;
@@ -102,13 +87,13 @@ export async function openSource(sourceURL: string, options: SourceOptions): Pro
     }
 
     /** Asks for what is missing. */
-    async function takeUp(cause: ArtifactError): Promise<SourceAnswer & { start: number }> {
+    async function takeUp(cause: ArtifactError): Promise<StartedAnswer> {
       let last = cause;
       while (last.kind === "SourceUnreachable" && identity !== undefined) {
         const pause = pauses.shift();
         if (pause === undefined) break;
         await delay(clock, pause, signal);
-        const more = await open(at, (found) => found === identity).catch((error) => {
+        const more = await openAt(asking, at, (found) => found === identity).catch((error) => {
           last = sourceFailure(error, url, signal, idleMs);
         });
         if (more === undefined) continue;
@@ -126,7 +111,7 @@ export async function openSource(sourceURL: string, options: SourceOptions): Pro
     new ArtifactError("SourceChanged", `${shownURL(url)} ${what}: the copy has to start again`, cause);
 
   try {
-    const first = await open(resume?.offset ?? 0, (identity) => resume?.matches(identity) ?? false);
+    const first = await openAt(asking, resume?.offset ?? 0, (identity) => resume?.matches(identity) ?? false);
     if (first.total !== undefined && first.total > limits.maxBytes) {
       first.drop();
       throw tooLarge(url, limits.maxBytes);
@@ -138,12 +123,29 @@ export async function openSource(sourceURL: string, options: SourceOptions): Pro
   }
 }
 
-/** Asks for the bytes from `offset` on, and follows redirects. */
-async function ask(
-  url: URL,
+/** The source from `offset`; from 0 when it gives no such range or is not what `matches` knows. */
+async function openAt(
+  asking: Asking & { idleMs: number },
   offset: number,
-  { agent, signal }: { agent: Agent; signal: AbortSignal },
-): Promise<SourceAnswer> {
+  matches: (identity: string) => boolean,
+): Promise<StartedAnswer> {
+  const { url, signal, idleMs } = asking;
+  try {
+    const answer = await ask(asking, offset);
+    const { status, start, identity, drop } = answer;
+    const same = offset === 0 || (identity !== undefined && matches(identity));
+    if (status === 200) return { ...answer, start: 0 };
+    if (status === 206 && same && start === offset) return { ...answer, start };
+    drop();
+    if (offset > 0 && (status === 206 || status === 416)) return await openAt(asking, 0, matches);
+    throw failedStatus(url, status);
+  } catch (error) {
+    throw sourceFailure(error, url, signal, idleMs);
+  }
+}
+
+/** Asks for the bytes from `offset` on, and follows redirects. */
+async function ask({ url, agent, signal }: Asking, offset: number): Promise<SourceAnswer> {
   const range: Record<string, string> = offset === 0 ? {} : { range: `bytes=${offset}-` };
   const headers = { accept: "*/*", "accept-encoding": "identity", "user-agent": "mooring", ...range };
   let target = url;

@@ -102,42 +102,52 @@ export function createEtcdHistory({ client, namespace, group, clock, onRestored 
     return answer;
   }
 
-  const get: KubeClient["get"] = (resource, place, options) =>
-    observed({ resource, place }, () => client.get(resource, place, options));
+  const observing = observingClient(client, observed, async (resource, send) => {
+    const before = latest;
+    const list = await send();
+    const version = versionNumber(list.metadata?.resourceVersion ?? "");
+    if (version !== undefined && resource.group === group)
+      observeLatest(`the list of ${resource.plural}`, version, before);
+    return list;
+  });
 
   return {
-    client: {
-      ...client,
-      get,
-      create: (resource, place, body, options) =>
-        observed({ resource, place, write: { from: undefined } }, () => client.create(resource, place, body, options)),
-      update: (resource, place, body, options) =>
-        observed({ resource, place, write: { from: body.metadata.resourceVersion } }, () =>
-          client.update(resource, place, body, options),
-        ),
-      mergePatch<T extends KubeObject>(resource: Resource, place: Place, patch: object, options?: RequestOptions) {
-        const from = lockOf(patch);
-        const write = from === undefined ? {} : { write: { from } };
-        return observed({ resource, place, ...write }, () => client.mergePatch<T>(resource, place, patch, options));
-      },
-      async list<T extends KubeObject>(resource: Resource, place: Place, options?: RequestOptions) {
-        const before = latest;
-        const list = await client.list<T>(resource, place, options);
-        const version = versionNumber(list.metadata?.resourceVersion ?? "");
-        if (version !== undefined && resource.group === group)
-          observeLatest(`the list of ${resource.plural}`, version, before);
-        return list;
-      },
-    },
+    client: observing,
     async look(signal) {
       for (const { resource, place } of [...records.values()]) {
         try {
-          await get(resource, place, { signal });
+          await observing.get(resource, place, { signal });
         } catch (error) {
           if (!isNotFound(error)) throw error;
         }
       }
     },
+  };
+}
+
+type Observe = <T extends KubeObject>(asked: Asked, send: () => Promise<T>) => Promise<T>;
+type ObserveList = <T extends Awaited<ReturnType<KubeClient["list"]>>>(
+  resource: Resource,
+  send: () => Promise<T>,
+) => Promise<T>;
+
+function observingClient(client: KubeClient, observed: Observe, observedList: ObserveList): KubeClient {
+  return {
+    ...client,
+    get: (resource, place, options) => observed({ resource, place }, () => client.get(resource, place, options)),
+    create: (resource, place, body, options) =>
+      observed({ resource, place, write: { from: undefined } }, () => client.create(resource, place, body, options)),
+    update: (resource, place, body, options) =>
+      observed({ resource, place, write: { from: body.metadata.resourceVersion } }, () =>
+        client.update(resource, place, body, options),
+      ),
+    mergePatch<T extends KubeObject>(resource: Resource, place: Place, patch: object, options?: RequestOptions) {
+      const from = lockOf(patch);
+      const write = from === undefined ? {} : { write: { from } };
+      return observed({ resource, place, ...write }, () => client.mergePatch<T>(resource, place, patch, options));
+    },
+    list: <T extends KubeObject>(resource: Resource, place: Place, options?: RequestOptions) =>
+      observedList(resource, () => client.list<T>(resource, place, options)),
   };
 }
 

@@ -53,7 +53,7 @@ type Watch = { resource: Resource; problem: string | undefined; running?: Runnin
 type RunningWatch = { informer: Informer<UiObject>; ending: AbortController; scope: string };
 
 export function createClusterSession(options: ClusterSessionOptions): ClusterSession {
-  const { namespaces, clock, log } = options;
+  const { clock } = options;
   const closing = new AbortController();
   const listeners = new Set<(changed: ObjectName | undefined) => void>();
   const rows = new WeakMap<UiObject, ObjectRow>();
@@ -68,40 +68,12 @@ export function createClusterSession(options: ClusterSessionOptions): ClusterSes
     failingSince = failing ? clock.now() : undefined;
     notify();
   });
-  const watches: Watch[] = KINDS.map(({ resource }) => ({ resource, problem: undefined }));
 
   function notify(changed?: ObjectName): void {
     for (const listener of listeners) listener(changed);
   }
 
-  function start(watch: Watch, permitted: readonly string[]): void {
-    const { resource } = watch;
-    const shared = { client, clock, random: options.random, log };
-    const informer = createInformer<UiObject>({ ...shared, resource, namespaces: permitted });
-    informer.onChange(({ object: { metadata } }) =>
-      notify({ kind: resource.kind, namespace: metadata.namespace ?? "", name: metadata.name }),
-    );
-    const ending = new AbortController();
-    watch.running = { informer, ending, scope: permitted.join() };
-    void informer.start(ending.signal).then(() => notify());
-  }
-
-  function stop(watch: Watch): void {
-    watch.running?.ending.abort();
-    delete watch.running;
-  }
-
-  async function check(watch: Watch): Promise<void> {
-    const permission = await permissionOf(client, watch.resource, namespaces, closing.signal);
-    if (closing.signal.aborted || permission === undefined) return;
-    const problem = "problem" in permission ? permission.problem : undefined;
-    const scope = "namespaces" in permission ? permission.namespaces.join() : undefined;
-    const changed = problem !== watch.problem || scope !== watch.running?.scope;
-    watch.problem = problem;
-    if (scope !== watch.running?.scope) stop(watch);
-    if ("namespaces" in permission && watch.running === undefined) start(watch, permission.namespaces);
-    if (changed) notify();
-  }
+  const { watches, check } = createWatches(client, { ...options, signal: closing.signal, notify });
 
   async function checkPeriodically(): Promise<void> {
     while (!closing.signal.aborted) {
@@ -150,6 +122,47 @@ export function createClusterSession(options: ClusterSessionOptions): ClusterSes
       await client.close();
     },
   };
+}
+
+type WatchesOptions = Omit<ClusterSessionOptions, "connect"> & {
+  signal: AbortSignal;
+  notify(changed?: ObjectName): void;
+};
+
+/** A watch of each kind that the user may list. `check`: reads the permission again, and watches accordingly. */
+function createWatches(client: KubeClient, { namespaces, clock, random, log, signal, notify }: WatchesOptions) {
+  const watches: Watch[] = KINDS.map(({ resource }) => ({ resource, problem: undefined }));
+
+  function start(watch: Watch, permitted: readonly string[]): void {
+    const { resource } = watch;
+    const shared = { client, clock, random, log };
+    const informer = createInformer<UiObject>({ ...shared, resource, namespaces: permitted });
+    informer.onChange(({ object: { metadata } }) =>
+      notify({ kind: resource.kind, namespace: metadata.namespace ?? "", name: metadata.name }),
+    );
+    const ending = new AbortController();
+    watch.running = { informer, ending, scope: permitted.join() };
+    void informer.start(ending.signal).then(() => notify());
+  }
+
+  function stop(watch: Watch): void {
+    watch.running?.ending.abort();
+    delete watch.running;
+  }
+
+  async function check(watch: Watch): Promise<void> {
+    const permission = await permissionOf(client, watch.resource, namespaces, signal);
+    if (signal.aborted || permission === undefined) return;
+    const problem = "problem" in permission ? permission.problem : undefined;
+    const scope = "namespaces" in permission ? permission.namespaces.join() : undefined;
+    const changed = problem !== watch.problem || scope !== watch.running?.scope;
+    watch.problem = problem;
+    if (scope !== watch.running?.scope) stop(watch);
+    if ("namespaces" in permission && watch.running === undefined) start(watch, permission.namespaces);
+    if (changed) notify();
+  }
+
+  return { watches, check };
 }
 
 /** The namespaces in which the user may list the kind (empty: all), why there are none, or undefined: the cluster does not say. */

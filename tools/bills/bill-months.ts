@@ -1,5 +1,5 @@
 import { systemClock } from "../../src/base/clock.ts";
-import { fileOf, tallied } from "../../src/controllers/billing/report/file.ts";
+import { counted, fileOf } from "../../src/controllers/billing/report/file.ts";
 import { createServiceClient } from "../../src/provider/client.ts";
 import { createGate } from "../../src/provider/http/gate.ts";
 import { createTransport } from "../../src/provider/http/transport.ts";
@@ -69,7 +69,7 @@ export async function readMonths(simulatorURL: string, apiKey: string, times: nu
       signal: new AbortController().signal,
     });
     let fileBytes = 0;
-    for await (const part of fileOf("CSV", tallied(bills, tally), () => ({}))) fileBytes += Buffer.byteLength(part);
+    for await (const part of fileOf("CSV", counted(bills, tally), () => ({}))) fileBytes += Buffer.byteLength(part);
     const { records, amount } = tally.totals();
     readings.push({ records, amount, fileBytes, calls: calls - before, ms: performance.now() - began });
   }

@@ -1,8 +1,10 @@
 import {
   AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   ListMultipartUploadsCommand,
   ListPartsCommand,
+  PutObjectCommand,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
 import type { S3Bucket } from "./bucket.ts";
@@ -113,4 +115,34 @@ export async function abortUpload(bucket: S3Bucket, key: string, uploadID: strin
   } catch (error) {
     if (statusOf(error) !== 404) throw error;
   }
+}
+
+export async function completeUpload(
+  bucket: S3Bucket,
+  { key, uploadID }: { key: string; uploadID: string },
+  parts: readonly Part[],
+  signal: AbortSignal,
+): Promise<void> {
+  const uploaded = parts.map(({ number, etag, checksum }) => ({
+    PartNumber: number,
+    ETag: etag,
+    ChecksumSHA256: checksum,
+  }));
+  const command = { Bucket: bucket.name, Key: key, UploadId: uploadID, MultipartUpload: { Parts: uploaded } };
+  await bucket.call(key, signal, () =>
+    bucket.client.send(new CompleteMultipartUploadCommand(command), { abortSignal: signal }),
+  );
+}
+
+/** An object in one request. */
+export async function putWhole(
+  bucket: S3Bucket,
+  { key, identity, checksum }: { key: string; identity: string | undefined; checksum: string },
+  body: Uint8Array,
+  signal: AbortSignal,
+): Promise<void> {
+  const sent = { Body: body, ContentLength: body.length, ChecksumSHA256: checksum };
+  const metadata = identity === undefined ? {} : { Metadata: { [SOURCE_METADATA]: identity } };
+  const command = { Bucket: bucket.name, Key: key, ...sent, ...metadata };
+  await bucket.call(key, signal, () => bucket.client.send(new PutObjectCommand(command), { abortSignal: signal }));
 }

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import { CompleteMultipartUploadCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { ArtifactError } from "../errors.ts";
 import type { Sink } from "../sink.ts";
 import type { S3Bucket } from "./bucket.ts";
-import { abortUpload, MAX_PARTS, type Part, putPart, SOURCE_METADATA, startUpload } from "./multipart.ts";
+import { abortUpload, completeUpload, MAX_PARTS, type Part, putPart, putWhole, startUpload } from "./multipart.ts";
 import { createPartBuffer } from "./part-buffer.ts";
 import { checksumOf, compositeOf, removeObject, verifyObject } from "./verify.ts";
 
@@ -51,51 +50,19 @@ export function createUploadSink(bucket: S3Bucket, key: string, { identity, resu
     sending.catch(() => undefined);
   }
 
-  async function commitWhole() {
+  async function storeWhole() {
     const body = filling.bytes();
     const checksum = checksumOf(body);
-    await bucket.call(key, signal, () =>
-      bucket.client.send(
-        new PutObjectCommand({
-          Bucket: bucket.name,
-          Key: key,
-          Body: body,
-          ContentLength: body.length,
-          ChecksumSHA256: checksum,
-          ...(identity === undefined ? {} : { Metadata: { [SOURCE_METADATA]: identity } }),
-        }),
-        { abortSignal: signal },
-      ),
-    );
-    visible = true;
-    const sent = { bytes: body.length, sha256: hash.digest("hex") };
-    return verifyObject(bucket, key, { bytes: body.length, checksum, sent }, signal);
+    await putWhole(bucket, { key, identity, checksum }, body, signal);
+    return { bytes: body.length, checksum, sent: { bytes: body.length, sha256: hash.digest("hex") } };
   }
 
-  async function commitParts(upload: string) {
+  async function storeParts(upload: string) {
     const bytes = bytesOf();
-    await bucket.call(key, signal, () =>
-      bucket.client.send(
-        new CompleteMultipartUploadCommand({
-          Bucket: bucket.name,
-          Key: key,
-          UploadId: upload,
-          MultipartUpload: {
-            Parts: parts.map(({ number, etag, checksum }) => ({
-              PartNumber: number,
-              ETag: etag,
-              ChecksumSHA256: checksum,
-            })),
-          },
-        }),
-        { abortSignal: signal },
-      ),
-    );
+    await completeUpload(bucket, { key, uploadID: upload }, parts, signal);
     uploadID = undefined;
-    visible = true;
     const sent = resume === undefined ? { bytes, sha256: hash.digest("hex") } : undefined;
-    const checksum = compositeOf(parts.map((part) => part.checksum));
-    return verifyObject(bucket, key, { bytes, checksum, sent }, signal);
+    return { bytes, checksum: compositeOf(parts.map((part) => part.checksum)), sent };
   }
 
   return {
@@ -112,19 +79,27 @@ export function createUploadSink(bucket: S3Bucket, key: string, { identity, resu
       const whole = uploadID === undefined && sending === undefined;
       if (!whole && filling.size() > 0) await flush();
       await sending;
-      const digest = uploadID === undefined ? await commitWhole() : await commitParts(uploadID);
-      return { uri: `s3://${bucket.name}/${key}`, ...digest };
+      const stored = uploadID === undefined ? await storeWhole() : await storeParts(uploadID);
+      visible = true;
+      return { uri: `s3://${bucket.name}/${key}`, ...(await verifyObject(bucket, key, stored, signal)) };
     },
     async end(keep) {
       // It failed already, or its outcome does not matter any more.
       await sending?.catch(() => undefined);
       if (keep) return;
-      const upload = uploadID;
-      const cleanup = AbortSignal.timeout(CLEANUP_MS);
-      await bucket.call(key, cleanup, async () => {
-        if (upload !== undefined) await abortUpload(bucket, key, upload, cleanup);
-        if (visible) await removeObject(bucket, key, cleanup);
-      });
+      await cleanUp(bucket, key, { upload: uploadID, visible });
     },
   };
+}
+
+async function cleanUp(
+  bucket: S3Bucket,
+  key: string,
+  { upload, visible }: { upload: string | undefined; visible: boolean },
+): Promise<void> {
+  const signal = AbortSignal.timeout(CLEANUP_MS);
+  await bucket.call(key, signal, async () => {
+    if (upload !== undefined) await abortUpload(bucket, key, upload, signal);
+    if (visible) await removeObject(bucket, key, signal);
+  });
 }

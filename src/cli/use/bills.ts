@@ -3,14 +3,13 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { type BillReportSpec, billCycles, billReportSpecSchema } from "../../api/v1alpha1/bill-report.ts";
 import { rfc3339, systemClock } from "../../base/clock.ts";
 import {
+  counted,
   fileOf,
   type ShownSums,
   shownPeriod,
   shownSums,
   shownTables,
   shownTotals,
-  splitting,
-  tallied,
 } from "../../controllers/billing/report/file.ts";
 import { type ReportPeriod, reportPeriod } from "../../controllers/billing/report/period.ts";
 import { splitFile } from "../../controllers/billing/report/split-view.ts";
@@ -89,7 +88,7 @@ async function run(flags: BillsFlags): Promise<void> {
       const tally = createTally();
       const by = splitByOf(flags);
       const split = by && (await openClusterSplit(await cluster.open(), ref, flags, { settings, zone, range }));
-      const counted = tallied(
+      const tallied = counted(
         money.bills({
           query: { cycle, category, productName },
           period: range,
@@ -99,7 +98,7 @@ async function run(flags: BillsFlags): Promise<void> {
         }),
         tally,
       );
-      const bills = split === undefined ? counted : splitting(counted, split);
+      const bills = split === undefined ? tallied : counted(tallied, split);
       const shown = { ...shownPeriod(range), timeZone: zone.name };
       if (flags.output === "table") {
         for await (const _ of bills);

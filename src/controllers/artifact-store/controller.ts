@@ -8,6 +8,7 @@ import { openStore, type StoreOptions } from "../../artifacts/open-store.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { Reconcile } from "../../runtime/controller.ts";
+import type { EventRecorder } from "../../runtime/recorder.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE } from "../reconciler.ts";
 import { assertValidSpec, createValueReader, StalledError, secretResource } from "../references.ts";
@@ -25,6 +26,8 @@ type StoreMemory = {
 /** What all stores share. */
 export type StoreHandleOptions = Omit<CopyHandleOptions, "group" | "limits" | "onFull">;
 
+type HandleWiring = { handle: StoreHandleOptions; enqueue: (key: StoreKey) => void };
+
 /** How long a verdict holds before the store is probed again, ms. */
 const READY_MS = 10 * 60_000;
 const NOT_READY_MS = 30_000;
@@ -34,44 +37,14 @@ export function createArtifactStoreReconciler(
   shared: ControllerDeps,
   kind: Kind<ArtifactStore>,
   stores: StoreRegistry,
-  wiring: StoreWiring & { handle: StoreHandleOptions; enqueue: (key: StoreKey) => void },
+  wiring: StoreWiring & HandleWiring,
 ): Reconcile {
   const { clock, references } = shared;
-  const memories = new Map<StoreKey, StoreMemory>();
+  const memories = createStoreMemories(stores, wiring);
 
-  async function forget(key: StoreKey): Promise<void> {
-    const memory = memories.get(key);
-    memories.delete(key);
-    stores.remove(key);
+  function forget(key: StoreKey): Promise<void> {
     references.forget(referenceKey(kind, key));
-    await memory?.handle.dispose();
-  }
-
-  /** The store as spec and Secret say now. A change of either replaces the handle, unless only the limits change. */
-  async function remember(
-    { metadata: { namespace }, spec }: ArtifactStore,
-    key: StoreKey,
-    options: StoreOptions,
-  ): Promise<StoreMemory> {
-    const limits = limitsOf(spec);
-    const settings = createHash("sha256").update(JSON.stringify(options)).digest("hex");
-    const known = memories.get(key);
-    if (known?.settings === settings) {
-      if (known.limits.maxStoreBytes !== limits.maxStoreBytes) known.probed = undefined;
-      known.limits = limits;
-      return known;
-    }
-    const handle = await openStore(options, {
-      ...wiring.handle,
-      group: namespace,
-      limits: () => memory.limits,
-      onFull: () => wiring.enqueue(key),
-    });
-    const memory: StoreMemory = { settings, handle, limits, probed: undefined };
-    memories.set(key, memory);
-    stores.set(key, { state: { kind: "Checking" }, handle: memory.handle });
-    await known?.handle.dispose();
-    return memory;
+    return memories.forget(key);
   }
 
   async function observe(store: ArtifactStore, key: StoreKey, requested: boolean, signal: AbortSignal) {
@@ -80,7 +53,7 @@ export function createArtifactStoreReconciler(
     try {
       assertValidSpec(kind.resource, store.spec);
       const settings = await settingsOf(store, createValueReader(shared.kube, signal), wiring);
-      memory = await remember(store, key, settings);
+      memory = await memories.remember(store, key, settings);
       const { probed } = memory;
       if (probed === undefined || requested || clock.monotonic() >= probed.at + lifeOf(probed.verdict)) {
         verdict = await probe(memory.handle, store.spec.volume !== undefined, signal);
@@ -100,16 +73,6 @@ export function createArtifactStoreReconciler(
     if (verdict.kind === "Done") stores.set(key, { state: { kind: "Ready" }, handle });
     else stores.set(key, { state: { kind: "Held", reason: verdict.reason, message: verdict.message }, handle });
     return verdict;
-  }
-
-  /** One event when a store becomes usable, or unusable for another reason. */
-  function announce(store: ArtifactStore, verdict: StoreVerdict): void {
-    const before = getCondition(store.status?.conditions, "Ready")?.reason;
-    if (verdict.kind === "Done") {
-      if (before !== "Ready") shared.recorder.normal(store, "Ready", "Probe", READY_MESSAGE);
-    } else if (before !== verdict.reason) {
-      shared.recorder.warning(store, verdict.reason, "Probe", verdict.message);
-    }
   }
 
   return createReconciler<ArtifactStore>({
@@ -141,10 +104,61 @@ export function createArtifactStoreReconciler(
       const verdict = await observe(store, key, requested !== undefined, signal);
       const facts = { location: locationOf(store.spec, wiring.artifactRoot), handledRequest: requested };
       await kind.patchStatus(store, artifactStoreStatus(store, verdict, facts, clock.now()), signal);
-      announce(store, verdict);
+      announce(shared.recorder, store, verdict);
       return { requeueAfterMs: lifeOf(verdict) };
     },
   });
+}
+
+/** One event when a store becomes usable, or unusable for another reason. */
+function announce(recorder: EventRecorder, store: ArtifactStore, verdict: StoreVerdict): void {
+  const before = getCondition(store.status?.conditions, "Ready")?.reason;
+  if (verdict.kind === "Done") {
+    if (before !== "Ready") recorder.normal(store, "Ready", "Probe", READY_MESSAGE);
+  } else if (before !== verdict.reason) {
+    recorder.warning(store, verdict.reason, "Probe", verdict.message);
+  }
+}
+
+/** The opened stores. */
+function createStoreMemories(stores: StoreRegistry, wiring: HandleWiring) {
+  const memories = new Map<StoreKey, StoreMemory>();
+
+  return {
+    get: (key: StoreKey) => memories.get(key),
+    async forget(key: StoreKey): Promise<void> {
+      const memory = memories.get(key);
+      memories.delete(key);
+      stores.remove(key);
+      await memory?.handle.dispose();
+    },
+    /** The store as spec and Secret say now. A change of either replaces the handle, unless only the limits change. */
+    async remember(
+      { metadata: { namespace }, spec }: ArtifactStore,
+      key: StoreKey,
+      options: StoreOptions,
+    ): Promise<StoreMemory> {
+      const limits = limitsOf(spec);
+      const settings = createHash("sha256").update(JSON.stringify(options)).digest("hex");
+      const known = memories.get(key);
+      if (known?.settings === settings) {
+        if (known.limits.maxStoreBytes !== limits.maxStoreBytes) known.probed = undefined;
+        known.limits = limits;
+        return known;
+      }
+      const handle = await openStore(options, {
+        ...wiring.handle,
+        group: namespace,
+        limits: () => memory.limits,
+        onFull: () => wiring.enqueue(key),
+      });
+      const memory: StoreMemory = { settings, handle, limits, probed: undefined };
+      memories.set(key, memory);
+      stores.set(key, { state: { kind: "Checking" }, handle: memory.handle });
+      await known?.handle.dispose();
+      return memory;
+    },
+  };
 }
 
 async function probe(handle: ArtifactStoreHandle, volume: boolean, signal: AbortSignal): Promise<StoreVerdict> {

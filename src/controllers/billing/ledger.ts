@@ -64,11 +64,7 @@ export const LEDGER_NAMES: readonly string[] = Array.from({ length: MONTHS }, (_
 export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
   const { client, clock, log, identity, writer = 0 } = options;
   const stampField = writer === 0 ? STAMP : `${STAMP}-${writer}`;
-  /** Added since the last write, by month. */
-  const pending = new Map<Month, UsageMonth>();
-  /** On their way. A write that failed may have taken effect, so it is repeated with its own stamp. */
-  const unconfirmed = new Map<Month, Batch>();
-  let writes = 0;
+  const { pending, unconfirmed, nextBatch } = createBatches(identity);
   let dueAt = clock.monotonic() + WRITE_MS;
 
   /** A month that cannot be written holds up no other one. @throws the first error */
@@ -87,52 +83,8 @@ export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
 
   async function writeMonth(month: Month, signal: AbortSignal): Promise<void> {
     for (let batch = nextBatch(month); batch !== undefined; batch = nextBatch(month)) {
-      await write(month, batch, signal);
+      await writeBatch(options, { ...batch, month, stampField }, signal);
       unconfirmed.delete(month);
-    }
-  }
-
-  function nextBatch(month: Month): Batch | undefined {
-    const repeated = unconfirmed.get(month);
-    if (repeated !== undefined) return repeated;
-    const usage = pending.get(month);
-    if (usage === undefined) return undefined;
-    pending.delete(month);
-    const batch = { stamp: `${identity}/${++writes}`, usage };
-    unconfirmed.set(month, batch);
-    return batch;
-  }
-
-  /** Adds to a stored month. A conflict shows that another process, or an earlier attempt, has written it. */
-  async function write(month: Month, { stamp, usage: added }: Batch, signal: AbortSignal): Promise<void> {
-    const place = placeOf(options.namespace, month);
-    for (let attempt = 1; ; attempt++) {
-      const stored = await readMonth(client, place, signal);
-      if (stored?.stamps[stampField] === stamp) return;
-      if (stored !== undefined && stored.month > month) {
-        log.warn({ month, stored: stored.month }, "usage is too old to be kept");
-        return;
-      }
-      const usage = createUsageMonth(month);
-      if (stored?.month === month) usage.addAll(stored.usage);
-      usage.addAll(added);
-      const { text, lost } = usage.format(MAX_BYTES);
-      if (lost.length > 0)
-        log.warn({ month, accounts: lost }, "usage is too large to be kept: the accounts' usage is lost");
-      const body = mapOf(place, stored?.version, {
-        ...stored?.stamps,
-        month,
-        [stampField]: stamp,
-        usage: text,
-      });
-      try {
-        if (stored !== undefined) await client.update<LedgerMap>(configMapResource, place, body, { signal });
-        else await client.create<LedgerMap>(configMapResource, { namespace: place.namespace }, body, { signal });
-        return;
-      } catch (error) {
-        const changed = isConflict(error) || isAlreadyExists(error) || isNotFound(error);
-        if (signal.aborted || !changed || attempt === ATTEMPTS) throw error;
-      }
     }
   }
 
@@ -175,6 +127,65 @@ export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
       }
     },
   };
+}
+
+/** What is not in etcd yet. */
+function createBatches(identity: string) {
+  /** Added since the last write, by month. */
+  const pending = new Map<Month, UsageMonth>();
+  /** On their way. A write that failed may have taken effect, so it is repeated with its own stamp. */
+  const unconfirmed = new Map<Month, Batch>();
+  let writes = 0;
+
+  function nextBatch(month: Month): Batch | undefined {
+    const repeated = unconfirmed.get(month);
+    if (repeated !== undefined) return repeated;
+    const usage = pending.get(month);
+    if (usage === undefined) return undefined;
+    pending.delete(month);
+    const batch = { stamp: `${identity}/${++writes}`, usage };
+    unconfirmed.set(month, batch);
+    return batch;
+  }
+
+  return { pending, unconfirmed, nextBatch };
+}
+
+/** Adds to a stored month. A conflict shows that another process, or an earlier attempt, has written it. */
+async function writeBatch(
+  { client, log, namespace }: UsageLedgerOptions,
+  { month, stampField, stamp, usage: added }: Batch & { month: Month; stampField: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const place = placeOf(namespace, month);
+  for (let attempt = 1; ; attempt++) {
+    const stored = await readMonth(client, place, signal);
+    if (stored?.stamps[stampField] === stamp) return;
+    if (stored !== undefined && stored.month > month) {
+      log.warn({ month, stored: stored.month }, "usage is too old to be kept");
+      return;
+    }
+    const usage = createUsageMonth(month);
+    if (stored?.month === month) usage.addAll(stored.usage);
+    usage.addAll(added);
+    const { text, lost } = usage.format(MAX_BYTES);
+    if (lost.length > 0)
+      log.warn({ month, accounts: lost }, "usage is too large to be kept: the accounts' usage is lost");
+    const body = mapOf(place, stored?.version, {
+      ...stored?.stamps,
+      month,
+      [stampField]: stamp,
+      usage: text,
+    });
+    try {
+      if (stored !== undefined) await client.update<LedgerMap>(configMapResource, place, body, { signal });
+      else await client.create<LedgerMap>(configMapResource, { namespace: place.namespace }, body, { signal });
+      return;
+    } catch (error) {
+      const changed = isConflict(error) || isAlreadyExists(error) || isNotFound(error);
+      if (signal.aborted || !changed || attempt === ATTEMPTS) throw error;
+    }
+  }
 }
 
 /** What the ConfigMaps have. @throws KubeError, or an Error that names a ConfigMap with unreadable content */

@@ -92,16 +92,6 @@ export function createUsageMonth(month: Month): UsageMonth {
     return objects.length > 0;
   }
 
-  /** The account with the most bytes. */
-  function largestAccount(): AccountKey {
-    const bytes = new Map<AccountKey, number>();
-    for (const row of rows.values()) {
-      bytes.set(row.account, (bytes.get(row.account) ?? 0) + Buffer.byteLength(lineOf(row)));
-    }
-    const [largest = ""] = [...bytes].sort(([, a], [, b]) => b - a)[0] ?? [];
-    return largest;
-  }
-
   return {
     add,
     list,
@@ -114,7 +104,7 @@ export function createUsageMonth(month: Month): UsageMonth {
       for (;;) {
         const text = [...rows.values()].map(lineOf).join("\n");
         if (Buffer.byteLength(text) <= maxBytes) return { text, lost };
-        const largest = largestAccount();
+        const largest = largestAccount(rows.values());
         if (fold(largest)) continue;
         for (const [id, row] of rows) if (row.account === largest) remove(id, row);
         lost.push(largest);
@@ -134,6 +124,13 @@ export function parseUsageMonth(month: Month, text: string): UsageMonth {
     }
   }
   return parsed;
+}
+
+function largestAccount(rows: Iterable<MonthRow>): AccountKey {
+  const bytes = new Map<AccountKey, number>();
+  for (const row of rows) bytes.set(row.account, (bytes.get(row.account) ?? 0) + Buffer.byteLength(lineOf(row)));
+  const [largest = ""] = [...bytes].sort(([, a], [, b]) => b - a)[0] ?? [];
+  return largest;
 }
 
 function lineOf({ account, namespace, object, created, meter, days }: MonthRow): string {

@@ -4,7 +4,6 @@ import { formatYuan, unitPrice } from "../../../base/money.ts";
 import type { Bill } from "../../../provider/money/money-records.ts";
 import type { TimeRange } from "../../../provider/money/ranges.ts";
 import type { Sums, Tally } from "../../../provider/money/tally.ts";
-import type { Split } from "../split.ts";
 
 /** Sums as they are shown: money in yuan, as decimal strings. */
 export type ShownSums = { amount: string; voucher: string; paid: string; records: number };
@@ -36,14 +35,6 @@ export function shownTotals(tally: Tally) {
   return { totals: shownSums(tally.totals()), unreadable: tally.unreadable(), ...shownTables(tally) };
 }
 
-/** Counts bills into a split on their way. */
-export async function* splitting(bills: AsyncIterable<Bill[]>, split: Pick<Split, "add">): AsyncGenerator<Bill[]> {
-  for await (const some of bills) {
-    for (const bill of some) split.add(bill);
-    yield some;
-  }
-}
-
 export function shownPeriod({ startTime, endTime }: TimeRange): { startTime: string; endTime: string } {
   return { startTime: rfc3339(startTime * 1000), endTime: rfc3339(endTime * 1000) };
 }
@@ -57,10 +48,10 @@ export async function* ofKeys(
   for await (const some of bills) yield wanted ? some.filter(({ keyID }) => wanted.has(keyID)) : some;
 }
 
-/** Counts bills on their way. */
-export async function* tallied(bills: AsyncIterable<Bill[]>, tally: Tally): AsyncGenerator<Bill[]> {
+/** Counts bills into a tally or a split on their way. */
+export async function* counted(bills: AsyncIterable<Bill[]>, into: Pick<Tally, "add">): AsyncGenerator<Bill[]> {
   for await (const some of bills) {
-    for (const bill of some) tally.add(bill);
+    for (const bill of some) into.add(bill);
     yield some;
   }
 }
