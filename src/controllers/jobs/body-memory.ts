@@ -1,3 +1,4 @@
+import { createSemaphore } from "../../base/semaphore.ts";
 import type { AccountKey } from "../account/registry.ts";
 
 /** Characters of all bodies under way. A character takes one or two bytes, in up to three copies. */
@@ -11,32 +12,26 @@ export type Body = { account: AccountKey; characters: number };
 
 /** The memory for the bodies of paid requests, of all accounts together. */
 export function createBodyMemory() {
-  const held = new Map<string, Body>();
+  const memory = createSemaphore({ capacity: CAPACITY, perGroup: PER_ACCOUNT });
+  /** What gives the memory of a body back, by UID. */
+  const held = new Map<string, () => void>();
   /** By UID, in the order in which they asked. */
   const waiting = new Map<string, () => void>();
 
-  function used(account?: AccountKey): number {
-    let characters = 0;
-    for (const one of held.values()) if (account === undefined || one.account === account) characters += one.characters;
-    return characters;
-  }
-
   return {
     /** Whether the body may be kept. False: `wake` is called, once, when another one is gone. */
-    fits(uid: string, body: Body, wake: () => void): boolean {
+    fits(uid: string, { account, characters }: Body, wake: () => void): boolean {
       waiting.delete(uid);
+      held.get(uid)?.();
       held.delete(uid);
-      if (body.characters <= SMALL) return true;
-      const ofAccount = used(body.account);
-      const isOverShare = ofAccount > 0 && ofAccount + body.characters > PER_ACCOUNT;
-      if (isOverShare || (held.size > 0 && used() + body.characters > CAPACITY)) {
-        waiting.set(uid, wake);
-        return false;
-      }
-      held.set(uid, body);
-      return true;
+      if (characters <= SMALL) return true;
+      const release = memory.tryTake(account, characters);
+      if (release === undefined) waiting.set(uid, wake);
+      else held.set(uid, release);
+      return release !== undefined;
     },
     vacate(uid: string): void {
+      held.get(uid)?.();
       if (!held.delete(uid)) return;
       const wakes = [...waiting.values()];
       waiting.clear();

@@ -21,8 +21,8 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   {
     name: "memory-of-bodies",
     file: "src/controllers/jobs/body-memory.ts",
-    find: "if (isOverShare || (held.size > 0 && used() + body.characters > CAPACITY)) {",
-    replace: "if (isOverShare && body.characters < 0) {",
+    find: "memory.tryTake(account, characters)",
+    replace: "memory.tryTake(account, 0)",
     tests: "test/unit/controllers/jobs/body-memory",
   },
   {
