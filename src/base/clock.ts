@@ -63,6 +63,35 @@ export function stopwatch(clock: Pick<Clock, "now" | "monotonic">): () => number
   return () => Math.max(clock.now() - wall, clock.monotonic() - monotonic);
 }
 
+/**
+ * Waits in a line. `join` takes a place and returns what gives it up, which is called when `signal` aborts first.
+ * @throws the signal's reason, or what `refuse` gets
+ */
+export function inLine<T>(
+  signal: AbortSignal | undefined,
+  join: (enter: (value: T) => void, refuse: (error: unknown) => void) => () => void,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason);
+    const onAbort = () => {
+      leave();
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const end = () => signal?.removeEventListener("abort", onAbort);
+    const leave = join(
+      (value) => {
+        end();
+        resolve(value);
+      },
+      (error) => {
+        end();
+        reject(error);
+      },
+    );
+  });
+}
+
 /** Resolves when the signal aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

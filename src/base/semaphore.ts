@@ -1,3 +1,4 @@
+import { inLine } from "./clock.ts";
 import { createFairQueue } from "./fair-queue.ts";
 
 /**
@@ -64,23 +65,15 @@ export function createSemaphore({ capacity, perGroup = capacity }: { capacity: n
       const isFree = inShare(one) && used + one.units <= capacity && waiting.peek(inShare) === undefined;
       return isFree ? hold(one) : undefined;
     },
-    take(group, wanted, signal) {
-      return new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(signal.reason);
+    take: (group, wanted, signal) =>
+      inLine(signal, (enter) => {
         const key = String(asked++);
-        const onAbort = () => {
-          waiting.remove(key);
-          reject(signal.reason);
-          admit();
-        };
-        signal.addEventListener("abort", onAbort, { once: true });
-        const enter = (release: () => void) => {
-          signal.removeEventListener("abort", onAbort);
-          resolve(release);
-        };
         waiting.push(group, key, { group, units: Math.min(wanted, perGroup), enter });
         admit();
-      });
-    },
+        return () => {
+          waiting.remove(key);
+          admit();
+        };
+      }),
   };
 }

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { type Clock, withDeadline } from "../../base/clock.ts";
-import { createPollLoop } from "../../base/poll-loop.ts";
+import { createPollLoop } from "../../base/schedule.ts";
 import { findObject, type KubeClient } from "../../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/types.ts";

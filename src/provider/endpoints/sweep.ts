@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import { type Clock, delay } from "../../base/clock.ts";
-import { createPollLoop } from "../../base/poll-loop.ts";
+import { type Clock, delay, inLine } from "../../base/clock.ts";
+import { createPollLoop } from "../../base/schedule.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
 import type { EndpointObserver } from "../types.ts";
@@ -158,19 +158,11 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     loop.signal.throwIfAborted();
     // A reconcile that waits occupies a worker, which objects of other accounts need.
     if (unreadable !== undefined && unreadable.times > 1 && retryAt > clock.monotonic()) throw unreadable.error;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter = { resolve, reject };
-    const onAbort = () => {
-      waiters.delete(waiter);
-      reject(signal.reason);
-    };
-    waiters.add(waiter);
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      await promise;
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-    }
+    await inLine<void>(signal, (resolve, reject) => {
+      const waiter = { resolve, reject };
+      waiters.add(waiter);
+      return () => waiters.delete(waiter);
+    });
   }
 
   return {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, inLine } from "../../base/clock.ts";
 import { createFairQueue, createLanedQueue, type Lane } from "../../base/fair-queue.ts";
 import { type Bucket, createBucket, freeAt, setRate, takeToken } from "../../base/token-bucket.ts";
 import { OPERATION_NAMES, OPERATIONS, type Operation } from "../operations.ts";
@@ -136,29 +136,25 @@ export function createGate(options: GateOptions): Gate {
 
   /** Resolves when the call has a token, and one that enters has a connection. */
   function turn(operation: Operation, kind: Waiter["kind"], { signal, lane = "urgent", group = "" }: EnterOptions) {
-    return new Promise<void>((resolve, reject) => {
-      if (signal?.aborted === true) return reject(signal.reason);
+    return inLine<void>(signal, (enter) => {
       const state = stateOf(operation);
       const key = String(asked++);
-      const onAbort = () => {
-        state[kind] -= 1;
-        first.remove(key);
-        others.remove(key);
-        reject(signal?.reason);
-        pump();
-      };
       const go = () => {
         state[kind] -= 1;
         if (kind === "entering") state.connections.free -= 1;
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
+        enter();
       };
-      signal?.addEventListener("abort", onAbort, { once: true });
       state[kind] += 1;
       const waiter: Waiter = { state, kind, group: `${operation} ${group}`, go };
       if (lane === "first") first.push(waiter.group, key, waiter);
       else others.push(lane, key, waiter);
       pump();
+      return () => {
+        state[kind] -= 1;
+        first.remove(key);
+        others.remove(key);
+        pump();
+      };
     });
   }
 

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Clock } from "../../base/clock.ts";
-import { createPollLoop } from "../../base/poll-loop.ts";
+import { createPollLoop } from "../../base/schedule.ts";
 import type { ServiceClient } from "../client.ts";
 import type { KeyBudget } from "./money-records.ts";
 import type { ReadTime } from "./spend.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "../../base/clock.ts";
 import type { Money } from "../../base/money.ts";
-import { createPollLoop } from "../../base/poll-loop.ts";
+import { createPollLoop } from "../../base/schedule.ts";
 import type { Operation } from "../operations.ts";
 import { type BillReader, createBillReader } from "./bill-reader.ts";
 import type { Bill } from "./money-records.ts";

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { createPollLoop } from "../../../src/base/poll-loop.ts";
+import { createPollLoop } from "../../../src/base/schedule.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 function setUp(poll: (signal: AbortSignal) => Promise<void> = async () => {}) {
