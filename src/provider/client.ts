@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Clock } from "../base/clock.ts";
+import type { Sanitizer } from "../base/sanitizer.ts";
 import type { CallEvent } from "./call-options.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
 import { createPageReaders } from "./endpoints/page-readers.ts";
@@ -130,11 +131,8 @@ function deletionOf({ method, path, idField }: DeleteOperation, endpointID: stri
 }
 
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
-  const { call, receive, stream } = createCaller(options);
-  const { deleteOperation } = options;
-  const speechHD = submitSpeechRequest();
+  const caller = createCaller(options);
   const sanitize = options.transport.sanitizer();
-  const endpoints = createPageReaders(sanitize, options.records ?? createRecordBudget().open());
 
   /** An identifier becomes part of a status and of messages. One that quotes a secret can neither be shown nor shortened. */
   async function identified(
@@ -148,14 +146,19 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     throw new ServiceError({ operation, kind: "UnreadableResponse", delivery: "Accepted", message });
   }
 
-  async function submit(
-    operation: Operation,
-    request: { body: unknown; rules: z.ZodType },
-    callOptions: CallOptions | undefined,
-  ): Promise<{ taskID: string }> {
-    const answer = call(operation, { ...request, answer: submittedTask }, callOptions).then(({ task_id }) => task_id);
-    return { taskID: await identified(operation, callOptions?.hidden, answer) };
-  }
+  const shared = { caller, sanitize, identified };
+  return { ...endpointCalls(shared, options), ...mediaCalls(shared), ...moneyCalls(shared) };
+}
+
+type Shared = {
+  caller: ReturnType<typeof createCaller>;
+  sanitize: Sanitizer;
+  identified(operation: Operation, hidden: readonly string[] | undefined, answer: Promise<string>): Promise<string>;
+};
+
+function endpointCalls({ caller: { call }, sanitize, identified }: Shared, options: ServiceClientOptions) {
+  const { deleteOperation } = options;
+  const endpoints = createPageReaders(sanitize, options.records ?? createRecordBudget().open());
 
   return {
     listEndpoints: async ({ limit, cursor, keyword, memberIDs }, callOptions) => {
@@ -207,6 +210,22 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       const limits = await call("getEndpointLimits", { answer: endpointLimits }, callOptions);
       return { ...limits, cudaVersionList: limits.cudaVersionList.map((version) => sanitize(version, TEXT.word)) };
     },
+  } satisfies Partial<ServiceClient>;
+}
+
+function mediaCalls({ caller: { call, receive, stream }, sanitize, identified }: Shared) {
+  const speechHD = submitSpeechRequest();
+
+  async function submit(
+    operation: Operation,
+    request: { body: unknown; rules: z.ZodType },
+    callOptions: CallOptions | undefined,
+  ): Promise<{ taskID: string }> {
+    const answer = call(operation, { ...request, answer: submittedTask }, callOptions).then(({ task_id }) => task_id);
+    return { taskID: await identified(operation, callOptions?.hidden, answer) };
+  }
+
+  return {
     getTaskResult: async ({ taskID }, callOptions) => {
       const request = { query: { task_id: taskID }, rules: taskResultQuery, answer: taskResult };
       return taskResultFrom(await call("getTaskResult", request, callOptions), sanitize);
@@ -227,6 +246,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       submit("submitImageToVideo", { body, rules: imageToVideoRequest }, callOptions),
     submitVideoToVideo: (body, callOptions) =>
       submit("submitVideoToVideo", { body, rules: videoToVideoRequest }, callOptions),
+  } satisfies Partial<ServiceClient>;
+}
+
+function moneyCalls({ caller: { call }, sanitize }: Shared) {
+  return {
     listBills: async (query, callOptions) => {
       const page = { list: "bills", record: bill.transform((wire) => billFrom(wire, sanitize)), most: MOST_BILLS };
       const request = { query, rules: listBillsQuery, answer: billPageOf(z.custom<Bill>()), page };
@@ -241,5 +265,5 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       const { key_budgets } = await call("listKeyBudgets", { ...request, isEmpty }, callOptions);
       return key_budgets.map((budget) => keyBudgetFrom(budget, sanitize));
     },
-  };
+  } satisfies Partial<ServiceClient>;
 }

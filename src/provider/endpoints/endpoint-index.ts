@@ -58,30 +58,108 @@ const MOST_ABSENT = 10_000;
 const ABSENT_BYTES = 256;
 
 export function createEndpointIndex(clock: Clock): EndpointIndex {
-  const records = new Map<string, EndpointRecord>();
-  const idsByAppName = new Map<string, string>();
-  /** All IDs of an app name that a service has accepted more than once. */
-  const namesakes = new Map<string, Set<string>>();
+  const records = createNamedRecords();
   /** Complete lists in a row that lacked the endpoint, with the current key. No entry: the service shows it. */
   const missed = new Map<string, number>();
   let session: KeySession = Symbol("key session");
   /** When an endpoint was last read or written on its own (monotonic ms): a page requested before that is outdated. */
   const alone = new Map<string, number>();
+  const state = { clock, records, missed, alone };
+
+  return {
+    get: records.get,
+    byAppName(appName) {
+      const found = records.named(appName);
+      return [...found.filter(({ id }) => !missed.has(id)), ...found.filter(({ id }) => missed.has(id))];
+    },
+    all: () => [...records.values()],
+    size: records.size,
+    weight: () => records.weight() + ABSENT_BYTES * missed.size,
+    missing: (id) => (missed.get(id) ?? 0) > 0,
+    gone(id) {
+      if (!records.has(id) && !missed.has(id)) missed.set(id, 0);
+      return (missed.get(id) ?? 0) >= LISTS_WITHOUT;
+    },
+    shown: () => [...records.values()].filter(({ id }) => !missed.has(id)),
+    session: () => session,
+    keyChanged() {
+      session = Symbol("key session");
+      missed.clear();
+      for (const id of records.ids()) missed.set(id, 0);
+    },
+    observe(record, requestedIn = session) {
+      if (requestedIn !== session) return;
+      alone.set(record.id, clock.monotonic());
+      missed.delete(record.id);
+      records.put(record);
+    },
+    wrote: (id) => void alone.set(id, clock.monotonic()),
+    forget(id) {
+      alone.set(id, clock.monotonic());
+      records.remove(id);
+    },
+    notFound(id) {
+      alone.set(id, clock.monotonic());
+      if (!missed.has(id)) missed.set(id, 0);
+      records.remove(id);
+    },
+    beginList: () => beginList(state),
+  };
+}
+
+type IndexState = {
+  clock: Clock;
+  records: ReturnType<typeof createNamedRecords>;
+  missed: Map<string, number>;
+  alone: Map<string, number>;
+};
+
+function beginList({ clock, records, missed, alone }: IndexState): Listing {
+  const seen = new Set<string>();
+  const added = new Set<string>();
+  const askedBefore = [...missed.keys()];
+  const began = clock.monotonic();
+  return {
+    take(record, askedAt) {
+      seen.add(record.id);
+      if ((alone.get(record.id) ?? Number.NEGATIVE_INFINITY) > askedAt) return false;
+      if (!records.has(record.id)) added.add(record.id);
+      missed.delete(record.id);
+      return records.put(record);
+    },
+    discard() {
+      for (const id of added) if (!alone.has(id)) records.remove(id);
+    },
+    end() {
+      for (const [id, at] of alone) if (at < began) alone.delete(id);
+      const absent = [...new Set([...records.ids(), ...askedBefore])].filter((id) => !seen.has(id));
+      for (const id of absent) missed.set(id, (missed.get(id) ?? 0) + 1);
+      const result = {
+        missing: absent
+          .filter((id) => missed.get(id) === 1)
+          .map((id) => ({ id, appName: records.get(id)?.appName ?? "" })),
+        gone: absent.filter((id) => missed.get(id) === LISTS_WITHOUT).map(records.remove),
+      };
+      forgetAbsent(records, missed);
+      return result;
+    },
+  };
+}
+
+/** Forgets the oldest ones. */
+function forgetAbsent(records: IndexState["records"], missed: IndexState["missed"]): void {
+  const absent = [...missed.keys()].filter((id) => !records.has(id));
+  for (const id of absent.slice(0, Math.max(0, absent.length - MOST_ABSENT))) missed.delete(id);
+}
+
+/** Records by ID and by app name. */
+function createNamedRecords() {
+  const records = new Map<string, EndpointRecord>();
+  const idsByAppName = new Map<string, string>();
+  /** All IDs of an app name that a service has accepted more than once. */
+  const namesakes = new Map<string, Set<string>>();
   /** Of all records. */
   let weight = 0;
-
-  /** Returns whether the record is new or changed. */
-  function store(record: EndpointRecord): boolean {
-    const previous = records.get(record.id);
-    missed.delete(record.id);
-    if (previous === record) return false;
-    records.set(record.id, record); // also when equal: the list returns this object until the endpoint changes
-    weight += weightOf(record) - (previous === undefined ? 0 : weightOf(previous));
-    if (previous !== undefined && isDeepStrictEqual(previous, record)) return false;
-    if (previous !== undefined && previous.appName !== record.appName) unname(previous.appName, record.id);
-    if (record.appName !== "") name(record);
-    return true;
-  }
 
   function name({ appName, id }: EndpointRecord): void {
     const other = idsByAppName.get(appName);
@@ -100,90 +178,36 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
     else if (idsByAppName.get(appName) === id) idsByAppName.delete(appName);
   }
 
-  /** Forgets the oldest ones. */
-  function forgetAbsent(): void {
-    const absent = [...missed.keys()].filter((id) => !records.has(id));
-    for (const id of absent.slice(0, Math.max(0, absent.length - MOST_ABSENT))) missed.delete(id);
-  }
-
-  const appNameOf = (id: string): string => records.get(id)?.appName ?? "";
-
-  function remove(id: string): { id: string; appName: string } {
-    const record = records.get(id);
-    const appName = record?.appName ?? "";
-    if (record !== undefined) weight -= weightOf(record);
-    records.delete(id);
-    unname(appName, id);
-    return { id, appName };
-  }
-
-  function beginList(): Listing {
-    const seen = new Set<string>();
-    const added = new Set<string>();
-    const askedBefore = [...missed.keys()];
-    const began = clock.monotonic();
-    return {
-      take(record, askedAt) {
-        seen.add(record.id);
-        if ((alone.get(record.id) ?? Number.NEGATIVE_INFINITY) > askedAt) return false;
-        if (!records.has(record.id)) added.add(record.id);
-        return store(record);
-      },
-      discard() {
-        for (const id of added) if (!alone.has(id)) remove(id);
-      },
-      end() {
-        for (const [id, at] of alone) if (at < began) alone.delete(id);
-        const absent = [...new Set([...records.keys(), ...askedBefore])].filter((id) => !seen.has(id));
-        for (const id of absent) missed.set(id, (missed.get(id) ?? 0) + 1);
-        const result = {
-          missing: absent.filter((id) => missed.get(id) === 1).map((id) => ({ id, appName: appNameOf(id) })),
-          gone: absent.filter((id) => missed.get(id) === LISTS_WITHOUT).map(remove),
-        };
-        forgetAbsent();
-        return result;
-      },
-    };
-  }
-
   return {
-    get: (id) => records.get(id),
-    byAppName(appName) {
+    get: (id: string) => records.get(id),
+    has: (id: string) => records.has(id),
+    ids: () => records.keys(),
+    values: () => records.values(),
+    size: () => records.size,
+    weight: () => weight,
+    named(appName: string): EndpointRecord[] {
       const only = idsByAppName.get(appName);
       const ids = namesakes.get(appName) ?? (only === undefined ? [] : [only]);
-      const found = [...ids].flatMap((id) => records.get(id) ?? []);
-      return [...found.filter(({ id }) => !missed.has(id)), ...found.filter(({ id }) => missed.has(id))];
+      return [...ids].flatMap((id) => records.get(id) ?? []);
     },
-    all: () => [...records.values()],
-    size: () => records.size,
-    weight: () => weight + ABSENT_BYTES * missed.size,
-    missing: (id) => (missed.get(id) ?? 0) > 0,
-    gone(id) {
-      if (!records.has(id) && !missed.has(id)) missed.set(id, 0);
-      return (missed.get(id) ?? 0) >= LISTS_WITHOUT;
+    /** Returns whether the record is new or changed. */
+    put(record: EndpointRecord): boolean {
+      const previous = records.get(record.id);
+      if (previous === record) return false;
+      records.set(record.id, record); // also when equal: the list returns this object until the endpoint changes
+      weight += weightOf(record) - (previous === undefined ? 0 : weightOf(previous));
+      if (previous !== undefined && isDeepStrictEqual(previous, record)) return false;
+      if (previous !== undefined && previous.appName !== record.appName) unname(previous.appName, record.id);
+      if (record.appName !== "") name(record);
+      return true;
     },
-    shown: () => [...records.values()].filter(({ id }) => !missed.has(id)),
-    session: () => session,
-    keyChanged() {
-      session = Symbol("key session");
-      missed.clear();
-      for (const id of records.keys()) missed.set(id, 0);
+    remove(id: string): { id: string; appName: string } {
+      const record = records.get(id);
+      const appName = record?.appName ?? "";
+      if (record !== undefined) weight -= weightOf(record);
+      records.delete(id);
+      unname(appName, id);
+      return { id, appName };
     },
-    observe(record, requestedIn = session) {
-      if (requestedIn !== session) return;
-      alone.set(record.id, clock.monotonic());
-      store(record);
-    },
-    wrote: (id) => void alone.set(id, clock.monotonic()),
-    forget(id) {
-      alone.set(id, clock.monotonic());
-      remove(id);
-    },
-    notFound(id) {
-      alone.set(id, clock.monotonic());
-      if (!missed.has(id)) missed.set(id, 0);
-      remove(id);
-    },
-    beginList,
   };
 }

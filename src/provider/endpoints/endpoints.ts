@@ -56,20 +56,8 @@ const SEARCH_PAGE_SIZE = 100;
 /** Both generations behind one interface. */
 export function createEndpoints(options: EndpointsOptions): EndpointsService {
   const { client, settings } = options;
-  const { generation, pageSize, intervalMs } = settings;
   const observed = createEndpointSweep({ ...options, ...settings, onMissing: options.onChange });
-  const details =
-    generation === "Earlier"
-      ? undefined // its list and its reads show everything
-      : createEndpointSweep({
-          ...options,
-          onListed: undefined,
-          generation: "Earlier",
-          pageSize,
-          intervalMs: DETAILS_EVERY_SWEEPS * intervalMs,
-          wanted: settings.detailsWanted,
-          expected: settings.expected,
-        });
+  const details = createDetails(options);
   const { deleteEndpoint } = client;
   let limits: EndpointLimits | undefined;
 
@@ -85,7 +73,7 @@ export function createEndpoints(options: EndpointsOptions): EndpointsService {
       return detailed === undefined ? record : withDetails(record, detailed);
     },
     find: (appName, signal) => findByAppName(options, observed, appName, signal),
-    list: (keyword, signal) => listAll(options, generation, keyword, signal),
+    list: (keyword, signal) => listAll(options, settings.generation, keyword, signal),
     async completeAll(records, signal) {
       if (details === undefined || records.length === 0) return records;
       const detailed = await listAll(options, "Earlier", "", signal);
@@ -132,6 +120,21 @@ export function createEndpoints(options: EndpointsOptions): EndpointsService {
       await Promise.all([observed.stop(), details?.stop()]);
     },
   };
+}
+
+/** What only the earlier generation lists. undefined: it is the one that is used, and its list and its reads show everything. */
+function createDetails(options: EndpointsOptions): EndpointSweep | undefined {
+  const { generation, pageSize, intervalMs, detailsWanted, expected } = options.settings;
+  if (generation === "Earlier") return undefined;
+  return createEndpointSweep({
+    ...options,
+    onListed: undefined,
+    generation: "Earlier",
+    pageSize,
+    intervalMs: DETAILS_EVERY_SWEEPS * intervalMs,
+    wanted: detailsWanted,
+    expected,
+  });
 }
 
 async function readOne(

@@ -56,24 +56,6 @@ export function createAudioScanner(): AudioScanner {
     else if (depth === 1 && byte === COMMA) atKey = true;
   }
 
-  /** The end of the value of `audio` in `bytes`, or -1: a quote that no backslash precedes. */
-  function endOfAudio(bytes: Buffer): number {
-    for (let at = 0; ; at += 1) {
-      const quote = bytes.indexOf(QUOTE, at);
-      const stop = quote === -1 ? bytes.length : quote;
-      const slashes = bytes.subarray(at, stop);
-      if (slashes.includes(BACKSLASH) || escaped) {
-        for (const byte of slashes) escaped = !escaped && byte === BACKSLASH;
-        if (quote !== -1 && escaped) {
-          escaped = false;
-          at = quote;
-          continue;
-        }
-      }
-      return quote;
-    }
-  }
-
   function keep(bytes: Buffer): void {
     if (bytes.length === 0) return;
     rest.push(Buffer.from(bytes));
@@ -90,7 +72,8 @@ export function createAudioScanner(): AudioScanner {
         if (!inAudio() || at === bytes.length) return NOTHING;
       }
       const value = bytes.subarray(at);
-      const end = endOfAudio(value);
+      const { end, escapes } = endOfText(value, escaped);
+      escaped = escapes;
       if (end === -1) return value;
       place = "Between";
       rest = after;
@@ -102,4 +85,22 @@ export function createAudioScanner(): AudioScanner {
     envelope: (value) => `${Buffer.concat(before).toString("utf8")}${value}${Buffer.concat(after).toString("utf8")}`,
     envelopeBytes: () => size,
   };
+}
+
+/** The end of a text in `bytes`, or -1: a quote that no backslash precedes. `escaped`, `escapes`: a backslash precedes what follows. */
+function endOfText(bytes: Buffer, escaped: boolean): { end: number; escapes: boolean } {
+  let escapes = escaped;
+  for (let at = 0; ; at += 1) {
+    const quote = bytes.indexOf(QUOTE, at);
+    const slashes = bytes.subarray(at, quote === -1 ? bytes.length : quote);
+    if (slashes.includes(BACKSLASH) || escapes) {
+      for (const byte of slashes) escapes = !escapes && byte === BACKSLASH;
+      if (quote !== -1 && escapes) {
+        escapes = false;
+        at = quote;
+        continue;
+      }
+    }
+    return { end: quote, escapes };
+  }
 }

@@ -39,26 +39,29 @@ export async function* readSpeechStream(answer: Answer): AsyncGenerator<AudioChu
 }
 
 type Lines = AsyncGenerator<Piece, undefined>;
+type Failing = ReturnType<typeof failureOf>;
 
 async function* readLines(
   answer: Answer,
   first: IteratorResult<Piece, undefined>,
   lines: Lines,
 ): AsyncGenerator<AudioChunk> {
-  const stream = createAudioStream(answer, lines);
+  const fail = failureOf(answer);
+  const audio = createAudioSoFar(fail);
   for (let next = first; next.done !== true; next = await lines.next()) {
-    if (yield* stream.readLine(next.value)) {
-      stream.assertWhole();
+    if (yield* readLine(answer, audio, next.value, lines)) {
+      audio.assertWhole();
       return;
     }
   }
-  stream.assertWhole();
-  throw failureOf(answer)("the stream ended before the synthesis was finished", "ConnectionLost");
+  audio.assertWhole();
+  throw fail("the stream ended before the synthesis was finished", "ConnectionLost");
 }
 
+type AudioSoFar = ReturnType<typeof createAudioSoFar>;
+
 /** The audio of a stream so far, and what could not be read of it. */
-function createAudioStream(answer: Answer, lines: Lines) {
-  const fail = failureOf(answer);
+function createAudioSoFar(fail: Failing) {
   const memory = createAudioMemory();
   /** A byte can be split between two chunks. */
   let hex = createHexDecoder();
@@ -76,100 +79,109 @@ function createAudioStream(answer: Answer, lines: Lines) {
     yield { audio };
   }
 
-  function* decode(text: Uint8Array): Generator<AudioChunk> {
-    const { bytes, isHex } = hex.push(text);
-    if (!isHex) note(NOT_HEX);
-    yield* pass(bytes);
-  }
-
-  /** Reads the line that begins with `start`. Returns whether it ends the stream. */
-  async function* readLine(start: Piece): AsyncGenerator<AudioChunk, boolean> {
-    if (start.ends && NO_CHUNK.test(start.bytes.subarray(0, 512).toString("utf8").trim())) return false;
-    const prefix = /^\s*data:/.exec(headOf(start))?.[0];
-    const scanner = createAudioScanner();
-    const line = createHeldLine();
-    const reserved = start.ends || memory.bytes() === 0 ? undefined : await answer.reserve(MAX_HELD_BYTES);
-    try {
-      let piece: Piece = { ...start, bytes: start.bytes.subarray(prefix?.length ?? 0) };
-      for (;;) {
-        const text = scanner.push(piece.bytes);
-        if (scanner.envelopeBytes() > MAX_ENVELOPE_BYTES) {
-          throw fail(
-            `a line is longer than ${MAX_ENVELOPE_BYTES} bytes without its audio: ${shown(answer, headOf(start))}`,
-          );
-        }
-        if (prefix !== undefined && text.length > 0) yield* line.take(text);
-        if (piece.ends) break;
-        const next = await lines.next();
-        if (next.done === true) break;
-        piece = next.value;
-      }
-      const text = scanner.envelope("").trim();
-      const status = prefix === undefined ? undefined : statusOf(text);
-      yield* line.end(status);
-      if (status === undefined) {
-        const quoted = shown(answer, prefix === undefined ? headOf(start) : text);
-        note(`the stream has a line that is not a chunk with a status: ${quoted}`);
-      }
-      return status === 2;
-    } finally {
-      reserved?.();
-    }
-  }
-
-  /** The audio of one line, which is held as long as it may repeat all audio before it. */
-  function createHeldLine() {
-    const before = memory.bytes();
-    const comparison = memory.compare();
-    const own = createHexDecoder();
-    let held: Uint8Array[] | undefined = before > 0 ? [] : undefined;
-    let heldBytes = 0;
-    let bytes = 0;
-    let isDropped = false;
-    /** What follows a repetition. */
-    const rest: Buffer[] = [];
-
-    function* release(texts: readonly Uint8Array[]): Generator<AudioChunk> {
-      held = undefined;
-      for (const text of texts) yield* decode(text);
-    }
-
-    return {
-      *take(text: Uint8Array): Generator<AudioChunk> {
-        if (held === undefined) return yield* decode(text);
-        const decoded = own.push(text);
-        const repeated = Math.max(0, before - bytes);
-        bytes += decoded.bytes.length;
-        if (!comparison.matches(decoded.bytes) || !decoded.isHex)
-          return yield* release(isDropped ? [text] : [...held, text]);
-        rest.push(Buffer.from(decoded.bytes.subarray(repeated)));
-        heldBytes += text.length + decoded.bytes.length;
-        if (heldBytes <= MAX_HELD_BYTES) held.push(Buffer.from(text));
-        else {
-          // Nothing but a repetition equals so much audio.
-          isDropped = true;
-          held.length = 0;
-          for (const audio of rest.splice(0)) yield* pass(audio);
-        }
-      },
-      *end(status: number | undefined): Generator<AudioChunk> {
-        if (held === undefined || held.length + bytes === 0) return;
-        if (isDropped && status === 1) note(`a chunk repeats ${before} bytes of the audio before it and is left out`);
-        const repeats = isDropped || (status !== 1 && bytes >= before);
-        if (!repeats) return yield* release(held);
-        hex = own;
-        for (const audio of rest.splice(0)) yield* pass(audio);
-      },
-    };
-  }
-
   return {
-    readLine,
+    memory,
+    note,
+    pass,
+    *decode(text: Uint8Array): Generator<AudioChunk> {
+      const { bytes, isHex } = hex.push(text);
+      if (!isHex) note(NOT_HEX);
+      yield* pass(bytes);
+    },
+    /** Goes on with the decoder of a line whose audio was compared. */
+    decodeWith(decoder: typeof hex): void {
+      hex = decoder;
+    },
     /** @throws ServiceError for the first thing that could not be read */
-    assertWhole() {
+    assertWhole(): void {
       if (!hex.whole()) note(NOT_HEX);
       const [problem] = problems;
       if (problem !== undefined) throw fail(others === 0 ? problem : `${problem} (and ${others} more)`);
+    },
+  };
+}
+
+/** Reads the line that begins with `start`. Returns whether it ends the stream. */
+async function* readLine(
+  answer: Answer,
+  audio: AudioSoFar,
+  start: Piece,
+  lines: Lines,
+): AsyncGenerator<AudioChunk, boolean> {
+  if (start.ends && NO_CHUNK.test(start.bytes.subarray(0, 512).toString("utf8").trim())) return false;
+  const prefix = /^\s*data:/.exec(headOf(start))?.[0];
+  const scanner = createAudioScanner();
+  const line = createHeldLine(audio);
+  const reserved = start.ends || audio.memory.bytes() === 0 ? undefined : await answer.reserve(MAX_HELD_BYTES);
+  try {
+    let piece: Piece = { ...start, bytes: start.bytes.subarray(prefix?.length ?? 0) };
+    for (;;) {
+      const text = scanner.push(piece.bytes);
+      if (scanner.envelopeBytes() > MAX_ENVELOPE_BYTES) {
+        const problem = `a line is longer than ${MAX_ENVELOPE_BYTES} bytes without its audio`;
+        throw failureOf(answer)(`${problem}: ${shown(answer, headOf(start))}`);
+      }
+      if (prefix !== undefined && text.length > 0) yield* line.take(text);
+      if (piece.ends) break;
+      const next = await lines.next();
+      if (next.done === true) break;
+      piece = next.value;
+    }
+    const text = scanner.envelope("").trim();
+    const status = prefix === undefined ? undefined : statusOf(text);
+    yield* line.end(status);
+    if (status === undefined) {
+      const quoted = shown(answer, prefix === undefined ? headOf(start) : text);
+      audio.note(`the stream has a line that is not a chunk with a status: ${quoted}`);
+    }
+    return status === 2;
+  } finally {
+    reserved?.();
+  }
+}
+
+/** The audio of one line, which is held as long as it may repeat all audio before it. */
+function createHeldLine({ memory, note, pass, decode, decodeWith }: AudioSoFar) {
+  const before = memory.bytes();
+  const comparison = memory.compare();
+  const own = createHexDecoder();
+  let held: Uint8Array[] | undefined = before > 0 ? [] : undefined;
+  let heldBytes = 0;
+  let bytes = 0;
+  let isDropped = false;
+  /** What follows a repetition. */
+  const rest: Buffer[] = [];
+
+  function* release(texts: readonly Uint8Array[]): Generator<AudioChunk> {
+    held = undefined;
+    for (const text of texts) yield* decode(text);
+  }
+
+  return {
+    *take(text: Uint8Array): Generator<AudioChunk> {
+      if (held === undefined) return yield* decode(text);
+      const decoded = own.push(text);
+      const repeated = Math.max(0, before - bytes);
+      bytes += decoded.bytes.length;
+      if (!comparison.matches(decoded.bytes) || !decoded.isHex)
+        return yield* release(isDropped ? [text] : [...held, text]);
+      rest.push(Buffer.from(decoded.bytes.subarray(repeated)));
+      heldBytes += text.length + decoded.bytes.length;
+      if (heldBytes <= MAX_HELD_BYTES) held.push(Buffer.from(text));
+      else {
+        // Nothing but a repetition equals so much audio.
+        isDropped = true;
+        held.length = 0;
+        for (const audio of rest.splice(0)) yield* pass(audio);
+      }
+    },
+    *end(status: number | undefined): Generator<AudioChunk> {
+      if (held === undefined || held.length + bytes === 0) return;
+      if (isDropped && status === 1) note(`a chunk repeats ${before} bytes of the audio before it and is left out`);
+      const repeats = isDropped || (status !== 1 && bytes >= before);
+      if (!repeats) return yield* release(held);
+      decodeWith(own);
+      for (const audio of rest.splice(0)) yield* pass(audio);
     },
   };
 }

@@ -42,8 +42,7 @@ export function createPageScanner(bytes: Buffer, name: string, limits: PageLimit
   let list: { from: number; to: number | undefined } | undefined;
   let at = 0;
   let depth = 0;
-  let inText = false;
-  let escaped = false;
+  const text = { inside: false, escaped: false };
   /** Begin of the last text at depth 1, and whether it is a key. */
   let textFrom = 0;
   let key = "";
@@ -61,13 +60,12 @@ export function createPageScanner(bytes: Buffer, name: string, limits: PageLimit
     return elements.length > limits.elements ? "TooManyElements" : undefined;
   }
 
-  function open(byte: number): PageBreach | undefined {
+  function open(byte: number): "ListTwice" | undefined {
     depth += 1;
     if (depth !== 2 || byte !== OPENING_LIST || key !== name) return undefined;
     if (list !== undefined) return "ListTwice";
     list = { from: at, to: undefined };
     elementFrom = at + 1;
-    return undefined;
   }
 
   function close(): PageBreach | undefined {
@@ -79,7 +77,7 @@ export function createPageScanner(bytes: Buffer, name: string, limits: PageLimit
 
   function step(byte: number): PageBreach | undefined {
     if (byte === QUOTE) {
-      inText = true;
+      text.inside = true;
       textFrom = at + 1;
     } else if (OPENINGS.includes(byte)) {
       values += 1;
@@ -93,25 +91,17 @@ export function createPageScanner(bytes: Buffer, name: string, limits: PageLimit
     return undefined;
   }
 
-  function endText(): void {
-    inText = false;
-    if (depth !== 1 || !atKey) return;
-    key = at - textFrom > LONGEST_NAME ? "" : bytes.toString("utf8", textFrom, at);
-  }
-
   return {
     scan(to) {
       for (; at < to; at++) {
         const byte = bytes[at] ?? 0;
-        if (inText) {
-          if (escaped) escaped = false;
-          else if (byte === BACKSLASH) escaped = true;
-          else if (byte === QUOTE) endText();
+        if (text.inside) {
+          const isKey = endsText(text, byte) && depth === 1 && atKey;
+          if (isKey) key = at - textFrom > LONGEST_NAME ? "" : bytes.toString("utf8", textFrom, at);
           continue;
         }
-        const breach = step(byte);
+        const breach = step(byte) ?? (inList() && values > limits.elementValues ? "ElementTooLarge" : undefined);
         if (breach !== undefined) return breach;
-        if (inList() && values > limits.elementValues) return "ElementTooLarge";
       }
       return inList() && at - elementFrom > limits.elementBytes ? "ElementTooLarge" : undefined;
     },
@@ -122,6 +112,14 @@ export function createPageScanner(bytes: Buffer, name: string, limits: PageLimit
   };
 }
 
+/** Takes a byte within a text. Returns whether it ends the text. */
+function endsText(text: { inside: boolean; escaped: boolean }, byte: number): boolean {
+  if (text.escaped) text.escaped = false;
+  else if (byte === BACKSLASH) text.escaped = true;
+  else if (byte === QUOTE) text.inside = false;
+  return !text.inside;
+}
+
 function isBlank(bytes: Buffer, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if (![0x20, 0x09, 0x0a, 0x0d].includes(bytes[at] ?? 0)) return false;
   return true;
@@ -130,14 +128,10 @@ function isBlank(bytes: Buffer, from: number, to: number): boolean {
 /** Number of values in a JSON text, at least: of what stands between separators. */
 export function countValues(bytes: Buffer): number {
   let count = 0;
-  let inText = false;
-  let escaped = false;
+  const text = { inside: false, escaped: false };
   for (const byte of bytes) {
-    if (inText) {
-      if (escaped) escaped = false;
-      else if (byte === BACKSLASH) escaped = true;
-      else if (byte === QUOTE) inText = false;
-    } else if (byte === QUOTE) inText = true;
+    if (text.inside) endsText(text, byte);
+    else if (byte === QUOTE) text.inside = true;
     else if (byte === COMMA || OPENINGS.includes(byte)) count += 1;
   }
   return count;

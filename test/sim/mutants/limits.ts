@@ -35,7 +35,7 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   {
     name: "absent-endpoints",
     file: "src/provider/endpoints/endpoint-index.ts",
-    find: "        forgetAbsent();",
+    find: "      forgetAbsent(records, missed);",
     replace: "",
     tests: "test/unit/provider/endpoints/ever-changing",
   },
