@@ -1,13 +1,14 @@
 import type { Clock } from "../base/clock.ts";
 import { createSemaphore, type Semaphore } from "../base/semaphore.ts";
-import { ArtifactError } from "./errors.ts";
+import { ArtifactError, abortion } from "./errors.ts";
 import { checkKey } from "./key.ts";
 import { MIN_BYTES_PER_SECOND, type TransferWatch, watchPace } from "./pace.ts";
+import type { S3Options } from "./s3/bucket.ts";
 import type { Backend, Sink } from "./sink.ts";
 import { type CopyLimits, openSource } from "./source.ts";
-import { abortion } from "./source-failure.ts";
 import type { ArtifactStoreHandle, ArtifactWriter, CopyOptions, StoredArtifact } from "./types.ts";
 import { createUsage } from "./usage.ts";
+import { createVolumeBackend, type VolumeOptions } from "./volume/backend.ts";
 
 export type CopyHandleOptions = {
   clock: Clock;
@@ -206,4 +207,13 @@ function writerOf(
       await end();
     },
   };
+}
+
+export type StoreOptions = { kind: "s3"; s3: S3Options } | { kind: "volume"; volume: VolumeOptions };
+
+/** Opens a store; asks nothing of it yet. The S3 SDK is loaded for the first bucket, not before. */
+export async function openStore(options: StoreOptions, handle: CopyHandleOptions): Promise<ArtifactStoreHandle> {
+  if (options.kind === "volume") return createHandle(createVolumeBackend(options.volume), handle);
+  const { createS3Backend } = await import("./s3/backend.ts");
+  return createHandle(createS3Backend(options.s3), handle);
 }

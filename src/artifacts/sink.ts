@@ -21,7 +21,7 @@ export type Sink = {
   end(keep: boolean): Promise<void>;
 };
 
-/** What a kind of store does by itself; `createHandle` makes an `ArtifactStoreHandle` of it. */
+/** What each kind of store implements; `createHandle` makes an `ArtifactStoreHandle` of it. */
 export type Backend = {
   /** @throws ArtifactError InvalidKey for a key that the store cannot have */
   checkKey(key: string): void;

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { pipeline, type Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { Dispatcher } from "undici";
-import { ArtifactError } from "./errors.ts";
-import { shownURL } from "./source-failure.ts";
+import { ArtifactError, shownURL } from "./errors.ts";
 
 /** What a source answers: bytes from `start` to before `end` of a file. */
 export type SourceAnswer = {

@@ -2,9 +2,8 @@ import type { LookupFunction } from "node:net";
 import { Agent } from "undici";
 import { type Clock, delay } from "../base/clock.ts";
 import { guardedConnector } from "../base/guarded-connect.ts";
-import { ArtifactError } from "./errors.ts";
+import { ArtifactError, failedStatus, shownURL, sourceFailure } from "./errors.ts";
 import { answerOf, type SourceAnswer } from "./source-answer.ts";
-import { failedStatus, shownURL, sourceFailure } from "./source-failure.ts";
 
 /** What a copy may cost at most, whatever the source does. */
 export type CopyLimits = {

@@ -27,7 +27,7 @@ export function guardedConnector(options: ConnectOptions = {}): buildConnector.c
   };
 }
 
-/** Shows a literal address to `lookup`, which Node does not do by itself; names pass, they are judged when looked up. */
+/** Shows a literal address to `lookup`: Node calls `lookup` for names only. */
 export function judgeLiteral(lookup: LookupFunction, hostname: string, then: (error: Error | null) => void): void {
   const address = hostname.replace(/^\[|\]$/g, "");
   if (isIP(address) === 0) then(null);

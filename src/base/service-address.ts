@@ -1,6 +1,6 @@
 /**
  * A base URL in the one form in which base URLs are compared: lower-case host, no default port, no dot segments, no trailing
- * slash. A text that is no URL stays as it is.
+ * slash. A text that is no URL is not changed.
  */
 export function serviceAddress(baseURL: string): string {
   const url = URL.parse(baseURL);

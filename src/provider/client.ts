@@ -13,8 +13,7 @@ import type { CallOptions } from "./http/sending.ts";
 import type { Transport } from "./http/transport.ts";
 import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money/money-records.ts";
 import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts";
-import { readSpeechBody } from "./speech/speech-body.ts";
-import type { AudioChunk, AudioSink, SpeechResult } from "./speech/speech-result.ts";
+import { type AudioChunk, type AudioSink, readSpeechBody, type SpeechResult } from "./speech/speech-body.ts";
 import { readSpeechStream } from "./speech/speech-stream.ts";
 import { type TaskResult, taskResultFrom } from "./tasks/task-result.ts";
 import {

@@ -13,10 +13,10 @@ import { createAccountMoney, type MoneySettings } from "./money/account-money.ts
 import type { CollectMonth } from "./money/spend.ts";
 import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts";
 import type { ResponseMemory } from "./response-memory.ts";
-import { createSpeech } from "./speech/speech.ts";
+import { streamBody, submitBody, synthesizeBody } from "./speech/body.ts";
 import { createTaskPoller } from "./tasks/poller.ts";
 import type { AccountSession } from "./types.ts";
-import { createVideo } from "./video/video.ts";
+import { imageToVideoBody, videoToVideoBody } from "./video/body.ts";
 
 export type ConnectionSettings = {
   /** http(s), with or without a path prefix; no credentials, query or fragment. */
@@ -124,8 +124,15 @@ export function openSession(options: SessionOptions): AccountSession {
     baseURL,
     endpoints,
     tasks,
-    speech: createSpeech(client),
-    video: createVideo(client),
+    speech: {
+      synthesize: (request, options, sink) => client.synthesizeSpeech(synthesizeBody(request), options, sink),
+      stream: (request, options) => client.streamSpeech(streamBody(request), options),
+      submit: (request, options) => client.submitSpeech(submitBody(request), options),
+    },
+    video: {
+      imageToVideo: (request, options) => client.submitImageToVideo(imageToVideoBody(request), options),
+      videoToVideo: (request, options) => client.submitVideoToVideo(videoToVideoBody(request), options),
+    },
     money,
     sanitizer: transport.sanitizer,
     probe: endpoints.readLimits,

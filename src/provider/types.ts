@@ -9,7 +9,7 @@ import type { BillsOfPeriod } from "./money/period.ts";
 import type { BillingSettings, ReadTime, Spend } from "./money/spend.ts";
 import type { Operation } from "./operations.ts";
 import type { LongSpeechRequest, SpeechRequest } from "./speech/body.ts";
-import type { AudioChunk, AudioSink, SpeechResult } from "./speech/speech-result.ts";
+import type { AudioChunk, AudioSink, SpeechResult } from "./speech/speech-body.ts";
 import type { TaskResult, Useless } from "./tasks/task-result.ts";
 import type { ImageToVideoRequest, VideoToVideoRequest } from "./video/body.ts";
 

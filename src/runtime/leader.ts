@@ -153,7 +153,7 @@ async function giveUp(lease: OwnLease, { clock, log }: Pick<LeaderElectorOptions
       }
     });
   } catch (error) {
-    log.warn({ reason: String(error) }, "lease not released; it runs out by itself");
+    log.warn({ reason: String(error) }, "lease not released: it expires after its duration");
   }
 }
 

@@ -3,17 +3,17 @@ import type { KubeObject } from "../kube/types.ts";
 
 /** Characters of JSON that a field of a spec may have in memory. */
 const LONGEST_FIELD = 8 * 1024;
-/** A field that no spec has: the API server drops it. */
+/** Marks a shortened spec. No schema has this field, so the API server drops it from a write. */
 const SHORTENED = "mooring.dev/shortened";
 
-/** Whether fields of the spec are missing: read the object for them. */
+/** Whether long fields of the spec are missing. Read the object from the API server to get them. */
 export function isShortened({ spec }: KubeObject): boolean {
   return typeof spec === "object" && spec !== null && SHORTENED in spec;
 }
 
 /**
- * The object as it is kept in memory: without the fields of the spec that are long, such as a text of a million characters. A hash stands
- * for them, so that a change shows. The same object when nothing is long.
+ * The object as the process keeps it in memory: without long fields of the spec, such as a text of a million characters. A hash of these
+ * fields replaces them, so that a changed value makes a changed object. Returns the same object when no field is long.
  */
 export function shortened<T extends KubeObject>(object: T): T {
   const { spec } = object;
@@ -31,7 +31,7 @@ function shortenedFields(fields: object, hash: ReturnType<typeof createHash>): o
     if (json.length <= LONGEST_FIELD) continue;
     if (typeof value === "object" && !Array.isArray(value)) {
       const inner = shortenedFields(value, hash);
-      // Many short fields are as long as a long one.
+      // The short fields of an object can exceed the limit together.
       if (inner !== value && JSON.stringify(inner).length <= LONGEST_FIELD) {
         changed.push([name, inner]);
         continue;
@@ -48,7 +48,7 @@ const READ_ANNOTATION = /^(mooring\.dev|reconcile\.fluxcd\.io)\//;
 /** Characters of an annotation that are kept: more than any value that the operator reads has. */
 const LONGEST_ANNOTATION = 2 * 1024;
 
-/** Drops metadata that the operator does not read: users write labels and annotations of any number. */
+/** Drops metadata that the operator does not read: users can write any number of labels and annotations. */
 export function dropUnreadMetadata({ metadata }: KubeObject): void {
   delete metadata.labels;
   for (const [name, value] of Object.entries(metadata.annotations ?? {})) {

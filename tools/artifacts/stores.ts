@@ -1,6 +1,5 @@
 import type { LookupFunction } from "node:net";
-import { createSharedPools, DEFAULT_LIMITS, type StoreLimits } from "../../src/artifacts/handle.ts";
-import { openStore } from "../../src/artifacts/open-store.ts";
+import { createSharedPools, DEFAULT_LIMITS, openStore, type StoreLimits } from "../../src/artifacts/handle.ts";
 import type { ArtifactStoreHandle } from "../../src/artifacts/types.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { S3Server } from "./versitygw.ts";

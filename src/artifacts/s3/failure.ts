@@ -1,7 +1,7 @@
 import { ADDRESS_REFUSED } from "../../base/address-guard.ts";
 import { codeOf, connectionWords } from "../../base/connection-words.ts";
 import { ownValue } from "../../base/own-value.ts";
-import { ArtifactError, type ArtifactErrorKind } from "../errors.ts";
+import { ArtifactError, type ArtifactErrorKind, abortion } from "../errors.ts";
 
 /** What the error codes of S3 and of the services that speak its protocol mean. */
 const KINDS: Record<string, { kind: ArtifactErrorKind; advice: string }> = {
@@ -41,12 +41,7 @@ const NAMED = ["InternalError", "InvalidRequest", "NoSuchKey", "NoSuchUpload", "
  */
 export function s3Failure(error: unknown, shown: string, signal?: AbortSignal): ArtifactError {
   if (error instanceof ArtifactError) return error;
-  if (signal?.aborted) {
-    const { reason } = signal;
-    return reason instanceof ArtifactError
-      ? reason
-      : new ArtifactError("Aborted", `${shown}: ended: ${connectionWords(reason)}`, reason);
-  }
+  if (signal?.aborted) return abortion(signal, `${shown}: ended`);
   if (codeOf(error) === ADDRESS_REFUSED) return new ArtifactError("AddressRefused", connectionWords(error), error);
   const name = error instanceof Error ? error.name : "";
   const known = ownValue(KINDS, name);

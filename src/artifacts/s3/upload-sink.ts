@@ -3,7 +3,6 @@ import { ArtifactError } from "../errors.ts";
 import type { Sink } from "../sink.ts";
 import type { S3Bucket } from "./bucket.ts";
 import { abortUpload, completeUpload, MAX_PARTS, type Part, putPart, putWhole, startUpload } from "./multipart.ts";
-import { createPartBuffer } from "./part-buffer.ts";
 import { checksumOf, compositeOf, removeObject, verifyObject } from "./verify.ts";
 
 /** At least 5 MiB by the rules of S3; 9,999 of them make 78 GiB. */
@@ -102,4 +101,45 @@ async function cleanUp(
     if (upload !== undefined) await abortUpload(bucket, key, upload, signal);
     if (visible) await removeObject(bucket, key, signal);
   });
+}
+
+/** Collects bytes up to a limit; grows as needed and is used again, so that short streams stay small. */
+export type PartBuffer = {
+  room(): number;
+  size(): number;
+  /** Takes what fits and returns the rest. */
+  take(chunk: Uint8Array): Uint8Array;
+  /** What was taken, valid until `clear`. */
+  bytes(): Uint8Array;
+  clear(): void;
+};
+
+const FIRST_BYTES = 64 * 1024;
+
+export function createPartBuffer(limit: number): PartBuffer {
+  let buffer = Buffer.alloc(0);
+  let size = 0;
+
+  function grow(wanted: number): void {
+    if (wanted <= buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(FIRST_BYTES, wanted, buffer.length * 2)));
+    buffer.copy(larger, 0, 0, size);
+    buffer = larger;
+  }
+
+  return {
+    room: () => limit - size,
+    size: () => size,
+    take(chunk) {
+      const taken = Math.min(chunk.length, limit - size);
+      grow(size + taken);
+      buffer.set(chunk.subarray(0, taken), size);
+      size += taken;
+      return chunk.subarray(taken);
+    },
+    bytes: () => buffer.subarray(0, size),
+    clear: () => {
+      size = 0;
+    },
+  };
 }

@@ -3,9 +3,8 @@ import { rm, writeFile } from "node:fs/promises";
 import { ArtifactError } from "../errors.ts";
 import { checkKey } from "../key.ts";
 import type { Backend } from "../sink.ts";
-import { volumeFailure } from "./failure.ts";
 import { openSink, sha256OfFile } from "./file-sink.ts";
-import { bytesUnder, folderOf, partialsOf, placeOf, removePartials } from "./folders.ts";
+import { bytesUnder, folderOf, partialsOf, placeOf, removePartials, volumeFailure } from "./folders.ts";
 
 export type VolumeOptions = {
   /** The operator's `--artifact-root`. */

@@ -3,11 +3,9 @@ import { constants } from "node:fs";
 import { type FileHandle, rename, rm } from "node:fs/promises";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ArtifactError } from "../errors.ts";
+import { ArtifactError, abortion } from "../errors.ts";
 import type { Sink } from "../sink.ts";
-import { abortion } from "../source-failure.ts";
-import { volumeFailure } from "./failure.ts";
-import { type FilePlace, openFile, type Partial, partialPath, syncFolder } from "./folders.ts";
+import { type FilePlace, openFile, type Partial, partialPath, syncFolder, volumeFailure } from "./folders.ts";
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = constants;
 const READ_BYTES = 1024 * 1024;

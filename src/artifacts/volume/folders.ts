@@ -1,11 +1,9 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
-import { codeOf } from "../../base/connection-words.ts";
-import { ArtifactError } from "../errors.ts";
+import { codeOf, connectionWords } from "../../base/connection-words.ts";
+import { ArtifactError, type ArtifactErrorKind, abortion } from "../errors.ts";
 import { checkKey } from "../key.ts";
-import { abortion } from "../source-failure.ts";
-import { volumeFailure } from "./failure.ts";
 
 /** A file of a volume and what lies beside it while it is written. */
 export type FilePlace = { folder: string; name: string; path: string };
@@ -115,4 +113,23 @@ export async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+const KINDS: Record<string, ArtifactErrorKind> = {
+  ENOENT: "NotFound",
+  ENOTDIR: "NotFound",
+  EACCES: "Denied",
+  EPERM: "Denied",
+  EROFS: "Denied",
+  ENOSPC: "NoSpace",
+  EDQUOT: "NoSpace",
+  ENAMETOOLONG: "InvalidKey",
+  ELOOP: "InvalidKey",
+};
+
+/** What a failed call of the file system means. An `ArtifactError` passes through. */
+export function volumeFailure(error: unknown, shown: string): ArtifactError {
+  if (error instanceof ArtifactError) return error;
+  const kind = KINDS[codeOf(error)] ?? "StoreUnreachable";
+  return new ArtifactError(kind, `${shown}: ${connectionWords(error)}`, error);
 }

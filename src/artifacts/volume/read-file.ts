@@ -5,8 +5,7 @@ import { ArtifactError } from "../errors.ts";
 import { checkKey } from "../key.ts";
 import { type ByteRange, partOf, type StoredBytes } from "../stored-bytes.ts";
 import type { VolumeOptions } from "./backend.ts";
-import { volumeFailure } from "./failure.ts";
-import { openFile } from "./folders.ts";
+import { openFile, volumeFailure } from "./folders.ts";
 
 /**
  * Opens a stored file for reading. A symbolic link below the root would lead out of the store and is refused.

@@ -65,7 +65,7 @@ function probeFailure(error: ServiceError, previous: Probe | undefined): Probe {
         againMs: UNAUTHORIZED_MS,
       };
     case "Misconfigured": {
-      // Refused by the address guard, or a base URL that cannot be one: nothing changes by itself.
+      // Refused by the address guard, or a base URL that cannot be one: only a changed spec helps.
       const reason = isAddressRefusal(error.cause) ? "AddressNotAllowed" : "InvalidSpec";
       return {
         state: { kind: "Held", reason, message },

@@ -75,7 +75,7 @@ export function createDepartedObjects(
 }
 
 /**
- * One event for each deleted GpuEndpoint whose remote endpoint stays as it is (`deletionPolicy: Retain`). Such an object has no
+ * One event for each deleted GpuEndpoint whose remote endpoint is kept (`deletionPolicy: Retain`). Such an object has no
  * finalizer, so the event comes after the object is gone. An operator that starts later does not know of it.
  */
 export function createRetainedEndpoints(recorder: EventRecorder) {

@@ -93,7 +93,7 @@ export function createEndpointFinalizer(
         context.log.warn({ reason: obstacle.message }, "the endpoint of an object that is gone still runs");
         return requeueOf(obstacle);
       }
-      const message = `${obstacle.message}. To let the object go and leave the endpoint as it is: ${COMMANDS.retain(targetOf(endpoint, "GpuEndpoint"))}`;
+      const message = `${obstacle.message}. To delete only the object and keep the endpoint: ${COMMANDS.retain(targetOf(endpoint, "GpuEndpoint"))}`;
       const verdict = { ...obstacle, message };
       const outcome: Outcome = { ...emptyOutcome(verdict), outdated: true };
       announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");

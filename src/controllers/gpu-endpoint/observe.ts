@@ -8,7 +8,7 @@ import type { AccountHandle } from "../account/registry.ts";
 import { reconcileRequestOf } from "../reconciler.ts";
 import { type Binding, LOOKUP_MS } from "./plan.ts";
 
-/** After a write, the endpoint is read by itself until it settles, for at most this time. Then the list suffices. */
+/** After a write, single reads follow the endpoint until it settles, for at most this time. Then the list suffices. */
 export const SETTLE_MS = 5 * 60_000;
 
 type BindingFacts = {

@@ -5,7 +5,7 @@ import { artifactKey, LONGEST_EXTENSION } from "../../artifacts/key.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Clock } from "../../base/clock.ts";
 import { isSameService } from "../../base/service-address.ts";
-import { otherTask } from "../../provider/tasks/task-operation.ts";
+import { otherTask } from "../../provider/tasks/task-result.ts";
 import { createBackoffs } from "../../runtime/backoff.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";

@@ -5,7 +5,7 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import { taskOf } from "../../provider/operations.ts";
-import { foreignTask, otherTask } from "../../provider/tasks/task-operation.ts";
+import { foreignTask, otherTask } from "../../provider/tasks/task-result.ts";
 import type { JournalEntry } from "../../submission/journal.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import { boundTo } from "../account/registry.ts";
@@ -58,7 +58,7 @@ const HALTS: Record<"Unknown" | "Unusable", Halt> = {
     reason: "ResponseUnusable",
     state: "Accepted",
     outcome: "the service accepted it, but the result cannot be used",
-    look: "It is charged and not sent again by itself: look for its result in the service's records of that time.",
+    look: "It is charged, and Mooring does not send it again: look for its result in the service's records of that time.",
     again: "Send again, which pays twice",
   },
 };
@@ -66,7 +66,7 @@ const HALTS: Record<"Unknown" | "Unusable", Halt> = {
 /** A part of the result is stored. */
 const INCOMPLETE: Pick<Halt, "outcome" | "look"> = {
   outcome: "the service accepted it, but the result is incomplete",
-  look: "It is charged and not sent again by itself: look for the whole result in the service's records of that time.",
+  look: "It is charged, and Mooring does not send it again: look for the whole result in the service's records of that time.",
 };
 
 /**

@@ -1,11 +1,9 @@
 import { cleanWords, ServiceError } from "../errors.ts";
 import type { Answer } from "../http/answer.ts";
-import { resultURL } from "../tasks/result-url.ts";
+import { resultURL } from "../tasks/task-result.ts";
 import { RESULT_URL } from "../wire/bounds.ts";
 import { speechAnswer } from "../wire/speech.ts";
-import { createAudioScanner } from "./audio-scanner.ts";
-import { createHexDecoder } from "./hex.ts";
-import type { AudioChunk, AudioSink, SpeechResult } from "./speech-result.ts";
+import { createAudioScanner, createHexDecoder } from "./audio-scanner.ts";
 
 /** What the response has besides the audio. The interface shows no other field. */
 const MAX_ENVELOPE_BYTES = 1024 * 1024;
@@ -73,3 +71,10 @@ export async function* readAudioBody(answer: Answer, asked: "URL" | "Any"): Asyn
   if (url.kind !== "Usable") throw fail(`a URL that ${url.why}`);
   yield { audio: NOTHING, url: url.url };
 }
+
+/** Audio as the service returns it: a URL that works for 24 hours, or bytes, which went to the sink. */
+export type SpeechResult = { url: string } | { bytes: number };
+/** Takes audio as it arrives. The transfer waits for it. */
+export type AudioSink = (audio: Uint8Array) => Promise<void>;
+/** A piece of synthesized audio, in the requested format. `url`: of all audio, in place of bytes. */
+export type AudioChunk = { audio: Uint8Array; url?: string };

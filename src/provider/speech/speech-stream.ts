@@ -2,10 +2,8 @@ import { cleanWords, ServiceError } from "../errors.ts";
 import type { Answer } from "../http/answer.ts";
 import { speechChunk } from "../wire/speech.ts";
 import { createAudioMemory } from "./audio-memory.ts";
-import { createAudioScanner } from "./audio-scanner.ts";
-import { createHexDecoder } from "./hex.ts";
-import { readAudioBody } from "./speech-body.ts";
-import type { AudioChunk } from "./speech-result.ts";
+import { createAudioScanner, createHexDecoder } from "./audio-scanner.ts";
+import { type AudioChunk, readAudioBody } from "./speech-body.ts";
 import { linesOf, type Piece, unlined } from "./stream-lines.ts";
 
 /** Hex of one line that is held while it equals the audio before, until its status shows whether it repeats that audio. */

@@ -6,8 +6,7 @@ import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
 import type { TaskObservation, Tasks } from "../types.ts";
 import { createPace, FIRST_MS, nextPollMs, type PollStretch } from "./pace.ts";
-import { otherTask } from "./task-operation.ts";
-import { type Useless, uselessness } from "./task-result.ts";
+import { otherTask, type Useless, uselessness } from "./task-result.ts";
 
 /**
  * Polls an account's tasks. Groups take turns. Within a group, the task that is overdue longest comes first, so a low rate

@@ -1,8 +1,8 @@
 import { plainText, type Sanitizer } from "../../base/sanitizer.ts";
-import { count, OUTPUTS_SHOWN, TASK_ID, TEXT } from "../wire/bounds.ts";
+import { OPERATION_NAMES, type Operation, taskOf } from "../operations.ts";
+import { count, OUTPUTS_SHOWN, RESULT_URL, TASK_ID, TEXT } from "../wire/bounds.ts";
 import { toNumber } from "../wire/lenient.ts";
 import type { TaskResultWire } from "../wire/tasks.ts";
-import { resultURL } from "./result-url.ts";
 
 /** Ten years. A URL that works longer is as good as one that works forever. */
 const LONGEST_LIFE = 10 * 365 * 86_400;
@@ -134,4 +134,39 @@ function outputsFrom(
     shown({ url: one.image_url, type: one.image_type, ttl: one.image_url_ttl }),
   );
   return { images, videos, audios, ...(omitted === 0 ? {} : { omitted }) };
+}
+
+/** The URL of a result, as a status can store it. */
+export type ResultURL = { kind: "Usable"; url: string } | { kind: "Unusable"; why: string };
+
+/** Any other character is escaped, as each client does before it sends the URL. */
+const PRINTABLE = /^[\x21-\x7e]*$/;
+
+export function resultURL(text: string, sanitize: Sanitizer): ResultURL {
+  if (text.length > RESULT_URL) {
+    return { kind: "Unusable", why: `has ${text.length} characters, more than the ${RESULT_URL} that can be stored` };
+  }
+  const url = PRINTABLE.test(text) ? text : (URL.parse(text)?.href ?? "");
+  if (url === "") return { kind: "Unusable", why: "is no URL" };
+  if (url.length > RESULT_URL) return { kind: "Unusable", why: `is longer than ${RESULT_URL} characters` };
+  return sanitize.quotesSecret(url) ? { kind: "Unusable", why: "quotes the API key" } : { kind: "Usable", url };
+}
+
+/**
+ * Why a task is not one of an operation, as the service shows the task; undefined: it can be. A type that the interface
+ * document does not show can be a task of any operation.
+ */
+export function foreignTask(result: TaskResult, operation: Operation): string | undefined {
+  const { taskType } = result.task;
+  const known = OPERATION_NAMES.find((one) => taskOf(one)?.type === taskType);
+  if (known !== undefined && known !== operation) return `its type is ${taskType}, which is of ${known}`;
+  const wanted = taskOf(operation)?.result;
+  const kinds = resultsOf(result).map(({ kind }) => kind);
+  const [other] = kinds;
+  return other === undefined || kinds.some((kind) => kind === wanted) ? undefined : `it has a result of kind ${other}`;
+}
+
+/** Why a result is not that of the task that was asked for; undefined: it is, or does not say. */
+export function otherTask({ task }: TaskResult, taskID: string): string | undefined {
+  return task.taskID === "" || task.taskID === taskID ? undefined : `the service shows task ${task.taskID} instead`;
 }

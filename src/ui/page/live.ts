@@ -11,7 +11,7 @@ export type Changed = ChangeMessage | undefined;
 const SILENCE_MS = 25_000;
 const RETRY_MS = 2_000;
 
-/** The stream of changes. It connects again by itself, and then everything counts as changed. */
+/** The stream of changes. It reconnects after an error, and then everything counts as changed. */
 export type Live = {
   current(): LiveState;
   onState(listener: () => void): () => void;

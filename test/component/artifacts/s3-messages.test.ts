@@ -1,8 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createSharedPools, DEFAULT_LIMITS } from "../../../src/artifacts/handle.ts";
-import { openStore } from "../../../src/artifacts/open-store.ts";
+import { createSharedPools, DEFAULT_LIMITS, openStore } from "../../../src/artifacts/handle.ts";
 import type { S3Options } from "../../../src/artifacts/s3/bucket.ts";
 import { publicOnly } from "../../../src/base/address-guard.ts";
 import { systemClock } from "../../../src/base/clock.ts";

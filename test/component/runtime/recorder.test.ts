@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
-import { createEventMemory } from "../../../src/runtime/event-memory.ts";
-import { createEventRecorder, type EventRecorder } from "../../../src/runtime/recorder.ts";
+import { createEventMemory, createEventRecorder, type EventRecorder } from "../../../src/runtime/recorder.ts";
 import { createFakeClock, type FakeClock, until } from "../../support/fake-clock.ts";
 import { failure, type Script, type ScriptedApi, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
 

@@ -11,7 +11,7 @@ const sources = (await readdir(`${root}src`, { recursive: true }))
 /** The files of VideoJob itself; a new kind has files of its own instead. */
 const OWN =
   /^src\/(api\/v1alpha1\/video-job|provider\/video\/.*|provider\/wire\/video|controllers\/jobs\/requests\/video|ui\/page\/forms\/video-job)\.ts$/;
-const NAMES_VIDEO_JOB = /\b(VideoJob|submitImageToVideo|ImageToVideoRequest|createVideo)\b/;
+const NAMES_VIDEO_JOB = /\b(VideoJob|submitImageToVideo|ImageToVideoRequest)\b/;
 
 /** The part of a page below a heading. */
 function section(heading: string): string {

@@ -24,7 +24,7 @@ export type ReportOutcome =
       hidesBills?: boolean;
       againMs?: number;
     }
-  /** The ClusterAccount does not let the namespace see its bills (any more): results go from the status. */
+  /** The ClusterAccount does not let the namespace see its bills (any more): the results are removed from the status. */
   | ({ kind: "Stalled"; forgets: true; againMs: number } & Cause)
   /** The bills in the status are recent enough. */
   | { kind: "Current"; againMs?: number }

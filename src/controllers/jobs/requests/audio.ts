@@ -1,7 +1,7 @@
 import type { JobResult } from "../../../api/v1alpha1/job.ts";
 import type { ArtifactWriter, StoredArtifact } from "../../../artifacts/types.ts";
 import { ServiceError } from "../../../provider/errors.ts";
-import { maxAudioBytes } from "../../../provider/speech/audio-size.ts";
+import { maxAudioBytes } from "../../../provider/speech/body.ts";
 import type { Speech } from "../../../provider/types.ts";
 import { AcceptedError } from "../../../submission/submit-once.ts";
 import { messageOf } from "../../verdict.ts";

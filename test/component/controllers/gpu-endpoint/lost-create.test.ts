@@ -84,7 +84,7 @@ describe("a create whose response was lost before the key of the account changed
     expect(world.conditions()).toContain("Stalled=True/RemoteMissing");
     const message = getCondition(world.status().conditions, "Stalled")?.message;
     expect(message).toMatch(
-      /Put the former key into the Secret of the account\. To let the object go .*=Retain --overwrite$/,
+      /Put the former key into the Secret of the account\. To delete only the object .*=Retain --overwrite$/,
     );
     expect([await scales(world), world.unsettled().length]).toEqual([["1/2"], 1]);
 

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { maxAudioBytes } from "../../../../src/provider/speech/audio-size.ts";
-import type { SpeechRequest } from "../../../../src/provider/speech/body.ts";
+import { maxAudioBytes, type SpeechRequest } from "../../../../src/provider/speech/body.ts";
 
 const MIB = 1024 * 1024;
 const of = (change: Partial<SpeechRequest>) => maxAudioBytes({ text: "Ahoy.", voiceSetting: {}, ...change });
