@@ -145,7 +145,7 @@ export function createGate(options: GateOptions): Gate {
         enter();
       };
       state[kind] += 1;
-      const waiter: Waiter = { state, kind, group: `${operation} ${group}`, go };
+      const waiter: Waiter = { state, kind, group: `${operation} ${kind} ${group}`, go };
       if (lane === "first") first.push(waiter.group, key, waiter);
       else others.push(lane, key, waiter);
       pump();
