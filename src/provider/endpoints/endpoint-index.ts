@@ -62,9 +62,8 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
   /** Complete lists in a row that lacked the endpoint, with the current key. No entry: the service shows it. */
   const missed = new Map<string, number>();
   let session: KeySession = Symbol("key session");
-  /** When an endpoint was last read or written on its own (monotonic ms): a page requested before that is outdated. */
-  const alone = new Map<string, number>();
-  const state = { clock, records, missed, alone };
+  const alone = createOwnTimes(clock);
+  const state = { records, missed, alone };
 
   return {
     get: records.get,
@@ -89,17 +88,17 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
     },
     observe(record, requestedIn = session) {
       if (requestedIn !== session) return;
-      alone.set(record.id, clock.monotonic());
+      alone.touch(record.id);
       missed.delete(record.id);
       records.put(record);
     },
-    wrote: (id) => void alone.set(id, clock.monotonic()),
+    wrote: alone.touch,
     forget(id) {
-      alone.set(id, clock.monotonic());
+      alone.touch(id);
       records.remove(id);
     },
     notFound(id) {
-      alone.set(id, clock.monotonic());
+      alone.touch(id);
       if (!missed.has(id)) missed.set(id, 0);
       records.remove(id);
     },
@@ -108,17 +107,16 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
 }
 
 type IndexState = {
-  clock: Clock;
   records: ReturnType<typeof createNamedRecords>;
   missed: Map<string, number>;
-  alone: Map<string, number>;
+  alone: ReturnType<typeof createOwnTimes>;
 };
 
-function beginList({ clock, records, missed, alone }: IndexState): Listing {
+function beginList({ records, missed, alone }: IndexState): Listing {
+  alone.listing(true);
   const seen = new Set<string>();
   const added = new Set<string>();
   const askedBefore = [...missed.keys()];
-  const began = clock.monotonic();
   return {
     take(record, askedAt) {
       seen.add(record.id);
@@ -128,10 +126,10 @@ function beginList({ clock, records, missed, alone }: IndexState): Listing {
       return records.put(record);
     },
     discard() {
-      for (const id of added) if (!alone.has(id)) records.remove(id);
+      for (const id of added) if (alone.get(id) === undefined) records.remove(id);
     },
     end() {
-      for (const [id, at] of alone) if (at < began) alone.delete(id);
+      alone.listing(false);
       const absent = [...new Set([...records.ids(), ...askedBefore])].filter((id) => !seen.has(id));
       for (const id of absent) missed.set(id, (missed.get(id) ?? 0) + 1);
       const result = {
@@ -143,6 +141,25 @@ function beginList({ clock, records, missed, alone }: IndexState): Listing {
       forgetAbsent(records, missed);
       return result;
     },
+  };
+}
+
+/**
+ * When endpoints were read or written on their own (monotonic ms): a page that the list requested before is outdated. A list that begins
+ * later requests all pages later.
+ */
+function createOwnTimes(clock: Clock) {
+  const times = new Map<string, number>();
+  let isListing = false;
+  return {
+    listing(begins: boolean): void {
+      isListing = begins;
+      times.clear();
+    },
+    touch(id: string): void {
+      if (isListing) times.set(id, clock.monotonic());
+    },
+    get: (id: string) => times.get(id),
   };
 }
 

@@ -1,0 +1,71 @@
+import { setImmediate as settled } from "node:timers/promises";
+import { expect, it, onTestFinished } from "vitest";
+import { followCollections } from "./engine/collections.ts";
+import { createObject, objectOf, performAction } from "./scenario/actions.ts";
+import { type ObjectPlan, type Plan, planOf } from "./scenario/plan.ts";
+import { createWorld } from "./scenario/world.ts";
+
+const MINUTE_MS = 60_000;
+/** Jobs end, and endpoints are Ready. */
+const LIFE_MS = 5 * MINUTE_MS;
+/** What is remembered for a while about objects that are gone is forgotten by then. */
+const QUIET_MS = 40 * MINUTE_MS;
+const WAVES = 3;
+/** The costs of a month name each object of the month. What is remembered of endpoints that are gone has limits of its own. */
+const GROWS = /^src\/(controllers\/billing\/|provider\/endpoints\/endpoint-(memory\.ts memory|index\.ts missed)$)/;
+
+const objects: ObjectPlan[] = Array.from({ length: WAVES }, (_, wave) =>
+  (["GpuEndpoint", "GpuEndpoint", "SpeechJob", "SpeechJob", "VideoJob", "VideoJob"] as const).map((kind, index) => ({
+    serial: wave * 100 + index,
+    kind,
+    namespace: index % 2 === 0 ? "team-a" : "team-b",
+    name: `object-${wave}-${index}`,
+    at: 0,
+    ...(kind === "GpuEndpoint" && index % 2 === 0 ? { deletionPolicy: "Delete" as const } : {}),
+    ...(kind === "SpeechJob" && index % 2 === 0 ? { synchronous: true } : {}),
+    ...(kind === "VideoJob" && index % 2 === 0 ? { fails: true } : {}),
+  })),
+).flat();
+
+it("when every object is gone and quiet has returned, nothing of the operator has grown", async () => {
+  const collections = followCollections();
+  const plan: Plan = {
+    ...planOf(1),
+    replicas: 1,
+    objects,
+    actions: [],
+    faults: [],
+    budgetTasks: undefined,
+    maxConcurrentTasks: 4,
+    duplicateAppName: "Accept",
+  };
+  const world = createWorld(plan);
+  const { scheduler, replicas } = world;
+  onTestFinished(async () => {
+    replicas.end();
+    await settled();
+    collections.stop();
+  });
+  const pass = (ms: number) => scheduler.run(scheduler.now() + ms, () => false);
+  replicas.start();
+  await pass(MINUTE_MS);
+
+  const left: Record<string, number>[] = [];
+  for (let wave = 0; wave < WAVES; wave++) {
+    const own = objects.filter(({ serial }) => Math.floor(serial / 100) === wave);
+    for (const object of own) createObject(world, object);
+    await pass(LIFE_MS);
+    for (const object of own) expect(objectOf(world, object), object.name).toBeDefined();
+    for (const { serial } of own) performAction(world, { do: "delete", serial });
+    await pass(LIFE_MS);
+    // An administrator removes the endpoints that are scaled to zero.
+    for (const { serial } of own) for (const { id } of world.census.of(serial)) world.service.endpoints.delete(id);
+    await pass(QUIET_MS);
+    for (const object of own) expect(objectOf(world, object), object.name).toBeUndefined();
+    left.push(collections.entries());
+  }
+  const [, before = {}, after = {}] = left;
+  const grown = Object.entries(after).filter(([site, size]) => size > (before[site] ?? 0) && !GROWS.test(site));
+  expect(Object.keys(after).length).toBeGreaterThan(10);
+  expect(grown.map(([site, size]) => `${site}: ${before[site] ?? 0}, then ${size}`)).toEqual([]);
+});
