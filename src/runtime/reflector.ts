@@ -1,41 +1,10 @@
-import type { Logger } from "pino";
-import { type Clock, delay } from "../base/clock.ts";
-import { type KubeClient, type KubeQuery, ListTooLargeError } from "../kube/client.ts";
-import { errorFromEvent, isGone, KubeError } from "../kube/errors.ts";
+import { delay } from "../base/clock.ts";
+import { isGone, KubeError } from "../kube/errors.ts";
 import { RestoredError } from "../kube/etcd-history.ts";
-import type { Resource } from "../kube/resource.ts";
-import { isLaterVersion, type KubeObject, keyOf, type WatchEvent } from "../kube/types.ts";
+import type { KubeObject } from "../kube/types.ts";
 import { backoffDelay } from "./backoff.ts";
-import { assertNotEarlier, createOvertaken } from "./list-age.ts";
-import type { Slices } from "./slices.ts";
-
-export type ReflectorSink<T> = {
-  /** One object of a list. Returns the version that is stored of it. */
-  listed(object: T): string | undefined;
-  /** The list is whole: whatever is not in `keys` is gone. */
-  listEnded(keys: ReadonlySet<string>): void;
-  changed(type: "ADDED" | "MODIFIED" | "DELETED", object: T): void;
-};
-
-export type ReflectorOptions<T extends KubeObject> = {
-  client: KubeClient;
-  resource: Resource;
-  /** Only this namespace; undefined for all. */
-  namespace?: string | undefined;
-  selector?: KubeQuery;
-  sink: ReflectorSink<T>;
-  clock: Clock;
-  random: () => number;
-  log: Logger;
-  onRelist?: () => void;
-  /** Between the objects of a list and the events of a watch. Default: none. */
-  slices?: Slices | undefined;
-  /**
-   * A list is older than what this reflector has seen: etcd was restored from a backup, or the API server lags behind another one. The
-   * reflector has ended, because what it and others remember cannot be corrected. Only a new process can.
-   */
-  onRestored?: ((error: RestoredError) => void) | undefined;
-};
+import { assertNotEarlier } from "./list-age.ts";
+import { later, listAll, type ReflectorOptions, type Watched, watchOnce } from "./list-watch.ts";
 
 /**
  * The reflector's whole memory: what it does next depends on nothing else.
@@ -47,22 +16,12 @@ export type ReflectorState =
   | { phase: "List" }
   | { phase: "Watch"; resourceVersion: string; resync: "Stream" | "List" };
 
-const PAGE_SIZE = 500;
-/** A page is asked for again with fewer objects when it has more bytes. An object has fewer, whatever its owner writes. */
-const PAGE_BYTES = 8 * 1024 * 1024;
-const SMALLER_PAGE = 8;
-/** Bookmarks come every 60 s, so a silent stream of this length is a dead one. */
-const INACTIVITY_MS = 100_000;
-const MIN_WATCH_SECONDS = 300;
 const SHORT_WATCH_MS = 1_000;
 const HEALTHY_MS = 120_000;
 const BACKOFF = { baseMs: 800, capMs: 30_000, jitter: 1 };
 /** An API server that starts answers 429 with Retry-After: not worth a warning so often in a row. */
 const LOGGED_AFTER = 10;
 const RETRY_JITTER = 0.2;
-
-/** Marks the bookmark that ends a streaming list (KEP-3157). */
-const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
 /**
  * Keeps a sink equal to a collection of the API server until `signal` aborts.
@@ -172,136 +131,4 @@ function isTooOld(error: unknown): boolean {
 
 function isTooLarge(error: unknown): boolean {
   return error instanceof KubeError && /too large resource version/i.test(error.message);
-}
-
-/** `resourceVersion`: where to go on; undefined when a list has not come to its end. */
-export type Watched = { resourceVersion: string | undefined; events: number; error?: unknown };
-
-async function listAll<T extends KubeObject>(
-  options: ReflectorOptions<T>,
-  latest: string | undefined,
-  signal: AbortSignal,
-): Promise<Watched> {
-  const keys = new Set<string>();
-  const overtaken = createOvertaken<T>(options.resource);
-  let next: string | undefined;
-  let resourceVersion: string | undefined;
-  let limit = PAGE_SIZE;
-  try {
-    for (let isComplete = false; !isComplete; ) {
-      const query = { ...options.selector, limit, continue: next };
-      const page = await boundedPage(options, query, signal);
-      if (page === undefined) {
-        limit = Math.max(1, Math.floor(limit / SMALLER_PAGE));
-        continue;
-      }
-      assertNotEarlier(options.resource, page.metadata.resourceVersion, latest);
-      for (const object of page.items) {
-        keys.add(keyOf(object));
-        overtaken.observe(object, options.sink.listed(object));
-        await options.slices?.end();
-      }
-      overtaken.assertNone(page.metadata.resourceVersion);
-      next = page.metadata.continue || undefined;
-      resourceVersion = page.metadata.resourceVersion;
-      isComplete = next === undefined;
-    }
-  } catch (error) {
-    return { resourceVersion: undefined, events: keys.size, error };
-  }
-  options.sink.listEnded(keys);
-  return { resourceVersion: resourceVersion ?? "", events: keys.size + 1 };
-}
-
-/** Undefined: it is too large. One object always fits. */
-async function boundedPage<T extends KubeObject>(
-  { client, resource, namespace }: ReflectorOptions<T>,
-  query: KubeQuery & { limit: number },
-  signal: AbortSignal,
-) {
-  try {
-    const maxBytes = query.limit === 1 ? Number.POSITIVE_INFINITY : PAGE_BYTES;
-    return await client.list<T>(resource, { namespace }, { signal, query, maxBytes });
-  } catch (error) {
-    if (error instanceof ListTooLargeError) return undefined;
-    throw error;
-  }
-}
-
-/** One watch: from a version, or (`from` undefined) beginning with a streamed list. `latest`: the latest version before. */
-async function watchOnce<T extends KubeObject>(
-  options: ReflectorOptions<T>,
-  from: string | undefined,
-  signal: AbortSignal,
-  latest?: string,
-): Promise<Watched> {
-  const watched: Watched = { resourceVersion: from, events: 0 };
-  const keys = from === undefined ? new Set<string>() : undefined;
-  const overtaken = createOvertaken<T>(options.resource);
-  const start =
-    from === undefined ? { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" } : { resourceVersion: from };
-  try {
-    const stream = options.client.watch(
-      options.resource,
-      { namespace: options.namespace },
-      {
-        signal,
-        inactivityMs: INACTIVITY_MS,
-        query: {
-          ...options.selector,
-          ...start,
-          allowWatchBookmarks: true,
-          timeoutSeconds: Math.round(MIN_WATCH_SECONDS * (1 + options.random())),
-        },
-      },
-    );
-    for await (const line of stream) {
-      const event = JSON.parse(line) as WatchEvent<T>;
-      if (event.type === "ERROR") throw errorFromEvent(`watch ${options.resource.plural}`, event.object);
-      await options.slices?.end();
-      watched.events++;
-      if (keys !== undefined && watched.resourceVersion === undefined) {
-        if (!isEndOfList(event)) {
-          overtaken.observe(event.object, takeInitial(options.sink, event, keys));
-          continue;
-        }
-        const { resourceVersion } = event.object.metadata;
-        assertNotEarlier(options.resource, resourceVersion, latest);
-        overtaken.assertNone(resourceVersion);
-        options.sink.listEnded(keys);
-      } else if (event.type !== "BOOKMARK") options.sink.changed(event.type, event.object);
-      watched.resourceVersion = later(watched.resourceVersion, event.object.metadata.resourceVersion);
-    }
-  } catch (error) {
-    watched.error = error;
-  }
-  return watched;
-}
-
-/** A version never goes back: a watch from an earlier one would show objects again that are gone. */
-function later(known: string | undefined, told: string | undefined): string | undefined {
-  if (known === undefined || told === undefined) return told ?? known;
-  return isLaterVersion(told, known) ? told : known;
-}
-
-type SoundEvent<T> = Exclude<WatchEvent<T>, { type: "ERROR" }>;
-
-function isEndOfList<T extends KubeObject>({ type, object }: SoundEvent<T>): boolean {
-  return type === "BOOKMARK" && object.metadata.annotations?.[INITIAL_EVENTS_END] === "true";
-}
-
-/** An event of a streamed list before its end. Returns the version that is stored of the object. */
-function takeInitial<T extends KubeObject>(
-  sink: ReflectorSink<T>,
-  { type, object }: SoundEvent<T>,
-  keys: Set<string>,
-): string | undefined {
-  if (type === "BOOKMARK") return undefined;
-  if (type !== "DELETED") {
-    keys.add(keyOf(object));
-    return sink.listed(object);
-  }
-  keys.delete(keyOf(object));
-  sink.changed("DELETED", object);
-  return undefined;
 }

@@ -56,41 +56,18 @@ export type SimulatedEndpoints = {
   now(): number;
 };
 
-export function createEndpoints(context: {
+type EndpointsContext = {
   config: () => Assumptions;
   random: Random;
   now: () => number;
   /** Called before the workers or GPUs of an endpoint change, for the bill. */
   beforeChange: (endpoint: StoredEndpoint) => void;
-}): SimulatedEndpoints {
-  const { config, random, now, beforeChange } = context;
-  const byID = new Map<string, StoredEndpoint>();
-  const appNames = new Map<string, string>();
+};
+
+export function createEndpoints(context: EndpointsContext): SimulatedEndpoints {
+  const { config, random, now } = context;
+  const { byID, appNames, present, remove, replace, add } = createStored(context);
   let seq = 0;
-
-  const bootMs = () => config().bootDelayMs * config().timeScale;
-
-  function scale(endpoint: StoredEndpoint): void {
-    const { minNum } = endpoint.parameters.workerConfig;
-    endpoint.workers.length = Math.min(endpoint.workers.length, minNum);
-    while (endpoint.workers.length < minNum) {
-      endpoint.workers.push({ id: `worker-${random.hex(12)}`, readyAtMs: now() + bootMs() });
-    }
-  }
-
-  function remove(endpoint: StoredEndpoint): boolean {
-    const { id, parameters } = endpoint;
-    beforeChange(endpoint);
-    if (appNames.get(parameters.appName) === id) appNames.delete(parameters.appName);
-    return byID.delete(id);
-  }
-
-  /** Returns the endpoints after it has removed those whose deletion is complete. */
-  function present(): Map<string, StoredEndpoint> {
-    for (const endpoint of byID.values())
-      if ((endpoint.deletedAtMs ?? Number.POSITIVE_INFINITY) <= now()) remove(endpoint);
-    return byID;
-  }
 
   /** Whether a generation knows an endpoint by now. */
   function isKnown({ createdAtMs }: StoredEndpoint, generation: SimulatedGeneration): boolean {
@@ -105,14 +82,6 @@ export function createEndpoints(context: {
     return endpoint;
   }
 
-  function replace(endpoint: StoredEndpoint, parameters: StoredEndpoint["parameters"]): void {
-    beforeChange(endpoint);
-    if (appNames.get(endpoint.parameters.appName) === endpoint.id) appNames.delete(endpoint.parameters.appName);
-    appNames.set(parameters.appName, endpoint.id);
-    endpoint.parameters = parameters;
-    scale(endpoint);
-  }
-
   return {
     create: (parameters, member) => {
       checkLimits(parameters, config());
@@ -120,23 +89,11 @@ export function createEndpoints(context: {
       const appName = parameters.appName || id;
       present();
       if (config().duplicateAppName === "Refuse" && appNames.has(appName)) throw refuse.appNameTaken(appName);
-      const created = now();
-      const endpoint: StoredEndpoint = {
-        id,
-        seq: seq++,
-        parameters: { ...parameters, appName },
-        url: `https://${appName}.endpoints.invalid`,
-        regionID: "region-1",
-        memberID: member,
-        ownerID: "owner-1",
-        createdAtMs: created,
-        listedAtMs: created + config().listDelayMs * config().timeScale,
-        servesAtMs: created + bootMs(),
-        workers: [],
-      };
-      scale(endpoint);
-      byID.set(id, endpoint);
-      appNames.set(appName, id);
+      const endpoint = createdEndpoint({ id, seq: seq++, memberID: member, createdAtMs: now() }, config(), {
+        ...parameters,
+        appName,
+      });
+      add(endpoint);
       return endpoint;
     },
     update: (id, parameters) => {
@@ -176,6 +133,69 @@ export function createEndpoints(context: {
     replace,
     now,
   };
+}
+
+const bootMs = ({ bootDelayMs, timeScale }: Assumptions) => bootDelayMs * timeScale;
+
+function createdEndpoint(
+  own: Pick<StoredEndpoint, "id" | "seq" | "memberID" | "createdAtMs">,
+  config: Assumptions,
+  parameters: StoredEndpoint["parameters"],
+): StoredEndpoint {
+  return {
+    ...own,
+    parameters,
+    url: `https://${parameters.appName}.endpoints.invalid`,
+    regionID: "region-1",
+    ownerID: "owner-1",
+    listedAtMs: own.createdAtMs + config.listDelayMs * config.timeScale,
+    servesAtMs: own.createdAtMs + bootMs(config),
+    workers: [],
+  };
+}
+
+/** The endpoints, with their workers and app names. */
+function createStored({ config, random, now, beforeChange }: EndpointsContext) {
+  const byID = new Map<string, StoredEndpoint>();
+  const appNames = new Map<string, string>();
+
+  function scale(endpoint: StoredEndpoint): void {
+    const { minNum } = endpoint.parameters.workerConfig;
+    endpoint.workers.length = Math.min(endpoint.workers.length, minNum);
+    while (endpoint.workers.length < minNum) {
+      endpoint.workers.push({ id: `worker-${random.hex(12)}`, readyAtMs: now() + bootMs(config()) });
+    }
+  }
+
+  function remove(endpoint: StoredEndpoint): boolean {
+    const { id, parameters } = endpoint;
+    beforeChange(endpoint);
+    if (appNames.get(parameters.appName) === id) appNames.delete(parameters.appName);
+    return byID.delete(id);
+  }
+
+  /** Returns the endpoints after it has removed those whose deletion is complete. */
+  function present(): Map<string, StoredEndpoint> {
+    for (const endpoint of byID.values())
+      if ((endpoint.deletedAtMs ?? Number.POSITIVE_INFINITY) <= now()) remove(endpoint);
+    return byID;
+  }
+
+  function replace(endpoint: StoredEndpoint, parameters: StoredEndpoint["parameters"]): void {
+    beforeChange(endpoint);
+    if (appNames.get(endpoint.parameters.appName) === endpoint.id) appNames.delete(endpoint.parameters.appName);
+    appNames.set(parameters.appName, endpoint.id);
+    endpoint.parameters = parameters;
+    scale(endpoint);
+  }
+
+  function add(endpoint: StoredEndpoint): void {
+    scale(endpoint);
+    byID.set(endpoint.id, endpoint);
+    appNames.set(endpoint.parameters.appName, endpoint.id);
+  }
+
+  return { byID, appNames, present, remove, replace, add };
 }
 
 function textOf({ id, parameters }: StoredEndpoint, field: "id" | "name" | "appName"): string {

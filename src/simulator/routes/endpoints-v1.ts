@@ -16,8 +16,11 @@ const limitQuery = z.strictObject({});
 
 /** Serves the earlier generation: list by page, read one, create, update, ranges. */
 export function endpointsV1Routes(routes: RouteTable, service: Service): void {
-  const { config, endpoints, now } = service;
+  readRoutes(routes, service);
+  writeRoutes(routes, service);
+}
 
+function readRoutes(routes: RouteTable, { config, endpoints, now }: Service): void {
   routes.add({
     method: "GET",
     path: `${ROOT}/endpoints`,
@@ -53,6 +56,18 @@ export function endpointsV1Routes(routes: RouteTable, service: Service): void {
   });
 
   routes.add({
+    method: "GET",
+    path: `${ROOT}/endpoint/limit`,
+    operation: "getEndpointLimits",
+    handle: ({ query }) => {
+      checked(limitQuery, query, config().unknownFields);
+      return { body: config().limits };
+    },
+  });
+}
+
+function writeRoutes(routes: RouteTable, { config, endpoints, now }: Service): void {
+  routes.add({
     method: "POST",
     path: `${ROOT}/endpoint/create`,
     operation: "createEndpoint",
@@ -85,16 +100,6 @@ export function endpointsV1Routes(routes: RouteTable, service: Service): void {
       const endpoint = viewEarlier(updated, config(), now(), false);
       const answer = { EmptyObject: {}, Nothing: undefined, Endpoint: { endpoint } }[config().updateResponse];
       return { body: answer, effect: "EndpointUpdated", id };
-    },
-  });
-
-  routes.add({
-    method: "GET",
-    path: `${ROOT}/endpoint/limit`,
-    operation: "getEndpointLimits",
-    handle: ({ query }) => {
-      checked(limitQuery, query, config().unknownFields);
-      return { body: config().limits };
     },
   });
 }
