@@ -107,3 +107,21 @@ it("without the lease, not even the probe is sent: the next leader uses the acco
   });
   expect(service.requests).toEqual([]);
 });
+
+it("the estimates and the observed usage of a deleted account are forgotten", async () => {
+  const forgotten: string[] = [];
+  const forget = (key: string) => void forgotten.push(key);
+  const memories = startMemory({
+    estimates: {
+      collect: async () => undefined,
+      get: () => undefined,
+      entries: () => [],
+      takeNew: () => false,
+      forget,
+    },
+    usage: { listed: () => {}, accepted: () => {}, forget },
+  });
+  await memories.remember(KEY, accountOf(), "sk-1");
+  await memories.depart(KEY);
+  expect([memories.get(KEY), forgotten]).toEqual([undefined, [KEY, KEY]]);
+});

@@ -44,6 +44,11 @@ it("sums the bills of day, week and month", async () => {
   });
 });
 
+it("tells at most 10,000 categories apart", async () => {
+  const spend = await spendOf(Array.from({ length: 10_050 }, (_, i) => today("1", `c-${i}`)));
+  expect([spend?.byCategory.size, spend?.byCategory.get("(other)"), spend?.month]).toEqual([10_001, 50n, 10_050n]);
+});
+
 it.each(["20000.5", "", "much"])("does not count a bill of %j as zero: each sum over it is unknown", async (amount) => {
   expect(await spendOf([today("7"), today(amount, "gen_api"), yesterday("3")])).toMatchObject({
     day: undefined,
