@@ -61,10 +61,7 @@ export type GateOptions = {
   burst?: number;
   /** Calls per minute of single operations, within the rate of the account. */
   requestsPerMinute?: { readonly [operation in Operation]?: number };
-  /**
-   * Start with an empty bucket. A new leader does not know what the former one just used, so both together do not exceed
-   * the rate. Default: start with a full bucket.
-   */
+  /** Start with an empty bucket: the former leader may just have used the rate. Default: start with a full one. */
   startsEmpty?: boolean;
 };
 
@@ -82,91 +79,20 @@ type OperationState = {
   entering: number;
   renewing: number;
 };
-type Waiter = { state: OperationState; kind: "entering" | "renewing"; group: string; go(): void };
+const KINDS = ["entering", "renewing"] as const;
+type Kind = (typeof KINDS)[number];
+type Waiter = { state: OperationState; kind: Kind; group: string; go(): void };
+type States = ReadonlyMap<Operation, OperationState>;
 
 export function createGate(options: GateOptions): Gate {
-  const { clock, random, requestsPerSecond = 10, burst = 20 } = options;
-  const bucketOf = (perMs: number, most: number) =>
-    createBucket(perMs, most, options.startsEmpty === true ? 0 : most, clock.monotonic());
-  const account = bucketOf(requestsPerSecond / 1000, burst);
-  const states = createStates((operation) => {
-    const perMinute = options.requestsPerMinute?.[operation];
-    return perMinute === undefined ? undefined : bucketOf(perMinute / 60_000, Math.max(1, perMinute / 60));
-  });
-  const first = createFairQueue<Waiter>();
-  const others = createLanedQueue<Waiter>(ROUTINE_EVERY, (_, { group }) => group);
-  let asked = 0;
-  let cancelWake = () => {};
-  /** The share of `requestsPerSecond` that is allowed now. */
-  let share = 1;
-  let refusedAt = Number.NEGATIVE_INFINITY;
-
-  function setShare(next: number): void {
-    share = Math.min(1, Math.max(RATE.lowest, next));
-    const perMs = (requestsPerSecond / 1000) * share;
-    setRate(
-      account,
-      { perMs, burst: share === 1 ? burst : Math.min(burst, Math.max(1, perMs * 1000)) },
-      clock.monotonic(),
-    );
-  }
-
-  /** Lets in whoever may go now. A connection that becomes free, or the next token, lets in the next one. */
-  function pump(): void {
-    cancelWake();
-    const now = clock.monotonic();
-    const mayGo = ({ state, kind }: Waiter) =>
-      tokenAt(state, kind, now) <= now && (kind === "renewing" || state.connections.free > 0);
-    while (freeAt(account, now) <= now) {
-      const waiter = (first.shift(mayGo) ?? others.shift(mayGo))?.value;
-      if (waiter === undefined) break;
-      takeToken(account, now);
-      if (waiter.state.own !== undefined) takeToken(waiter.state.own, now);
-      waiter.go();
-    }
-    const times = [...states.values()].flatMap((state) => [
-      ...(state.entering > 0 ? [tokenAt(state, "entering", now)] : []),
-      ...(state.renewing > 0 ? [tokenAt(state, "renewing", now)] : []),
-    ]);
-    const accountAt = freeAt(account, now);
-    const later = times.map((at) => Math.max(at, accountAt)).filter((at) => at > now);
-    if (later.length === 0) return;
-    cancelWake = clock.setTimeout(pump, Math.max(1, Math.ceil(Math.min(...later) - now)));
-  }
-
-  /** Resolves when the call has a token, and one that enters has a connection. */
-  function turn(operation: Operation, kind: Waiter["kind"], { signal, lane = "urgent", group = "" }: EnterOptions) {
-    return inLine<void>(signal, (enter) => {
-      const state = stateOf(operation);
-      const key = String(asked++);
-      const go = () => {
-        state[kind] -= 1;
-        if (kind === "entering") state.connections.free -= 1;
-        enter();
-      };
-      state[kind] += 1;
-      const waiter: Waiter = { state, kind, group: `${operation} ${kind} ${group}`, go };
-      if (lane === "first") first.push(waiter.group, key, waiter);
-      else others.push(lane, key, waiter);
-      pump();
-      return () => {
-        state[kind] -= 1;
-        first.remove(key);
-        others.remove(key);
-        pump();
-      };
-    });
-  }
-
-  function stateOf(operation: Operation): OperationState {
-    const state = states.get(operation);
-    if (state === undefined) throw new Error(`unknown operation ${operation}`);
-    return state;
-  }
+  const { clock, random } = options;
+  const rate = createRate(options);
+  const states = createStates(rate.own);
+  const { turn, pump, waiting } = createTurns(clock, rate.account, states);
 
   return {
     async enter(operation, options = {}) {
-      const { connections } = stateOf(operation);
+      const { connections } = stateOf(states, operation);
       await turn(operation, "entering", options);
       let takenAt = clock.monotonic();
       let inside = true;
@@ -185,12 +111,9 @@ export function createGate(options: GateOptions): Gate {
       };
     },
     rateLimited(operation, retryAfterMs = 0) {
+      rate.refused();
       const now = clock.monotonic();
-      if (now - refusedAt >= RATE.oneRefusalMs) {
-        refusedAt = now;
-        setShare(share * RATE.decrease);
-      }
-      const state = stateOf(operation);
+      const state = stateOf(states, operation);
       let pauseMs = retryAfterMs;
       // Calls that were in flight together are refused together: that counts as one refusal.
       if (state.pausedUntil <= now) {
@@ -203,15 +126,113 @@ export function createGate(options: GateOptions): Gate {
       return state.pausedUntil - now;
     },
     succeeded(operation) {
-      if (share < 1) setShare(share + RATE.increase);
-      stateOf(operation).refusals = 0;
+      rate.succeeded();
+      stateOf(states, operation).refusals = 0;
     },
-    waiting: () => first.size() + others.size(),
+    waiting,
   };
 }
 
+/** The bucket of the account, whose rate follows the responses, and the buckets of single operations. */
+function createRate({ clock, requestsPerSecond = 10, burst = 20, ...options }: GateOptions) {
+  const bucketOf = (perMs: number, most: number) =>
+    createBucket(perMs, most, options.startsEmpty === true ? 0 : most, clock.monotonic());
+  const account = bucketOf(requestsPerSecond / 1000, burst);
+  /** The share of `requestsPerSecond` that is allowed now. */
+  let share = 1;
+  let refusedAt = Number.NEGATIVE_INFINITY;
+
+  function setShare(next: number): void {
+    share = Math.min(1, Math.max(RATE.lowest, next));
+    const perMs = (requestsPerSecond / 1000) * share;
+    const most = share === 1 ? burst : Math.min(burst, Math.max(1, perMs * 1000));
+    setRate(account, { perMs, burst: most }, clock.monotonic());
+  }
+
+  return {
+    account,
+    own(operation: Operation): Bucket | undefined {
+      const perMinute = options.requestsPerMinute?.[operation];
+      return perMinute === undefined ? undefined : bucketOf(perMinute / 60_000, Math.max(1, perMinute / 60));
+    },
+    refused() {
+      const now = clock.monotonic();
+      if (now - refusedAt < RATE.oneRefusalMs) return;
+      refusedAt = now;
+      setShare(share * RATE.decrease);
+    },
+    succeeded() {
+      if (share < 1) setShare(share + RATE.increase);
+    },
+  };
+}
+
+/** The line of the account's calls. */
+function createTurns(clock: Clock, account: Bucket, states: States) {
+  const first = createFairQueue<Waiter>();
+  const others = createLanedQueue<Waiter>(ROUTINE_EVERY, (_, { group }) => group);
+  let asked = 0;
+  let cancelWake = () => {};
+
+  /** Lets in whoever may go now. A connection that becomes free, or the next token, lets in the next one. */
+  function pump(): void {
+    cancelWake();
+    const now = clock.monotonic();
+    const mayGo = ({ state, kind }: Waiter) =>
+      tokenAt(state, kind, now) <= now && (kind === "renewing" || state.connections.free > 0);
+    while (freeAt(account, now) <= now) {
+      const waiter = (first.shift(mayGo) ?? others.shift(mayGo))?.value;
+      if (waiter === undefined) break;
+      takeToken(account, now);
+      const { state, kind, go } = waiter;
+      if (state.own !== undefined) takeToken(state.own, now);
+      if (kind === "entering") state.connections.free -= 1;
+      state[kind] -= 1;
+      go();
+    }
+    const wakeAt = nextToken(states, freeAt(account, now), now);
+    if (wakeAt !== undefined) cancelWake = clock.setTimeout(pump, Math.max(1, Math.ceil(wakeAt - now)));
+  }
+
+  /** Resolves when the call has a token, and one that enters has a connection. */
+  function turn(operation: Operation, kind: Kind, { signal, lane = "urgent", group = "" }: EnterOptions) {
+    return inLine<void>(signal, (enter) => {
+      const state = stateOf(states, operation);
+      const key = String(asked++);
+      const waiter: Waiter = { state, kind, group: `${operation} ${kind} ${group}`, go: enter };
+      state[kind] += 1;
+      if (lane === "first") first.push(waiter.group, key, waiter);
+      else others.push(lane, key, waiter);
+      pump();
+      return () => {
+        state[kind] -= 1;
+        first.remove(key);
+        others.remove(key);
+        pump();
+      };
+    });
+  }
+
+  return { turn, pump, waiting: () => first.size() + others.size() };
+}
+
+/** When the next call that waits for a token has one; undefined: who waits, waits for a connection. */
+function nextToken(states: States, accountAt: number, now: number): number | undefined {
+  const times = [...states.values()].flatMap((state) =>
+    KINDS.filter((kind) => state[kind] > 0).map((kind) => Math.max(accountAt, tokenAt(state, kind, now))),
+  );
+  const later = times.filter((at) => at > now);
+  return later.length === 0 ? undefined : Math.min(...later);
+}
+
+function stateOf(states: States, operation: Operation): OperationState {
+  const state = states.get(operation);
+  if (state === undefined) throw new Error(`unknown operation ${operation}`);
+  return state;
+}
+
 /** Paid calls have connections of their own (transport.ts). */
-function createStates(own: (operation: Operation) => Bucket | undefined): Map<Operation, OperationState> {
+function createStates(own: (operation: Operation) => Bucket | undefined): States {
   const paid = { free: CONNECTIONS };
   const shared = { free: CONNECTIONS };
   return new Map(
@@ -223,7 +244,7 @@ function createStates(own: (operation: Operation) => Bucket | undefined): Map<Op
 }
 
 /** When the operation's own pause and bucket let the next call go. */
-function tokenAt({ own, pausedUntil }: OperationState, kind: Waiter["kind"], now: number): number {
+function tokenAt({ own, pausedUntil }: OperationState, kind: Kind, now: number): number {
   const ownAt = own === undefined ? now : freeAt(own, now);
   return kind === "renewing" ? ownAt : Math.max(pausedUntil, ownAt);
 }
