@@ -19,17 +19,18 @@ export type Semaphore = {
   contested(): boolean;
 };
 
-type Waiter = { group: string; units: number; enter(release: () => void): void };
+type UnitsTaker = { group: string; units: number; enter(release: () => void): void };
 
 /** @param perGroup most units of one group; default: all */
 export function createSemaphore({ capacity, perGroup = capacity }: { capacity: number; perGroup?: number }): Semaphore {
-  const waiting = createFairQueue<Waiter>();
+  const waiting = createFairQueue<UnitsTaker>();
   const usedBy = new Map<string, number>();
   let used = 0;
   let asked = 0;
 
   /** A group with its whole share is passed over; another one is waited for. */
-  const inShare = ({ group, units }: Pick<Waiter, "group" | "units">) => (usedBy.get(group) ?? 0) + units <= perGroup;
+  const inShare = ({ group, units }: Pick<UnitsTaker, "group" | "units">) =>
+    (usedBy.get(group) ?? 0) + units <= perGroup;
 
   function count(group: string, units: number): void {
     used += units;
@@ -38,7 +39,7 @@ export function createSemaphore({ capacity, perGroup = capacity }: { capacity: n
     else usedBy.set(group, now);
   }
 
-  function hold({ group, units }: Pick<Waiter, "group" | "units">): () => void {
+  function hold({ group, units }: Pick<UnitsTaker, "group" | "units">): () => void {
     count(group, units);
     let held = true;
     return () => {

@@ -54,13 +54,13 @@ async function outcome([name, check]: [string, Checks[string]]): Promise<{ ok: b
 /** What a request does, as RBAC names it for a non-resource URL. */
 export type Access = { path: string; verb: string };
 /** Who may use a page: an answer that refuses, or undefined. Gets the request's Authorization header. */
-export type Gate = (authorization: string | undefined, access: Access) => Promise<HttpReply | undefined>;
+export type RequestCheck = (authorization: string | undefined, access: Access) => Promise<HttpReply | undefined>;
 
 /** @param pages further pages behind the same gate, by path. @param gate default: everybody may read */
 export function serveMetrics(
   address: string,
   registry: Registry,
-  gate?: Gate,
+  gate?: RequestCheck,
   pages: Record<string, Page> = {},
 ): Promise<HttpServer> {
   const all: Record<string, Page> = {

@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import type { Access, Gate, HttpReply } from "./http.ts";
+import type { Access, HttpReply, RequestCheck } from "./http.ts";
 
 const tokenReviews: Resource = {
   group: "authentication.k8s.io",
@@ -46,7 +46,15 @@ const BUSY: HttpReply = {
  * token, 403 without the permission, 429 while too many unknown tokens are being reviewed, 503 when the API server cannot
  * be asked. Needs `create` on both reviews (ClusterRole system:auth-delegator). Tokens are kept as hashes only.
  */
-export function createTokenReviewGate({ client, clock, log }: { client: KubeClient; clock: Clock; log: Logger }): Gate {
+export function createTokenReviewGate({
+  client,
+  clock,
+  log,
+}: {
+  client: KubeClient;
+  clock: Clock;
+  log: Logger;
+}): RequestCheck {
   type Verdict = { refusal: HttpReply | undefined; until: number };
   const verdicts = new Map<string, Verdict>();
   const running = new Map<string, Promise<HttpReply | undefined>>();

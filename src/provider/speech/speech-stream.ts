@@ -37,7 +37,7 @@ export async function* readSpeechStream(answer: Answer): AsyncGenerator<AudioChu
 }
 
 type Lines = AsyncGenerator<Piece, undefined>;
-type Failing = ReturnType<typeof failureOf>;
+type Fail = ReturnType<typeof failureOf>;
 
 async function* readLines(
   answer: Answer,
@@ -59,7 +59,7 @@ async function* readLines(
 type AudioSoFar = ReturnType<typeof createAudioSoFar>;
 
 /** The audio of a stream so far, and what could not be read of it. */
-function createAudioSoFar(fail: Failing) {
+function createAudioSoFar(fail: Fail) {
   const memory = createAudioMemory();
   /** A byte can be split between two chunks. */
   let hex = createHexDecoder();

@@ -3,11 +3,11 @@ import { Registry } from "prom-client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createLogLevel } from "../../../src/base/log.ts";
 import { createDebugPages } from "../../../src/runtime/debug.ts";
-import { type Access, type Gate, serveMetrics } from "../../../src/runtime/http.ts";
+import { type Access, type RequestCheck, serveMetrics } from "../../../src/runtime/http.ts";
 import { waitUntil } from "../../../tools/cluster/wait-until.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
-async function debugServer(gate?: Gate) {
+async function debugServer(gate?: RequestCheck) {
   const clock = createFakeClock();
   const level = createLogLevel("info");
   // That of the test process is large, and takes as long; metrics-auth.test.ts asks an operator for its own.
