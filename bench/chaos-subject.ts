@@ -3,9 +3,9 @@ import { CoreV1Api, KubeConfig, makeInformer, type V1ConfigMap } from "@kubernet
 import { pino } from "pino";
 import { systemClock } from "../src/base/clock.ts";
 import { createKubeClient } from "../src/kube/client.ts";
+import { configMapResource } from "../src/kube/resource.ts";
 import type { KubeObject } from "../src/kube/types.ts";
 import { createInformer } from "../src/runtime/store.ts";
-import { configMapResource } from "../src/submission/journal.ts";
 import { createSightings, type Sightings } from "../tools/chaos/chaos-scenario.ts";
 import { anonymous } from "../tools/cluster/credentials.ts";
 

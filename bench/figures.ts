@@ -56,8 +56,6 @@ const scaleStart = z.object({
   apiRequests: z.number(),
   remoteCalls: z.number(),
   /** Most that was seen. */
-  journalCharacters: z.number(),
-  journalIntents: z.number(),
 });
 /** From the start of the operator until every endpoint is Ready and no object waits for a reconcile. */
 export type ScaleStart = z.output<typeof scaleStart>;

@@ -132,7 +132,6 @@ export type OperatorCounts = {
   /** Keys that wait for a worker or are being reconciled. */
   busy: number;
   apiRequests: number;
-  journalIntents: number;
   lagP99Ms: number;
 };
 
@@ -142,7 +141,6 @@ export function countsOf(metrics: string): OperatorCounts {
     reconciles: metric(metrics, "controller_runtime_reconcile_total"),
     busy: metric(metrics, "workqueue_depth") + metric(metrics, "controller_runtime_active_workers"),
     apiRequests: metric(metrics, "rest_client_requests_total"),
-    journalIntents: metric(metrics, "mooring_journal_intents"),
     lagP99Ms: metric(metrics, "nodejs_eventloop_lag_p99_seconds") * 1_000,
   };
 }

@@ -49,7 +49,7 @@ const AREAS: readonly { area: string; is: (source: string) => boolean }[] = [
   { area: "our code: API server", is: (source) => source.includes("src/kube/") },
   { area: "our code: queue, informers, metrics", is: (source) => source.includes("src/runtime/") },
   { area: "our code: remote service", is: (source) => source.includes("src/provider/") },
-  { area: "our code: journal", is: (source) => source.includes("src/submission/") },
+  { area: "our code: submissions", is: (source) => source.includes("src/submission/") },
   { area: "our code: reconcilers", is: (source) => source.includes("src/controllers/") },
   { area: "our code: other", is: () => true },
 ];

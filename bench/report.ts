@@ -63,7 +63,6 @@ const SCALE_ROWS: readonly { title: string; of: (point: ScalePoint, smaller: Sca
   { title: "first start: peak memory, MiB", of: ({ drain }) => drain.peakMiB },
   { title: "first start: reconciles per object", of: (point) => reconcilesPerObject(point, point.drain) },
   { title: "first start: API requests per endpoint", of: ({ drain, endpoints }) => drain.apiRequests / endpoints },
-  { title: "first start: largest journal, characters", of: ({ drain }) => drain.journalCharacters },
   { title: "first start: event loop delay p99, ms", of: ({ drain }) => drain.lagP99Ms },
   { title: "create requests", of: ({ creates }) => creates },
   { title: "restart: until steady, s", of: ({ restart }) => restart.seconds },

@@ -6,7 +6,7 @@ import { describeMachine } from "./machine.ts";
 import { createEndpoints } from "./objects.ts";
 import { countsOf, type MeasuredOperator, startOperator } from "./operator-process.ts";
 import type { Rest, RestFigures } from "./scenario-figures.ts";
-import { journalSize, type Measured, measureStart } from "./start.ts";
+import { type Measured, measureStart } from "./start.ts";
 
 /** How long the operator rests before the measurement, and how long the measurement takes. */
 export type RestTimes = { calmSeconds: number; restSeconds: number };
@@ -34,7 +34,7 @@ export async function measureRest(options: RestOptions): Promise<Rest> {
 
 /** From then on the process is slower: its inspector is open. */
 export async function observeRest(
-  { cluster, client, signal }: Measured,
+  { cluster, signal }: Measured,
   operator: MeasuredOperator,
   { calmSeconds, restSeconds }: RestTimes,
 ): Promise<RestFigures> {
@@ -45,7 +45,6 @@ export async function observeRest(
   const after = await observe();
   const minutes = (after.at - before.at) / 60_000;
   const { cpuSeconds, reconciles, apiRequests, remoteCalls } = costsBetween(before.costs, after.costs);
-  const journalCharacters = await journalSize(client);
   return {
     cpuMsPerMinute: (cpuSeconds * 1_000) / minutes,
     apiRequestsPerMinute: sumOf(apiRequests) / minutes,
@@ -56,6 +55,5 @@ export async function observeRest(
     lagP99Ms: countsOf(after.metrics).lagP99Ms,
     residentMiB: after.usage.residentMiB,
     heapMiB: await operator.heapAfterCollectionMiB(),
-    journalCharacters,
   };
 }

@@ -26,7 +26,6 @@ export const restFigures = z.object({
   residentMiB: z.number(),
   /** After a garbage collection. */
   heapMiB: z.number(),
-  journalCharacters: z.number(),
 });
 export type RestFigures = z.output<typeof restFigures>;
 

@@ -1,6 +1,6 @@
 /**
  * The operator under a constant load: endpoints that exist, and a stream of jobs that are created, end and are removed. Prints
- * how heap, handles, sockets, timers, journal and events grow.
+ * how heap, handles, sockets, timers and events grow.
  * Run: npm run bench -- soak [--minutes 60] [--endpoints 2000] [--jobs-per-minute 30]
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -54,13 +54,9 @@ async function sizeOf(path: string): Promise<number> {
   return items.length + metadata.remainingItemCount;
 }
 
-const journal = z.object({ items: z.array(z.object({ data: z.object({ intents: z.string() }) })) });
-
 async function observe(): Promise<Sample> {
-  const path = `/api/v1/namespaces/${namespace}/configmaps?labelSelector=app.kubernetes.io/component=journal`;
-  const [text, stored, events, jobs] = await Promise.all([
+  const [text, events, jobs] = await Promise.all([
     fetch(stack.metrics).then((answer) => answer.text()),
-    stack.kubectl("get", "--raw", path),
     sizeOf("/apis/events.k8s.io/v1/events"),
     sizeOf(`/apis/mooring.dev/v1alpha1/namespaces/${namespace}/videojobs`),
   ]);
@@ -74,8 +70,6 @@ async function observe(): Promise<Sample> {
       sockets: metric(text, "nodejs_active_resources", 'type="TCPSocketWrap"'),
       timers: metric(text, "nodejs_active_resources", 'type="Timeout"'),
       "open files": metric(text, "process_open_fds"),
-      "journal bytes": journal.parse(JSON.parse(stored)).items.reduce((sum, { data }) => sum + data.intents.length, 0),
-      "journal intents": metric(text, "mooring_journal_intents"),
       events,
       jobs,
       "CPU seconds": metric(text, "process_cpu_seconds_total"),

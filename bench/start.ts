@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeClient } from "../src/kube/client.ts";
-import type { KubeObject } from "../src/kube/types.ts";
-import { configMapResource } from "../src/submission/journal.ts";
-import { type BenchCluster, NAMESPACE } from "./cluster.ts";
+import type { BenchCluster } from "./cluster.ts";
 import type { ScaleStart } from "./figures.ts";
 import { countsOf, type MeasuredOperator, type OperatorCounts } from "./operator-process.ts";
 import { callsIn } from "./remotes.ts";
@@ -16,8 +14,6 @@ export type Measured = {
   signal: AbortSignal;
 };
 
-/** The ConfigMaps of the journal. */
-const JOURNAL = { labelSelector: "app.kubernetes.io/component=journal" };
 /** Far beyond what a slow machine takes for each object, and the least for a few of them. */
 const MS_PER_OBJECT = 120;
 const LEAST_MS = 5 * 60_000;
@@ -27,7 +23,7 @@ export const limitMs = (objects: number) => Math.max(LEAST_MS, objects * MS_PER_
 
 /** Until every endpoint is Ready and no object waits for a reconcile. */
 export async function measureStart(measured: Measured, operator: MeasuredOperator): Promise<ScaleStart> {
-  const { cluster, client, endpoints, signal } = measured;
+  const { cluster, endpoints, signal } = measured;
   const since = () => (performance.now() - operator.startedAt) / 1_000;
   const callsBefore = callsIn(await cluster.remote.stats());
   const firstCall = untilFirstCall(cluster, callsBefore, signal).then(since);
@@ -35,16 +31,12 @@ export async function measureStart(measured: Measured, operator: MeasuredOperato
   // A scrape reads all objects, so it is rare where they are many.
   const intervalMs = Math.max(250, endpoints / 20);
   const limitSeconds = limitMs(endpoints) / 1_000;
-  let journalCharacters = 0;
-  let journalIntents = 0;
   let lagP99Ms = 0;
   for (;;) {
     await sleep(intervalMs, undefined, { signal });
     cluster.guarded.failed.throwIfAborted();
     const text = await operator.metrics();
     const counts = countsOf(text ?? "");
-    journalCharacters = Math.max(journalCharacters, await journalSize(client));
-    journalIntents = Math.max(journalIntents, counts.journalIntents);
     lagP99Ms = Math.max(lagP99Ms, counts.lagP99Ms);
     const isLate = since() > limitSeconds;
     if (!isSteady(counts, measured) && !isLate) continue;
@@ -54,7 +46,7 @@ export async function measureStart(measured: Measured, operator: MeasuredOperato
     const { readyEndpoints, reconciles, apiRequests } = counts;
     if (isLate) throw new Error(`${readyEndpoints} of ${endpoints} endpoints are Ready after ${seconds.toFixed(0)} s`);
     const figures = { seconds, firstCallSeconds: await firstCall, cpuSeconds, peakMiB, lagP99Ms };
-    return { ...figures, reconciles, apiRequests, remoteCalls, journalCharacters, journalIntents };
+    return { ...figures, reconciles, apiRequests, remoteCalls };
   }
 }
 
@@ -71,12 +63,4 @@ export async function untilFirstCall(
 ): Promise<void> {
   const ended = AbortSignal.any([signal, guarded.failed]);
   while (callsIn(await remote.stats()) === before) await sleep(20, undefined, { signal: ended });
-}
-
-/** Characters of the journal's intents in all ConfigMaps; 0 while there is none. */
-export async function journalSize(client: KubeClient): Promise<number> {
-  type JournalMap = KubeObject & { data?: { intents?: string } };
-  const place = { namespace: NAMESPACE };
-  const { items } = await client.list<JournalMap>(configMapResource, place, { query: JOURNAL });
-  return items.reduce((sum, { data }) => sum + (data?.intents?.length ?? 0), 0);
 }

@@ -11,7 +11,6 @@ import type { ReferencePoller } from "../runtime/reference-poller.ts";
 import { isShortened } from "../runtime/shortened.ts";
 import { compact, type Store } from "../runtime/store.ts";
 import type { SpendingAdmission } from "../submission/admission.ts";
-import type { Journal } from "../submission/journal.ts";
 import type { AbandonedTasks, TaskOwners } from "./account/abandoned-tasks.ts";
 import type { AccountKey, AccountRegistry } from "./account/registry.ts";
 import type { CostEstimates } from "./billing/estimates.ts";
@@ -26,7 +25,8 @@ export type ControllerDeps = {
   /** Makes the ID of a paid request: a UUID that no process makes a second time. */
   newID: () => string;
   log: Logger;
-  journal: Journal;
+  /** This process, as its lease names it: the sender of the requests that it sends. No other process has it. */
+  identity: string;
   /** Reads single objects, for what a store that lags must not decide. */
   reader: ObjectReader;
   recorder: EventRecorder;
@@ -49,18 +49,8 @@ export type ControllerDeps = {
   exports: ReferencePoller;
   /** UID of the namespace kube-system: tells clusters apart that share an account. */
   clusterUID: string;
-  /**
-   * Whether the status shows the intent of an endpoint's first create too: the lock by which one shard at most creates it while an
-   * account of another shard comes to serve the object.
-   */
-  showsFirstIntent: boolean;
   /** Throws unless this installation surely holds the account. Called right before a paid request is sent. */
   assertClaimed: (account: AccountKey) => void;
-  /**
-   * Since when the journal has every request for the account and the object with this UID, ms since the epoch; `-Infinity` when it
-   * has all of them.
-   */
-  journalCompleteSince: (account: AccountKey, uid: string) => number;
   /** Throws unless this process surely leads. Called right before whatever must not be sent twice. */
   assertLeading: () => void;
   /**
@@ -82,8 +72,11 @@ export type Kind<T extends KubeObject> = {
    * @throws KubeError 409 when the object changed meanwhile: reconcile again
    */
   patchStatus(object: T, status: T["status"], signal: AbortSignal): Promise<T>;
-  /** Adds or removes the finalizer. @throws KubeError 409 when the object changed meanwhile: reconcile again */
-  setFinalizer(object: T, wanted: boolean, signal: AbortSignal): Promise<T>;
+  /**
+   * Adds or removes the finalizer, and sets annotations in the same write; nothing is sent when nothing changes.
+   * @throws KubeError 409 when the object changed meanwhile: reconcile again
+   */
+  setFinalizer(object: T, wanted: boolean, signal: AbortSignal, annotations?: Record<string, string>): Promise<T>;
 };
 
 type PatchOptions = { isShort: boolean; signal: AbortSignal };
@@ -113,27 +106,15 @@ export function createKind<T extends KubeObject>(
         { isShort: isShortened(object), signal },
       );
     },
-    async setFinalizer(object, wanted, signal) {
+    async setFinalizer(object, wanted, signal, annotations) {
       const { name, namespace, resourceVersion, finalizers: present = [] } = object.metadata;
-      if (present.includes(FINALIZER) === wanted) return object;
+      const isSet = present.includes(FINALIZER) === wanted;
+      if (isSet && annotations === undefined) return object;
       const finalizers = wanted ? [...present, FINALIZER] : present.filter((one) => one !== FINALIZER);
-      const options = { isShort: isShortened(object), signal };
-      return patch({ namespace, name }, { metadata: { resourceVersion, finalizers } }, options);
+      const metadata = { resourceVersion, ...(isSet ? {} : { finalizers }), ...(annotations && { annotations }) };
+      return patch({ namespace, name }, { metadata }, { isShort: isShortened(object), signal });
     },
   };
-}
-
-/** Throws unless the API server has stored the ID of the journal: a CRD of an earlier version drops the field. */
-export function assertJournalStored(
-  { resource }: Pick<Kind<KubeObject>, "resource">,
-  field: "status.submission.journal" | "status.journal" | "status.journal.shards",
-  stored: string | undefined,
-  journal: string,
-): void {
-  if (stored === journal) return;
-  throw new Error(
-    `the CustomResourceDefinition of ${resource.kind} does not store ${field}, so nothing is sent: upgrade the CRDs to the version of the operator`,
-  );
 }
 
 function record(value: unknown): Record<string, unknown> | undefined {

@@ -60,8 +60,8 @@ export function observeCurrentState<T extends KubeObject>(
       ...plain,
       patchStatus: async (object, status, signal) =>
         observeWrite(object, await plain.patchStatus(object, status, signal)),
-      setFinalizer: async (object, wanted, signal) =>
-        observeWrite(object, await plain.setFinalizer(object, wanted, signal)),
+      setFinalizer: async (object, wanted, signal, annotations) =>
+        observeWrite(object, await plain.setFinalizer(object, wanted, signal, annotations)),
     },
     currentState: {
       isProven,

@@ -5,9 +5,9 @@ import { ownValue } from "../base/own-value.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
+import { configMapResource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reference } from "../runtime/reference-poller.ts";
-import { configMapResource } from "../submission/journal.ts";
 import { howToGrant } from "./permissions.ts";
 
 export const secretResource: Resource = {

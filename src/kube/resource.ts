@@ -31,6 +31,14 @@ export const namespaceResource: Resource = {
   namespaced: false,
 };
 
+export const configMapResource: Resource = {
+  group: "",
+  version: "v1",
+  plural: "configmaps",
+  kind: "ConfigMap",
+  namespaced: true,
+};
+
 export const eventResource: Resource = {
   group: "events.k8s.io",
   version: "v1",

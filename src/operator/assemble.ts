@@ -4,7 +4,6 @@ import { keyOf } from "../kube/types.ts";
 import { type Controller, createController, type Reconcile } from "../runtime/controller.ts";
 import { createManager, type Manager, type Runnable } from "../runtime/manager.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
-import { entriesWithoutObject } from "../submission/intents.ts";
 import { createTracer } from "../tracing/tracer.ts";
 import { createAccountAccess, createContext, type Enqueue } from "./context.ts";
 import { type AnyKind, createInformers, kindsOf } from "./informers.ts";
@@ -13,7 +12,6 @@ import type { AssembleOptions } from "./options.ts";
 import { createOwnership, type Ownership } from "./ownership.ts";
 import { WHOLE } from "./shard.ts";
 import { NO_EVENTS, readOnly, whileOwned } from "./shard-gate.ts";
-import { entriesIn } from "./takeover.ts";
 import { observeTraces, traced } from "./traced-kind.ts";
 import { watchEachOther } from "./watches.ts";
 
@@ -24,7 +22,7 @@ export type Operator = { manager: Manager; recorder: EventRecorder; claims: Inst
 
 /** Builds the operator from the table of kinds: informers, secondary watches, controllers. Starts nothing. */
 export function assembleOperator(options: AssembleOptions): Operator {
-  const { kube, restore, clock, random, log, journal, clusterUID, slices, shard = WHOLE } = options;
+  const { kube, restore, clock, random, log, clusterUID, slices, shard = WHOLE } = options;
   const namespaces = options.watchNamespaces;
   const ownership = createOwnership(shard, (key) => access.accountObject(key) !== undefined);
   const informers = createInformers({
@@ -70,23 +68,10 @@ export function assembleOperator(options: AssembleOptions): Operator {
 
   const manager = createManager({
     elector: options.elector,
-    journal: {
-      ...journal,
-      async open(signal) {
-        await restore.open(signal);
-        return journal.open(signal);
-      },
-    },
+    prepare: (signal) => restore.open(signal),
     informers: Object.values(informers),
     controllers: groups,
     runnables: [{ name: "restore", start: () => restore.start(), stop: () => restore.stop() }, ...runnablesOf(context)],
-    onTakeover(left) {
-      const objects = submitting.flatMap(({ informer }) => [...informer.store.list()]);
-      for (const { kind, key } of entriesWithoutObject(entriesIn(left, namespaces), objects)) {
-        const found = submitting.find(({ row }) => row.resource.kind === kind);
-        if (found !== undefined) controllers.get(found.row.resource.plural)?.enqueue(key);
-      }
-    },
     // Only this process remembers what the API server had before it was away.
     async onLost(stop) {
       await restore.look(stop);
@@ -117,13 +102,11 @@ function kindOf(
 /** The reconciler of a kind, for the objects of this shard. */
 function reconcilerOf(options: AssembleOptions, context: OperatorContext, own: OwnKind): Reconcile {
   const { row, ownership } = own;
-  const { shard = WHOLE, clock, journal } = options;
+  const { shard = WHOLE } = options;
   const kind = kindOf(options, context, own);
   if (shard.count === 1) return row.reconciler(context, kind);
   if (row.inEachShard !== true) {
-    const { running } = context.jobs;
-    const gate = { ownership, row, journal, clock, isRunning: (uid: string) => running.find(uid) !== undefined };
-    return whileOwned(gate, kind, row.reconciler(context, kind));
+    return whileOwned({ ownership, row }, kind, row.reconciler(context, kind));
   }
   if (shard.index === 0) return row.reconciler(context, kind);
   return row.reconciler({ ...context, deps: { ...context.deps, recorder: NO_EVENTS } }, readOnly(kind));

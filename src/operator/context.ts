@@ -82,10 +82,10 @@ export function createContext(
   const { clock, random, metrics } = options;
   const recorder = createRecorder(options);
   const claims = createInstallationClaims({ ...options, recorder, onLost: options.end, check: access.checkAccount });
-  const { index = 0, count = 1 } = options.shard ?? {};
+  const { index = 0 } = options.shard ?? {};
   const place = { client: options.kube, namespace: options.installation };
   const ledger = createUsageLedger({ ...options, ...place, writer: index });
-  const deps = createDeps({ ...options, recorder, claims, ledger, isShared: count > 1 }, informers, access, enqueue);
+  const deps = createDeps({ ...options, recorder, claims, ledger }, informers, access, enqueue);
   const { accounts, admission } = deps;
   const stores = createStoreRegistry((key) => informers.artifactStores.store.get(key) !== undefined);
   const { endpointMetrics, jobMetrics } = createKindMetrics(options, informers, { ...access, accounts, ownership });
@@ -112,7 +112,7 @@ export function createContext(
   };
 }
 
-type Parts = { recorder: EventRecorder; claims: InstallationClaims; ledger: UsageLedger; isShared: boolean };
+type Parts = { recorder: EventRecorder; claims: InstallationClaims; ledger: UsageLedger };
 
 function createRecorder({ kube, clock, log, identity }: AssembleOptions): EventRecorder {
   return createEventRecorder({
@@ -132,9 +132,9 @@ function createDeps(
   { accountObject, checkAccount }: AccountAccess,
   enqueue: Enqueue,
 ): ControllerDeps {
-  const { kube, restore, clock, random, newID, log, journal, clusterUID, elector, recorder, claims, ledger } = options;
+  const { kube, restore, clock, random, newID, log, identity, clusterUID, elector, recorder, claims, ledger } = options;
   const accounts = createAccountRegistry((key) => accountObject(key) !== undefined, checkAccount);
-  const dependants = createDependants(jobsAndEndpoints(informers), journal, () => accounts);
+  const dependants = createDependants(jobsAndEndpoints(informers), () => accounts);
   const onChange = (key: string): void => {
     const colon = key.indexOf(":");
     enqueue({ plural: key.slice(0, colon) }, key.slice(colon + 1));
@@ -162,7 +162,7 @@ function createDeps(
     random,
     newID,
     log,
-    journal,
+    identity,
     reader: createObjectReader({ kube, log }),
     recorder,
     accounts,
@@ -180,9 +180,7 @@ function createDeps(
     references: createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS }),
     exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
     clusterUID,
-    showsFirstIntent: options.isShared,
     assertClaimed: (key) => claims.assertHeld(key),
-    journalCompleteSince: (key, uid) => claims.journalCompleteSince(key, uid),
     assertLeading: () => assertSurelyHeld(elector),
     heldByRestore: (object) => restore.heldBy(object),
   };
@@ -191,7 +189,7 @@ function createDeps(
 function createAccountWiring(
   { kube, clock, metrics, openService, ...settings }: AssembleOptions,
   informers: Informers,
-  { accounts, admission, estimates, journal }: ControllerDeps,
+  { accounts, admission, estimates }: ControllerDeps,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
 ): Omit<AccountWiring, "accountKind" | "lookup" | "claims"> {
   const { endpoints } = informers;
@@ -203,7 +201,7 @@ function createAccountWiring(
   );
   return {
     namespaceLabels: createNamespaceLabels(kube, clock),
-    dependants: createDependants(jobsAndEndpoints(informers), journal, () => accounts),
+    dependants: createDependants(jobsAndEndpoints(informers), () => accounts),
     orphansAmong: (records) => findOrphans(records, endpointsKnownTo(endpoints.store)),
     onEndpoint: (_account, id, appName) => {
       const found = [...endpoints.store.byIndex("endpointID", id), ...endpoints.store.byIndex("appName", appName)];

@@ -76,7 +76,7 @@ export type KindRow<T extends KubeObject> = {
   account?: "Waits" | "Needs";
   /** It writes to an ArtifactStore (index `artifacts`): it is reconciled when the store changes. */
   writesToStore?: boolean;
-  /** It submits requests under the journal. Needs the verb `get`: a list that lags decides nothing that costs something. */
+  /** It submits requests. Needs the verb `get`: a list that lags decides nothing that costs something. */
   submits?: boolean;
   /** It is a paid job: counted in `mooring_jobs`, and reconciled when its task changes (index `task`). */
   isJob?: boolean;

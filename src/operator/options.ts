@@ -5,7 +5,6 @@ import type { ConnectionSettings } from "../provider/session.ts";
 import type { LeaderElector } from "../runtime/leader.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Slices } from "../runtime/slices.ts";
-import type { Journal } from "../submission/journal.ts";
 import type { SpanSink } from "../tracing/span.ts";
 import type { RestoreGuard } from "./restore-guard.ts";
 import type { Shard } from "./shard.ts";
@@ -21,10 +20,9 @@ export type AssembleOptions = {
   newID: () => string;
   log: Logger;
   metrics: Metrics;
-  journal: Journal;
   elector: LeaderElector | undefined;
   identity: string;
-  /** Namespace of the lease and the journal: what an installation is named by. */
+  /** Namespace of the lease: what an installation is named by. */
   installation: string;
   /** The accounts that this process serves. Default: all. */
   shard?: Shard | undefined;

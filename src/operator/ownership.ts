@@ -1,6 +1,7 @@
 import type { Submission } from "../api/v1alpha1/meta.ts";
 import { type AccountUser, accountOfResources, accountToUse } from "../controllers/account/binding.ts";
 import { type AccountKey, accountKey, possibleAccounts } from "../controllers/account/registry.ts";
+import { unshownCreateOf } from "../controllers/gpu-endpoint/creates.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { createShardMembership, type Shard } from "./shard.ts";
@@ -78,11 +79,16 @@ export function dependantOf({ account }: Pick<OwnedRow, "account">, object: Kube
  */
 export function candidatesOf(object: Dependant): AccountKey[] {
   const { metadata, status } = object;
+  const create = unshownCreateOf(object);
   const hasResources =
+    create !== undefined ||
     metadata.deletionTimestamp !== undefined ||
     status?.submission?.state === "Intended" ||
     PHASES_WITH_RESOURCES.includes(status?.phase);
-  return possibleAccounts(hasResources ? accountOfResources(object) : accountToUse(object), metadata.namespace);
+  return possibleAccounts(
+    hasResources ? accountOfResources(object, create?.account) : accountToUse(object),
+    metadata.namespace,
+  );
 }
 
 /** What lookups across accounts read of an object: the owner of an endpoint, of an app name or of a task. */

@@ -4,8 +4,8 @@ import { aborted, type Clock, delay, rfc3339, withDeadline } from "../base/clock
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isAlreadyExists } from "../kube/errors.ts";
 import { createEtcdHistory, type RestoredError } from "../kube/etcd-history.ts";
+import { configMapResource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { configMapResource } from "../submission/journal.ts";
 
 /** The ConfigMap that marks a restore of etcd, in the namespace of the lease. While it exists, nothing is sent for older objects. */
 export const RESTORE_MARKER = "mooring-etcd-restored";

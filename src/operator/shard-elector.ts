@@ -6,17 +6,11 @@ import {
   type LeaseElector,
 } from "../runtime/leader.ts";
 import { leaseNameOf, type Shard } from "./shard.ts";
-import { createShardLeases, type Division, divisionAnnotation, SHARD_COUNT } from "./shard-leases.ts";
+import { createShardLeases, SHARD_COUNT } from "./shard-leases.ts";
 
 export type ShardElectorOptions = Omit<LeaderElectorOptions, "name" | "annotations"> & {
   shard: Shard;
   random: () => number;
-};
-
-/** Leader election of a shard. */
-export type ShardElector = LeaderElector & {
-  /** Writes the division to the held lease, which is that of shard 0. @throws Error when the lease is lost meanwhile */
-  writeDivision(division: Division): Promise<void>;
 };
 
 const RETRY_MS = 2_000;
@@ -28,7 +22,7 @@ const REPEAT_MS = 60_000;
  * Elects one leader per shard, and never lets two processes lead that divide the accounts by different numbers of shards: `acquire`
  * takes the lease of the shard, looks at all other leases, and gives the lease back while one of them is in use with another number.
  */
-export function createShardElector(options: ShardElectorOptions): ShardElector {
+export function createShardElector(options: ShardElectorOptions): LeaderElector {
   const { clock, log, random, shard } = options;
   const leases = createShardLeases(options);
   const lost = new AbortController();
@@ -60,10 +54,6 @@ export function createShardElector(options: ShardElectorOptions): ShardElector {
   return {
     lost: lost.signal,
     surelyHeld: () => admitted && held?.surelyHeld() === true,
-    async writeDivision(division) {
-      if (held === undefined) throw new Error("the lease is not held");
-      await held.annotate(divisionAnnotation(division));
-    },
     async acquire(signal) {
       let toldAt = Number.NEGATIVE_INFINITY;
       for (;;) {

@@ -1,5 +1,4 @@
 import type { Logger } from "pino";
-import * as z from "zod";
 import type { Clock } from "../base/clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
@@ -8,45 +7,6 @@ import { leaseNameOf, SHARD_INDEXES, type Shard } from "./shard.ts";
 
 /** On each lease: the number of shards that its holder divides the accounts by. Without it: 1. */
 export const SHARD_COUNT = "mooring.dev/shard-count";
-/** On the lease of shard 0: how the journals of the installation are divided. */
-const DIVISION = "mooring.dev/journal-division";
-
-/** How the entries of the submission journals are divided among the shards. */
-export type Division = {
-  /** The number of shards that the journals are divided by; 0: a division is under way, or was not completed. */
-  shards: number;
-  /** The highest number of shards that a division has had: journals with a higher index do not exist. */
-  most: number;
-  /**
-   * The IDs of the ConfigMaps of each journal at the last division, by index. The entries of each journal were moved to the journal of
-   * their account.
-   */
-  ids: string[][];
-};
-
-const divisionSchema = z.object({
-  shards: z.number().int().min(0),
-  most: z.number().int().min(1),
-  ids: z.array(z.array(z.string())),
-});
-
-/** @throws Error that names the annotation, when its value is unreadable */
-export function divisionIn(annotations: Readonly<Record<string, string>> | undefined): Division | undefined {
-  const text = annotations?.[DIVISION];
-  if (text === undefined) return undefined;
-  try {
-    return divisionSchema.parse(JSON.parse(text));
-  } catch (cause) {
-    throw new Error(
-      `lease ${leaseNameOf(0)}: annotation ${DIVISION} has the value ${text}, which Mooring did not write: remove the annotation, and the journals are divided again`,
-      { cause },
-    );
-  }
-}
-
-export function divisionAnnotation(division: Division): Record<string, string> {
-  return { [DIVISION]: JSON.stringify(division) };
-}
 
 export type ShardLeasesOptions = {
   client: Pick<KubeClient, "get" | "update">;

@@ -7,20 +7,14 @@ export type Shard = { readonly index: number; readonly count: number };
 /** The only shard of an installation that is not divided. */
 export const WHOLE: Shard = { index: 0, count: 1 };
 
-/** The most shards of an installation. The chart's RBAC names the lease and the journal of each. */
+/** The most shards of an installation. The chart's RBAC names the lease of each. */
 export const MAX_SHARDS = 8;
 
 const LEASE_NAME = "mooring-operator";
-const JOURNAL_NAME = "mooring-journal";
 
 /** The lease of a shard. It does not depend on the number of shards: two processes that disagree on it meet at a lease. */
 export function leaseNameOf(index: number): string {
   return nameOf(LEASE_NAME, index);
-}
-
-/** The submission journal of a shard. */
-export function journalNameOf(index: number): string {
-  return nameOf(JOURNAL_NAME, index);
 }
 
 /** The numbers of the shards that an installation can have. */

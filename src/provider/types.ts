@@ -118,7 +118,7 @@ export type Endpoints = {
   /** As `complete` with `Now`, by one pass over the list instead of one read per endpoint. */
   completeAll(records: EndpointRecord[], signal: AbortSignal): Promise<EndpointRecord[]>;
   /**
-   * Not idempotent: a second call creates a second endpoint. Send it under the submission journal. When the delivery is
+   * Not idempotent: a second call creates a second endpoint. Send it with a record (submission/submit-once.ts). When the delivery is
    * `Accepted` or `Unknown`, search for the app name.
    */
   create(spec: EndpointSpec, options: SendOptions): Promise<{ id: string }>;
@@ -169,7 +169,7 @@ export type Tasks = {
   stop(): Promise<void>;
 };
 
-/** Speech synthesis. Every call is paid and not idempotent: send it under the submission journal. */
+/** Speech synthesis. Every call is paid and not idempotent: send it with a record (submission/submit-once.ts). */
 export type Speech = {
   /** `sink` takes the bytes; undefined: a response with bytes is unreadable. Its error is passed on unchanged. */
   synthesize(
@@ -183,7 +183,7 @@ export type Speech = {
   submit(request: LongSpeechRequest, options: SendOptions): Promise<{ taskID: string }>;
 };
 
-/** Video generation. Every call is paid and not idempotent: send it under the submission journal. */
+/** Video generation. Every call is paid and not idempotent: send it with a record (submission/submit-once.ts). */
 export type Video = {
   imageToVideo(request: ImageToVideoRequest, options: SendOptions): Promise<{ taskID: string }>;
   videoToVideo(request: VideoToVideoRequest, options: SendOptions): Promise<{ taskID: string }>;

@@ -14,19 +14,13 @@ export type Runnable = {
   stop(): void | Promise<void>;
 };
 
-/** What a leader reads before it acts: what the previous leader left unfinished. Opening it fences that leader. */
-export type TakeoverJournal<Entry> = {
-  open(signal: AbortSignal): Promise<Entry[]>;
-  epoch(): number;
-  close(signal: AbortSignal): Promise<void>;
-};
-
 type StartedInformer = Pick<Informer<KubeObject>, "resource" | "start" | "synced" | "stopped">;
 
-export type ManagerOptions<Entry> = {
+export type ManagerOptions = {
   /** Undefined: this process is the only one. */
   elector: LeaderElector | undefined;
-  journal: TakeoverJournal<Entry>;
+  /** Called once this process leads, before it lists anything. */
+  prepare(signal: AbortSignal): Promise<void>;
   informers: readonly StartedInformer[];
   /**
    * In groups. A group starts when the group before has reconciled the objects of the first lists, at the latest after 1 s: an object
@@ -34,8 +28,6 @@ export type ManagerOptions<Entry> = {
    */
   controllers: readonly (readonly Controller[])[];
   runnables: readonly Runnable[];
-  /** Called after the caches hold a consistent list and before any controller works. */
-  onTakeover: (left: Entry[]) => void;
   /** Called when the process has stopped because it lost the lease, before `run` rejects. `stop`: the process has to end now. */
   onLost?: (stop: AbortSignal) => Promise<void>;
   clock: Clock;
@@ -56,28 +48,24 @@ export type Manager = {
 const RECORD_MS = 5_000;
 /** Stop deadline of a process that has lost the lease: another one leads, so a response can only be recorded at once. */
 const LOST_LEASE_MS = 20_000;
-const JOURNAL_CLOSE_MS = 2_000;
 /** An object that takes longer, such as an account whose service does not answer, keeps no other object from being reconciled. */
 const GROUP_START_MS = 1_000;
 
 /**
- * Ordered start, reverse stop. The takeover order is the safety argument and nothing may move in it: lease; read the
- * journal and bump its epoch (from now on the previous leader can commit nothing); a consistent list of every kind;
- * enqueue what the previous leader left; only then act.
+ * Ordered start, reverse stop. The takeover order is the safety argument and nothing may move in it: lease (the previous leader sends
+ * nothing any more); a consistent list of every kind, which shows what the previous leader recorded; only then act.
  */
-export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
-  const { elector, journal, log } = options;
+export function createManager(options: ManagerOptions): Manager {
+  const { elector, log } = options;
   let leading = false;
 
   async function start(stop: AbortSignal, watches: AbortSignal): Promise<void> {
     await elector?.acquire(stop);
-    const left = await journal.open(stop);
+    await options.prepare(stop);
     leading = true;
-    log.info({ epoch: journal.epoch(), intents: left.length }, "journal opened");
     // An API server that is away must not keep the process from ending.
     await Promise.race([Promise.all(options.informers.map((informer) => informer.start(watches))), aborted(stop)]);
     stop.throwIfAborted();
-    options.onTakeover(left);
     for (const runnable of options.runnables) await runnable.start();
     await startControllers(options, stop);
     log.info({ controllers: options.controllers.flat().map(({ name }) => name) }, "controllers started");
@@ -115,7 +103,7 @@ export function createManager<Entry>(options: ManagerOptions<Entry>): Manager {
 }
 
 async function startControllers(
-  { clock, controllers }: Pick<ManagerOptions<never>, "clock" | "controllers">,
+  { clock, controllers }: Pick<ManagerOptions, "clock" | "controllers">,
   stop: AbortSignal,
 ): Promise<void> {
   for (const [index, group] of controllers.entries()) {
@@ -130,8 +118,8 @@ async function startControllers(
 }
 
 /** Stops everything in reverse. Each step follows, whatever came of those before: the lease is given back in any case. @throws the first error */
-async function finish<Entry>(options: ManagerOptions<Entry>, watches: AbortController): Promise<void> {
-  const { elector, journal, clock, log, controllers } = options;
+async function finish(options: ManagerOptions, watches: AbortController): Promise<void> {
+  const { elector, clock, log, controllers } = options;
   const failures: unknown[] = [];
   const attempt = async (name: string, step: () => void | Promise<void> | undefined) => {
     try {
@@ -154,11 +142,6 @@ async function finish<Entry>(options: ManagerOptions<Entry>, watches: AbortContr
   for (const runnable of [...options.runnables].reverse()) await attempt(runnable.name, () => runnable.stop());
   watches.abort(new Error("the operator is stopping"));
   await Promise.all(options.informers.map((informer) => attempt(informer.resource.plural, () => informer.stopped())));
-  try {
-    await withDeadline(clock, JOURNAL_CLOSE_MS, journal.close);
-  } catch (error) {
-    log.warn({ reason: String(error) }, "journal not closed");
-  }
   await elector?.release();
   if (failures.length > 0) throw failures[0];
 }

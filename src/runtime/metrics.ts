@@ -18,8 +18,6 @@ export type Metrics = {
   workDuration: Histogram<"name">;
   restRequests: Counter<"code" | "method" | "host">;
   leader: Gauge<"name">;
-  journalCommits: Counter;
-  journalIntents: Gauge;
   etcdRestored: Gauge;
 };
 
@@ -144,16 +142,6 @@ function processMetrics(registers: Registry[]) {
       name: "leader_election_master_status",
       help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master",
       labelNames: ["name"],
-      registers,
-    }),
-    journalCommits: new Counter({
-      name: "mooring_journal_commits_total",
-      help: "Writes of the submission journal",
-      registers,
-    }),
-    journalIntents: new Gauge({
-      name: "mooring_journal_intents",
-      help: "Intents in the submission journal whose outcome no status shows yet",
       registers,
     }),
     etcdRestored: new Gauge({

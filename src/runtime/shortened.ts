@@ -46,7 +46,7 @@ function shortenedFields(fields: object, hash: ReturnType<typeof createHash>): o
 /** Annotations that the operator reads: its own, and the request of flux. */
 const READ_ANNOTATION = /^(mooring\.dev|reconcile\.fluxcd\.io)\//;
 /** Characters of an annotation that are kept: more than any value that the operator reads has. */
-const LONGEST_ANNOTATION = 2 * 1024;
+const LONGEST_ANNOTATION = 4 * 1024;
 
 /** Drops metadata that the operator does not read: users can write any number of labels and annotations. */
 export function dropUnreadMetadata({ metadata }: KubeObject): void {

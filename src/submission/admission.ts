@@ -30,7 +30,7 @@ import type { Allowance, BookReading, EndedTask, Unbilled } from "./reservations
  *   request has begun.
  *
  * # Assumptions
- * - `inFlight` and `ended` give the jobs that the statuses and the journal show; this process remembers nothing from before its start.
+ * - `inFlight` and `ended` give the jobs that the statuses show; this process remembers nothing from before its start.
  */
 export type SpendingAdmission = {
   /** Takes a place, or a position in the queue. `wake` is called when the job has a place: ask again then. */
@@ -87,7 +87,7 @@ export type Admission = { kind: "Admitted" } | ({ kind: "Waiting" } & Wait);
 export type SpendingAdmissionOptions = {
   clock: Clock;
   allowance: (account: string) => Allowance;
-  /** Jobs of the account that the statuses or the journal show in flight. Called once per account. */
+  /** Jobs of the account that the statuses show in flight. Called once per account. */
   inFlight: (account: string) => Work[];
   /** The tasks of the account that ended before this process and whose charge may not show. Called once per account. */
   ended?: (account: string) => EndedTask[];

@@ -3,9 +3,8 @@ import { inject, it, type TestContext } from "vitest";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { createKubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
-import { namespaceResource } from "../../src/kube/resource.ts";
+import { configMapResource, namespaceResource } from "../../src/kube/resource.ts";
 import { createInformer } from "../../src/runtime/store.ts";
-import { configMapResource } from "../../src/submission/journal.ts";
 import type { ChaosProxy } from "../../tools/chaos/chaos-proxy.ts";
 import {
   createSightings,

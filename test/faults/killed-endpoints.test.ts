@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createRandom } from "../../src/simulator/random.ts";
-import { journalEntriesOf } from "../support/journal-maps.ts";
 import { manifest } from "../support/manifests.ts";
+import { openRecordsOf } from "../support/open-records.ts";
 import { closeWorldsAfterAll, disposableWorld, eventually, type World } from "../support/world.ts";
 
 closeWorldsAfterAll();
@@ -17,9 +17,9 @@ const EARLY = 0.2;
 const LOST_ANSWERS = 0.05;
 const LIST_DELAY_MS = 5_000;
 
-/** How many intents are in the journal whose outcome no status shows. */
-async function intents(world: World): Promise<number> {
-  return (await journalEntriesOf(world)).length;
+/** How many creates have no outcome yet that the status shows. */
+async function openCreates(world: World): Promise<number> {
+  return (await openRecordsOf(world)).length;
 }
 
 it(`${ENDPOINTS} endpoints while the operator is killed ${KILLS} times: as many at the remote, all bound`, {
@@ -52,17 +52,17 @@ it(`${ENDPOINTS} endpoints while the operator is killed ${KILLS} times: as many 
     if (!early) await eventually("it works", async () => operator.log().includes("controllers started"));
     await sleep(ms);
     await operator.kill();
-    left += await intents(world);
+    left += await openCreates(world);
   }
   await applying;
   await world.startOperator();
   const calmAt = performance.now();
   const bound = await eventually(
-    "all endpoints are bound and no intent is left",
+    "all endpoints are bound and every outcome is shown",
     async () => {
       const objects = await world.list("GpuEndpoint");
       const ids = objects.map(({ status }) => status?.endpointID).filter((id) => id !== undefined);
-      return ids.length === ENDPOINTS && (await intents(world)) === 0 && ids;
+      return ids.length === ENDPOINTS && (await openCreates(world)) === 0 && ids;
     },
     300_000,
   );
@@ -71,7 +71,7 @@ it(`${ENDPOINTS} endpoints while the operator is killed ${KILLS} times: as many 
   const creates = await world.audit("createEndpoint");
   const lost = creates.filter(({ status }) => status === null).length;
   console.log(
-    `${endpoints.length} endpoints for ${ENDPOINTS} objects, ${new Set(bound).size} bound; ${KILLS} kills left ${left} intents unresolved, ` +
+    `${endpoints.length} endpoints for ${ENDPOINTS} objects, ${new Set(bound).size} bound; ${KILLS} kills left ${left} records without an outcome, ` +
       `${lost} answers lost; ${creates.length} creates sent; all bound ${calmSeconds} s after the last kill; seed ${SEED}`,
   );
   expect(endpoints).toHaveLength(ENDPOINTS);

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { createRandom } from "../../src/simulator/random.ts";
-import { journalEntriesOf } from "../support/journal-maps.ts";
 import { manifest, type Variant } from "../support/manifests.ts";
+import { openRecordsOf } from "../support/open-records.ts";
 import {
   type AnyObject,
   type AuditEntry,
@@ -55,8 +55,8 @@ async function jobsOf(world: World): Promise<Map<string, AnyObject>> {
   return new Map(all.map((job) => [job.metadata.name, job]));
 }
 
-async function intents(world: World): Promise<number> {
-  return (await journalEntriesOf(world)).length;
+async function openRequests(world: World): Promise<number> {
+  return (await openRecordsOf(world)).length;
 }
 
 it(`${JOBS} jobs while the operator is killed ${KILLS} times: paid once an attempt, none lost and reported well`, {
@@ -94,7 +94,7 @@ it(`${JOBS} jobs while the operator is killed ${KILLS} times: paid once an attem
     await sleep(life);
     await operator.kill();
     working = false;
-    left += await intents(world);
+    left += await openRequests(world);
   }
   await start();
   working = true;
@@ -107,7 +107,7 @@ it(`${JOBS} jobs while the operator is killed ${KILLS} times: paid once an attem
       const open = [...jobs.values()].filter(
         ({ status }) => !["Succeeded", "Failed", "Halted"].includes(String(status?.phase)),
       );
-      return jobs.size === JOBS && open.length === 0 && (await intents(world)) === 0 && jobs;
+      return jobs.size === JOBS && open.length === 0 && (await openRequests(world)) === 0 && jobs;
     },
     300_000,
   );
@@ -164,7 +164,7 @@ it(`${JOBS} jobs while the operator is killed ${KILLS} times: paid once an attem
   const taken = all.filter(({ effect }) => effect !== undefined).length;
   const count = (status: number | null) => all.filter((entry) => entry.status === status).length;
   console.log(
-    `${JOBS} jobs, all succeeded; ${KILLS} kills left ${left} intents in the journal, ${count(null)} answers lost, ${count(429)} refused with 429, ` +
+    `${JOBS} jobs, all succeeded; ${KILLS} kills left ${left} records without an outcome, ${count(null)} answers lost, ${count(429)} refused with 429, ` +
       `${count(502)} gateway pages; ${halted.length} jobs halted under Halt and were released; ${all.length} paid calls sent, ${taken} taken, ` +
       `${taken - JOBS} of them twice for a job (Resubmit and released); settled ${calmSeconds} s after the last kill; seed ${SEED}`,
   );

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { journalNameOf, leaseNameOf, MAX_SHARDS, SHARD_INDEXES } from "../../src/operator/shard.ts";
-import { journalNames } from "../../src/submission/journal-shards.ts";
+import { leaseNameOf, MAX_SHARDS, SHARD_INDEXES } from "../../src/operator/shard.ts";
 import { tool } from "../../tools/programs/tool.ts";
 import { CHART, helm, type Rendered, render } from "../support/chart.ts";
 
@@ -75,17 +74,11 @@ describe("the value shards", () => {
   });
 });
 
-test("the Role names the lease and the journal of every shard, also with one: a change of the number needs those of before", async () => {
+test("the Role names the lease of every shard, also with one: a change of the number needs those of before", async () => {
   const objects = await render("mooring-system");
   const role = ofKind(objects, "Role").find(({ metadata }) => metadata.name === "mooring-leader");
-  const named = (resource: string) =>
-    (role?.rules ?? [])
-      .filter(({ resources, resourceNames }) => resources?.includes(resource) === true && resourceNames !== undefined)
-      .flatMap(({ resourceNames = [] }) => resourceNames);
-  expect(named("leases")).toEqual(SHARD_INDEXES.map(leaseNameOf));
-  expect(named("configmaps")).toEqual(
-    expect.arrayContaining(SHARD_INDEXES.flatMap((index) => journalNames(journalNameOf(index)))),
-  );
+  const leases = (role?.rules ?? []).filter(({ resources }) => resources?.includes("leases") === true);
+  expect(leases.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual(SHARD_INDEXES.map(leaseNameOf));
   const schema = JSON.parse(await readFile(join(CHART, "values.schema.json"), "utf8"));
   expect(schema.properties.shards).toEqual({ type: "integer", minimum: 1, maximum: MAX_SHARDS });
 });
@@ -150,11 +143,6 @@ describe("the dashboard with three shards of two replicas", () => {
     {
       title: "Drifting endpoints",
       series: seriesOf("mooring_namespace_endpoints_drifted", inNamespace, [1, 2, 4]),
-      shows: [{ labels: "{}", value: 7 }],
-    },
-    {
-      title: "Intents without an outcome",
-      series: seriesOf("mooring_journal_intents", "", [1, 2, 4]),
       shows: [{ labels: "{}", value: 7 }],
     },
     {

@@ -1,11 +1,10 @@
 import { expect, inject, it } from "vitest";
 import { findObject } from "../../src/kube/client.ts";
-import { namespaceResource } from "../../src/kube/resource.ts";
+import { configMapResource, namespaceResource } from "../../src/kube/resource.ts";
 import { leaseResource } from "../../src/runtime/lease.ts";
-import { configMapResource } from "../../src/submission/journal.ts";
 import { installationNamespace } from "../support/installation-namespace.ts";
-import { JOURNAL_MAPS } from "../support/journal-maps.ts";
 import { manifest } from "../support/manifests.ts";
+import { openRecordsOf } from "../support/open-records.ts";
 import { type Ended, run } from "../support/run.ts";
 import {
   BUNDLE,
@@ -75,12 +74,8 @@ it.concurrent("an operator that is gone strands nothing: cleanup takes the final
   await eventually("the deletion went on", async () => (await world.list("GpuEndpoint")).length === 1);
   expect(await finalizers(world, "kept")).toEqual(["example.com/theirs"]);
   expect((await world.audit()).filter(({ method }) => method !== "GET")).toEqual([]);
-  for (const [resource, name] of [
-    [leaseResource, "mooring-operator"],
-    ...JOURNAL_MAPS.map((name) => [configMapResource, name] as const),
-  ] as const) {
-    await expect(world.kube.get(resource, { namespace: world.namespace, name })).rejects.toMatchObject({ status: 404 });
-  }
+  const lease = { namespace: world.namespace, name: "mooring-operator" };
+  await expect(world.kube.get(leaseResource, lease)).rejects.toMatchObject({ status: 404 });
 
   // An operator that comes back takes the endpoint up again, with its finalizer and without a second create.
   await world.patch("GpuEndpoint", "kept", { metadata: { finalizers: [] } });
@@ -89,31 +84,25 @@ it.concurrent("an operator that is gone strands nothing: cleanup takes the final
   expect(await world.audit("createEndpoint")).toEqual([]);
 });
 
-it.concurrent("a submission without an outcome keeps the journal, and is named", async () => {
+it.concurrent("a create without an outcome stays recorded, and a later operator finds its endpoint", async () => {
   const world = await disposableWorld("cleanup");
-  const intent = {
-    id: "1",
-    kind: "SpeechJob",
-    key: `${world.namespace}/paid`,
-    uid: "0",
-    operation: "submitSpeech",
-    attempt: 1,
-    specHash: "abc",
-    time: "2026-01-01T00:00:00Z",
-  };
-  await world.apply({
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: "mooring-journal" },
-    data: { epoch: "4", holder: "somebody", intents: JSON.stringify([intent]) },
+  await world.control("POST", "/__faults", {
+    kind: "latency",
+    operation: "createEndpoint",
+    latencyMs: 60_000,
+    after: true,
   });
-  const { code, stdout } = await cleanup(world);
-  expect(code).toBe(0);
-  expect(stdout).toContain(
-    `SpeechJob ${world.namespace}/paid: submitSpeech of 2026-01-01T00:00:00Z has no known outcome`,
-  );
-  expect(stdout).toContain(`ConfigMap ${world.namespace}/mooring-journal stays`);
-  expect((await world.get("ConfigMap", "mooring-journal")).metadata.name).toBe("mooring-journal");
+  const operator = await world.startOperator({ args: ["--leader-elect"] });
+  await world.apply(manifest("endpoint", {}, "unknown"));
+  await eventually("the create took effect", async () => (await world.state()).endpoints.length === 1);
+  await operator.kill();
+  expect((await cleanup(world)).code).toBe(0);
+  expect(await finalizers(world, "unknown")).toEqual([]);
+  expect((await openRecordsOf(world)).map(({ metadata }) => metadata.name)).toEqual(["unknown"]);
+
+  await world.startOperator({ args: ["--leader-elect"] });
+  await waitForCondition(world, "GpuEndpoint", "unknown", "Ready");
+  expect(await world.audit("createEndpoint")).toHaveLength(1);
 });
 
 it.concurrent("endpoints are scaled to zero first on request, and a later operator leaves them suspended", async () => {

@@ -26,14 +26,14 @@ const ROUNDS = 4;
 const LIMITS = {
   // 1.00. A conflict with a write of another client repeats a patch.
   "endpoint: status patches": 1.1,
-  // 1.00: the finalizer.
+  // 1.00: the finalizer and the record.
   "endpoint: other patches": 1.1,
   // 1.00, and one read that shows the created endpoint.
   "endpoint: remote creates": 1,
   "endpoint: remote reads": 1.1,
   // 1.12. At most 2 on a busy machine: an object that is reconciled before its account is known is reconciled once more.
   "endpoint: reconciles": 2.2,
-  // 2.00: the intent and the result. A request that takes longer than 1.5 s shows that as well.
+  // 2.00: the record and the result. A request that takes longer than 1.5 s shows that as well.
   "job: status patches": 2.5,
   "job: other patches": 0.1,
   "job: paid requests": 1,
@@ -41,8 +41,6 @@ const LIMITS = {
   "job: reconciles": 5.5,
   // 0.09 to 0.34, of at most two for each object: the recorder's budget grows with time.
   "object: events": 2.2,
-  // 21 for 300 endpoints, and one for a job that is sent alone. A group commit is larger, and so rarer, on a busy machine.
-  "all: journal writes": 120,
   // 27: leases, claims, the key of the account, watches. Some of them repeat with time.
   "all: other API requests": 120,
   // 4: the list of endpoints, the probe and the bills. Some of them repeat with time.
@@ -112,7 +110,6 @@ it("300 endpoints and 50 jobs cost no more than the limits", async () => {
   costs.set("job: status patches", take(requests, "PATCH speechjobs/status") / JOBS);
   costs.set("job: other patches", take(requests, "PATCH speechjobs") / JOBS);
   costs.set("object: events", take(requests, "POST events") / (ENDPOINTS + JOBS));
-  costs.set("all: journal writes", take(requests, "PUT configmaps"));
   costs.set("all: other API requests", sum(requests));
   const calls = await remoteCalls();
   costs.set("endpoint: remote creates", take(calls, "createEndpoint") / ENDPOINTS);

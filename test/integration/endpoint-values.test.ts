@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Resource } from "../../src/kube/resource.ts";
-import { readJournal } from "../support/journal-maps.ts";
 import { manifest } from "../support/manifests.ts";
 import {
   closeWorldsAfterAll,
@@ -181,7 +180,6 @@ describe("values from Secrets and ConfigMaps", () => {
     const shown = {
       objects: await world.list("GpuEndpoint"),
       account: await world.list("Account"),
-      journal: await readJournal(world),
       events,
       log: operator.log(),
     };

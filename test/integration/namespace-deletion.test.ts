@@ -20,15 +20,15 @@ const NAMES = ["one", "two", "three", "four", "five"];
 const SECRETS_GONE = "Secret first";
 const ACCOUNT_GONE = "Secret and account first";
 
-/** A namespace that holds everything: key, account, five endpoints with their exports. The operator's journal is elsewhere. */
+/** A namespace that holds everything: key, account, five endpoints with their exports. The operator's lease is elsewhere. */
 async function inhabited(
   test: Pick<TestContext, "onTestFailed" | "onTestFinished">,
 ): Promise<{ world: World; restart: () => Promise<void> }> {
   const world = await disposableWorld("farewell");
-  const journal = `${world.namespace}-journal`;
-  await world.kube.create(namespaceResource, {}, { metadata: { name: journal }, spec: {} });
-  test.onTestFinished(() => world.kube.delete(namespaceResource, { name: journal }));
-  const start = () => startRestarted(test, world, [`--leader-election-namespace=${journal}`]);
+  const leases = `${world.namespace}-leases`;
+  await world.kube.create(namespaceResource, {}, { metadata: { name: leases }, spec: {} });
+  test.onTestFinished(() => world.kube.delete(namespaceResource, { name: leases }));
+  const start = () => startRestarted(test, world, [`--leader-election-namespace=${leases}`]);
   const stop = await start();
   await Promise.all(
     NAMES.map(async (name) => {

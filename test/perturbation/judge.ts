@@ -8,7 +8,7 @@ const OF_RELEASED_JOBS = /\.(attempts|lastHandledResubmitToken|submission\.\w+):
 export function unsettled(reference: Outcome, outcome: Outcome, released: number): string[] {
   const isCompared = (line: string) => released === 0 || !OF_RELEASED_JOBS.test(line);
   return [
-    ...(outcome.intents === 0 ? [] : [`${outcome.intents} entries are left in the journal`]),
+    ...(outcome.open === 0 ? [] : [`${outcome.open} objects show no outcome of a request`]),
     ...differences(reference.lines.filter(isCompared), outcome.lines.filter(isCompared)),
   ];
 }

@@ -1,8 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { JournalEntry } from "../../src/submission/journal.ts";
 import { PAID } from "../faults/paid-calls.ts";
-import { entriesIn, JOURNAL_MAPS } from "../support/journal-maps.ts";
+import { hasOpenRecord } from "../support/open-records.ts";
 import type { AnyObject, World } from "../support/world.ts";
 
 const KINDS = ["Account", "ArtifactStore", "BillReport", "GpuEndpoint", "SpeechJob", "VideoJob"];
@@ -33,8 +32,8 @@ export type Outcome = {
   paid: number;
   /** Endpoints that were created at the service. */
   created: number;
-  /** Entries of the journal. */
-  intents: number;
+  /** Objects with a request whose outcome they do not show. */
+  open: number;
 };
 
 /** @param ignores lines that are left out */
@@ -56,7 +55,7 @@ export async function readOutcome(world: World, storeRoot: string, ignores = /^$
     lines: linesOf(root, world).filter((line) => !ignores.test(line)),
     paid: audit.filter(({ operation, effect }) => PAID.includes(operation) && effect !== undefined).length,
     created: audit.filter(({ effect }) => effect === "EndpointCreated").length,
-    intents: entriesOf(configMaps).length,
+    open: lists.flat().filter(hasOpenRecord).length,
   };
 }
 
@@ -70,11 +69,6 @@ function shownOf({ kind, metadata, spec, status }: AnyObject): object {
   // The counts and the finalizer of an account follow its objects at intervals.
   if (kind === "Account") return { spec, conditions: status?.conditions };
   return { finalizers, deleted: deletionTimestamp !== undefined, spec, status };
-}
-
-/** The entries of the journal that is among the ConfigMaps. */
-export function entriesOf(configMaps: readonly AnyObject[]): JournalEntry[] {
-  return entriesIn(configMaps.filter(({ metadata }) => JOURNAL_MAPS.includes(metadata.name)));
 }
 
 /** A file that goes after the folder was read, as the part of a copy does, is none. */

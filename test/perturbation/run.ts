@@ -29,7 +29,7 @@ export type Perturbation = {
 export type Run = Help & {
   outcome: Outcome;
   writes: readonly Write[];
-  /** When the operator died, a status showed an intent, the journal had it, and neither had its outcome. */
+  /** When the operator died, a status showed a request without its outcome. */
   unknownOutcome: boolean;
   /** The events of the operator's watches. */
   events: readonly WatchEvent[];
@@ -93,7 +93,7 @@ export async function runScenario(
       return condition(account, "Ready")?.status === "True";
     });
     await scenario.prepare?.(world);
-    await eventually("the journal is empty", async () => (await read()).intents === 0);
+    await eventually("every outcome is shown", async () => (await read()).open === 0);
     if (scenario.fromStart !== true) await arm();
     const failure = await scenario.act(world).then(
       () => "",
@@ -141,7 +141,7 @@ export async function runScenario(
       if (JSON.stringify(now) !== JSON.stringify(outcome)) since = performance.now();
       outcome = now;
       if (settled === undefined) {
-        if (performance.now() - since > STILL_MS && outcome.intents === 0) return { outcome, left: [] };
+        if (performance.now() - since > STILL_MS && outcome.open === 0) return { outcome, left: [] };
       } else {
         left = settled(outcome, user.help());
         if (left.length === 0) break;

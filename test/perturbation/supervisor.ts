@@ -1,6 +1,6 @@
+import { hasOpenRecord } from "../support/open-records.ts";
 import { restartOperators } from "../support/restarted-operator.ts";
 import type { World } from "../support/world.ts";
-import { entriesOf } from "./outcome.ts";
 import type { WriteLog } from "./writes.ts";
 
 /** Starts another operator when one was killed, and notes whether it left an unknown outcome. */
@@ -22,14 +22,5 @@ export function superviseOperators(world: World, log: WriteLog) {
 
 async function hasUnknownOutcome(world: World): Promise<boolean> {
   const jobs = [...(await world.list("SpeechJob")), ...(await world.list("VideoJob"))];
-  const entries = entriesOf(await world.list("ConfigMap"));
-  return jobs.some(({ metadata, status }) => {
-    const submission: unknown = status?.["submission"];
-    const intended = typeof submission === "object" && submission !== null && "state" in submission;
-    return (
-      intended &&
-      submission.state === "Intended" &&
-      entries.some(({ uid, outcome }) => uid === metadata.uid && outcome === undefined)
-    );
-  });
+  return jobs.some(hasOpenRecord);
 }

@@ -14,7 +14,7 @@ const objects: ObjectPlan[] = (["GpuEndpoint", "VideoJob", "SpeechJob", "GpuEndp
   }),
 );
 
-function planWith(replicas: number, account: { at: number; forMs?: number }): Plan {
+function planWith(replicas: number, account: { at: number; forMs?: number; againMs?: number }): Plan {
   const plan = planOf(1);
   return {
     ...plan,
@@ -37,9 +37,12 @@ it.each([
   { what: "appears while requests are under way", at: CREATED_AT + 600 },
   { what: "appears when they are bound", at: 60_000 },
   { what: "appears when they are bound, and vanishes", at: 60_000, forMs: 30_000 },
-])("objects stay with their account when a default account $what", async ({ at, forMs }) => {
+  { what: "vanishes while they are first used", at: 10_000, forMs: 10_150, againMs: 40_000 },
+  { what: "vanishes while requests are under way", at: 10_000, forMs: 10_600, againMs: 40_000 },
+  { what: "vanishes while requests are answered", at: 10_000, forMs: 12_000, againMs: 40_000 },
+])("objects stay with their account when a default account $what", async ({ what: _, ...account }) => {
   for (const replicas of [1, 2]) {
-    const result = await runPlan(planWith(replicas, { at, ...(forMs === undefined ? {} : { forMs }) }));
+    const result = await runPlan(planWith(replicas, account));
     expect(result.violation).toBeUndefined();
     expect({ paid: result.paid }).toEqual({ paid: 2 });
   }

@@ -3,12 +3,11 @@ import { expectHolds } from "./seeds.ts";
 
 it.each([
   ["a user suspends a job that waits for the budget", 1069],
-  ["a create with an unknown outcome stays in the journal, because only another member's key can show it", 1144],
+  ["a create keeps its unknown outcome, because only another member's key can show it", 1144],
   [
     "a user requests another endpoint while the key is another member's, and the account's own endpoint runs on",
     2000434,
   ],
-  ["the journal is restored with an intent that the operator removed, and the operator sends nothing", 5001981],
   ["a leader that was paused until another one led sends no read over the rate limit", 5003667],
   ["an operator starts with a list from before a create of the previous leader, and sends no second one", 7185077],
   [
@@ -18,7 +17,7 @@ it.each([
   ["the key of another member comes while the outcome of a create is unknown, and the object is deleted", 6010599],
   ["an operator starts with a list from before a deletion that the previous leader completed", 6020387],
   ["another client gives workers to a suspended endpoint again and again", 5004199],
-  ["a leader stops while it writes the intent of a paid request, and sends no request after its lease", 7185060],
+  ["a leader stops while it writes the record of a paid request, and sends no request after its lease", 7185060],
   ["a user requests another endpoint while the key is another member's, and deletes the object", 7640163],
-  ["a user suspends a job whose intent was withdrawn when the operator stopped", 6040804],
+  ["a user suspends a job whose record was withdrawn when the operator stopped", 6040804],
 ])("%s: the invariants hold in seed %i", (_what, seed) => expectHolds(seed, 1, 0));

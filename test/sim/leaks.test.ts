@@ -1,7 +1,8 @@
 import { setImmediate as settled } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { followCollections } from "./engine/collections.ts";
-import { createObject, objectOf, performAction } from "./scenario/actions.ts";
+import { createObject, performAction } from "./scenario/actions.ts";
+import { objectOf } from "./scenario/manifests.ts";
 import { type ObjectPlan, type Plan, planOf } from "./scenario/plan.ts";
 import { createWorld } from "./scenario/world.ts";
 

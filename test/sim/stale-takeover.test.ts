@@ -40,7 +40,7 @@ it.each([
   { object: JOB, endsAt: 10_140 },
   { object: ENDPOINT, endsAt: 10_980 },
 ])(
-  "given a $object.kind whose request is under way when the operator ends, the next one, whose lists lack the object, keeps the intent",
+  "given a $object.kind whose request is under way when the operator ends, the next one, whose lists lack the object, keeps the record",
   async ({ object, endsAt }) => {
     const { violation, starts } = await runPlan(planWith(object, { listsFrom: 9_900, endsAt }));
     expect(violation).toBeUndefined();

@@ -29,7 +29,7 @@ function planOf(seed: number, endsAt: number): Plan {
   };
 }
 
-// Without places for the tasks that only the journal shows, each of these runs has a third task.
+// Without places for the tasks that no status shows yet, each of these runs has a third task.
 it.each([
   [4, 11_000],
   [22, 10_800],

@@ -26,6 +26,9 @@ if (values.mutant !== undefined) disableGuard(values.mutant);
 const { planOf } = await import("./scenario/plan.ts");
 const { runPlan } = await import("./scenario/run.ts");
 
+// Nobody reads the stacks of errors, and they take time. The digest of a run does not depend on them.
+if (!values.log) Error.stackTraceLimit = 0;
+
 const step = Number(values.step);
 const hours = values.hours === undefined ? undefined : Number(values.hours);
 for (let i = 0; i < Number(values.seeds) && Date.now() < Number(values.until); i++) {

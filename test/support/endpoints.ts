@@ -8,6 +8,7 @@ import type { EndpointRecord } from "../../src/provider/endpoints/endpoint-recor
 import { type EndpointLimits, limitsFrom } from "../../src/provider/endpoints/limits.ts";
 import type { EndpointVariable } from "../../src/provider/types.ts";
 import type { ReportedLimits } from "../../src/provider/wire/limits.ts";
+import type { SubmissionRecord } from "../../src/submission/record.ts";
 import { type Change, manifest } from "./manifests.ts";
 import { storedMeta } from "./stored-meta.ts";
 
@@ -24,6 +25,21 @@ export function endpointOf(
     metadata: storedMeta({ name: "echo", resourceVersion: "7", generation: 2, ...metadata }),
     spec: gpuEndpointSpecSchema.parse(manifest("endpoint", change).spec),
     ...(status === undefined ? {} : { status }),
+  };
+}
+
+/** The record of a create of the endpoint that `endpointOf` returns. */
+export function createOf(change: Partial<SubmissionRecord> = {}): SubmissionRecord {
+  return {
+    id: "create-1",
+    uid: endpointOf().metadata.uid,
+    attempt: 1,
+    operation: "createEndpoint",
+    specHash: "0123456789abcdef",
+    account: { kind: "Account", name: "default", baseURL: "https://api.example.com" },
+    sender: "one",
+    time: "2026-03-01T00:00:00Z",
+    ...change,
   };
 }
 

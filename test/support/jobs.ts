@@ -1,7 +1,7 @@
 import { type SpeechJob, type SpeechJobStatus, speechJobSpecSchema } from "../../src/api/v1alpha1/speech-job.ts";
 import { type VideoJob, type VideoJobStatus, videoJobSpecSchema } from "../../src/api/v1alpha1/video-job.ts";
 import { type TaskOutput, type TaskResult, taskStateOf } from "../../src/provider/tasks/task-result.ts";
-import type { JournalEntry } from "../../src/submission/journal.ts";
+import type { SubmissionRecord } from "../../src/submission/record.ts";
 import { type Change, manifest } from "./manifests.ts";
 import { storedMeta } from "./stored-meta.ts";
 
@@ -28,16 +28,17 @@ export function videoJobOf(variant: "image" | "reference", change: Change = {}, 
   };
 }
 
-export function entryOf(change: Partial<JournalEntry> = {}): JournalEntry {
+/** The record of the first request of a job of these, by the process that `sharedOf` makes. */
+export function recordOf(change: Partial<SubmissionRecord> = {}): SubmissionRecord {
   return {
     id: "intent-1",
-    kind: "VideoJob",
-    key: "team/sea",
     uid: metadata.uid,
     operation: "submitImageToVideo",
     attempt: 1,
     specHash: "0123456789abcdef",
     account: { kind: "Account", name: "default", baseURL: "https://api.example.com" },
+    keyVersion: "0123456789abcdef",
+    sender: "one",
     time: "2026-03-01T00:00:00Z",
     ...change,
   };

@@ -11,7 +11,6 @@ import { createEventRecorder } from "../../src/runtime/recorder.ts";
 import { createReferencePoller } from "../../src/runtime/reference-poller.ts";
 import { createSpendingAdmission } from "../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../src/submission/reservations.ts";
-import { createJournal } from "../../src/submission/sharded-journal.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
 /** What every controller shares, over a client of a scripted API server; no account is known unless `change` brings some. */
@@ -34,7 +33,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     random,
     newID: randomUUID,
     log: silentLog,
-    journal: createJournal({ ...parts, namespace: "mooring", name: "mooring-journal", identity: "one", random }),
+    identity: "one",
     reader: createObjectReader({ kube: client, log: silentLog }),
     recorder: createEventRecorder({ ...parts, controller: "c", instance: "i", resourceOf: () => events }),
     accounts,
@@ -53,9 +52,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
       takeNew: () => false,
       forget: () => {},
     },
-    showsFirstIntent: false,
     assertClaimed: () => {},
-    journalCompleteSince: () => Number.NEGATIVE_INFINITY,
     assertLeading: () => {},
     heldByRestore: () => undefined,
     ...change,

@@ -18,11 +18,10 @@ import { secretResource } from "../../src/controllers/references.ts";
 import { createKubeClient, type KubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
 import { isNotFound } from "../../src/kube/errors.ts";
-import { namespaceResource, type Resource } from "../../src/kube/resource.ts";
+import { configMapResource, namespaceResource, type Resource } from "../../src/kube/resource.ts";
 import type { Condition, KubeObject } from "../../src/kube/types.ts";
 import type { AssumptionsInput } from "../../src/simulator/assumptions.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/server.ts";
-import { configMapResource } from "../../src/submission/journal.ts";
 
 export const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
 export const API_KEY = "simulator-key";

@@ -68,23 +68,7 @@ compares all of them with a list and runs an operator with exactly these permiss
 {{- end }}
 {{- end -}}
 
-{{- /*
-The ConfigMaps of the submission journal of every shard (src/submission/journal-shards.ts): 16 for each of 8 shards, whatever `shards` is. After
-a reduction of `shards`, shard 0 moves the entries of the journals that have no shard any more. A template does not know how many shards
-there were before, and later divisions open these journals again to fence them. Without a record of the last division (the lease is new, or
-was deleted), shard 0 looks for the journal of every index. So does `mooring cleanup`.
-*/ -}}
-{{- define "mooring.journalNames" }}
-{{- range include "mooring.shardNames" (dict "base" "mooring-journal") | fromYamlArray }}
-  - {{ . }}
-{{- $journal := . }}
-{{- range untilStep 1 16 1 }}
-  - {{ $journal }}-{{ . }}
-{{- end }}
-{{- end }}
-{{- end -}}
-
-{{- /* In the release's namespace: the lease and the submission journal of each shard, the usage of 13 months, and the mark of a restore of etcd. A name cannot limit `create`. */ -}}
+{{- /* In the release's namespace: the lease of each shard, the usage of 13 months, and the mark of a restore of etcd. A name cannot limit `create`. */ -}}
 {{- define "mooring.rules.leader" -}}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
@@ -97,11 +81,6 @@ was deleted), shard 0 looks for the journal of every index. So does `mooring cle
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [create]
-- apiGroups: [""]
-  resources: [configmaps]
-  resourceNames:
-{{ include "mooring.journalNames" . }}
-  verbs: [get, update]
 - apiGroups: [""]
   resources: [configmaps]
   resourceNames:
@@ -249,11 +228,6 @@ identity: changing them is for admins.
   resourceNames:
   {{- include "mooring.shardNames" (dict "base" "mooring-operator") | nindent 2 }}
   verbs: [get, update, delete]
-- apiGroups: [""]
-  resources: [configmaps]
-  resourceNames:
-{{ include "mooring.journalNames" . }}
-  verbs: [get, delete]
 {{- end -}}
 
 {{- /* `mooring apply` of ClusterAccount default, after an install or upgrade. A name cannot limit `create`. */ -}}

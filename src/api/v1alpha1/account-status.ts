@@ -29,17 +29,12 @@ const unbilledTasksSchema = z.object({
   lastEnd: time("When the newest of them ended."),
 });
 
-const completeSince = (what: string) =>
-  time(
-    `${what} has every request for this account since this time. An earlier one may have been in one that is lost. Default: it has all requests.`,
-  ).optional();
-
 export const accountStatusSchema = z
   .object({
     ...commonStatus,
     claim: z
       .object({
-        installation: text(253, "Namespace of the installation's lease and submission journal."),
+        installation: text(253, "Namespace of the installation's lease."),
         namespaces: listOf(
           text(63, "Namespace."),
           256,
@@ -48,18 +43,6 @@ export const accountStatusSchema = z
         renewTime: time("When the installation last renewed the claim. It expires 90 s later."),
       })
       .describe("The installation of Mooring that uses the account. Another one sends nothing for it.")
-      .optional(),
-    journal: z
-      .object({
-        id: text(64, "The submission journal: UID of its first ConfigMap, and the number of its ConfigMaps."),
-        completeSince: completeSince("The journal"),
-        shards: listOf(
-          z.object({ id: text(64, "UID of the ConfigMap."), completeSince: completeSince("The ConfigMap") }),
-          64,
-          "The ConfigMaps of the journal, in their order. The first has requests of any object, each other one those of some objects.",
-        ).optional(),
-      })
-      .describe("The submission journal that has the requests for this account.")
       .optional(),
     limits: accountLimitsSchema.optional(),
     endpoints: z

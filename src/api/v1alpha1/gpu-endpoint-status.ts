@@ -8,16 +8,6 @@ export const driftSchema = z.object({
   observed: text(4096, "The value at the service; for env, only the names of the variables.", 0).optional(),
 });
 
-const endpointSubmissionSchema = submissionSchema
-  .extend({
-    keyVersion: text(
-      64,
-      "While it is Intended: hash of the API key that the create is sent with, and of the settings that decide which endpoints the key shows.",
-    ).optional(),
-  })
-  .describe("The last create of this object.");
-export type EndpointSubmission = z.output<typeof endpointSubmissionSchema>;
-
 export const gpuEndpointStatusSchema = z
   .object({
     ...commonStatus,
@@ -75,7 +65,7 @@ export const gpuEndpointStatusSchema = z
       })
       .describe("Objects that exportTo wrote. They are removed when exportTo no longer names them.")
       .optional(),
-    submission: endpointSubmissionSchema.optional(),
+    submission: submissionSchema.optional(),
     deletion: z
       .object({
         endpointID: text(255, "Identifier of the endpoint at the service."),
@@ -92,7 +82,7 @@ export const gpuEndpointStatusSchema = z
     unconfirmedCreates: listOf(
       z.object({
         endpointID: text(255, "Identifier that the service returned. Absent: the response was lost.", 0).optional(),
-        keyVersion: text(64, "Hash of the API key that the create was sent with, as in submission.").optional(),
+        keyVersion: text(64, "Hash of the API key that the create was sent with.").optional(),
         time: time("When the create was sent or accepted."),
       }),
       8,

@@ -25,6 +25,8 @@ export const ANNOTATIONS = {
   traceparent: "mooring.dev/traceparent",
   /** Overrides `spec.deletionPolicy`, so that a stuck deletion can be released. */
   deletionPolicy: "mooring.dev/deletion-policy",
+  /** Written by the operator: the record of the last create of a GpuEndpoint (submission/record.ts). Never set it. */
+  create: "mooring.dev/create",
 } as const;
 
 /** The condition of a new object. Without `Ready`, kstatus would report a new object as Current. */
@@ -123,7 +125,7 @@ export const submissionStates = ["Intended", "Accepted", "NotSent", "Refused", "
 
 export const submissionSchema = z
   .object({
-    id: text(256, "Identity of this submission in the journal."),
+    id: text(256, "Identity of this submission."),
     specHash: text(128, "Hash of the request that was sent."),
     attempt: int(0, "Number of the attempt, from 1."),
     state: z
@@ -131,9 +133,13 @@ export const submissionSchema = z
       .describe(
         "Intended: written before the request is sent; no outcome is known yet. Accepted, NotSent, Refused, Unknown: the outcome.",
       ),
-    journal: text(
+    keyVersion: text(
       64,
-      "UID of the journal's ConfigMap that holds the request while it is Intended. If the ConfigMap is another one, the outcome is Unknown.",
+      "While it is Intended: hash of the API key that the request is sent with, and of the settings that decide what the key shows.",
+    ).optional(),
+    sender: text(
+      512,
+      "While it is Intended: the process that sends the request, as the holder of its lease. When another process serves the account, the outcome is Unknown.",
     ).optional(),
     time: time("When the submission reached this state."),
   })

@@ -3,16 +3,13 @@ import { parseDuration } from "../../api/schema/duration.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import { deadlineSignal, systemClock } from "../../base/clock.ts";
-import { createKubeClient, findObject, type KubeClient } from "../../kube/client.ts";
+import { createKubeClient, type KubeClient } from "../../kube/client.ts";
 import { loadCredentials } from "../../kube/credentials.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { Resource } from "../../kube/resource.ts";
 import { type KubeObject, keyOf } from "../../kube/types.ts";
-import { journalNameOf, leaseNameOf, SHARD_INDEXES } from "../../operator/shard.ts";
+import { leaseNameOf, SHARD_INDEXES } from "../../operator/shard.ts";
 import { leaseResource } from "../../runtime/lease.ts";
-import { configMapResource } from "../../submission/journal.ts";
-import { type JournalData, parseEntries } from "../../submission/journal-data.ts";
-import { journalNames } from "../../submission/journal-shards.ts";
 import { examplesHelp } from "../exit-codes.ts";
 import { excludeOperators, NO_LEASES } from "./cleanup/exclude-operators.ts";
 import { findForeignObjects } from "./cleanup/foreign-objects.ts";
@@ -48,10 +45,7 @@ export function registerCleanupCommand(program: Command): void {
       "--kubeconfig <path>",
       "path of the kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
     )
-    .option(
-      "--leader-election-namespace <name>",
-      "namespace of the operator's lease and journal; default: as for the operator",
-    )
+    .option("--leader-election-namespace <name>", "namespace of the operator's lease; default: as for the operator")
     .option("--watch-namespaces <list>", "comma-separated namespaces; default: all", "")
     .option(
       "--stop-deployment <list>",
@@ -121,7 +115,6 @@ async function cleanUp(kube: KubeClient, flags: CleanupFlags): Promise<void> {
       console.log(`${kind} ${key}: finalizer ${done}${deleting ? ", its deletion goes on" : ""}`);
     }
     if (left.length > 0) throw new Error(notReleased(left));
-    for (const index of SHARD_INDEXES) await settleJournal(kube, { namespace, name: journalNameOf(index) }, dryRun);
   } finally {
     await exclusion.end();
   }
@@ -150,32 +143,6 @@ async function stopDeployment(kube: KubeClient, namespace: string, name: string)
   } catch (error) {
     if (!isNotFound(error)) throw error;
     console.log(`Deployment ${namespace}/${name}: not there`);
-  }
-}
-
-type JournalMap = KubeObject & { data?: JournalData };
-
-/** The journal goes unless one of its ConfigMaps is the only trace of something that may have been paid. */
-async function settleJournal(
-  kube: KubeClient,
-  { namespace, name: head }: { namespace: string; name: string },
-  dryRun: boolean,
-): Promise<void> {
-  const names = journalNames(head);
-  const found = await Promise.all(
-    names.map((name) => findObject<JournalMap>(kube, configMapResource, { namespace, name })),
-  );
-  const present = found.flatMap((journal) => journal ?? []);
-  const intents = present.flatMap(({ data = {} }) => parseEntries(data));
-  for (const { kind, key, operation, time } of intents) {
-    console.log(`${kind} ${key}: ${operation} of ${time} has no known outcome; it may have been sent and charged`);
-  }
-  for (const { metadata } of present) {
-    if (intents.length > 0) {
-      console.log(`ConfigMap ${namespace}/${metadata.name} stays: an operator that comes back needs it`);
-    } else if (!dryRun) {
-      await removeIfThere(kube, configMapResource, namespace, metadata.name);
-    }
   }
 }
 

@@ -18,7 +18,7 @@ import {
 } from "../../operator/config.ts";
 import { createRestoreGuard } from "../../operator/restore-guard.ts";
 import { leaseNameOf } from "../../operator/shard.ts";
-import { createSharding } from "../../operator/sharding.ts";
+import { createShardElector } from "../../operator/shard-elector.ts";
 import { createApiHealth } from "../../runtime/api-health.ts";
 import { createDebugPages } from "../../runtime/debug.ts";
 import { serveMetrics, serveProbes } from "../../runtime/http.ts";
@@ -43,7 +43,7 @@ const HELP: Record<keyof OperatorConfig, string> = {
   shard:
     "the part of the accounts that this process serves, INDEX/COUNT, such as 0/3: run one process or more for each INDEX from 0; needs --leader-elect (default 0/1, all accounts)",
   leaderElectionNamespace:
-    "namespace of the lease and the journal; default: that of the pod, else of the kubeconfig's context, else default",
+    "namespace of the lease; default: that of the pod, else of the kubeconfig's context, else default",
   watchNamespaces: "comma-separated namespaces to watch; default: all",
   maxConcurrentReconciles: "objects of a kind that are reconciled at once, 1-1000 (default 64)",
   stopDeadline: `on SIGTERM, how long the operator waits for responses to paid requests; a request that takes longer ends with an unknown outcome (default ${LONGEST_REQUEST}, the longest requestTimeout of an account)`,
@@ -134,22 +134,10 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
   const { shard } = config;
   const leaseName = leaseNameOf(shard.index);
   metrics.leader.set({ name: leaseName }, 0);
-  const { journal, elector } = createSharding({
-    client: kube,
-    namespace,
-    shard,
-    leaderElect: config.leaderElect,
-    identity,
-    clock,
-    random,
-    log,
-    onLeading: (leading) => metrics.leader.set({ name: leaseName }, leading ? 1 : 0),
-    onCommit: (entries) => {
-      metrics.journalCommits.inc();
-      metrics.journalIntents.set(entries);
-    },
-    onFenced: (error) => fenced.abort(error),
-  });
+  const onLeading = (leading: boolean) => metrics.leader.set({ name: leaseName }, leading ? 1 : 0);
+  const elector = config.leaderElect
+    ? createShardElector({ client: kube, namespace, shard, identity, clock, random, log, onLeading })
+    : undefined;
   try {
     const clusterUID = await readClusterUID();
     const traces = await openTraces(config.otlpEndpoint, {
@@ -171,7 +159,6 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       newID: randomUUID,
       log,
       metrics,
-      journal,
       elector,
       identity,
       clusterUID,

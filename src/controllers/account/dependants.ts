@@ -3,9 +3,7 @@ import type { Resource } from "../../kube/resource.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { Indexer, Store } from "../../runtime/store.ts";
 import type { Work } from "../../submission/account-line.ts";
-import type { Journal } from "../../submission/journal.ts";
 import type { EndedTask } from "../../submission/reservations.ts";
-import { hasEntry } from "../jobs/journal-entry.ts";
 import { type EndedSince, endedTaskOf, hasReleasedSlot, IN_FLIGHT } from "../jobs/tasks.ts";
 import { type Job, workOf } from "../jobs/types.ts";
 import { type AccountUser, accountsOf, accountToUse, boundKey } from "./binding.ts";
@@ -27,8 +25,8 @@ export type Dependants = {
   /** Identifiers of the remote endpoints that they are bound to. */
   boundEndpoints(key: AccountKey): string[];
   /**
-   * Jobs whose request is on its way or whose task runs, as their statuses say, or that have a journal entry whose outcome their
-   * status does not show yet; without those that gave their slot back.
+   * Jobs whose request is recorded without an outcome, is on its way, or whose task runs, as their statuses say; without those that gave
+   * their slot back.
    */
   inFlight(key: AccountKey): Work[];
   /** Tasks and requests of jobs that have ended and whose charge may not show yet. */
@@ -49,17 +47,15 @@ export const byAccount: Indexer<AccountUser> = accountsOf;
 export const byAccountWithVolumes: Indexer<GpuEndpoint> = (endpoint) =>
   (endpoint.spec.volumes?.length ?? 0) > 0 ? byAccount(endpoint) : [];
 
-export function createDependants(
-  kinds: Kinds,
-  journal: Pick<Journal, "entriesOf" | "covers">,
-  accounts: () => Pick<AccountRegistry, "keyOf">,
-): Dependants {
+export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegistry, "keyOf">): Dependants {
   /** What an object is bound to, or else means now. */
   function belongs(object: GpuEndpoint | Job, key: AccountKey): boolean {
     return (boundKey(object) ?? accounts().keyOf(accountToUse(object), object.metadata.namespace)) === key;
   }
-  const isInFlight = (kind: string, job: Job) =>
-    IN_FLIGHT.includes(job.status?.phase ?? "Pending") ? !hasReleasedSlot(job.status) : hasEntry(journal, kind, job);
+  const isInFlight = ({ status }: Job) =>
+    IN_FLIGHT.includes(status?.phase ?? "Pending")
+      ? !hasReleasedSlot(status)
+      : status?.phase === "Pending" && status.submission?.state === "Intended";
   const needsAccount = (job: Job, key: AccountKey) =>
     job.status?.phase !== "Succeeded" && job.status?.phase !== "Failed" && belongs(job, key);
   const endpointsOf = (key: AccountKey) =>
@@ -71,10 +67,10 @@ export function createDependants(
     hasVolumes: (key) => kinds.endpoints.store.someInIndex("volumes", key, (endpoint) => belongs(endpoint, key)),
     boundEndpoints: (key) => endpointsOf(key).flatMap(({ status }) => status?.endpointID ?? []),
     inFlight: (key) =>
-      kinds.jobs.flatMap(({ resource, store }) =>
+      kinds.jobs.flatMap(({ store }) =>
         store
           .byIndex("account", key)
-          .filter((job) => isInFlight(resource.kind, job))
+          .filter(isInFlight)
           .filter((job) => belongs(job, key))
           .map((job) => workOf(job)),
       ),

@@ -5,10 +5,7 @@ import { type Clock, rfc3339, stopwatch, withDeadline } from "../../base/clock.t
 import type { KubeClient } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
-import type { Journal } from "../../submission/journal.ts";
-import { configMapOf } from "../../submission/journal-shards.ts";
-import { assertJournalStored, type Kind } from "../controller-deps.ts";
-import { accountJournal, idsOf } from "./account-journal.ts";
+import type { Kind } from "../controller-deps.ts";
 import {
   type AnyAccount,
   type Claim,
@@ -26,8 +23,6 @@ type Held = {
   renewedAt: number;
   /** Milliseconds since then. */
   age: () => number;
-  /** By shard: the journal has every request for the account since then, ms since the epoch. */
-  journalCompleteSince: readonly number[];
   renew(): Promise<void>;
 };
 
@@ -40,8 +35,8 @@ export type Claimed<T> =
   | { kind: "Foreign"; message: string | undefined };
 
 /**
- * Claims accounts for this installation: an installation is all operators with the same lease and journal. Two installations
- * share neither, so nothing else keeps them from sending the same request.
+ * Claims accounts for this installation: an installation is all operators with the same lease. Two installations
+ * do not share it, so nothing else keeps them from sending the same request.
  *
  * # Expected flow
  * 1. An account's reconcile calls `claim` before anything else. The claim is in `status.claim`.
@@ -77,11 +72,6 @@ export type InstallationClaims = {
   isForeignElsewhere(key: AccountKey, namespace: string): boolean;
   /** @throws Error unless this installation surely holds the account */
   assertHeld(key: AccountKey): void;
-  /**
-   * Since when the journal has every request for the account and the object with this UID, ms since the epoch: the head or the
-   * shard of the UID, if it was lost, may have had the earlier ones. `-Infinity`: it has all of them.
-   */
-  journalCompleteSince(key: AccountKey, uid: string): number;
   /** The account is deleted. */
   forget(key: AccountKey): void;
   /** Called when this process has claimed an account. */
@@ -97,10 +87,8 @@ export type InstallationClaimsOptions = {
   clock: Clock;
   log: Pick<Logger, "error" | "warn" | "debug">;
   recorder: Pick<EventRecorder, "warning">;
-  /** Namespace of the lease and the journal. */
+  /** Namespace of the lease. */
   installation: string;
-  /** Open before the first claim. */
-  journal: Pick<Journal, "shards">;
   /** The namespaces that this installation watches; empty for all. */
   watchNamespaces: readonly string[];
   onLost: (error: Error) => void;
@@ -116,7 +104,7 @@ const RENEW_MS = 20_000;
 const TICK_MS = 5_000;
 
 export function createInstallationClaims(options: InstallationClaimsOptions): InstallationClaims {
-  const { clock, log, installation, watchNamespaces, journal } = options;
+  const { clock, log, installation, watchNamespaces } = options;
   const isShown = watchNamespaces.length > 0 && watchNamespaces.length <= SHOWN_NAMESPACES;
   const namespaces = isShown ? { namespaces: [...watchNamespaces] } : {};
   const { held, ...renewals } = createRenewals(clock, log);
@@ -133,17 +121,12 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
   }
 
   async function write<T extends AnyAccount>(kind: Kind<T>, object: T, signal: AbortSignal): Promise<T> {
-    const shown = accountJournal(object, journal.shards(), clock.now());
     const status: AccountStatus = {
       ...(object.status ?? { conditions: [] }),
       claim: { installation, ...namespaces, renewTime: rfc3339(clock.now()) },
-      journal: shown,
       conditions: removeCondition(object.status?.conditions, "Contested"),
     };
-    const stored = await kind.patchStatus(object, status, signal);
-    assertJournalStored(kind, "status.journal", stored.status?.journal?.id, shown.id);
-    assertJournalStored(kind, "status.journal.shards", idsOf(stored.status?.journal), idsOf(shown));
-    return stored;
+    return kind.patchStatus(object, status, signal);
   }
 
   async function renew<T extends AnyAccount>(key: AccountKey, kind: Kind<T>, name: string): Promise<void> {
@@ -182,10 +165,7 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
       const taken = await write(kind, object, signal);
       foreign.forget(key);
       const stored = namespace === undefined ? name : `${namespace}/${name}`;
-      const journalCompleteSince = (taken.status?.journal?.shards ?? []).map(({ completeSince }) =>
-        completeSince === undefined ? Number.NEGATIVE_INFINITY : Date.parse(completeSince),
-      );
-      held.set(key, { uid, renewedAt: asked, age, journalCompleteSince, renew: () => renew(key, kind, stored) });
+      held.set(key, { uid, renewedAt: asked, age, renew: () => renew(key, kind, stored) });
       if (claim !== undefined && claim.installation !== installation) {
         log.warn({ account: key, from: claim.installation }, "claim of another installation has expired; taken over");
       }
@@ -204,12 +184,6 @@ export function createInstallationClaims(options: InstallationClaimsOptions): In
       const mine = held.get(key);
       if (mine !== undefined && mine.age() < HOLD_MS) return;
       throw new Error(`the claim of ${key} is not surely held by this installation: nothing is sent`);
-    },
-    journalCompleteSince(key, uid) {
-      const completeSince = held.get(key)?.journalCompleteSince ?? [];
-      return Math.max(
-        ...[0, configMapOf(uid)].map((configMap) => completeSince[configMap] ?? Number.NEGATIVE_INFINITY),
-      );
     },
     forget(key) {
       held.delete(key);

@@ -5,13 +5,13 @@ import type { Sanitizer } from "../../base/sanitizer.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
-import { UnprovenObjectError } from "../current-state.ts";
 import type { Verdict } from "../verdict.ts";
 import type { Claims } from "./claims.ts";
-import { createEndpoint, intendCreate, isFoundByAppName, type LostCreates, shownIntent } from "./creates.ts";
+import { createEndpoint } from "./create.ts";
+import { type Creates, type OpenCreate, submissionOf } from "./creates.ts";
+import { needsFinalizer } from "./deletion-policy.ts";
 import { type DesiredEndpoint, differences, ignoredFields, referencesHash } from "./fields.ts";
 import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
 import { type Binding, notAppliedOf, type Plan } from "./plan.ts";
@@ -38,13 +38,15 @@ export type ConvergeInput = {
   endpoint: GpuEndpoint;
   account: AccountHandle;
   ref: AccountRef;
-  entry: JournalEntry | undefined;
-  /** How long this process has known that the entry's outcome is unknown. */
+  entry: OpenCreate | undefined;
+  /** How long its outcome has been unknown here. */
   unknownForMs: number;
   fights: DriftFightTracker;
   refusals: Refusals;
   claims: Pick<Claims, "claimFound">;
-  lostCreates: Pick<LostCreates, "ruleOut">;
+  creates: Creates;
+  /** The object as this step last wrote it. */
+  stored: { endpoint: GpuEndpoint };
   /** Throws unless the object is surely not older than this process's leadership (`CurrentState`). */
   assertCurrent: () => Promise<void>;
   /** Throws unless the object still wants the write (wanted.ts). */
@@ -121,52 +123,23 @@ async function outcomeOf(input: ApplyInput): Promise<Outcome> {
 }
 
 async function create(input: ApplyInput): Promise<Outcome> {
-  const { shared, endpoint, desired, entry, account, written } = input;
+  const { shared, endpoint, desired, account, written } = input;
   const now = shared.clock.now();
   const before = unconfirmedCreates(input);
   written.unconfirmedCreates = before;
-  const isCurrent = await proveCurrent(input);
-  // With an entry, the lookup took long enough: that create never took effect.
-  const shown = entry === undefined && isCurrent ? shownIntent(endpoint, shared.journal, account) : undefined;
-  const intent = shown ?? intendCreate(endpoint, desired, account, shared);
-  if (isFoundByAppName(endpoint) && isCurrent && !shared.showsFirstIntent) {
-    if (entry !== undefined) shared.journal.settle(entry.id);
-    input.lostCreates.ruleOut(endpoint);
-  } else if (shown === undefined) {
-    shared.assertLeading();
-    // Only with the intent in the status does a lost journal not hide the create. The next reconcile sends it, and the status
-    // that shows the intent settles the entry.
-    written.submission = intent;
-    const message = `Endpoint ${desired.appName} is about to be created`;
-    return { ...emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: 0 }), continues: true };
-  }
   const keyVersion = account.keyVersion();
   const raises = desired.workers.max > 0;
-  const created = await spending(input, raises && "createEndpoint", () => createEndpoint(input, desired, intent));
+  const endpointID = await spending(input, raises && "createEndpoint", () => createEndpoint(input, desired));
   const time = rfc3339(now);
-  const creates = withCreate(before, { endpointID: created.endpointID, keyVersion, time });
+  const creates = withCreate(before, { endpointID, keyVersion, time });
   const request = { sentTime: rfc3339Milli(now), acceptedTime: rfc3339Milli(shared.clock.now()) };
-  Object.assign(written, created, { lastAppliedTime: time, unconfirmedCreates: creates, request });
-  const note = `Created endpoint ${created.endpointID} as ${desired.appName}`;
+  Object.assign(written, { endpointID, lastAppliedTime: time, unconfirmedCreates: creates, request });
+  const note = `Created endpoint ${endpointID} as ${desired.appName}`;
   shared.recorder.normal(endpoint, "Created", "Create", note);
 
-  const record = await readAfterWrite(input, created.endpointID);
+  const record = await readAfterWrite(input, endpointID);
   confirm(input, record);
   return observedOutcome(input, record);
-}
-
-/**
- * An object that is not proven to be current can be older than a create of the previous leader. False: it cannot be read, and the write
- * of an intent is the proof. @throws OutdatedObjectError when it is older
- */
-async function proveCurrent({ assertCurrent }: Pick<ApplyInput, "assertCurrent">): Promise<boolean> {
-  try {
-    await assertCurrent();
-    return true;
-  } catch (error) {
-    if (error instanceof UnprovenObjectError) return false;
-    throw error;
-  }
 }
 
 /** Reserves budget for a request that gives the endpoint workers, unless it surely has no effect. `operation` false: it does not. */
@@ -186,9 +159,10 @@ async function spending<T>(
   }
 }
 
-/** The next reconcile compares the endpoint with the spec. */
-function bind(input: ApplyInput, { record }: PlanOf<"Bind">): Outcome {
-  const { shared, entry, written } = input;
+/** The next reconcile compares the endpoint with the spec. From now on, no deletion leaves the endpoint behind unseen. */
+async function bind(input: ApplyInput, { record }: PlanOf<"Bind">): Promise<Outcome> {
+  const { shared, kind, endpoint, entry, written, stored, context } = input;
+  stored.endpoint = await kind.setFinalizer(endpoint, needsFinalizer(endpoint), context.signal);
   written.endpointID = record.id;
   if (entry !== undefined) Object.assign(written, acceptedBy(entry, shared.clock.now()));
   return { ...observedOutcome(input, record), verdict: { kind: "Done", againMs: 0 } };
@@ -316,10 +290,9 @@ export function updatableDifferences(
 }
 
 /** What the status shows of a create that is found to be accepted. From now on, the endpoint settles. */
-export function acceptedBy({ id, specHash, attempt, time: sentTime }: JournalEntry, now: number): Partial<Written> {
-  const time = rfc3339(now);
-  const request = { sentTime, acceptedTime: rfc3339Milli(now) };
-  return { submission: { id, specHash, attempt, state: "Accepted", time }, lastAppliedTime: time, request };
+export function acceptedBy(create: OpenCreate, now: number): Partial<Written> {
+  const request = { sentTime: create.time, acceptedTime: rfc3339Milli(now) };
+  return { submission: submissionOf(create, "Accepted", now), lastAppliedTime: rfc3339(now), request };
 }
 
 /** Idempotent. Sent only for an object that is surely current. */

@@ -1,11 +1,12 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { serviceAddress } from "../../base/service-address.ts";
+import { keyOf } from "../../kube/types.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Indexer } from "../../runtime/store.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
 import { accountToUse } from "../account/binding.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import { type Creates, createdBy, type OpenCreate } from "./creates.ts";
 import { appNameOf } from "./fields.ts";
 
 /** What an object claims at the service: an endpoint ID, or the app name by which it creates or finds an endpoint. */
@@ -50,20 +51,21 @@ export const claimIndexers = (clusterUID: string): Record<"endpointID" | "appNam
 });
 
 type ClaimsDeps = Pick<ControllerDeps, "clusterUID"> & {
-  journal: Pick<ControllerDeps["journal"], "find" | "entries">;
   accounts: Pick<ControllerDeps["accounts"], "resolve">;
 };
 
-export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoint>, "store">): Claims {
+export function createClaims(
+  shared: ClaimsDeps,
+  { store }: Pick<Kind<GpuEndpoint>, "store">,
+  creates: Pick<Creates, "peek" | "created">,
+): Claims {
   /** UID of the object that goes for a target in a reconcile under way, by service and target. */
   const reserved = new Map<string, string>();
   /** What each object has reserved, by its UID. */
   const reservedBy = new Map<string, Set<string>>();
 
-  const entryOf = ({ metadata }: GpuEndpoint) => shared.journal.find(metadata.uid);
-
   const claimantOf = (endpoint: GpuEndpoint, target: Target): Claimant | undefined => {
-    const standing = standingOf(endpoint, target, entryOf(endpoint));
+    const standing = standingOf(endpoint, target, creates.peek(endpoint));
     const { uid, creationTimestamp } = endpoint.metadata;
     return standing && { uid, created: creationTimestamp, standing };
   };
@@ -75,10 +77,7 @@ export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoin
     const created =
       target.kind === "AppName"
         ? []
-        : shared.journal
-            .entries()
-            .filter(({ outcome }) => outcome?.["endpointID"] === target.value)
-            .flatMap(({ key }) => store.get(key) ?? []);
+        : creates.created(target.value).flatMap((endpoint) => store.get(keyOf(endpoint)) ?? []);
     const found = new Map([...indexed, ...created].map((rival) => [rival.metadata.uid, rival]));
     found.delete(endpoint.metadata.uid);
     return [...found.values()].flatMap((rival) => {
@@ -123,7 +122,7 @@ export function createClaims(shared: ClaimsDeps, { store }: Pick<Kind<GpuEndpoin
 
   return {
     async claim(endpoint, baseURL) {
-      const endpointID = boundID(endpoint, entryOf(endpoint)) ?? endpoint.spec.adoption?.endpointID;
+      const endpointID = boundID(endpoint, creates.peek(endpoint)) ?? endpoint.spec.adoption?.endpointID;
       const target: Target =
         endpointID === undefined
           ? { kind: "AppName", value: appNameOf(endpoint, shared.clusterUID) }
@@ -162,11 +161,7 @@ export function ranksBefore(a: Claimant, b: Claimant): boolean {
 }
 
 /** Why an object may claim a target; undefined: it may not. */
-export function standingOf(
-  endpoint: GpuEndpoint,
-  target: Target,
-  entry: JournalEntry | undefined,
-): Standing | undefined {
+export function standingOf(endpoint: GpuEndpoint, target: Target, entry: OpenCreate | undefined): Standing | undefined {
   const { spec, status, metadata } = endpoint;
   const bound = boundID(endpoint, entry);
   if (target.kind === "AppName") {
@@ -193,8 +188,8 @@ export function freesTargets(previous: GpuEndpoint, next: GpuEndpoint): boolean 
   return JSON.stringify(facts(previous)) !== JSON.stringify(facts(next));
 }
 
-function boundID({ status }: GpuEndpoint, entry: JournalEntry | undefined): string | undefined {
-  return entry?.outcome?.["endpointID"] || status?.endpointID || undefined;
+function boundID({ status }: GpuEndpoint, entry: OpenCreate | undefined): string | undefined {
+  return createdBy(entry) || status?.endpointID || undefined;
 }
 
 /** Whether the status names this service. An object without an account in its status counts as well. */

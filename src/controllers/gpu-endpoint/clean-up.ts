@@ -9,10 +9,10 @@ import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { lastChecks, updateEndpoint } from "./apply.ts";
+import type { OpenCreate } from "./creates.ts";
 import { desiredEndpoint, withIgnored } from "./fields.ts";
 import { completed } from "./observe.ts";
 import { LOOKUP_MS, madeWithOtherKey, noneShown } from "./plan.ts";
@@ -32,7 +32,7 @@ type CleanUpInput = {
   account: AccountHandle;
   endpoint: GpuEndpoint;
   endpointID: string;
-  entry: JournalEntry | undefined;
+  entry: OpenCreate | undefined;
   /** Writes `status.deletion`. Without an object there is no status, and nothing is written. */
   recordDeletion: (deletion: Deletion) => Promise<void>;
   /** Throws unless the object is surely not older than this process's leadership (`CurrentState`). */

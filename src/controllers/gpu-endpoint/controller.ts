@@ -3,16 +3,13 @@ import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import { shortened } from "../../runtime/shortened.ts";
-import { unsettledEntry } from "../../submission/intents.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
 import { accountToUse } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import { visibleEstimate, withEndpointCost } from "../billing/object-cost.ts";
-import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { OutdatedObjectError, observeCurrentState } from "../current-state.ts";
 import { createReconciler, earlierOf } from "../reconciler.ts";
 import { referencesOf, waitsForReference } from "../references.ts";
@@ -23,10 +20,11 @@ import { createWholeObjects } from "../whole-object.ts";
 import type { Converged } from "./apply.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
-import { createLostCreates, createUnknownCreates } from "./creates.ts";
+import { type Creates, createCreates, type OpenCreate, submissionOf } from "./creates.ts";
+import { needsFinalizer } from "./deletion-policy.ts";
 import { createDepartedObjects, createRetainedEndpoints } from "./departed.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
-import { createEndpointFinalizer, needsFinalizer } from "./finalize.ts";
+import { createEndpointFinalizer } from "./finalize.ts";
 import type { EndpointMetrics } from "./metrics.ts";
 import { emptyOutcome, pausedStatus, statusOf, warn } from "./status.ts";
 import { createDriftFightTracker, createRefusals } from "./write-limits.ts";
@@ -45,11 +43,10 @@ export function createGpuEndpointReconciler(
   );
   const fights = createDriftFightTracker();
   const refusals = createRefusals();
-  const claims = createClaims(shared, kind);
-  const unknownCreates = createUnknownCreates(shared.clock);
-  const finalize = createEndpointFinalizer(shared, kind, claims, currentState);
-  const lostCreates = createLostCreates(shared);
-  const departed = createDepartedObjects(shared, kind, finalize, unknownCreates);
+  const creates = createCreates(shared);
+  const claims = createClaims(shared, kind, creates);
+  const finalize = createEndpointFinalizer(shared, kind, { claims, creates }, currentState);
+  const departed = createDepartedObjects(creates, finalize);
   const retained = createRetainedEndpoints(shared.recorder);
 
   const wholes = createWholeObjects<GpuEndpoint>(shared.reader, kind);
@@ -60,7 +57,7 @@ export function createGpuEndpointReconciler(
     async forgetDeleted({ key }) {
       shared.references.forget(referenceKey(key));
       shared.exports.forget(referenceKey(key));
-      lostCreates.forget(key);
+      creates.forget(key);
       metrics.forget(key);
       currentState.forget(key);
       retained.announce(key);
@@ -70,11 +67,11 @@ export function createGpuEndpointReconciler(
       fights.forget(endpoint.metadata.uid);
       refusals.forget(endpoint.metadata.uid);
       retained.observe(shortened(endpoint));
-      return finalize({ endpoint, ...submissionOf(endpoint), context });
+      return finalize({ endpoint, ...creates.find(endpoint), context });
     },
     async pause(stored, { signal }) {
       retained.observe(shortened(stored));
-      const { entry } = submissionOf(stored); // time passes for a create whose outcome is unknown
+      const { entry } = creates.find(stored); // time passes for a create whose outcome is unknown
       const endpoint = await withFinalizer(stored, entry, signal);
       await kind.patchStatus(endpoint, pausedStatus(endpoint, shared.clock.now()), signal);
       return undefined;
@@ -82,7 +79,7 @@ export function createGpuEndpointReconciler(
     async reconcile(stored, requested, context) {
       const { namespace, name } = stored.metadata;
       retained.observe(shortened(stored));
-      const submission = submissionOf(stored);
+      const submission = creates.find(stored);
       const endpoint = await withFinalizer(stored, submission.entry, context.signal);
       const key = referenceKey(`${namespace}/${name}`);
       const isValid = specProblem(kind.resource, endpoint.spec) === undefined;
@@ -99,7 +96,7 @@ export function createGpuEndpointReconciler(
       const { verdict } = stepped.outcome;
       const reason = verdict.kind === "Stalled" ? verdict.reason : undefined;
       shared.references.track(key, references, { waits: waitsForReference(reason) });
-      return report({ shared, kind, metrics }, stepped, facts);
+      return report({ shared, kind, metrics, creates }, stepped, facts);
     },
   });
 
@@ -107,12 +104,6 @@ export function createGpuEndpointReconciler(
   async function withFinalizer(endpoint: GpuEndpoint, entry: Submission["entry"], signal: AbortSignal) {
     if (endpoint.status?.endpointID === undefined && entry === undefined) return endpoint;
     return kind.setFinalizer(endpoint, needsFinalizer(endpoint), signal);
-  }
-
-  /** What the journal knows of the object's create, and for how long its outcome has been unknown here. */
-  function submissionOf(endpoint: GpuEndpoint): Submission {
-    const entry = entryOf(shared, endpoint, lostCreates.mayHave(endpoint));
-    return { entry, unknownForMs: unknownCreates.ageMs(endpoint.metadata.uid, entry) };
   }
 
   /** One step toward the spec, where the account and the claims of other objects allow it. */
@@ -126,15 +117,14 @@ export function createGpuEndpointReconciler(
     const claimed = await claims.claim(endpoint, account.baseURL);
     if (claimed.kind !== "Granted") return { endpoint, ...unclaimed(claimed, {}) };
     const { entry, unknownForMs, context } = facts;
-    // Set before the first remote write, so that no deletion leaves an endpoint behind unseen.
-    const kept = await kind.setFinalizer(endpoint, needsFinalizer(endpoint), context.signal);
-    if (currentState.isProven(kept)) departed.remember(shortened(kept));
     const requested = facts.requested !== undefined;
-    const assertCurrent = () => currentState.assertCurrent(kept, context.signal);
-    const wanted = () => assertWanted(shared, { kind, object: kept, account });
-    const memory = { fights, refusals, claims, lostCreates, assertCurrent, assertWanted: wanted };
-    const input = { shared, kind, endpoint: kept, account, ref, entry, unknownForMs, requested, context, ...memory };
-    return { endpoint: kept, ...(await converge(input)) };
+    const assertCurrent = () => currentState.assertCurrent(endpoint, context.signal);
+    const wanted = () => assertWanted(shared, { kind, object: endpoint, account });
+    const memory = { fights, refusals, claims, creates, assertCurrent, assertWanted: wanted };
+    const stored = { endpoint };
+    const input = { shared, kind, endpoint, account, ref, entry, unknownForMs, requested, stored, context, ...memory };
+    const converged = await converge(input);
+    return { ...converged, endpoint: stored.endpoint };
   }
 
   return async (request, context) => {
@@ -147,16 +137,13 @@ export function createGpuEndpointReconciler(
       context.log.info({ reason: error.message }, "the object has another state by now");
       return earlierOf(again, { requeueAfterMs: OUTDATED_MS });
     } finally {
-      if (uid !== undefined) {
-        claims.release(uid); // by now the status shows what the object is bound to
-        departed.forgetSettled(uid);
-      }
+      if (uid !== undefined) claims.release(uid); // by now the status shows what the object is bound to
     }
   };
 }
 
-type Reporter = { shared: ControllerDeps; kind: Kind<GpuEndpoint>; metrics: EndpointMetrics };
-type Submission = { entry: JournalEntry | undefined; unknownForMs: number };
+type Reporter = { shared: ControllerDeps; kind: Kind<GpuEndpoint>; metrics: EndpointMetrics; creates: Creates };
+type Submission = { entry: OpenCreate | undefined; unknownForMs: number };
 type Facts = Submission & { requested: string | undefined; context: ReconcileContext };
 /** `endpoint`: as the step left it, with its finalizer. */
 type Stepped = Converged & { endpoint: GpuEndpoint };
@@ -164,11 +151,13 @@ type Usable = Extract<Resolved, { kind: "Usable" }>;
 type Held = Extract<Resolved, { kind: "Held" }>;
 
 /** Writes the exports, the events and the status. @throws what the queue has to back off for */
-async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, facts: Facts): Promise<Result> {
-  const { endpoint, outcome, written, sanitize } = stepped;
-  const { entry, requested, context } = facts;
+async function report({ shared, kind, metrics, creates }: Reporter, stepped: Stepped, facts: Facts): Promise<Result> {
+  const { endpoint, outcome, sanitize } = stepped;
+  const { requested, context } = facts;
   const { signal } = context;
   const now = shared.clock.now();
+  const unsent = creates.unsent(endpoint);
+  const written = { ...(unsent && { submission: submissionOf(unsent, "NotSent", now) }), ...stepped.written };
   const update = { written, requested, sanitize };
   const remote = statusOf(endpoint, { ...update, outcome }, now);
   const exports = await syncExports({ shared, endpoint, record: outcome.record, signal }, remote);
@@ -181,14 +170,8 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
 
   warn(shared.recorder, endpoint, outcome);
   announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
-  const stored = await kind.patchStatus(endpoint, status, signal);
+  creates.observe(await kind.patchStatus(endpoint, status, signal));
   metrics.moved(endpoint, status, shared.clock.now());
-  const { submission, endpointID } = written;
-  if (submission?.journal !== undefined) {
-    assertJournalStored(kind, "status.submission.journal", stored.status?.submission?.journal, submission.journal);
-  }
-  if (submission !== undefined) shared.journal.settle(submission.id);
-  if (entry !== undefined && (submission ?? endpointID) !== undefined) shared.journal.settle(entry.id);
 
   const requeues = [requeueOf(outcome.verdict)?.requeueAfterMs, exports.requeueAfterMs].flatMap((ms) => ms ?? []);
   if (exports.error !== undefined) throw exports.error;
@@ -198,19 +181,6 @@ async function report({ shared, kind, metrics }: Reporter, stepped: Stepped, fac
 const stalledReason = ({ status }: GpuEndpoint) => getCondition(status?.conditions, "Stalled")?.reason;
 
 const referenceKey = (key: string) => `${gpuEndpointResource.plural}:${key}`;
-
-/** The journal entry of the object's create whose outcome its status does not show. */
-function entryOf(
-  { journal, newID }: ControllerDeps,
-  endpoint: GpuEndpoint,
-  unexplained: boolean,
-): JournalEntry | undefined {
-  const { metadata, status = { conditions: [] } } = endpoint;
-  const { kind } = gpuEndpointResource;
-  const subject = { kind, key: keyOf(endpoint), uid: metadata.uid, operation: "createEndpoint" };
-  const unexplainedSince = unexplained ? metadata.creationTimestamp : undefined;
-  return unsettledEntry(journal, subject, { ...status, unexplainedSince }, newID);
-}
 
 /** What is wrong with the endpoint itself is reported first. */
 function withStall(verdict: Verdict, stalled: { reason: Reason; message: string } | undefined): Verdict {
@@ -229,7 +199,7 @@ function held({ reason, message, againMs }: Held): Converged {
 /** An endpoint is not looked for at another service than the one that it is bound at, or that its create was sent to. */
 function baseURLMismatch(
   { status }: GpuEndpoint,
-  entry: JournalEntry | undefined,
+  entry: OpenCreate | undefined,
   account: AccountHandle,
 ): Verdict | undefined {
   const bound = entry?.account?.baseURL ?? (status?.endpointID === undefined ? undefined : status.account?.baseURL);

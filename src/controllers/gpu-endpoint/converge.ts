@@ -1,7 +1,6 @@
 import { COMMANDS, targetOf } from "../../api/v1alpha1/commands.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { rfc3339 } from "../../base/clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isGivenUp, mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
 import { UnprovenObjectError } from "../current-state.ts";
@@ -19,6 +18,7 @@ import {
   updatableDifferences,
 } from "./apply.ts";
 import type { Claimed } from "./claims.ts";
+import { createdBy } from "./creates.ts";
 import {
   appNameOf,
   type DesiredEndpoint,
@@ -64,16 +64,16 @@ async function convergeWith(input: ConvergeInput, secrets: string[]): Promise<Co
     return await apply({ ...input, desired, decision, written });
   } catch (error) {
     const outcome = failureOutcome(input, error, decision);
-    return { outcome, written: { ...written, ...refusedCreate(input.endpoint, error, input.shared.clock.now()) } };
+    return { outcome, written };
   }
 }
 
-/** What the status keeps whatever this step does: also an endpoint that only the journal knows so far. */
+/** What the status keeps whatever this step does: also an endpoint that the status does not show yet. */
 function writtenBefore({ shared, endpoint, account, ref, entry, requested }: ConvergeInput): Partial<Written> {
   const appName = appNameOf(endpoint, shared.clusterUID);
   const written: Partial<Written> = { appName, account: boundAccount(ref, account.baseURL) };
   if (requested) written.unconfirmedCreates = [];
-  const endpointID = entry?.outcome?.endpointID;
+  const endpointID = createdBy(entry);
   if (entry === undefined || endpointID === undefined) return written;
   const creates = unconfirmedCreates({ endpoint, entry, requested });
   return { ...written, endpointID, unconfirmedCreates: creates, ...acceptedBy(entry, shared.clock.now()) };
@@ -170,14 +170,6 @@ function refusedBefore(input: ConvergeInput, decision: Decision): Outcome | unde
 function refusedOutcome(verdict: Verdict, decision: Decision): Outcome {
   const differences = decision.plan.action === "Update" ? decision.plan.differences : [];
   return { ...emptyOutcome(verdict), record: recordOf(decision), differences };
-}
-
-/** What the status keeps of a create that the service refused. */
-function refusedCreate({ status }: GpuEndpoint, error: unknown, now: number): Pick<Written, "submission"> {
-  const refused = error instanceof ServiceError && error.operation === "createEndpoint" && error.delivery === "Refused";
-  if (!refused || status?.submission?.state !== "Intended") return {};
-  const { id, specHash, attempt } = status.submission;
-  return { submission: { id, specHash, attempt, state: "Refused", time: rfc3339(now) } };
 }
 
 /** @throws every error that is neither of the service nor one that a person must act on, and that of a call that was given up */

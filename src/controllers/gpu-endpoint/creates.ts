@@ -1,174 +1,155 @@
-import { isDeepStrictEqual } from "node:util";
+import * as z from "zod";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { EndpointSubmission } from "../../api/v1alpha1/gpu-endpoint-status.ts";
+import { ANNOTATIONS, boundAccountSchema, type Submission } from "../../api/v1alpha1/meta.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
-import { isSameService } from "../../base/service-address.ts";
 import { keyOf } from "../../kube/types.ts";
-import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
-import type { ReconcileContext } from "../../runtime/controller.ts";
-import { nextAttempt } from "../../submission/intents.ts";
-import type { Journal, JournalEntry } from "../../submission/journal.ts";
-import { submitOnce } from "../../submission/submit-once.ts";
-import { accountOfResources } from "../account/binding.ts";
-import { type AccountHandle, boundTo, refOf } from "../account/registry.ts";
-import type { ControllerDeps, Kind } from "../controller-deps.ts";
-import { assertMaySubmit } from "../wanted.ts";
-import { type DesiredEndpoint, type HashKey, hasGeneratedAppName, requestHash } from "./fields.ts";
+import { shortened } from "../../runtime/shortened.ts";
+import type { OpenSubmission, SubmissionRecord } from "../../submission/record.ts";
 
-type Created = { endpointID: string; submission: EndpointSubmission };
+/** A create whose outcome the status does not show. `outcome`: what this process knows of it. */
+export type OpenCreate = OpenSubmission & { outcome?: { endpointID: string } | { unusable: string } };
 
-/** After a longer commit nothing is sent: the lookup of a lost create relies on the intent's time. */
-const COMMIT_MS = 30_000;
+/** The endpoint that a create is known to have made. */
+export function createdBy(create: OpenCreate | undefined): string | undefined {
+  return create?.outcome !== undefined && "endpointID" in create.outcome ? create.outcome.endpointID : undefined;
+}
 
-/** What a create needs. */
-type CreateInput = {
-  shared: ControllerDeps;
-  account: AccountHandle;
-  kind: Kind<GpuEndpoint>;
-  endpoint: GpuEndpoint;
-  context: Pick<ReconcileContext, "signal">;
+/** What the status shows of a create. `now`: ms since the epoch. */
+export function submissionOf(
+  { id, specHash, attempt }: OpenSubmission,
+  state: Submission["state"],
+  now: number,
+): Submission {
+  return { id, specHash, attempt, state, time: rfc3339(now) };
+}
+
+const recordSchema: z.ZodType<SubmissionRecord> = z.object({
+  id: z.string().max(256),
+  uid: z.string().max(256),
+  attempt: z.int().min(1),
+  operation: z.string().max(64),
+  specHash: z.string().max(128),
+  account: boundAccountSchema,
+  keyVersion: z.string().max(64).optional(),
+  sender: z.string().max(512),
+  time: z.iso.datetime(),
+});
+
+/** What tells of an object's creates. */
+type Recorded = {
+  metadata: Pick<GpuEndpoint["metadata"], "uid" | "annotations">;
+  status?: { submission?: Submission | undefined } | undefined;
 };
 
-/** A new intent to create the endpoint. It goes into the status, which has to show it before the create is sent. */
-export function intendCreate(
-  endpoint: GpuEndpoint,
-  desired: DesiredEndpoint,
-  account: HashKey,
-  { clock, journal, newID }: Pick<ControllerDeps, "clock" | "journal" | "newID">,
-): EndpointSubmission {
-  const attempt = nextAttempt(endpoint.status?.submission);
-  const specHash = requestHash(desired, account);
-  const shown = { journal: journal.id(endpoint.metadata.uid), keyVersion: account.keyVersion() };
-  return { id: newID(), specHash, attempt, state: "Intended", ...shown, time: rfc3339(clock.now()) };
+/** The record of the last create of this object. The annotation of another object, such as the one that was copied, is none. */
+export function createRecordOf({ metadata }: Recorded): SubmissionRecord | undefined {
+  const text = metadata.annotations?.[ANNOTATIONS.create];
+  if (text === undefined || !text.includes(metadata.uid)) return undefined;
+  try {
+    const { data } = recordSchema.safeParse(JSON.parse(text));
+    return data?.uid === metadata.uid ? data : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-/** The intent that the status shows for this journal, this account and its key. An earlier version does not show the key. */
-export function shownIntent(
-  { metadata, status }: GpuEndpoint,
-  journal: Pick<Journal, "covers">,
-  account: AccountHandle,
-): EndpointSubmission | undefined {
-  const { submission, account: shown } = status ?? {};
-  if (submission?.state !== "Intended" || !journal.covers(metadata.uid, submission.journal)) return undefined;
-  const { keyVersion = account.keyVersion() } = submission;
-  const sameAccount =
-    shown !== undefined &&
-    isSameService(shown.baseURL, account.baseURL) &&
-    isDeepStrictEqual(refOf(account.key), { kind: shown.kind, name: shown.name });
-  return sameAccount && keyVersion === account.keyVersion() ? submission : undefined;
+/** Whether the status shows the outcome of a create, or of a later one. Each create of an object has a higher attempt than those before. */
+function isShown({ id, attempt }: OpenSubmission, { status }: Recorded): boolean {
+  const { submission } = status ?? {};
+  if (submission === undefined) return false;
+  return submission.id === id ? submission.state !== "Intended" : submission.attempt >= attempt;
+}
+
+/** The record of a create whose outcome the status does not show. Whether it was sent is another question. */
+export function unshownCreateOf(endpoint: Recorded): SubmissionRecord | undefined {
+  const record = createRecordOf(endpoint);
+  return record === undefined || isShown(record, endpoint) ? undefined : record;
 }
 
 /**
- * Creates the endpoint at most once (submitOnce). The status shows `intent`. The journal entry stays until the caller has the
- * endpoint ID in the status.
- * @throws the error of a create that was not accepted; when its outcome is unknown, the intent stays in the journal
+ * The creates whose outcome no status shows. Those of this process are here, until the status shows them. Of another process, the object
+ * has the record: that process has ended, because the one that holds the lease serves the account, and the outcome is unknown.
  */
-export async function createEndpoint(
-  input: CreateInput,
-  desired: DesiredEndpoint,
-  { id, attempt, journal }: EndpointSubmission,
-): Promise<Created> {
-  const { shared, account, kind, endpoint, context } = input;
-  const { name, namespace, uid } = endpoint.metadata;
-  const specHash = requestHash(desired, account);
-  const intent = {
-    id,
-    kind: "GpuEndpoint",
-    key: `${namespace}/${name}`,
-    uid,
-    operation: "createEndpoint",
-    attempt,
-    specHash,
-    account: boundTo(account),
-    keyVersion: account.keyVersion(),
-  };
-  const session = account.endpoints.observed.session();
-  const result = await submitOnce(shared, {
-    intent,
-    journal,
-    assertWanted: () => {
-      assertMaySubmit(shared, { kind, object: endpoint, account });
-      assertSameKey(account, session);
-    },
-    send: (options) => account.endpoints.create(desired, { ...options, group: endpoint.metadata.namespace }),
-    outcomeOf: ({ id }) => ({ endpointID: id }),
-    maxCommitMs: COMMIT_MS,
-    signal: context.signal,
-  });
-  if (result.kind !== "Accepted") throw result.error;
-  const time = rfc3339(shared.clock.now());
-  return { endpointID: result.value.id, submission: { id, specHash, attempt, state: "Accepted", time } };
-}
-
-/** Throws when the API key changed since `session`: the journal names the key that the create is sent with. */
-function assertSameKey({ key, endpoints }: AccountHandle, session: KeySession): void {
-  if (endpoints.observed.session() === session) return;
-  throw new Error(`the API key of ${key} changed before the create was sent: nothing is sent, and it is tried again`);
-}
-
-/**
- * How long this process has known of creates whose outcome is unknown. The time of the intent does not tell: the request
- * may have been sent much later, and by a process with another clock.
- */
-export type UnknownCreates = {
-  /** Milliseconds since the first call for this entry without an endpoint ID; 0 at that call, or without such an entry. */
-  ageMs(uid: string, entry: JournalEntry | undefined): number;
-};
-
-export function createUnknownCreates(clock: Clock): UnknownCreates {
-  const firstSeen = new Map<string, { id: string; at: number }>();
-  return {
-    ageMs(uid, entry) {
-      if (entry === undefined || entry.outcome?.endpointID !== undefined) {
-        firstSeen.delete(uid);
-        return 0;
-      }
-      const known = firstSeen.get(uid);
-      if (known?.id === entry.id) return clock.monotonic() - known.at;
-      firstSeen.set(uid, { id: entry.id, at: clock.monotonic() });
-      return 0;
-    },
-  };
-}
-
-/**
- * Finds the objects whose first create a lost journal may have had. Such a create shows no intent in the status
- * (`isFoundByAppName`). It is looked up when the object is older than its shard of the journal.
- */
-export type LostCreates = {
-  /** Whether a create that this journal does not have may have been sent for the object. */
-  mayHave(endpoint: GpuEndpoint): boolean;
-  /** The object has no endpoint, and from now on the journal has each of its creates. */
-  ruleOut(endpoint: GpuEndpoint): void;
+export type Creates = {
+  /** The open create of an object, and for how long its outcome has been unknown here. */
+  find(endpoint: GpuEndpoint): { entry: OpenCreate | undefined; unknownForMs: number };
+  /** The record of a create that this process did not send: the object shows no outcome of it yet. */
+  unsent(endpoint: GpuEndpoint): SubmissionRecord | undefined;
+  /** As `find`, for the rank of an object among those with the same target. */
+  peek(endpoint: GpuEndpoint): OpenCreate | undefined;
+  /** The object has the record, and the create may follow. `endpoint`: as it is stored. */
+  begin(endpoint: GpuEndpoint, record: SubmissionRecord): void;
+  answered(uid: string, outcome: OpenCreate["outcome"]): void;
+  /** The object as it is stored: its status may show the outcome by now. */
+  observe(endpoint: GpuEndpoint): void;
+  /** Nothing was sent or took effect, or the deletion policy is applied. */
+  end(uid: string): void;
+  /** Objects that this process created the endpoint for and whose status does not show it. */
+  created(endpointID: string): GpuEndpoint[];
+  /** The objects with this key, except for `present`, whose create is open: each as it was when its record was stored. */
+  departed(key: string, present: string | undefined): GpuEndpoint[];
+  /** No object has this key any more. */
   forget(key: string): void;
 };
 
-export function createLostCreates({
-  accounts,
-  journalCompleteSince,
-}: Pick<ControllerDeps, "accounts" | "journalCompleteSince">): LostCreates {
-  /** UIDs by key. */
-  const ruledOut = new Map<string, string>();
+export function createCreates({ clock, identity }: { clock: Clock; identity: string }): Creates {
+  const open = new Map<string, { create: OpenCreate; endpoint: GpuEndpoint }>();
+  /** By key: the last create whose outcome the status showed. A status that loses it does not make it unsent. */
+  const shown = new Map<string, string>();
+  /** By UID: when this process first saw a create whose outcome is unknown. The record's time is of another clock. */
+  const unknown = new Map<string, { id: string; at: number }>();
+
+  function unsent(endpoint: GpuEndpoint): SubmissionRecord | undefined {
+    const record = open.has(endpoint.metadata.uid) ? undefined : unshownCreateOf(endpoint);
+    return record?.sender === identity && record.id !== shown.get(keyOf(endpoint)) ? record : undefined;
+  }
+
+  function peek(endpoint: GpuEndpoint): OpenCreate | undefined {
+    const own = open.get(endpoint.metadata.uid)?.create;
+    if (own !== undefined) return isShown(own, endpoint) ? undefined : own;
+    return unsent(endpoint) === undefined ? unshownCreateOf(endpoint) : undefined;
+  }
+
+  function ageMs(uid: string, entry: OpenCreate | undefined): number {
+    if (entry === undefined || createdBy(entry) !== undefined) {
+      unknown.delete(uid);
+      return 0;
+    }
+    const since = unknown.get(uid);
+    if (since?.id === entry.id) return clock.monotonic() - since.at;
+    unknown.set(uid, { id: entry.id, at: clock.monotonic() });
+    return 0;
+  }
+
+  function end(uid: string): void {
+    open.delete(uid);
+    unknown.delete(uid);
+  }
 
   return {
-    mayHave(endpoint) {
-      const { metadata } = endpoint;
-      if (!isFoundByAppName(endpoint) || ruledOut.get(keyOf(endpoint)) === metadata.uid) return false;
-      const account = accounts.keyOf(accountOfResources(endpoint), metadata.namespace);
-      if (account === undefined) return false;
-      return Date.parse(metadata.creationTimestamp) <= journalCompleteSince(account, metadata.uid);
+    unsent,
+    peek,
+    find(endpoint) {
+      const entry = peek(endpoint);
+      return { entry, unknownForMs: ageMs(endpoint.metadata.uid, entry) };
     },
-    ruleOut: (endpoint) => void ruledOut.set(keyOf(endpoint), endpoint.metadata.uid),
-    forget: (key) => void ruledOut.delete(key),
+    begin: (endpoint, record) => void open.set(record.uid, { create: record, endpoint: shortened(endpoint) }),
+    answered(uid, outcome) {
+      const own = open.get(uid);
+      if (own !== undefined && outcome !== undefined) own.create = { ...own.create, outcome };
+    },
+    observe(endpoint) {
+      const { uid } = endpoint.metadata;
+      const own = open.get(uid)?.create;
+      if (own === undefined || !isShown(own, endpoint)) return;
+      shown.set(keyOf(endpoint), own.id);
+      end(uid);
+    },
+    end,
+    created: (endpointID) =>
+      [...open.values()].flatMap(({ create, endpoint }) => (createdBy(create) === endpointID ? [endpoint] : [])),
+    departed: (key, present) =>
+      [...open].flatMap(([uid, { endpoint }]) => (uid !== present && keyOf(endpoint) === key ? [endpoint] : [])),
+    forget: (key) => void shown.delete(key),
   };
-}
-
-/**
- * Whether the endpoint of a create is found without the journal: it is the object's first one, and its app name has a hash of the
- * object's UID. Before any other create, the status shows the intent. It also does before the first one when this process has not
- * proven that the object is current (`CurrentState`).
- */
-export function isFoundByAppName(endpoint: GpuEndpoint): boolean {
-  const { endpointID, submission } = endpoint.status ?? {};
-  return hasGeneratedAppName(endpoint) && endpointID === undefined && submission === undefined;
 }

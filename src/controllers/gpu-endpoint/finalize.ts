@@ -4,7 +4,6 @@ import { ANNOTATIONS, FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
 import { accountOfResources, baseURLOf } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
@@ -22,6 +21,8 @@ import {
   type SentScalings,
   scaleToZero,
 } from "./clean-up.ts";
+import { type Creates, createdBy, type OpenCreate } from "./creates.ts";
+import { deletionPolicyOf, needsFinalizer } from "./deletion-policy.ts";
 import { appNameOf, hasGeneratedAppName } from "./fields.ts";
 import { findLostCreate, type LostCreate } from "./lost-create.ts";
 import { namesakesOf } from "./observe.ts";
@@ -32,8 +33,8 @@ const HELD_RETRY_MS = 60_000;
 
 export type FinalizeInput = {
   endpoint: GpuEndpoint;
-  entry: JournalEntry | undefined;
-  /** How long the outcome of the entry has been unknown here. */
+  entry: OpenCreate | undefined;
+  /** How long its outcome has been unknown here. */
   unknownForMs: number;
   /** The object does not exist any more (departed.ts): nothing is written to it. Default false. */
   departed?: boolean;
@@ -50,9 +51,10 @@ type Obstacle = Extract<Verdict, { kind: "Waiting" | "Stalled" | "Retry" }>;
 export function createEndpointFinalizer(
   shared: ControllerDeps,
   kind: Kind<GpuEndpoint>,
-  claims: Pick<Claims, "belongsToAnother">,
+  memory: { claims: Pick<Claims, "belongsToAnother">; creates: Pick<Creates, "end"> },
   currentState: Pick<CurrentState<GpuEndpoint>, "assertCurrent">,
 ) {
+  const { claims, creates } = memory;
   const sentDeletions: SentDeletions = new Map();
   const sentScalings: SentScalings = new Map();
 
@@ -65,8 +67,8 @@ export function createEndpointFinalizer(
 
     async function release(): Promise<Result> {
       if (!departed) await kind.setFinalizer(endpoint, false, context.signal);
-      if (entry !== undefined) shared.journal.settle(entry.id);
-      for (const id of [endpointID, deletion?.endpointID, entry?.outcome?.endpointID]) forget(id);
+      creates.end(endpoint.metadata.uid);
+      for (const id of [endpointID, deletion?.endpointID, createdBy(entry)]) forget(id);
       return undefined;
     }
 
@@ -106,7 +108,7 @@ export function createEndpointFinalizer(
 
     if (!needsFinalizer(endpoint)) return release();
     // A create replaces the endpoint of the status: that one is proven to be gone. No create follows a deletion.
-    const known = (entry === undefined ? endpointID : entry.outcome?.endpointID) ?? deletion?.endpointID;
+    const known = (entry === undefined ? endpointID : createdBy(entry)) ?? deletion?.endpointID;
     const unknown = known === undefined && entry === undefined;
     if (unknown && !hasGeneratedAppName(endpoint)) return release(); // nothing would prove whose endpoint it is
     if (known !== undefined && claims.belongsToAnother(endpoint, known)) return release(); // the other object cleans it up
@@ -201,24 +203,4 @@ function heldBy(held: Extract<Resolved, { kind: "Held" }>): Obstacle {
   if (held.reason === "Unreachable") return { kind: "Waiting", reason: "AccountNotReady", message, againMs };
   const reason = held.reason === "AccountNotFound" ? held.reason : "AccountNotReady";
   return { kind: "Stalled", reason, message, againMs };
-}
-
-type DeletionPolicy = GpuEndpoint["spec"]["deletionPolicy"];
-
-/** The value of an annotation that is not a policy: nothing is done until you correct it. */
-type Unreadable = { unreadable: string };
-
-const POLICIES: readonly string[] = ["ScaleToZero", "Retain", "Delete"] satisfies DeletionPolicy[];
-const isPolicy = (value: string): value is DeletionPolicy => POLICIES.includes(value);
-
-/** The annotation overrides the spec, so that you can release a blocked deletion. */
-export function deletionPolicyOf(endpoint: GpuEndpoint): DeletionPolicy | Unreadable {
-  const override = endpoint.metadata.annotations?.[ANNOTATIONS.deletionPolicy];
-  if (override === undefined) return endpoint.spec.deletionPolicy;
-  return isPolicy(override) ? override : { unreadable: override };
-}
-
-/** Whether deleting the object has work to do at the remote. */
-export function needsFinalizer(endpoint: GpuEndpoint): boolean {
-  return endpoint.spec.managementPolicy === "Full" && deletionPolicyOf(endpoint) !== "Retain";
 }

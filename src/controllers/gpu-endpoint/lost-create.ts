@@ -1,10 +1,10 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import type { Claims } from "./claims.ts";
+import type { OpenCreate } from "./creates.ts";
 import { appNameOf, desiredEndpoint } from "./fields.ts";
 import { observeBinding } from "./observe.ts";
 import { acceptedWithoutID, isOurCreate, LOOKUP_MS, notShownToKey } from "./plan.ts";
@@ -21,8 +21,8 @@ export type LostCreate =
 
 type LostCreateInput = {
   endpoint: GpuEndpoint;
-  entry: JournalEntry | undefined;
-  /** How long the outcome of the entry has been unknown here. */
+  entry: OpenCreate | undefined;
+  /** How long its outcome has been unknown here. */
   unknownForMs: number;
   context: Pick<ReconcileContext, "signal">;
   shared: ControllerDeps;
@@ -31,8 +31,8 @@ type LostCreateInput = {
 };
 
 /**
- * Looks for the endpoint of a create whose response was lost. An object without an entry is searched for as well: the finalizer is
- * set before the create is sent, and the journal can be lost.
+ * Looks for the endpoint of a create whose response was lost. An object without an open create is searched for as well: users and
+ * restores can remove its record.
  */
 export async function findLostCreate(input: LostCreateInput): Promise<LostCreate> {
   const { shared, account, claims, endpoint, entry, unknownForMs, context } = input;

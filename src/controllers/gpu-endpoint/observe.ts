@@ -2,10 +2,9 @@ import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
-import { unusableOutcome } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { reconcileRequestOf } from "../reconciler.ts";
+import { createdBy, type OpenCreate } from "./creates.ts";
 import { type Binding, LOOKUP_MS } from "./plan.ts";
 
 /** After a write, single reads follow the endpoint until it settles, for at most this time. Then the list suffices. */
@@ -14,9 +13,9 @@ export const SETTLE_MS = 5 * 60_000;
 type BindingFacts = {
   endpoint: GpuEndpoint;
   account: AccountHandle;
-  /** The journal's entry for this object, if it has one. */
-  entry: JournalEntry | undefined;
-  /** How long this process has known that the entry's outcome is unknown. */
+  /** The create of this object whose outcome the status does not show. */
+  entry: OpenCreate | undefined;
+  /** How long its outcome has been unknown here. */
   unknownForMs: number;
   appName: string;
   now: number;
@@ -31,14 +30,14 @@ type BindingFacts = {
 export async function observeBinding(facts: BindingFacts): Promise<Binding> {
   const { endpoint, entry, account } = facts;
   const { observed } = account.endpoints;
-  const endpointID = entry?.outcome?.endpointID ?? endpoint.status?.endpointID;
-  const unresolved = entry !== undefined && entry.outcome?.endpointID === undefined;
+  const endpointID = createdBy(entry) ?? endpoint.status?.endpointID;
+  const unresolved = entry !== undefined && createdBy(entry) === undefined;
   if (unresolved) {
     const { unknownForMs } = facts;
     const sessionBefore = observed.session();
     const candidate = await searchCreated(facts);
     const key = observed.session() === sessionBefore ? keyOfSearch(entry, account) : "Changed";
-    const accepted = unusableOutcome(entry) !== undefined;
+    const accepted = entry.outcome !== undefined;
     return { kind: "CreateUnknown", candidate, accepted, key, sentAt: Date.parse(entry.time), unknownForMs };
   }
   if (endpointID === undefined || endpointID === "") return observeUnbound(facts);
@@ -61,8 +60,8 @@ async function searchCreated({ account, appName, entry, unknownForMs, isOurs, si
   return best(observed.byAppName(appName));
 }
 
-/** What one key does not show proves nothing about what was sent with another one. An entry without a version can be of any key. */
-function keyOfSearch({ keyVersion }: JournalEntry, account: AccountHandle): "Same" | "Other" {
+/** What one key does not show proves nothing about what was sent with another one. */
+function keyOfSearch({ keyVersion }: OpenCreate, account: AccountHandle): "Same" | "Other" {
   return keyVersion === account.keyVersion() ? "Same" : "Other";
 }
 

@@ -19,7 +19,7 @@ import { type FieldHistory, recreationOf, type UnconfirmedCreate } from "./write
 /** What is known of the remote endpoint of an object. */
 export type Binding =
   /**
-   * Never created, as far as the status and the journal know. `candidate`: a remote endpoint with our app name. `others`: the IDs of
+   * Never created, as far as the object shows. `candidate`: a remote endpoint with our app name. `others`: the IDs of
    * further ones.
    */
   | {

@@ -1,8 +1,8 @@
 import { cut } from "../../api/v1alpha1/conditions.ts";
 import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339 } from "../../base/clock.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
 import type { Cause } from "../verdict.ts";
+import { createdBy, type OpenCreate } from "./creates.ts";
 
 /** The outcomes of the updates that were sent because of one field, with the same desired endpoint. */
 export type FieldHistory = {
@@ -178,18 +178,18 @@ function pauseMs(accepted: number, total: number): number {
 
 type CreatesInput = {
   endpoint: Pick<GpuEndpoint, "status">;
-  entry: JournalEntry | undefined;
+  entry: OpenCreate | undefined;
   /** A user requests a reconcile: this releases the next create. */
   requested: boolean;
 };
 
-/** The unconfirmed creates of an object: those in its status, and the one in the journal. */
+/** The unconfirmed creates of an object: those in its status, and the open one. */
 export function unconfirmedCreates({ endpoint, entry, requested }: CreatesInput): UnconfirmedCreate[] {
   if (requested) return [];
   const { unconfirmedCreates: stored = [], endpointID: bound } = endpoint.status ?? {};
   if (entry === undefined) return stored;
-  const { outcome, keyVersion, time } = entry;
-  const endpointID = outcome?.endpointID;
+  const { keyVersion, time } = entry;
+  const endpointID = createdBy(entry);
   if (endpointID === undefined) return withCreate(stored, { keyVersion, time });
   return endpointID === bound ? stored : withCreate(stored, { endpointID, keyVersion, time });
 }

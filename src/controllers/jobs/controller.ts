@@ -1,16 +1,19 @@
+import { PENDING_STATUS } from "../../api/v1alpha1/meta.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { KubeError } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import { costOf, recordUsage } from "../billing/object-cost.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { createReconciler, earlierOf, isPaused } from "../reconciler.ts";
+import { createReconciler, isPaused } from "../reconciler.ts";
 import { createWholeObjects } from "../whole-object.ts";
 import { startCopy } from "./copies.ts";
 import { createLiveJobs, observeGeneration, reconcileFinished } from "./finish.ts";
-import { entryOf } from "./journal-entry.ts";
-import { deadlineOf, type JobState, type Observed, stateOf } from "./observations.ts";
+import { deadlineOf, type JobState, type Observed, openRecordOf, stateOf } from "./observations.ts";
 import { observe } from "./observe.ts";
 import { announce, jobStatusOf } from "./status.ts";
-import { startRequest } from "./submit.ts";
+import { showRecord } from "./steps.ts";
+import { type RecordedRequest, startRequest, type WriteRecord } from "./submit.ts";
 import { createTaskFollower } from "./tasks.ts";
 import { decide, type Transition } from "./transitions.ts";
 import type { Job, JobAdapter, JobDeps, JobStatus, JobWiring } from "./types.ts";
@@ -32,13 +35,14 @@ export function createJobReconciler<T extends Job>(
 
   return async (request, context) => {
     const present = kind.store.get(request.key);
-    const again = await live.forgetFormer(request.key, present, context.signal);
+    live.forgetFormer(request.key, present);
     if (present === undefined) shared.references.forget(referenceKey(request.key));
-    return earlierOf(again, await run(request, context));
+    return run(request, context);
   };
 
   /** Nothing is sent, polled or copied. The status still gets the outcome of what was under way. */
-  async function pause(job: T, context: ReconcileContext): Promise<Result> {
+  async function pause(stored: T, context: ReconcileContext): Promise<Result> {
+    const job = await withoutUnsent(stored, context);
     const { uid } = job.metadata;
     shared.references.forget(referenceKey(keyOf(job)));
     shared.admission.withdraw(uid);
@@ -49,16 +53,14 @@ export function createJobReconciler<T extends Job>(
   }
 
   function stateNow(job: T): JobState {
-    return stateOf(
-      job.status,
-      entryOf(shared, kind.resource.kind, job),
-      deps.running.find(job.metadata.uid) !== undefined,
-    );
+    const isSending = deps.running.find(job.metadata.uid) !== undefined;
+    return stateOf(job.status, isSending ? undefined : openRecordOf(job, shared.identity), isSending);
   }
 
   async function reconcile(stored: T, requested: string | undefined, context: ReconcileContext): Promise<Result> {
     if (stored.spec.managedBy !== undefined) return pause(stored, context);
-    const job = requested === undefined ? stored : await acknowledge(stored, requested, context);
+    const shown = await withoutUnsent(stored, context);
+    const job = requested === undefined ? shown : await acknowledge(shown, requested, context);
     const state = stateNow(job);
     await follow(job, state);
     if (isFinished(state)) return reconcileFinished(shared, kind, job, context);
@@ -77,10 +79,8 @@ export function createJobReconciler<T extends Job>(
     if (observed === undefined) return undefined;
     const transition = decide(state, observed.observation, { job, now: shared.clock.now() });
     shared.references.track(referenceKey(keyOf(job)), transition.waitsFor ?? [], { waits: true });
-    // The status shows the intent of a request before it is sent. Only the leader may write one.
-    if (transition.send !== undefined) shared.assertLeading();
     const after = await report(job, transition, context);
-    await apply(deps, after, { observed, transition }, context);
+    await apply(deps, after, { observed, transition, write: writeRecord }, context);
     settle(deps, job.metadata.uid, transition);
 
     if (!isHeld(job)) await live.removeParts(after, context);
@@ -101,18 +101,57 @@ export function createJobReconciler<T extends Job>(
   }
 
   /** Writes the status and the events of a transition that changes the status. Returns the job as it is then. */
-  async function report(job: T, transition: Transition, { signal }: ReconcileContext): Promise<T> {
+  async function report(job: T, transition: Reported, { signal }: Pick<ReconcileContext, "signal">): Promise<T> {
     const { outcome, written, cleared } = transition;
-    if (outcome === undefined) return observeGeneration(kind, job, signal);
+    if (outcome === undefined) {
+      const observed = await observeGeneration(kind, job, signal);
+      if (written === undefined) return observed;
+      return kind.patchStatus(observed, { ...PENDING_STATUS, ...observed.status, ...written } as T["status"], signal);
+    }
     const ended = outcome.phase === "Succeeded" || outcome.phase === "Failed";
     const own: Partial<JobStatus> = { ...written, ...(ended ? await costOf(shared, job, written) : {}) };
     const change = { written: { ...adapter.extraStatus(job), ...own }, cleared };
     const status = jobStatusOf(job, change, outcome, shared.clock.now());
-    const after = await kind.patchStatus(job, status as T["status"], signal);
+    const after = await writeOutcome(job, status, signal);
     recordUsage(shared, kind.resource.kind, { before: job, after });
     announce(shared, job, after.status);
     wiring.metrics?.moved(kind.resource.kind, job, after.status);
     return after;
+  }
+
+  /**
+   * Writes a whole status. When the API server refuses it, what the service accepted is written alone: a request that cost something is
+   * never forgotten. Without a task, the job counts as halted until the whole status is stored, so that no process sends it again.
+   */
+  async function writeOutcome(job: T, status: JobStatus, signal: AbortSignal): Promise<T> {
+    try {
+      return await kind.patchStatus(job, status as T["status"], signal);
+    } catch (error) {
+      const accepted = isRefusedStatus(error) ? acceptedOf(job, status) : undefined;
+      if (accepted === undefined) throw error;
+      const after = await kind.patchStatus(job, { ...job.status, ...accepted } as T["status"], signal);
+      if (accepted.taskID === undefined) throw error;
+      return after;
+    }
+  }
+
+  /**
+   * A record of this process that is not under way was not sent. The status says so at once: to the next process, it would be a request
+   * that may have been sent.
+   */
+  async function withoutUnsent(job: T, { signal }: ReconcileContext): Promise<T> {
+    const { submission } = job.status ?? {};
+    if (submission?.state !== "Intended" || submission.sender !== shared.identity) return job;
+    if (deps.running.find(job.metadata.uid) !== undefined) return job;
+    const { id, attempt, specHash } = submission;
+    const time = rfc3339(shared.clock.now());
+    const status = { ...job.status, submission: { id, attempt, specHash, state: "NotSent", time } };
+    return kind.patchStatus(job, status as T["status"], signal);
+  }
+
+  /** Right before the first byte of a request. */
+  function writeRecord(job: T, { record, request }: RecordedRequest, signal: AbortSignal): Promise<T> {
+    return report(job, showRecord(record, request), { signal });
   }
 
   /** A reconcile request polls the task at once. */
@@ -122,6 +161,22 @@ export function createJobReconciler<T extends Job>(
     return kind.patchStatus(job, status as T["status"], signal);
   }
 }
+
+/** The API server does not store a status of this size or content. */
+function isRefusedStatus(error: unknown): boolean {
+  return error instanceof KubeError && (error.status === 413 || error.status === 422);
+}
+
+/** What identifies the request that the service has just accepted. Undefined: it has accepted none. */
+function acceptedOf(job: Job, status: JobStatus): Partial<JobStatus> | undefined {
+  const { submission, taskID, attempts, submitTime, firstSubmitTime } = status;
+  if (submission?.state !== "Accepted" || job.status?.submission?.state !== "Intended") return undefined;
+  const accepted = { submission, attempts, submitTime, firstSubmitTime };
+  return taskID === undefined ? { ...accepted, phase: "Halted" } : { ...accepted, taskID };
+}
+
+/** What a status shows of a transition. */
+type Reported = Pick<Transition, "outcome" | "written" | "cleared">;
 
 /** Mooring starts nothing for the job: it is paused, or another controller manages it. */
 function isHeld(job: Job): boolean {
@@ -147,6 +202,8 @@ function nextReconcile(job: Job, { againMs, outcome }: Transition, times: { obse
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
 }
 
+type Applied<T extends Job> = { observed: Observed; transition: Transition; write: WriteRecord<T> };
+
 /**
  * Does what a transition asks for: starts the paid request or the copy, which run beside the reconciles, or polls the task.
  * `job`: with the status of the transition.
@@ -154,20 +211,19 @@ function nextReconcile(job: Job, { againMs, outcome }: Transition, times: { obse
 async function apply<T extends Job>(
   deps: JobDeps<T>,
   job: T,
-  { observed, transition }: { observed: Observed; transition: Transition },
+  { observed, transition, write }: Applied<T>,
   { signal }: ReconcileContext,
 ): Promise<void> {
   // A job that does not want to send now gives back its slot, or its position in the queue. A sent request keeps its slot.
   if (transition.asksForSlot !== true) deps.shared.admission.withdraw(job.metadata.uid);
-  if (transition.send !== undefined) startRequest(deps, job, observed, transition.send);
+  if (transition.send !== undefined) startRequest(deps, job, observed, { ...transition.send, write });
   if (transition.pollAfter !== undefined) deps.tasks.pollAfter(job, transition.pollAfter);
   if (transition.copy === true) await startCopy(deps, job, observed, signal);
 }
 
-/** Forgets what the status shows by now: the journal entry, the response, the slot and the end of the copy. */
+/** Forgets what the status shows by now: the response, the slot and the end of the copy. */
 function settle<T extends Job>({ shared, running, copies }: JobDeps<T>, uid: string, transition: Transition): void {
-  const { settled, awaitsResponse, resetsBackoff, releasesSlot, endsCopy } = transition;
-  if (settled !== undefined) shared.journal.settle(settled.id);
+  const { awaitsResponse, resetsBackoff, releasesSlot, endsCopy } = transition;
   if (awaitsResponse !== true && running.find(uid)?.answer !== undefined) running.forget(uid);
   if (resetsBackoff === true) running.resetBackoff(uid);
   if (releasesSlot !== undefined) {

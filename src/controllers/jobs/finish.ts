@@ -4,7 +4,6 @@ import { rfc3339 } from "../../base/clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
-import { settleDeleted, settleGone } from "../../submission/intents.ts";
 import type { AbandonedTask } from "../account/abandoned-tasks.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { abandonCopies, startCopy } from "./copies.ts";
@@ -20,10 +19,9 @@ export type LiveJobs<T extends Job> = {
   /** The job has finished. */
   finish(job: T): void;
   /**
-   * Forgets a deleted job that had this key, also when another job has it now. `present`: the object with the key. Returns when to call
-   * it again.
+   * Forgets a deleted job that had this key, also when another job has it now. `present`: the object with the key.
    */
-  forgetFormer(key: string, present: T | undefined, signal: AbortSignal): Promise<Result>;
+  forgetFormer(key: string, present: T | undefined): void;
   /**
    * The job is being deleted. The finalizer blocks it only while its copy runs, so that a result that was paid for is stored.
    * A copy that a restart interrupted runs once more.
@@ -102,14 +100,8 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
       if (task !== undefined) shared.abandoned.follow(task);
       else if (!shared.abandoned.has(uid)) admission.release(uid, { charged: true });
     },
-    async forgetFormer(key, present, signal) {
-      const known = trackedAt(key);
-      for (const job of known) if (job.metadata.uid !== present?.metadata.uid) forgetDeleted(key, job);
-      if (known.some(({ metadata }) => running.find(metadata.uid) !== undefined)) return undefined;
-      const object = { resource: adapter.kind.resource, key };
-      const { uid, deletionTimestamp } = present?.metadata ?? {};
-      if (deletionTimestamp !== undefined) settleDeleted(shared, object, uid);
-      return settleGone(shared, object, uid, signal);
+    forgetFormer(key, present) {
+      for (const job of trackedAt(key)) if (job.metadata.uid !== present?.metadata.uid) forgetDeleted(key, job);
     },
     async finalize(job, { signal, log }) {
       const { uid, finalizers = [] } = job.metadata;
@@ -149,8 +141,8 @@ function runningTask(job: Job, answer: Answer | undefined): AbandonedTask | unde
   const work = workOf(job);
   if (answer !== undefined) {
     if (answer.kind !== "Accepted" || !("taskID" in answer.accepted)) return undefined;
-    const { account, accepted, entry } = answer;
-    return { work, account, taskID: accepted.taskID, submittedAt: Date.parse(entry.time) };
+    const { account, accepted, record } = answer;
+    return { work, account, taskID: accepted.taskID, submittedAt: Date.parse(record.time) };
   }
   const { phase, account, taskID, submitTime } = job.status ?? {};
   const runs = phase === "Queued" || phase === "Running" || isPastDeadline(job);
@@ -271,10 +263,7 @@ function changed(status: JobStatus, reason: "Expiring" | "Expired", message: str
   return { ...status, conditions: setConditions(status.conditions, [update], rfc3339(now)) };
 }
 
-/**
- * Warns when a deleted job may still be charged. `answer`: the response that arrived after the deletion. settleGone logs the
- * journal entry of that response.
- */
+/** Warns when a deleted job may still be charged. `answer`: the response that arrived after the deletion. */
 function announceDeleted(
   { recorder, log }: Pick<ControllerDeps, "recorder" | "log">,
   job: Job,
@@ -283,7 +272,8 @@ function announceDeleted(
   const note = deletionNote(job, answer);
   if (note === undefined) return;
   recorder.warning(job, "TaskRunsOn", "Delete", note);
-  if (answer === undefined) log.warn({ kind: job.kind, key: keyOf(job), uid: job.metadata.uid }, note);
+  const request = answer?.record ?? job.status?.submission;
+  log.warn({ kind: job.kind, key: keyOf(job), uid: job.metadata.uid, request }, note);
 }
 
 function deletionNote({ status }: Job, answer: Answer | undefined): string | undefined {

@@ -6,7 +6,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import { taskOf } from "../../provider/operations.ts";
 import { foreignTask, otherTask } from "../../provider/tasks/task-result.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
+import type { OpenSubmission } from "../../submission/record.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import { boundTo } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
@@ -32,7 +32,7 @@ export function halt(observation: Observation<"Unknown" | "Unusable">, { job, no
     outcome: {
       phase: "Halted",
       reason: halted.reason,
-      message: haltMessage(job, submitted.entry, { ...halted, ...(results.length > 0 && INCOMPLETE), cause }),
+      message: haltMessage(job, submitted.record, { ...halted, ...(results.length > 0 && INCOMPLETE), cause }),
     },
     written: {
       ...submission(job, submitted, halted.state, now),
@@ -75,7 +75,7 @@ const INCOMPLETE: Pick<Halt, "outcome" | "look"> = {
  */
 function haltMessage(
   job: Job,
-  { operation, time }: JournalEntry,
+  { operation, time }: OpenSubmission,
   { outcome, look, again, cause }: Halt & { cause: string },
 ): string {
   const target = targetOf(job);

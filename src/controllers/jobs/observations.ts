@@ -2,19 +2,28 @@ import type { JobResult } from "../../api/v1alpha1/job.ts";
 import type { BoundAccount, Submission } from "../../api/v1alpha1/meta.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
-import { nextAttempt } from "../../submission/intents.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
+import type { OpenSubmission } from "../../submission/record.ts";
+import { nextAttempt } from "../../submission/record.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import type { Cause } from "../verdict.ts";
-import type { Accepted, Block, Job, JobDeps, JobSpec, JobStatus, PaidRequest } from "./types.ts";
+import {
+  type Accepted,
+  type Block,
+  type Job,
+  type JobDeps,
+  type JobSpec,
+  type JobStatus,
+  type PaidRequest,
+  paidOperation,
+} from "./types.ts";
 
-/** The state of a job. It derives from the status, the journal and the requests under way in this process. */
+/** The state of a job. It derives from the status and the requests under way in this process. */
 export type JobState =
   /** Nothing is sent, or everything that was sent ended without a result. `attempt`: the next one, counted from 1. */
   | { kind: "Waiting"; attempt: number }
   /** A paid request is under way, or its outcome is not in the status yet. */
-  | { kind: "Sending"; entry: JournalEntry | undefined }
+  | { kind: "Sending"; record: OpenSubmission | undefined }
   /** The outcome of the request is unknown. A user decides what happens next. */
   | { kind: "Halted" }
   /** The service has accepted a task. */
@@ -26,16 +35,49 @@ export type JobState =
 
 export type StateKind = JobState["kind"];
 
-/** @param entry the journal entry whose outcome is not in the status yet @param sending a request is under way in this process */
-export function stateOf(status: JobStatus | undefined, entry: JournalEntry | undefined, sending: boolean): JobState {
+/**
+ * @param record of a request of another process whose outcome the status does not show
+ * @param sending a request is under way in this process
+ */
+export function stateOf(status: JobStatus | undefined, record: OpenSubmission | undefined, sending: boolean): JobState {
   const { phase, submission, taskID } = status ?? {};
   if (phase === "Succeeded" || phase === "Failed") return { kind: phase };
-  if (sending || entry !== undefined) return { kind: "Sending", entry };
+  if (sending || record !== undefined) return { kind: "Sending", record };
   if (phase === "Halted" || phase === "Storing") return { kind: phase };
   // A task belongs to the submission that was accepted last. A later attempt replaces it.
   if (taskID !== undefined && submission?.state === "Accepted") return { kind: "Tracking", taskID };
   return { kind: "Waiting", attempt: nextAttempt(submission) };
 }
+
+/**
+ * The request that the status shows, or must have shown, without an outcome, and that another process sent. That process has ended: the
+ * one that holds the lease serves the account. What `identity`, this process, sends is in `RunningRequests`; what the status shows of it
+ * besides was not sent.
+ */
+export function openRecordOf(job: Job, identity: string): OpenSubmission | undefined {
+  const { metadata, status } = job;
+  const { phase, submission, account } = status ?? {};
+  const { uid, creationTimestamp } = metadata;
+  const request = { uid, operation: paidOperation(job), account };
+  if (submission?.state === "Intended") {
+    const { state: _, sender = "", ...shown } = submission;
+    return sender === identity || isFinished(phase) ? undefined : { ...shown, ...request, sender };
+  }
+  const isUnexplained =
+    phase === "Submitting" || ((phase === "Queued" || phase === "Running") && submission === undefined);
+  if (!isUnexplained) return undefined;
+  const { id, time = creationTimestamp, specHash = "unknown" } = submission ?? {};
+  return {
+    ...request,
+    id: id === undefined ? uid : `${id}-next`,
+    attempt: nextAttempt(submission),
+    specHash,
+    sender: "",
+    time,
+  };
+}
+
+const isFinished = (phase: JobStatus["phase"]) => phase === "Succeeded" || phase === "Failed";
 
 /** Why a job fails. */
 type End = Cause & { result?: TaskResult | undefined };
@@ -46,10 +88,11 @@ type Delivery = {
   submitted?: Submitted | undefined;
 };
 /** What the status shows of a request that the service accepted or may have accepted. */
-export type Submitted = { entry: JournalEntry; account: BoundAccount | undefined; firstAudioMs?: number | undefined };
-
-/** A request that is about to be sent, as the status shows it. `journal`: the journal's ID. */
-export type RequestIntent = { id: string; attempt: number; specHash: string; journal: string; account: BoundAccount };
+export type Submitted = {
+  record: OpenSubmission;
+  account: BoundAccount | undefined;
+  firstAudioMs?: number | undefined;
+};
 
 /** Everything that a reconcile can observe, by kind, with its data. Times in ms since the epoch. */
 export type Observations = {
@@ -67,19 +110,18 @@ export type Observations = {
   /** The backoff after a request or a copy that failed. The status shows the error. */
   BackingOff: { until: number };
   InvalidSpec: End;
-  /** `intent`: what the status shows before the request is sent. */
-  Clear: { request: PaidRequest; intent: RequestIntent };
+  Clear: { request: PaidRequest; attempt: number };
 
   // The outcome of a request
   /** No response yet. `sent`: the first byte left; before that the request waits for the account's rate limit. */
   UnderWay: { sent: boolean; opens?: boolean; since: number; firstAudioMs?: number | undefined };
   Accepted: Submitted & { taskID: string };
-  /** Surely without effect. It is sent again at `until`. */
-  NotTaken: Block & { entry: JournalEntry | undefined; until: number };
-  /** Nothing was sent: the job was paused, suspended, changed or deleted first. */
-  Withdrawn: { until: number };
+  /** Surely without effect. It is sent again at `until`. `record`: if the status shows it. */
+  NotTaken: Block & { record: OpenSubmission | undefined; until: number };
+  /** Nothing was sent: the job was paused, suspended, changed or deleted first. `record`: if the status shows it. */
+  Withdrawn: { record: OpenSubmission | undefined; until: number };
   /** Surely without effect. Sending it again cannot help. */
-  Refused: End & { entry: JournalEntry; account: BoundAccount | undefined };
+  Refused: End & { record: OpenSubmission; account: BoundAccount | undefined };
   Unknown: Submitted & { cause: string };
   UnknownButResubmit: Submitted & { cause: string };
   /** The service accepted the request, and its response cannot be used: it is not sent again, also under Resubmit. */
@@ -191,7 +233,7 @@ export function observeAccepted(accepted: Accepted, submitted: Submitted, spec: 
 
 /** The outcome of the request is unknown. */
 export function observeUnknown(submitted: Submitted, cause: string, { job }: JobContext): ObservationIn<"Sending"> {
-  const unknown = submitted.entry.attempt - (job.status?.failedTasks ?? 0);
+  const unknown = submitted.record.attempt - (job.status?.failedTasks ?? 0);
   const again = job.spec.onSubmissionUnknown === "Resubmit" && unknown < MAX_UNKNOWN;
   return { kind: again ? "UnknownButResubmit" : "Unknown", ...submitted, cause };
 }

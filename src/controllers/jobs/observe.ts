@@ -1,7 +1,6 @@
-import type { Journal, JournalEntry } from "../../submission/journal.ts";
-import { unusableOutcome } from "../../submission/submit-once.ts";
+import { nextAttempt } from "../../submission/record.ts";
 import { accountOfResources, accountToUse, boundKey } from "../account/binding.ts";
-import { type AccountHandle, boundTo, type Resolved, refOf } from "../account/registry.ts";
+import { type AccountHandle, type Resolved, refOf } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { observeHaltedJob } from "./halt.ts";
 import {
@@ -14,12 +13,10 @@ import {
   observeAccepted,
   observeUnknown,
   pastDeadline,
-  type RequestIntent,
   SHOW_SENDING_AFTER_MS,
 } from "./observations.ts";
 import { checkJob, isInLine, prepare } from "./prepare.ts";
-import { acceptedFrom } from "./submit.ts";
-import { heldAccount, mismatchOf, observeTracking, resultsOfJournal } from "./tasks.ts";
+import { heldAccount, mismatchOf, observeTracking } from "./tasks.ts";
 import { type Answer, type Block, type Job, type JobDeps, type RunningRequests, workOf } from "./types.ts";
 
 /** Re-check interval for a job whose store is full. */
@@ -86,15 +83,7 @@ async function observeWaiting<T extends Job>(
     const message = "The request waits for the memory that the requests of other jobs use";
     return { observation: { kind: "NotAdmitted", reason: "RateLimited", message, stalled: false, brief: false } };
   }
-  // An intent that the status shows may be that of a later leader. So no process sends a request under the ID of another one.
-  const intent: RequestIntent = {
-    id: deps.shared.newID(),
-    attempt,
-    specHash: account.digest(request.body),
-    journal: deps.shared.journal.id(job.metadata.uid),
-    account: boundTo(account),
-  };
-  return { observation: { kind: "Clear", request, intent }, account, store };
+  return { observation: { kind: "Clear", request, attempt }, account, store };
 }
 
 /** Asks for the slot that a job needs before it sends its paid request (SpendingAdmission). Undefined: admitted. */
@@ -129,49 +118,40 @@ function heldBack(context: JobContext): ObservationIn<"Waiting"> | undefined {
 
 /** What an observation of a request under way reads. */
 type SendingContext = JobContext & {
-  deps: {
-    running: Pick<RunningRequests, "find" | "backoffUntil">;
-    shared: { journal: Pick<Journal, "placesOf"> };
-  };
+  deps: { running: Pick<RunningRequests, "find" | "backoffUntil"> };
 };
 
 export function observeSending(
   context: SendingContext,
-  { entry }: Extract<JobState, { kind: "Sending" }>,
+  { record }: Extract<JobState, { kind: "Sending" }>,
 ): ObservationIn<"Sending"> {
   const { deps, job, now } = context;
   const request = deps.running.find(job.metadata.uid);
   if (request?.answer !== undefined) {
-    if (isObsolete(request.answer, job)) return { kind: "Withdrawn", until: now };
+    if (isObsolete(request.answer, job)) return { kind: "Withdrawn", record: undefined, until: now };
     return observeAnswer(request.answer, context, deps.running.backoffUntil(job.metadata.uid));
   }
   if (request !== undefined) return { kind: "UnderWay", ...request };
 
-  // The operator ended before the status had the outcome. Only the journal entry is left.
-  if (entry === undefined) throw new Error("a request without a journal entry and without a response");
-  const { account, outcome } = entry;
-  const unusable = unusableOutcome(entry);
-  if (unusable !== undefined) {
-    return { kind: "Unusable", entry, account, cause: unusable, results: resultsOfJournal(outcome ?? {}) };
-  }
-  if (outcome !== undefined) return observeAccepted(acceptedFrom(outcome), { entry, account }, job.spec);
-  return observeUnknown({ entry, account }, causeOfUnknown(entry, deps.shared.journal), context);
+  // The process that sent it ended before the status had the outcome.
+  if (record === undefined) throw new Error("a request without a record and without a response");
+  return observeUnknown(
+    { record, account: record.account },
+    "the operator ended before it received the response",
+    context,
+  );
 }
 
 /**
- * Another process, such as the next leader, has written a later request to the status: without a result, this one matters no
- * more. A task that was accepted is not forgotten, unless the later request has one as well.
+ * The status shows another request, of another process or of an earlier time: without a result, this one matters no more. A task that was
+ * accepted is not forgotten, unless the other request has one as well.
  */
-function isObsolete({ kind, entry }: Answer, { status }: Job): boolean {
+function isObsolete({ kind, record }: Answer, { status }: Job): boolean {
   const { submission } = status ?? {};
-  if (submission?.id === entry.id) return false;
-  return kind !== "Accepted" || submission?.state === "Accepted";
-}
-
-function causeOfUnknown({ restored, uid }: JournalEntry, journal: Pick<Journal, "placesOf">): string {
-  return restored === true
-    ? `the submission journal does not have the request: ConfigMap ${journal.placesOf(uid).join(" or ")} was deleted or restored, or another installation sent the request`
-    : "the operator ended before it received the response";
+  if (submission === undefined || submission.id === record.id) return false;
+  const isForeign = submission.state === "Intended" && submission.sender !== record.sender;
+  if (!isForeign && nextAttempt(submission) <= record.attempt) return false; // what the status showed before
+  return kind !== "Accepted" || submission.state === "Accepted";
 }
 
 function observeAnswer(
@@ -179,24 +159,31 @@ function observeAnswer(
   context: JobContext,
   backoffUntil: number | undefined,
 ): ObservationIn<"Sending"> {
-  const { account, entry } = answer;
+  const { account, record } = answer;
+  // A record that was not stored must not replace the request that the status shows.
+  const shown = context.job.status?.submission?.id === record.id ? record : undefined;
   switch (answer.kind) {
     case "Accepted":
-      return observeAccepted(answer.accepted, { entry, account }, context.job.spec);
+      return observeAccepted(answer.accepted, { record, account }, context.job.spec);
     case "NotTaken":
-      return { kind: "NotTaken", entry, ...answer.block, until: backoffUntil ?? context.now };
+      return {
+        kind: "NotTaken",
+        record: shown,
+        ...answer.block,
+        until: backoffUntil ?? context.now,
+      };
     case "Refused":
-      return { kind: "Refused", reason: answer.reason, message: answer.message, entry, account };
+      return { kind: "Refused", reason: answer.reason, message: answer.message, record, account };
     case "Unusable":
-      return { kind: "Unusable", entry, account, cause: answer.cause, results: answer.results };
+      return { kind: "Unusable", record, account, cause: answer.cause, results: answer.results };
     case "TooLarge": {
-      const submitted = { entry, account };
+      const submitted = { record, account };
       return { kind: "NoResults", reason: "ResultTooLarge", message: answer.message, submitted };
     }
     case "Unknown":
-      return observeUnknown({ entry, account }, answer.cause, context);
+      return observeUnknown({ record, account }, answer.cause, context);
     case "Withdrawn":
-      return { kind: "Withdrawn", until: context.now };
+      return { kind: "Withdrawn", record: shown, until: context.now };
   }
 }
 

@@ -1,14 +1,8 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
-import {
-  type JobContext,
-  type Observation,
-  type RequestIntent,
-  SHOW_SENDING_AFTER_MS,
-  type Submitted,
-} from "./observations.ts";
+import type { OpenSubmission, SubmissionRecord } from "../../submission/record.ts";
+import { type JobContext, type Observation, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
 import { RELEASE_SLOT_AFTER_MS } from "./tasks.ts";
 import type { Block, Job, JobStatus, PaidRequest } from "./types.ts";
@@ -17,10 +11,10 @@ import type { Block, Job, JobStatus, PaidRequest } from "./types.ts";
 export type Step = {
   /** Undefined: the status does not change. */
   outcome?: JobOutcome;
-  /** Status fields besides those of the outcome. */
+  /** Status fields besides those of the outcome. Without an outcome, only these change. */
   written?: Partial<JobStatus>;
-  /** A paid request to be sent, after the status shows its intent. */
-  send?: { request: PaidRequest; intent: RequestIntent };
+  /** A paid request to be sent. The status shows its record right before the first byte. */
+  send?: { request: PaidRequest; attempt: number };
   /** Whether a copy of the results starts. */
   copy?: boolean;
   /** The job needs a poll of its task after this time, ms since the epoch. The task is polled at once. */
@@ -44,21 +38,19 @@ const BLOCKED_COPY_MS = 5 * 60_000;
 /** Re-check interval for queued jobs, in case a wake-up is lost. The admission forgets a job after 150 s. */
 const TURN_MS = 60_000;
 
-export function unchanged({ until }: Observation<"BackingOff" | "Withdrawn">, { now }: JobContext): Step {
+export function unchanged({ until }: Observation<"BackingOff">, { now }: JobContext): Step {
   return { againMs: Math.max(0, until - now) };
+}
+
+export function withdraw({ record, until }: Observation<"Withdrawn">, { now }: JobContext): Step {
+  const written = record && { submission: submissionOf(record, "NotSent", now) };
+  return { ...(written && { written }), againMs: Math.max(0, until - now) };
 }
 
 // Before a request
 
-/** The journal has no entry of the intent that the status may show: it was surely not sent. */
-export function showSuspended(_observation: Observation<"Suspended">, { job, now }: JobContext): Step {
-  const { submission } = job.status ?? {};
-  if (submission?.state !== "Intended") return { outcome: { phase: "Suspended" } };
-  const { id, specHash, attempt } = submission;
-  return {
-    outcome: { phase: "Suspended" },
-    written: { submission: { id, specHash, attempt, state: "NotSent", time: rfc3339(now) } },
-  };
+export function showSuspended(): Step {
+  return { outcome: { phase: "Suspended" } };
 }
 
 export function showBlock({ kind: _, againMs, ...block }: Observation<"Blocked">): Step {
@@ -83,16 +75,18 @@ export function showPause({ until }: Observation<"TooSoon">, { job, now }: JobCo
   };
 }
 
-/** The status shows the intent before the request is sent: only so does a lost journal not hide the request. */
-export function send({ request, intent }: Observation<"Clear">, { now }: JobContext): Step {
-  const { account, ...submission } = intent;
-  const { consumption } = request;
-  const message = `Attempt ${intent.attempt} is about to be sent`;
+export function send({ request, attempt }: Observation<"Clear">): Step {
+  return { send: { request, attempt }, againMs: SHOW_SENDING_AFTER_MS };
+}
+
+/** What the status shows right before the first byte. */
+export function showRecord(record: SubmissionRecord, { consumption }: PaidRequest): Step {
+  const { id, attempt, specHash, keyVersion, sender, time, account } = record;
+  const submission = { id, attempt, specHash, state: "Intended", keyVersion, sender, time } as const;
+  const message = `Attempt ${attempt} is about to be sent`;
   return {
     outcome: { phase: "Pending", reason: "Submitting", message, stalled: false },
-    written: { account, consumption, submission: { ...submission, state: "Intended", time: rfc3339(now) } },
-    send: { request, intent },
-    againMs: SHOW_SENDING_AFTER_MS,
+    written: { account, consumption, submission },
   };
 }
 
@@ -123,17 +117,17 @@ export function track({ taskID, ...submitted }: Observation<"Accepted">, { job, 
 }
 
 export function showNotTaken(observation: Observation<"NotTaken">, { now }: JobContext): Step {
-  const { reason, message, stalled, until, entry } = observation;
+  const { reason, message, stalled, until, record } = observation;
   return {
     outcome: { phase: "Pending", reason, message, stalled },
-    ...(entry === undefined ? {} : { written: { submission: submissionOf(entry, "NotSent", now) } }),
+    ...(record === undefined ? {} : { written: { submission: submissionOf(record, "NotSent", now) } }),
     againMs: Math.max(0, until - now),
   };
 }
 
 export function sendAgain({ cause, ...submitted }: Observation<"UnknownButResubmit">, { job, now }: JobContext): Step {
-  const delayMs = backoffDelay(submitted.entry.attempt, RESUBMIT_BACKOFF);
-  const message = `Attempt ${submitted.entry.attempt} may have been accepted and charged (${cause}): the request is sent again because onSubmissionUnknown is Resubmit`;
+  const delayMs = backoffDelay(submitted.record.attempt, RESUBMIT_BACKOFF);
+  const message = `Attempt ${submitted.record.attempt} may have been accepted and charged (${cause}): the request is sent again because onSubmissionUnknown is Resubmit`;
   return {
     outcome: { phase: "Pending", reason: "SubmissionUnknown", message, stalled: false },
     written: {
@@ -229,7 +223,7 @@ function writtenOnFailure(observation: Parameters<typeof fail>[0], { job, now }:
     case "NoResults":
       return submission(job, observation.submitted, "Accepted", now);
     case "Refused":
-      return { submission: submissionOf(observation.entry, "Refused", now) };
+      return { submission: submissionOf(observation.record, "Refused", now) };
     default:
       return {};
   }
@@ -262,27 +256,27 @@ function storing({ job }: JobContext, block: Block, againMs: number): Step {
 /** Status fields of a request that the service accepted or may have accepted. */
 export function submission(
   job: Job,
-  { entry, account, firstAudioMs }: Submitted,
+  { record, account, firstAudioMs }: Submitted,
   state: "Accepted" | "Unknown",
   now: number,
 ): Partial<JobStatus> {
   return {
-    submission: submissionOf(entry, state, now),
-    attempts: entry.attempt,
+    submission: submissionOf(record, state, now),
+    attempts: record.attempt,
     ...(account === undefined ? {} : { account }),
     ...(firstAudioMs === undefined ? {} : { firstAudioMs }),
     ...(state === "Accepted"
-      ? { submitTime: entry.time, firstSubmitTime: job.status?.firstSubmitTime ?? entry.time }
+      ? { submitTime: record.time, firstSubmitTime: job.status?.firstSubmitTime ?? record.time }
       : {}),
   };
 }
 
 function submissionOf(
-  entry: JournalEntry,
+  record: OpenSubmission,
   state: NonNullable<JobStatus["submission"]>["state"],
   now: number,
 ): NonNullable<JobStatus["submission"]> {
-  return { id: entry.id, specHash: entry.specHash, attempt: entry.attempt, state, time: rfc3339(now) };
+  return { id: record.id, specHash: record.specHash, attempt: record.attempt, state, time: rfc3339(now) };
 }
 
 /** Times in a status are whole seconds. Rounds up, so that the time shown is never too early. */

@@ -4,16 +4,19 @@ import type { Clock } from "../../base/clock.ts";
 import { keyOf } from "../../kube/types.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import { createBackoffs } from "../../runtime/backoff.ts";
+import { compact } from "../../runtime/store.ts";
 import type { SpendingAdmission } from "../../submission/admission.ts";
+import type { SubmissionRecord } from "../../submission/record.ts";
+import { storeRecord } from "../../submission/store-record.ts";
 import { AcceptedError, type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
-import type { AccountHandle } from "../account/registry.ts";
-import { assertJournalStored, type ControllerDeps, type Kind } from "../controller-deps.ts";
+import { type AccountHandle, boundTo } from "../account/registry.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { concernsKey, isUnpaid, messageOf, RETRIED_STALLS, type Verdict, verdictOf } from "../verdict.ts";
 import { assertMaySubmit, UnwantedRequestError } from "../wanted.ts";
 import { createBodyMemory } from "./body-memory.ts";
 import { keyOfResult } from "./copies.ts";
-import type { Observed, RequestIntent } from "./observations.ts";
-import { keptResults, resultsOfJournal } from "./tasks.ts";
+import type { Observed } from "./observations.ts";
+import { resultsOfKept } from "./tasks.ts";
 import type { Transition } from "./transitions.ts";
 import type {
   Accepted,
@@ -21,6 +24,7 @@ import type {
   Block,
   Job,
   JobDeps,
+  JobStatus,
   PaidRequest,
   Progress,
   RunningRequest,
@@ -35,7 +39,7 @@ type RunningRequestsOptions = {
 };
 
 const BACKOFF = { baseMs: 1_000, capMs: 5 * 60_000, jitter: 0.4 };
-/** Time to write the outcomes to the statuses at a stop, after the last request has ended. The journal has them too. */
+/** Time to write the outcomes to the statuses at a stop, after the last request has ended. */
 const LAST_WRITES_MS = 30_000;
 /** The same after the stop deadline. */
 const LATE_WRITES_MS = 2_000;
@@ -119,30 +123,37 @@ const stopping = () => new Error("the operator is stopping");
 
 export type SubmitOptions<T extends Job> = {
   kind: Kind<T>;
-  /** Its status shows the intent. */
   job: T;
   account: AccountHandle;
-  intent: RequestIntent;
+  attempt: number;
   request: PaidRequest;
+  /** Writes the record to the status of the job. */
+  write: WriteRecord<T>;
   openArtifact: Sending["openArtifact"];
   onSent: () => void;
   onFirstAudio: (ms: number) => void;
   signal: AbortSignal;
 };
 
+/** Writes the record of a request to the status of a job. `job`: as it is stored. */
+export type WriteRecord<T extends Job> = (job: T, recorded: RecordedRequest, signal: AbortSignal) => Promise<T>;
+
+export type RecordedRequest = { record: SubmissionRecord; request: PaidRequest };
+
 const STALLED_RETRY_MS = 5 * 60_000;
 const UNPAID_RETRY_MS = 1_000;
 
-/** Starts the paid request of a transition, which runs beside the reconciles. `job`: its status shows the intent. */
+type Start<T extends Job> = NonNullable<Transition["send"]> & Pick<SubmitOptions<T>, "write">;
+
+/** Starts the paid request of a transition, which runs beside the reconciles. */
 export function startRequest<T extends Job>(
   deps: JobDeps<T>,
   job: T,
   { account, store }: Observed,
-  { request, intent }: NonNullable<Transition["send"]>,
+  { request, attempt, write }: Start<T>,
 ): void {
   const { shared, running, adapter } = deps;
   if (account === undefined) throw new Error("a request needs an account");
-  assertJournalStored(adapter.kind, "status.submission.journal", job.status?.submission?.journal, intent.journal);
   const target = store?.kind === "Usable" ? store.store : undefined;
   running.begin(
     job.metadata.uid,
@@ -152,8 +163,9 @@ export function startRequest<T extends Job>(
         kind: adapter.kind,
         job,
         account,
-        intent,
+        attempt,
         request,
+        write,
         openArtifact:
           target && ((type, maxBytes) => opened(target, keyOfResult(job, 0, type), { signal, maxBytes, progress })),
         onSent: progress.sent,
@@ -180,49 +192,103 @@ async function opened(
   }
 }
 
-/** Sends one paid request at most once (submitOnce). The journal entry stays until the status has the outcome. */
+/** Sends one paid request at most once (submitOnce). */
 export async function submit<T extends Job>(shared: ControllerDeps, options: SubmitOptions<T>): Promise<Answer> {
-  const { kind, job, request, account, intent } = options;
-  const { name, namespace, uid } = job.metadata;
-  const { id, attempt, specHash } = intent;
+  const { kind, job, request, account, attempt } = options;
+  const keyVersion = account.keyVersion();
   const result = await submitOnce<Accepted>(shared, {
-    intent: {
-      id,
-      kind: kind.resource.kind,
-      key: `${namespace}/${name}`,
-      uid,
-      operation: request.operation,
+    // No process sends a request under the ID of another one.
+    record: {
+      id: shared.newID(),
+      uid: job.metadata.uid,
       attempt,
-      specHash,
-      account: intent.account,
+      operation: request.operation,
+      specHash: account.digest(request.body),
+      account: boundTo(account),
+      keyVersion,
+      sender: shared.identity,
     },
-    journal: intent.journal,
-    assertWanted: () => {
+    store: (record, signal) => store(shared, options, record, signal),
+    assertWanted() {
       assertMaySubmit(shared, { kind, object: job, account });
-      assertIntentShown(kind, job);
+      assertSameKey(account, keyVersion);
     },
     send: (sendOptions) =>
       request.send({
         session: account,
-        options: { ...sendOptions, group: namespace },
+        options: { ...sendOptions, group: job.metadata.namespace },
         clock: shared.clock,
         openArtifact: options.openArtifact,
         onFirstAudio: options.onFirstAudio,
       }),
-    outcomeOf,
     onSent: options.onSent,
     signal: options.signal,
   });
   return answerOf(shared, options, result);
 }
 
+/** Throws when the API key is not the one that the record names. */
+function assertSameKey(account: AccountHandle, keyVersion: string): void {
+  if (account.keyVersion() === keyVersion) return;
+  throw new UnwantedRequestError(`the API key of ${account.key} changed before the request was sent: nothing is sent`);
+}
+
+/** Writes the record to the status, unless the status shows another request by now. */
+function store<T extends Job>(
+  shared: Pick<ControllerDeps, "clock" | "random" | "reader">,
+  { kind: { resource, store }, job, request, write }: SubmitOptions<T>,
+  record: SubmissionRecord,
+  signal: AbortSignal,
+): Promise<T> {
+  const key = keyOf(job);
+  const mayWrite = ({ metadata, status }: T) =>
+    metadata.uid === record.uid && !isFinished(status) && isSameSubmission(status, job.status);
+  const hasRecord = ({ metadata, status }: T) =>
+    metadata.uid === record.uid && status?.submission?.id === record.id && status.submission.sender === record.sender;
+  const latest = store.get(key);
+  if (latest === undefined || !mayWrite(latest)) throw changedFirst();
+  return storeRecord(
+    shared,
+    latest,
+    {
+      name: `${resource.kind} ${key}`,
+      write: (object) => write(object, { record, request }, signal),
+      async read() {
+        const found = await shared.reader.read<T>(resource, key, signal);
+        if (found.kind !== "Found") return undefined;
+        const { object } = found;
+        store.observeWrite(compact(object));
+        if (!hasRecord(object) && !mayWrite(object)) throw changedFirst();
+        return object;
+      },
+      hasRecord,
+      mayWrite,
+    },
+    signal,
+  );
+}
+
+const isFinished = (status: JobStatus | undefined) => status?.phase === "Succeeded" || status?.phase === "Failed";
+
+/** Whether no other request was recorded since. */
+function isSameSubmission(
+  { submission: one }: Partial<JobStatus> = {},
+  { submission: other }: Partial<JobStatus> = {},
+) {
+  return one?.id === other?.id && one?.state === other?.state;
+}
+
+const changedFirst = () =>
+  new UnwantedRequestError("the status of the job changed before its request was sent: nothing is sent");
+
 /** Converts the result of a request. */
 function answerOf<T extends Job>(
   shared: ControllerDeps,
-  { kind, account, intent }: SubmitOptions<T>,
+  { kind, account }: SubmitOptions<T>,
   result: SubmitOnceResult<Accepted>,
 ): Answer {
-  const answer = { account: intent.account, entry: result.entry };
+  const { record } = result;
+  const answer = { account: record.account, record };
   if (result.kind === "Accepted" || result.kind === "Unusable") shared.admission.paid(account.key);
   if (result.kind === "Accepted") return { ...answer, kind: "Accepted", accepted: result.value };
   if (result.kind === "Unusable") {
@@ -230,7 +296,7 @@ function answerOf<T extends Job>(
     const { cause = error, kept = {} } = error instanceof AcceptedError ? error : {};
     return cause instanceof ArtifactError && cause.kind === "TooLarge"
       ? { ...answer, kind: "TooLarge", message: tooLargeMessage(cause, kind.resource.kind) }
-      : { ...answer, kind: "Unusable", cause: messageOf(error), results: resultsOfJournal(kept) };
+      : { ...answer, kind: "Unusable", cause: messageOf(error), results: resultsOfKept(kept) };
   }
   if (result.kind === "Unknown") {
     holdRefusedKey(shared, account, result.error);
@@ -288,25 +354,4 @@ function notTaken(error: unknown): { block: Block; retryAfterMs: number | undefi
 function retryAfterOf(verdict: Verdict): number | undefined {
   if (verdict.kind !== "Stalled") return verdict.kind === "Waiting" ? verdict.againMs : undefined;
   return RETRIED_STALLS.includes(verdict.reason) ? verdict.againMs : (verdict.againMs ?? STALLED_RETRY_MS);
-}
-
-/** The status does not show this intent any more when another process has recorded the outcome of an earlier request. */
-function assertIntentShown<T extends Job>({ store }: Kind<T>, job: T): void {
-  const { phase, submission } = store.get(keyOf(job))?.status ?? {};
-  const { id, state } = job.status?.submission ?? {};
-  if (phase === "Succeeded" || phase === "Failed" || submission?.id !== id || submission?.state !== state) {
-    throw new UnwantedRequestError("the status of the job changed before its request was sent: nothing is sent");
-  }
-}
-
-/** The outcome in the form of the journal. */
-function outcomeOf(accepted: Accepted): Record<string, string> {
-  if ("taskID" in accepted) return { taskID: accepted.taskID };
-  return keptResults(accepted.results);
-}
-
-/** Reads an outcome from the journal. */
-export function acceptedFrom(outcome: Record<string, string>): Accepted {
-  const { taskID } = outcome;
-  return taskID === undefined ? { results: resultsOfJournal(outcome) } : { taskID };
 }

@@ -169,12 +169,12 @@ function judged({ url, ...result }: JobResult, guard: AddressGuard | undefined):
   return isLinkable(url, guard) ? { ...result, url } : { ...result, address: url };
 }
 
-/** Results in the form of the journal. */
+/** Results as an error carries them (AcceptedError). */
 export function keptResults(results: readonly JobResult[]): { results: string } {
   return { results: JSON.stringify(results) };
 }
 
-export function resultsOfJournal({ results = "[]" }: Record<string, string>): JobResult[] {
+export function resultsOfKept({ results = "[]" }: Record<string, string>): JobResult[] {
   return JSON.parse(results) as JobResult[];
 }
 

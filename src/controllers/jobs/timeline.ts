@@ -1,7 +1,7 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type PhaseStart, TIMELINE_LIMIT } from "../../api/v1alpha1/job.ts";
 import { rfc3339Milli } from "../../base/clock.ts";
-import { nextAttempt } from "../../submission/intents.ts";
+import { nextAttempt } from "../../submission/record.ts";
 import type { JobStatus } from "./types.ts";
 
 /**

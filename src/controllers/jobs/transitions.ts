@@ -1,4 +1,3 @@
-import type { JournalEntry } from "../../submission/journal.ts";
 import { attach, halt, release, showHalted, showNotAttached } from "./halt.ts";
 import type { JobContext, JobState, Observation, ObservationKind, ObservationsIn, StateKind } from "./observations.ts";
 import * as steps from "./steps.ts";
@@ -26,12 +25,10 @@ type Effects = {
 type Row<O extends ObservationKind> = Effects & {
   step(observation: Observation<O>, context: JobContext): steps.Step;
   next: StateKind;
-  /** The journal entry whose outcome the status shows after this step. */
-  settles?(observation: Observation<O>): JournalEntry | undefined;
 };
 
 /** A step with everything that its row adds. */
-export type Transition = steps.Step & Effects & { next: StateKind; settled?: JournalEntry | undefined };
+export type Transition = steps.Step & Effects & { next: StateKind };
 
 /** Status fields that describe a single task. */
 const TASK_FIELDS = [
@@ -46,13 +43,10 @@ const TASK_FIELDS = [
 const PAUSE = ["nextAttemptTime"] as const;
 const WAITS = ["nextAttemptTime", "pollsFailingSince"] as const;
 
-const settles = ({ entry }: { entry: JournalEntry | undefined }) => entry;
-const settlesDelivery = ({ submitted }: { submitted?: { entry: JournalEntry } | undefined }) => submitted?.entry;
-
 const suspended = { step: steps.showSuspended, releasesSlot: "Uncharged" } as const;
 const succeeds = { step: steps.complete, next: "Succeeded", cleared: WAITS } as const;
 const fails = { step: steps.fail, next: "Failed", cleared: WAITS } as const;
-const delivered = { settles: settlesDelivery, releasesSlot: "Charged", resetsBackoff: true } as const;
+const delivered = { releasesSlot: "Charged", resetsBackoff: true } as const;
 
 /**
  * The life of a job of either kind: in a state, an observation leads to a step and to the next state. `steps.ts` and `halt.ts`
@@ -81,22 +75,20 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
     Accepted: {
       step: steps.track,
       next: "Tracking",
-      settles,
       resetsBackoff: true,
       cleared: [...TASK_FIELDS, ...PAUSE],
     },
     Results: { ...succeeds, ...delivered },
     ResultsToStore: { step: steps.storeResults, next: "Storing", ...delivered, cleared: WAITS },
-    NoResults: { ...fails, settles: settlesDelivery, releasesSlot: "Charged" },
-    NotTaken: { step: steps.showNotTaken, next: "Waiting", settles, releasesSlot: "Uncharged" },
-    Withdrawn: { step: steps.unchanged, next: "Waiting", releasesSlot: "Uncharged" },
-    Refused: { ...fails, settles, releasesSlot: "Uncharged" },
-    Unknown: { step: halt, next: "Halted", settles, releasesSlot: "Unseen", cleared: TASK_FIELDS },
-    Unusable: { step: halt, next: "Halted", settles, releasesSlot: "Unseen", cleared: TASK_FIELDS },
+    NoResults: { ...fails, releasesSlot: "Charged" },
+    NotTaken: { step: steps.showNotTaken, next: "Waiting", releasesSlot: "Uncharged" },
+    Withdrawn: { step: steps.withdraw, next: "Waiting", releasesSlot: "Uncharged" },
+    Refused: { ...fails, releasesSlot: "Uncharged" },
+    Unknown: { step: halt, next: "Halted", releasesSlot: "Unseen", cleared: TASK_FIELDS },
+    Unusable: { step: halt, next: "Halted", releasesSlot: "Unseen", cleared: TASK_FIELDS },
     UnknownButResubmit: {
       step: steps.sendAgain,
       next: "Waiting",
-      settles,
       releasesSlot: "Unseen",
       cleared: TASK_FIELDS,
     },
@@ -146,6 +138,6 @@ function transitionOf<O extends ObservationKind>(
 ): Transition | undefined {
   const row: Row<O> | undefined = rows[observation.kind];
   if (row === undefined) return undefined;
-  const { step, settles, ...effects } = row;
-  return { ...effects, ...step(observation, context), settled: settles?.(observation) };
+  const { step, ...effects } = row;
+  return { ...effects, ...step(observation, context) };
 }

@@ -10,7 +10,7 @@ import type { Operation } from "../../provider/operations.ts";
 import type { AccountSession } from "../../provider/types.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import type { Work } from "../../submission/account-line.ts";
-import type { JournalEntry } from "../../submission/journal.ts";
+import type { OpenSubmission } from "../../submission/record.ts";
 import type { AccountHandle, AccountKey } from "../account/registry.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
@@ -128,7 +128,7 @@ export type JobAdapter<T extends Job> = {
 export type Block = Cause & { stalled: boolean; againMs?: number };
 
 /** The outcome of a paid request (api: "A paid request is sent at most once per attempt"). */
-export type Answer = { account: BoundAccount; entry: JournalEntry } & (
+export type Answer = { account: BoundAccount; record: OpenSubmission } & (
   | { kind: "Accepted"; accepted: Accepted }
   /** Surely without effect. It is sent again with backoff, and not before `retryAfterMs`. */
   | { kind: "NotTaken"; block: Block; retryAfterMs: number | undefined }
@@ -192,7 +192,7 @@ export type RunningRequests = {
   resetBackoff(uid: string): void;
   /**
    * Admits no more jobs, withdraws the requests of which no byte has left, also those that begin later, and waits until every
-   * outcome is in the status, at most 30 s after the last response: an outcome that is not written by then is in the journal.
+   * outcome is in the status, at most 30 s after the last response: a request whose outcome is not written by then counts as unknown.
    * When `deadline` aborts, the requests under way are aborted: their outcome is unknown.
    */
   drain(deadline: AbortSignal): Promise<void>;

@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { speechJobResource } from "../../../src/api/v1alpha1/kinds.ts";
 import { createEtcdHistory } from "../../../src/kube/etcd-history.ts";
-import type { Resource } from "../../../src/kube/resource.ts";
+import { configMapResource, type Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
 import { leaseResource } from "../../../src/runtime/lease.ts";
-import { configMapResource } from "../../../src/submission/journal.ts";
 import { START } from "../../support/fake-clock.ts";
 import { scriptedApi } from "../../support/scripted-api-server.ts";
 
-const JOURNAL = { namespace: "mooring", name: "mooring-journal" };
+const LEDGER = { namespace: "mooring", name: "mooring-ledger" };
 const LEASE = { namespace: "mooring", name: "mooring-operator" };
 const JOB = { namespace: "team-a", name: "intro" };
 
@@ -52,14 +51,14 @@ async function world() {
     list: at(() => client.list(speechJobResource, {})),
     patch: at((from: string) => client.mergePatch(speechJobResource, JOB, { metadata: { resourceVersion: from } })),
     renew: at(() => client.update(leaseResource, LEASE, { metadata: { ...LEASE, resourceVersion: "1" }, spec: {} })),
-    journal: at(() => client.update(configMapResource, JOURNAL, { metadata: { ...JOURNAL }, spec: {} })),
+    writeLedger: at(() => client.update(configMapResource, LEDGER, { metadata: { ...LEDGER }, spec: {} })),
   };
 }
 
 describe("a restored etcd shows", () => {
   it.each([
     { what: "in the Lease", resource: leaseResource, place: LEASE },
-    { what: "in a ConfigMap of the journal", resource: configMapResource, place: JOURNAL },
+    { what: "in a ConfigMap of the operator", resource: configMapResource, place: LEDGER },
   ])("$what, when it has the same UID and an earlier version", async ({ resource, place }) => {
     const w = await world();
     await w.get(20, resource, place);
@@ -71,7 +70,7 @@ describe("a restored etcd shows", () => {
 
   it("in a look at what was written, also when etcd counts on from a later version", async () => {
     const w = await world();
-    await w.journal(20);
+    await w.writeLedger(20);
     w.next.version = "12";
     await w.look();
     expect(w.restored).toHaveLength(1);
@@ -115,20 +114,20 @@ describe("no restore is", () => {
 
   it("a ConfigMap with another UID, or a version that is no number", async () => {
     const w = await world();
-    await w.get(20, configMapResource, JOURNAL);
-    await w.get("abc", configMapResource, JOURNAL);
+    await w.get(20, configMapResource, LEDGER);
+    await w.get("abc", configMapResource, LEDGER);
     w.next.uid = "uid-2";
-    await w.get(10, configMapResource, JOURNAL);
+    await w.get(10, configMapResource, LEDGER);
     expect(w.restored).toEqual([]);
   });
 
   it("a late version after a long time in which nobody asked, nor one of a ConfigMap that is rarely written", async () => {
     const w = await world();
     await w.renew(50);
-    await w.get(50, configMapResource, JOURNAL);
+    await w.get(50, configMapResource, LEDGER);
     w.pass(30 * 24 * 3_600);
     await w.renew(2_000_000_000);
-    await w.journal(2_000_000_001);
+    await w.writeLedger(2_000_000_001);
     expect(w.restored).toEqual([]);
   });
 

@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { leaseNameOf, type Shard } from "../../../src/operator/shard.ts";
-import { createShardElector, type ShardElector } from "../../../src/operator/shard-elector.ts";
+import { createShardElector } from "../../../src/operator/shard-elector.ts";
 import { SHARD_COUNT } from "../../../src/operator/shard-leases.ts";
+import type { LeaderElector } from "../../../src/runtime/leader.ts";
 import { createFakeClock, type FakeClock, until } from "../../support/fake-clock.ts";
 import { createObjectStore, type ObjectStore } from "../../support/object-store.ts";
 import { type ScriptedApi, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
@@ -22,7 +23,7 @@ function put({ store }: World, index: number, lease: { holder: string; shards?: 
   store.put(pathOf(index), { metadata, spec: { holderIdentity: lease.holder } });
 }
 
-function electing(w: World, shard: Shard, identity: string): { elector: ShardElector; leads: boolean } {
+function electing(w: World, shard: Shard, identity: string): { elector: LeaderElector; leads: boolean } {
   const elector = createShardElector({
     client: w.api.client,
     namespace: "mooring",

@@ -1,4 +1,4 @@
-import { journalEntriesOf } from "../../support/journal-maps.ts";
+import { hasOpenRecord } from "../../support/open-records.ts";
 import type { AnyObject, World } from "../../support/world.ts";
 
 export type RemoteEndpoint = {
@@ -14,8 +14,8 @@ export type Truth = {
   endpoints: AnyObject[];
   remoteEndpoints: Map<string, RemoteEndpoint>;
   remoteTasks: Map<string, RemoteTask>;
-  /** Names of the objects that have an entry in the journal. */
-  intents: string[];
+  /** Names of the objects with a request whose outcome they do not show. */
+  open: string[];
 };
 
 export const RUNNING = "TASK_STATUS_PROCESSING";
@@ -23,11 +23,10 @@ export const DONE = "TASK_STATUS_SUCCEED";
 export const FAILED = "TASK_STATUS_FAILED";
 
 export async function readTruth(world: World): Promise<Truth> {
-  const [speech, video, endpoints, journal] = await Promise.all([
+  const [speech, video, endpoints] = await Promise.all([
     world.list("SpeechJob"),
     world.list("VideoJob"),
     world.list("GpuEndpoint"),
-    journalEntriesOf(world),
   ]);
   const state = await world.state();
   return {
@@ -35,7 +34,7 @@ export async function readTruth(world: World): Promise<Truth> {
     endpoints,
     remoteEndpoints: new Map((state.endpoints as RemoteEndpoint[]).map((one) => [one.id, one])),
     remoteTasks: new Map((state.tasks as RemoteTask[]).map((one) => [one.id, one])),
-    intents: journal.map(({ key }) => key.split("/").at(-1) ?? key),
+    open: [...speech, ...video, ...endpoints].filter(hasOpenRecord).map(({ metadata }) => metadata.name),
   };
 }
 

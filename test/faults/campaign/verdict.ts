@@ -59,17 +59,16 @@ export function wrongs(truth: Truth, { wanted, ignoresUpdates, creating, waits }
     else if (differs) found.push(`${name} is served with ${remote?.parameters.workerConfig.maxNum} workers`);
   }
   if (truth.endpoints.length < wanted.size) found.push(`${wanted.size - truth.endpoints.length} endpoints are missing`);
-  // A deletion waits for an update that takes effect. Until then the operator keeps the object, whose status may not show its
-  // endpoint, or the entry of an object that disappeared while its endpoint was created.
-  const kept = [...truth.endpoints.map(({ metadata }) => metadata.name), ...truth.intents];
+  // A deletion waits for an update that takes effect. Until then the object stays, whose status may not show its endpoint.
+  const kept = truth.endpoints.map(({ metadata }) => metadata.name);
   const waiting = new Set(kept.filter((name) => ignoresUpdates && !wanted.has(name)));
   for (const remote of truth.remoteEndpoints.values()) {
     const runs = remote.parameters.workerConfig.maxNum > 0;
     if (!runs || served.has(remote.id) || waiting.has(objectOf(remote))) continue;
     found.push(`${remote.parameters.appName} runs without an object`);
   }
-  const left = truth.intents.filter((name) => !waiting.has(name));
-  if (left.length > 0) found.push(`the journal has entries of ${left.join(", ")}`);
+  const left = truth.open.filter((name) => !waiting.has(name));
+  if (left.length > 0) found.push(`no outcome is shown of requests of ${left.join(", ")}`);
   return found;
 }
 

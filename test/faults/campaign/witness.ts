@@ -109,8 +109,7 @@ function polledBy(trail: Trail, taskID: string, from: number): number {
 
 export function* contradictionsIn(truth: Truth, now: number): Generator<Contradiction> {
   for (const object of truth.endpoints) yield* endpointContradictions(object, truth, now);
-  // An object can disappear while its endpoint is created. The journal has its entry until the endpoint is cleaned up.
-  const names = new Set([...truth.endpoints.map(({ metadata }) => metadata.name), ...truth.intents]);
+  const names = new Set(truth.endpoints.map(({ metadata }) => metadata.name));
   for (const remote of truth.remoteEndpoints.values()) {
     const gone = !names.has(objectOf(remote)) && remote.parameters.workerConfig.maxNum > 0;
     if (gone) yield { text: `${objectOf(remote)} is gone, and its endpoint runs`, learns: "Nothing" };

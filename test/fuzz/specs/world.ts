@@ -1,10 +1,9 @@
 import { pino } from "pino";
 import { accountResource, artifactStoreResource } from "../../../src/api/v1alpha1/kinds.ts";
 import { secretResource } from "../../../src/controllers/references.ts";
-import { namespaceResource } from "../../../src/kube/resource.ts";
+import { configMapResource, namespaceResource } from "../../../src/kube/resource.ts";
 import { type CoreAnswer, type CoreRequest, createCore } from "../../../src/simulator/core.ts";
 import { createService, type Service } from "../../../src/simulator/service.ts";
-import { configMapResource } from "../../../src/submission/journal.ts";
 import type { JsonValue } from "../../sim/api-server/json.ts";
 import { createApiServer } from "../../sim/api-server/server.ts";
 import { createStorage, type Storage } from "../../sim/api-server/storage.ts";

@@ -11,12 +11,14 @@ export type ObjectsOptions = {
   /** Milliseconds since the epoch. */
   now: () => number;
   uid: () => string;
+  /** Whether the schemas of jobs lack `status.submission.sender`. Default: they have it. */
+  prunes?: () => boolean;
   /** Ignores `metadata.resourceVersion` in writes of these resources: a test of what needs the lock. */
   unlocked?: (plural: string) => boolean;
 };
 
 /** Reads and writes of single objects, with the rules of the API server. */
-export function createObjects({ storage, now, uid, unlocked = () => false }: ObjectsOptions) {
+export function createObjects({ storage, now, uid, prunes = () => false, unlocked = () => false }: ObjectsOptions) {
   const keyOf = ({ namespace, name }: Pick<Target, "namespace" | "name">) =>
     namespace === undefined ? name : `${namespace}/${name}`;
   const idOf = ({ group, plural }: KindRules) => `${plural}.${group}`;
@@ -34,6 +36,7 @@ export function createObjects({ storage, now, uid, unlocked = () => false }: Obj
     const normal = kind.normalized({ apiVersion: versionText(kind), kind: kind.kind, ...object });
     const problems = kind.problems(normal);
     if (problems.length > 0) throw failure.invalid(titleOf(target), problems);
+    if (kind.custom && prunes()) delete objectAt(normal["status"], "submission")["sender"];
     return normal;
   }
 

@@ -55,6 +55,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   /** Pages of lists that are not read to their end, by their token. */
   const pages = new Map<string, { version: number; items: Json[] }>();
   let tokens = 0;
+  /** What is asked by each path: there are few. */
+  const found = new Map<string, Asked | undefined>();
 
   function list({ kind, namespace, lag }: Collection, query: URLSearchParams): Json {
     const token = query.get("continue");
@@ -164,7 +166,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     kinds,
     call(request) {
       try {
-        const asked = find(request.path, kinds);
+        const asked = found.get(request.path) ?? find(request.path, kinds);
+        found.set(request.path, asked);
         if (asked === undefined) throw failure.notFound(request.path);
         return answer(request, { ...asked, lag: request.lag });
       } catch (error) {

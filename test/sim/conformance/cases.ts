@@ -7,10 +7,9 @@ import {
 } from "../../../src/api/v1alpha1/kinds.ts";
 import type { KubeClient, KubeQuery } from "../../../src/kube/client.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
-import type { Resource } from "../../../src/kube/resource.ts";
+import { configMapResource, type Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
 import { leaseResource } from "../../../src/runtime/lease.ts";
-import { configMapResource } from "../../../src/submission/journal.ts";
 import { manifest } from "../../support/manifests.ts";
 import { type Json, parseJson } from "../api-server/json.ts";
 

@@ -1,5 +1,5 @@
 import { objectAt, textAt } from "../api-server/json.ts";
-import { serialOf } from "../scenario/actions.ts";
+import { serialOf } from "../scenario/manifests.ts";
 import type { World } from "../scenario/world.ts";
 import { condition } from "./stability.ts";
 

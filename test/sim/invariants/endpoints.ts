@@ -15,7 +15,12 @@ export type EndpointCensus = {
   all(): { serial: number; endpoint: ReturnType<SimulatedEndpoints["all"]>[number] }[];
 };
 
-export function createEndpointCensus(endpoints: SimulatedEndpoints, judge: Judge): EndpointCensus {
+/** @param untraced requests for an object of which no trace may be left (tampering.ts) */
+export function createEndpointCensus(
+  endpoints: SimulatedEndpoints,
+  judge: Judge,
+  untraced: (serial: number) => number,
+): EndpointCensus {
   const serials = new Map<string, number>();
   const all: EndpointCensus["all"] = () =>
     endpoints.all().flatMap((endpoint) => {
@@ -32,13 +37,25 @@ export function createEndpointCensus(endpoints: SimulatedEndpoints, judge: Judge
       const serial = serialIn(JSON.stringify(request.body));
       if (serial === undefined) return judge.violated("OneEndpoint", `endpoint ${id} is for no object`);
       serials.set(id, serial);
-      const members = of(serial).map(({ memberID }) => memberID);
-      const isRepeated = ({ memberID }: { memberID: string }) => members.filter((one) => one === memberID).length > 1;
-      const ids = of(serial)
-        .filter(isRepeated)
-        .map((endpoint) => endpoint.id);
-      if (ids.length > 1)
-        judge.violated("OneEndpoint", `object ${serial} has ${ids.length} endpoints: ${ids.join(", ")}`);
+      const created = endpoints.get(id);
+      const lost = untraced(serial);
+      const same = all().filter(({ endpoint: { memberID, parameters } }) => {
+        return memberID === created.memberID && parameters.appName === created.parameters.appName;
+      });
+      const own = of(serial).filter(({ memberID }) => memberID === created.memberID);
+      const report = (what: string, ids: string[]) => {
+        if (ids.length > 1 + lost) {
+          judge.violated("OneEndpoint", `${what} has ${ids.length} endpoints: ${ids.join(", ")}`);
+        }
+      };
+      report(
+        `object ${serial}`,
+        own.map((one) => one.id),
+      );
+      report(
+        `app name ${created.parameters.appName}`,
+        same.map(({ endpoint }) => endpoint.id),
+      );
       return undefined;
     },
     of,

@@ -18,7 +18,13 @@ export type Payments = {
 /** A task fails without a charge, and when it has `ended` its job may be paid again, as often as its backoffLimit says. */
 export type TaskFate = { fails: boolean; ended: boolean };
 
-export function createPayments(plan: Plan, judge: Judge, fateOf: (taskID: string) => TaskFate): Payments {
+type Facts = {
+  fateOf: (taskID: string) => TaskFate;
+  /** Requests for an object of which no trace may be left (tampering.ts). */
+  untraced: (serial: number) => number;
+};
+
+export function createPayments(plan: Plan, judge: Judge, { fateOf, untraced }: Facts): Payments {
   const paid = new Map<number, number>();
   const releases = new Map<number, number>();
   const limits = new Map(plan.objects.map(({ serial, backoffLimit = 0 }) => [serial, backoffLimit]));
@@ -28,7 +34,7 @@ export function createPayments(plan: Plan, judge: Judge, fateOf: (taskID: string
 
   function allowed(serial: number): number {
     const failed = (tasks.get(serial) ?? []).map(fateOf).filter(({ fails, ended }) => fails && ended).length;
-    return 1 + (releases.get(serial) ?? 0) + Math.min(failed, limits.get(serial) ?? 0);
+    return 1 + (releases.get(serial) ?? 0) + untraced(serial) + Math.min(failed, limits.get(serial) ?? 0);
   }
 
   return {

@@ -1,5 +1,5 @@
 import type { CoreRequest } from "../../../src/simulator/core.ts";
-import { DELETE_OPERATION, serialIn } from "../scenario/manifests.ts";
+import { createsSomething, serialIn } from "../scenario/manifests.ts";
 import type { Judge } from "./violation.ts";
 
 /** Judges what is sent after etcd was restored, and before a user confirms it. */
@@ -29,8 +29,9 @@ export function createRestores(now: () => number, judge: Judge): Restores {
       }
     },
     confirmed: () => held.clear(),
-    sent({ method, path, body }) {
-      if (method !== "POST" || path.endsWith("/update") || path === DELETE_OPERATION.path) return;
+    sent(request) {
+      if (!createsSomething(request)) return;
+      const { path, body } = request;
       const serial = serialIn(JSON.stringify(body));
       if (serial === undefined || !held.has(serial) || now() - since < UNDER_WAY_MS) return;
       judge.violated(

@@ -1,11 +1,8 @@
-import { configMapResource } from "../../../src/submission/journal.ts";
-import { journalNames } from "../../../src/submission/journal-shards.ts";
-import { isJson, type Json, type JsonValue, objectAt, parseJson, textAt } from "../api-server/json.ts";
-import { JOURNAL_NAME, OPERATOR_NAMESPACE } from "../operator/process.ts";
-import { objectOf, serialOf } from "../scenario/actions.ts";
-import { TASK_PRICE } from "../scenario/manifests.ts";
+import { isJson, type Json, objectAt, textAt } from "../api-server/json.ts";
+import { objectOf, resourceOf, serialOf, TASK_PRICE } from "../scenario/manifests.ts";
 import type { ObjectPlan } from "../scenario/plan.ts";
 import type { World } from "../scenario/world.ts";
+import { recordOf } from "./records.ts";
 
 /** What is not yet as it should be when nothing disturbs any more, in words; empty in the end. */
 export function unstable(world: World): string[] {
@@ -15,81 +12,33 @@ export function unstable(world: World): string[] {
     const object = plan.objects.find((one) => one.serial === serial);
     if (object !== undefined && objectOf(world, object) !== undefined) return [];
     if (endpoint.memberID !== OWN_MEMBER || isReplacedByUser(world, serial)) return [];
-    if (world.restores.hasMoved(serial)) return [];
+    if (world.restores.hasMoved(serial) || world.tampering.leavesEndpoints(serial)) return [];
     const { minNum, maxNum } = endpoint.parameters.workerConfig;
     return maxNum === 0
       ? []
       : [`endpoint ${endpoint.id} of deleted object ${serial} runs with ${minNum}/${maxNum} workers`];
   });
-  return [...found, ...remotes, ...journalProblems(world)];
+  return [...found, ...remotes, ...recordProblems(world)];
 }
 
-/**
- * Every request has its outcome in the status of its object, so the leader's journal is empty. A ConfigMap that the leader has not
- * opened is judged after a restart (hasUnnoticedLoss).
- */
-function journalProblems(world: World): string[] {
-  const opened = openedJournal(world);
-  if (opened === undefined) return ["no process leads"];
-  const isExpected = world.plan.faults.some(({ fault }) => fault === "loseJournal");
-  if (!isExpected && hasUnnoticedLoss(world)) return ["the leader's journal is not that of the cluster"];
-  return journalShards(world)
-    .filter((shard) => opened.includes(uidOf(shard) ?? ""))
-    .flatMap(entriesOf)
-    .filter((entry) => !waitsForKey(world, entry))
-    .map((entry) => `the journal holds ${JSON.stringify(entry)}`);
+/** Some process leads, and every object shows the outcome of its last request. */
+function recordProblems(world: World): string[] {
+  if (!world.replicas.running().some((process) => process.leading())) return ["no process leads"];
+  return world.plan.objects.flatMap((plan) => {
+    const object = objectOf(world, plan);
+    if (object === undefined || world.records.isTampered(plan.serial)) return [];
+    // Only the key of another member shows whether the create took effect. A user has to act, and the object says so.
+    if (isOutOfSight(world, plan) && awaitsUser(object, ["RemoteMissing"])) return [];
+    // The create surely had no effect, and the next one waits.
+    if (waitsForBudget(world, object)) return [];
+    const { plural, group } = resourceOf(plan);
+    const record = recordOf(`${plural}.${group}`, object);
+    const { submission } = objectAt(object, "status");
+    const isOpen = record !== undefined && textAt(submission, "id") !== record.id;
+    const isIntended = textAt(submission, "state") === "Intended";
+    return isOpen || isIntended ? [`${nameOf(plan)} shows no outcome of ${record?.text}`] : [];
+  });
 }
-
-/**
- * A ConfigMap of the journal was deleted or restored since the leader opened it. The operator notices this at its next write to the
- * ConfigMap (docs/recovery.md) or at its next start. An operator that sends nothing does not write the journal. Until then, a
- * restored ConfigMap can have entries that the operator removed from the lost one.
- */
-export function hasUnnoticedLoss(world: World): boolean {
-  const stored = journalNames(JOURNAL_NAME).map((name) => uidOf(journalShard(world, name)));
-  return openedJournal(world)?.some((id, index) => id !== stored[index]) === true;
-}
-
-/** The UIDs of the ConfigMaps that the leader has opened, the head first; undefined: no process leads. */
-function openedJournal({ replicas }: World): string[] | undefined {
-  return replicas
-    .running()
-    .find((process) => process.leading())
-    ?.journalIDs();
-}
-
-const journalShard = ({ cluster }: Pick<World, "cluster">, name: string): Json | undefined =>
-  cluster.get(configMapResource, { namespace: OPERATOR_NAMESPACE, name });
-
-const journalShards = (world: Pick<World, "cluster">): Json[] =>
-  journalNames(JOURNAL_NAME)
-    .map((name) => journalShard(world, name))
-    .filter((shard) => shard !== undefined);
-
-function entriesOf(shard: Json): JsonValue[] {
-  const intents = textAt(shard["data"], "intents");
-  const entries = parseJson(intents ?? "[]");
-  if (!Array.isArray(entries)) throw new Error(`the journal holds ${intents}`);
-  return entries;
-}
-
-const isCreate = (entry: JsonValue) => textAt(entry, "operation") === "createEndpoint";
-
-/**
- * The outcome of this create is unknown, and the account's key cannot tell: the endpoint may be among those of the other
- * member, whose key created the object's endpoint before. The entry stays until a user acts, because the request may have
- * taken effect. The object says so.
- */
-function waitsForKey(world: World, entry: JsonValue): boolean {
-  if (!isCreate(entry)) return false;
-  const plan = world.plan.objects.find((one) => uidOf(objectOf(world, one)) === textAt(entry, "uid"));
-  const object = plan === undefined ? undefined : objectOf(world, plan);
-  return (
-    plan !== undefined && object !== undefined && isOutOfSight(world, plan) && awaitsUser(object, ["RemoteMissing"])
-  );
-}
-
-const uidOf = (object: Json | undefined) => textAt(object?.["metadata"], "uid");
 
 /** The object tells its user why nothing more happens. */
 function awaitsUser(object: Json, reasons: readonly string[]): boolean {
@@ -105,6 +54,9 @@ function problemsOf(world: World, plan: ObjectPlan): string[] {
   const object = objectOf(world, plan);
   if (object === undefined) return [];
   const name = nameOf(plan);
+  if (isRivalOfAnother(world, plan) && awaitsUser(object, ["AlreadyBound"])) return [];
+  // A user's request to create it again waited for the budget, and has to be repeated when the budget allows it.
+  if (isUsedUp(world) && plan.kind === "GpuEndpoint" && awaitsUser(object, ["RemoteMissing"])) return [];
   if (isOutOfSight(world, plan)) {
     // A second create with the account's own key fails when the service takes an app name only once.
     if (awaitsUser(object, ["RemoteMissing", "RemoteRefused"])) return [];
@@ -126,6 +78,13 @@ function problemsOf(world: World, plan: ObjectPlan): string[] {
   const awaitsWorkers = ({ field, desired, observed }: FieldDifference) =>
     waits && field === "workers.max" && 0 < Number(observed) && Number(observed) < Number(desired);
   return endpointProblems(world, plan, object, awaitsWorkers).map((problem) => `${name}: ${problem}; ${shown(object)}`);
+}
+
+/** Another object has the app name of this one. */
+function isRivalOfAnother(world: World, { serial, appName }: ObjectPlan): boolean {
+  const rivals = world.plan.objects.filter((one) => one.serial !== serial && one.appName === appName);
+  const isFirst = (object: Json | undefined) => object !== undefined && !awaitsUser(object, ["AlreadyBound"]);
+  return appName !== undefined && rivals.some((one) => isFirst(objectOf(world, one)));
 }
 
 /** The member of the account's own key. */
@@ -174,8 +133,12 @@ function isSuspended(object: Json): boolean {
 }
 
 /** What is left of the budget does not pay for another task, and the condition says so. `Synced`: of more workers. */
-function waitsForBudget({ plan, service }: World, object: Json, type: "Ready" | "Synced" = "Ready"): boolean {
-  if (plan.budgetTasks === undefined || textAt(condition(object, type), "reason") !== "BudgetExceeded") return false;
+function waitsForBudget(world: World, object: Json, type: "Ready" | "Synced" = "Ready"): boolean {
+  return textAt(condition(object, type), "reason") === "BudgetExceeded" && isUsedUp(world);
+}
+
+function isUsedUp({ plan, service }: World): boolean {
+  if (plan.budgetTasks === undefined) return false;
   return service.ledger.total() + TASK_PRICE > plan.budgetTasks * TASK_PRICE;
 }
 

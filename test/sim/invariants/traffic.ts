@@ -21,7 +21,7 @@ const SLACK = 1.5;
 const FIRST_BYTE_SLACK = RATE.requestsPerSecond + SLACK;
 /** A restored lease can show an earlier holder. The holder notices this within the time in which it has to renew the lease. */
 const RENEWED_MS = 10_000;
-/** Requests of one process for one path in `PACE_MS`. The busiest are the leases and the journal, with one in a tenth of a second. */
+/** Requests of one process for one path in `PACE_MS`. The busiest is the lease, with one in a tenth of a second. */
 const PACED = 200;
 const PACE_MS = 10_000;
 

@@ -1,6 +1,5 @@
 import { isJson, type Json, objectAt, textAt } from "../api-server/json.ts";
-import { objectOf } from "../scenario/actions.ts";
-import { SYNC_MS } from "../scenario/manifests.ts";
+import { objectOf, SYNC_MS } from "../scenario/manifests.ts";
 import type { World } from "../scenario/world.ts";
 import {
   condition,

@@ -2,6 +2,9 @@
 export type Invariant =
   | "PaidOnce"
   | "OneEndpoint"
+  | "RecordedBeforeSend"
+  | "NoFalseUnknown"
+  | "OutcomeKept"
   | "StaysBound"
   | "RestoreConfirmed"
   | "TerminalPhase"

@@ -1,9 +1,10 @@
 import { LIMIT_GUARDS } from "./limits.ts";
 import type { Mutant } from "./mutant.ts";
 import { OBJECT_GUARDS } from "./objects.ts";
+import { RECORD_GUARDS } from "./records.ts";
 import { SENDING_GUARDS } from "./sending.ts";
 
-export const MUTANTS: readonly Mutant[] = [...SENDING_GUARDS, ...OBJECT_GUARDS, ...LIMIT_GUARDS];
+export const MUTANTS: readonly Mutant[] = [...SENDING_GUARDS, ...RECORD_GUARDS, ...OBJECT_GUARDS, ...LIMIT_GUARDS];
 
 export function mutantNamed(name: string): Mutant {
   const found = MUTANTS.find((one) => one.name === name);

@@ -11,10 +11,10 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/submission/admission",
   },
   {
-    name: "places-of-the-journal",
+    name: "places-of-records",
     file: "src/controllers/account/dependants.ts",
-    find: "hasEntry(journal, kind, job)",
-    replace: "false",
+    find: ': status?.phase === "Pending" && status.submission?.state === "Intended";',
+    replace: ": false;",
     breaks: ["Concurrency"],
     tests: "test/unit/controllers/account/dependants",
   },

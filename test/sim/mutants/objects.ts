@@ -33,13 +33,6 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/runtime/store",
   },
   {
-    name: "intent-stored",
-    file: "src/controllers/controller-deps.ts",
-    find: "if (stored === journal) return;",
-    replace: "if (stored === journal || journal.length > 0) return;",
-    tests: "test/unit/controllers/jobs/intents",
-  },
-  {
     name: "app-name-lookup",
     file: "src/controllers/gpu-endpoint/observe.ts",
     find: "    const candidate = await searchCreated(facts);",
@@ -95,7 +88,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "finalizer",
-    file: "src/controllers/gpu-endpoint/finalize.ts",
+    file: "src/controllers/gpu-endpoint/deletion-policy.ts",
     find: '  return endpoint.spec.managementPolicy === "Full" && deletionPolicyOf(endpoint) !== "Retain";',
     replace: '  return endpoint.spec.managementPolicy === "Observe" && deletionPolicyOf(endpoint) !== "Retain";',
     breaks: ["Stable"],
@@ -136,15 +129,6 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
     file: "src/controllers/jobs/halt.ts",
     find: "      ...(token === undefined ? {} : { lastHandledResubmitToken: token }),",
     replace: "",
-    breaks: ["PaidOnce"],
-    tests: "test/unit/controllers/jobs",
-  },
-  {
-    name: "halted-after-unknown",
-    file: "src/controllers/jobs/observe.ts",
-    find: "if (outcome !== undefined) return observeAccepted(acceptedFrom(outcome), { entry, account }, job.spec);\n  return",
-    replace:
-      'if (outcome !== undefined) return observeAccepted(acceptedFrom(outcome), { entry, account }, job.spec);\n  if (now > 0) return { kind: "Withdrawn", until: now + 1_000 };\n  return',
     breaks: ["PaidOnce"],
     tests: "test/unit/controllers/jobs",
   },

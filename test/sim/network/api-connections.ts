@@ -1,11 +1,20 @@
+import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import type { ApiAnswer, ApiRequest, Connections } from "../../../src/kube/connections.ts";
 import type { Random } from "../../../src/simulator/random.ts";
-import { type JsonValue, parseJson } from "../api-server/json.ts";
+import { type JsonValue, objectAt, parseJson, textAt } from "../api-server/json.ts";
 import type { ApiServer, Lag, ServedWatch } from "../api-server/server.ts";
 import { type ByteStream, createByteStream } from "../engine/byte-stream.ts";
 import type { ProcessTime } from "../engine/process-clock.ts";
 import { hashText, type Scheduler } from "../engine/scheduler.ts";
-import { countFault, drawFault, drawLatency, type FaultCounts, type RequestFault, type Weather } from "./weather.ts";
+import {
+  countFault,
+  drawFault,
+  drawLatency,
+  type FaultCounts,
+  type RecordWrite,
+  type RequestFault,
+  type Weather,
+} from "./weather.ts";
 
 export type ApiNetwork = {
   scheduler: Scheduler;
@@ -92,7 +101,10 @@ export function createApiConnections(
     const sent: SentRequest = { method: request.method, path: url.pathname, body };
     if (time.alive()) onSend(sent, "Before");
     if (!time.alive()) return;
-    transmit(request, { url, sent, fault: drawFault(weather(), random, sent.method), reply });
+    const { only, down } = weather();
+    const isHit = down || only === undefined || only === recordWriteOf(sent);
+    const fault = isHit ? drawFault(weather(), random, sent.method) : undefined;
+    transmit(request, { url, sent, fault, reply });
     onSend(sent, "After");
   }
 
@@ -105,7 +117,9 @@ export function createApiConnections(
     if (fault === "refused" || fault === "requestLost") reply.broken();
     else if (early !== undefined) reply.resolve(failed(...early));
     else if (fault !== "requestSwallowed") {
-      const late = fault === "late" ? random.between(1_000, LATEST_MS) : 0;
+      const { until = 0 } = weather();
+      const stalledMs = fault === "stalled" ? Math.max(0, until - scheduler.now()) : 0;
+      const late = fault === "late" ? random.between(1_000, LATEST_MS) : stalledMs;
       scheduler.after(late + latency(), () => arrive(request, sending));
     }
   }
@@ -114,7 +128,7 @@ export function createApiConnections(
     const result = server.call({ ...sent, query: url.searchParams, lag: lag() });
     if ("watch" in result) {
       if (reply.isSettled() || !time.alive() || fault === "responseSwallowed") return;
-      if (fault === undefined || fault === "late") openWatch(request, result.watch, reply);
+      if (fault === undefined || fault === "late" || fault === "stalled") openWatch(request, result.watch, reply);
       else reply.broken();
       return;
     }
@@ -211,10 +225,22 @@ export function createApiConnections(
   };
 }
 
+/** What a request to the API server writes of a paid request. An outcome that is written without the rest of the status is none. */
+function recordWriteOf({ method, body }: SentRequest): RecordWrite | undefined {
+  if (method !== "PATCH" || body === undefined) return undefined;
+  if (textAt(objectAt(objectAt(body, "metadata"), "annotations"), ANNOTATIONS.create) !== undefined) return "Record";
+  const status = objectAt(body, "status");
+  const state = textAt(status["submission"], "state");
+  if (state === "Intended") return "Record";
+  return state !== undefined && "conditions" in status ? "Outcome" : undefined;
+}
+
 const EARLY: { [fault in RequestFault]?: [status: number, reason: string] } = {
   errorBefore: [500, "InternalError"],
   gatewayBefore: [503, "ServiceUnavailable"],
   throttled: [429, "TooManyRequests"],
+  invalid: [422, "Invalid"],
+  tooLarge: [413, "RequestEntityTooLarge"],
 };
 
 function failed(status: number, reason: string): ApiAnswer {

@@ -8,12 +8,20 @@ export type Response = { status: number; headers: Record<string, string>; text: 
 export type Exchange = {
   /** A connection takes the request. False: it was given up before. */
   start(): boolean;
+  /** `cut`: the response breaks off. */
   answer(response: Response, cut?: boolean): void;
   fail(message: string): void;
 };
 
-/** @param alive whether the process still runs: a dead one gets nothing any more */
-export function createExchange(handler: Dispatcher.DispatchHandler, alive: () => boolean): Exchange {
+/**
+ * @param alive whether the process still runs: a dead one gets nothing any more
+ * @param onEnd called when the process has the whole response, or when none will come
+ */
+export function createExchange(
+  handler: Dispatcher.DispatchHandler,
+  alive: () => boolean,
+  onEnd: (response: Response | undefined) => void = () => {},
+): Exchange {
   let ended = false;
   const state: { reason: Error | null } = { reason: null };
   const controller: Dispatcher.DispatchController = {
@@ -28,6 +36,7 @@ export function createExchange(handler: Dispatcher.DispatchHandler, alive: () =>
       if (ended) return;
       ended = true;
       state.reason = reason;
+      onEnd(undefined);
       handler.onResponseError?.(controller, reason);
     },
     pause: () => {},
@@ -37,6 +46,7 @@ export function createExchange(handler: Dispatcher.DispatchHandler, alive: () =>
   function fail(message: string): void {
     if (ended || !alive()) return;
     ended = true;
+    onEnd(undefined);
     handler.onResponseError?.(controller, new Error(message));
   }
 
@@ -56,6 +66,7 @@ export function createExchange(handler: Dispatcher.DispatchHandler, alive: () =>
       if (cut) fail("other side closed");
       if (ended) return;
       ended = true;
+      onEnd({ status, headers, text });
       handler.onResponseEnd?.(controller, {});
     },
   };

@@ -16,6 +16,8 @@ export type ServiceNetwork = {
   counts: FaultCounts;
   /** The first byte of a request is about to leave the process, or the request has left it. The process may end here. */
   onSend: (request: CoreRequest, moment: "Before" | "After") => void;
+  /** The process has the whole response to a request that it sent, or gets none (undefined). */
+  onEnd?: (request: CoreRequest, response: Response | undefined) => void;
 };
 
 /** Longest delay of a request: within the time that a create may take to show (LOOKUP_MS in plan.ts). */
@@ -33,14 +35,15 @@ export class ServiceDispatcher extends InProcessDispatcher {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    const exchange = createExchange(handler, this.#time.alive);
-    const { weather, random, scheduler, counts } = this.#network;
+    const { weather, random, scheduler, counts, onEnd } = this.#network;
+    const request = requestOf(options);
+    const exchange = createExchange(handler, this.#time.alive, (response) => onEnd?.(request, response));
     const fault = drawFault(weather(), random, options.method);
     if (fault !== undefined) countFault(counts, `service ${fault}`);
     scheduler.after(drawLatency(weather(), random), () =>
       this.#time.deliver(() => {
         if (fault === "refused") exchange.fail("connect ECONNREFUSED");
-        else if (exchange.start()) this.#send(requestOf(options), fault, exchange);
+        else if (exchange.start()) this.#send(request, fault, exchange);
       }),
     );
     return true;

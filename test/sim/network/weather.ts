@@ -27,7 +27,18 @@ export const REQUEST_FAULTS = [
   /** No connection. */
   "refused",
 ] as const;
-export type RequestFault = (typeof REQUEST_FAULTS)[number];
+export type RequestFault = (typeof REQUEST_FAULTS)[number] | RecordWriteFault;
+
+/** What can happen to a write of a record or of an outcome at the API server, besides. */
+export const RECORD_WRITE_FAULTS = [
+  /** The request arrives when the fault ends, with all the others. */
+  "stalled",
+  /** 422 without effect. */
+  "invalid",
+  /** 413 without effect. */
+  "tooLarge",
+] as const;
+export type RecordWriteFault = (typeof RECORD_WRITE_FAULTS)[number];
 
 /** What the network does now. */
 export type Weather = {
@@ -41,7 +52,13 @@ export type Weather = {
   kinds: readonly RequestFault[];
   /** Faults hit only requests that can change something. */
   writesOnly: boolean;
+  /** Faults hit only the API writes of records, or only those of whole statuses with the outcome of a request. */
+  only?: RecordWrite | undefined;
+  /** When this weather ends, ms since the beginning. */
+  until?: number;
 };
+
+export type RecordWrite = "Record" | "Outcome";
 
 export const CALM: Weather = { faults: 0, latencyMs: 20, down: false, kinds: REQUEST_FAULTS, writesOnly: false };
 

@@ -4,7 +4,6 @@ import { assembleOperator } from "../../../src/operator/assemble.ts";
 import { createRestoreGuard } from "../../../src/operator/restore-guard.ts";
 import { createLeaderElector } from "../../../src/runtime/leader.ts";
 import { createMetrics, type Metrics } from "../../../src/runtime/metrics.ts";
-import { createJournal } from "../../../src/submission/sharded-journal.ts";
 import { anonymous } from "../../../tools/cluster/credentials.ts";
 import { createProcessTime, type ProcessTime } from "../engine/process-clock.ts";
 import type { Scheduler } from "../engine/scheduler.ts";
@@ -13,7 +12,6 @@ import { type ApiConnections, type ApiNetwork, createApiConnections } from "../n
 import { ServiceDispatcher, type ServiceNetwork } from "../network/service-dispatcher.ts";
 
 export const OPERATOR_NAMESPACE = "mooring";
-export const JOURNAL_NAME = "mooring-journal";
 export const LEASE_NAME = "mooring-operator";
 export const CLUSTER_UID = "11111111-2222-3333-4444-555555555555";
 
@@ -30,7 +28,7 @@ export type ProcessOptions = {
   service: (process: ProcessTime) => ServiceNetwork;
   /** Default: metrics that nobody reads. */
   metrics?: Metrics;
-  /** It ended by itself: it lost the lease or the journal, or it was told to stop. */
+  /** It ended by itself: it lost the lease, or it was told to stop. */
   onExit: (reason: string) => void;
 };
 
@@ -41,8 +39,6 @@ export type OperatorProcess = {
   connections: ApiConnections;
   /** Whether it believes that it holds the lease. */
   leading(): boolean;
-  /** UIDs of the ConfigMaps of its journal, the head first. @throws Error before it leads */
-  journalIDs(): string[];
   /** SIGTERM. */
   stop(): void;
   /** SIGKILL: nothing that it was about to do happens. */
@@ -71,12 +67,6 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
   const restore = createRestoreGuard({ client, namespace: OPERATOR_NAMESPACE, clock, log, end });
   const { kube } = restore;
   const lease = { client: kube, namespace: OPERATOR_NAMESPACE, identity, clock, log };
-  const journal = createJournal({
-    ...lease,
-    name: JOURNAL_NAME,
-    random,
-    onFenced: end,
-  });
   const elector = leaderElect ? createLeaderElector({ ...lease, name: LEASE_NAME }) : undefined;
   const { manager, recorder } = assembleOperator({
     kube,
@@ -86,7 +76,6 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     newID: createUuids(scheduler.random(`ids ${identity}`)),
     log,
     metrics: options.metrics ?? createMetrics({ process: false }),
-    journal,
     elector,
     identity,
     installation: OPERATOR_NAMESPACE,
@@ -125,7 +114,6 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     time,
     connections,
     leading: () => manager.leading() && elector?.surelyHeld() !== false,
-    journalIDs: () => journal.shards().map(({ id }) => id),
     stop: () => time.deliver(() => stop.abort(new Error("SIGTERM"))),
     kill() {
       time.die();

@@ -17,6 +17,8 @@ export type Replicas = {
   crash(index: number, downMs: number): void;
   /** The process ends at one of its next requests. */
   crashAtSend(index: number, trap: Trap): void;
+  /** For so long, each process that starts ends at one of its first requests that can change something. */
+  crashLoop(forMs: number): void;
   terminate(index: number, downMs: number): void;
   pause(index: number, forMs: number): void;
   /** Faults end: traps are removed, and paused processes continue. */
@@ -24,6 +26,8 @@ export type Replicas = {
   /** A request is about to leave a process, or has left it. */
   sent(process: OperatorProcess | undefined, request: RequestClass, moment: "Before" | "After"): void;
   running(): OperatorProcess[];
+  /** How a process ended: "crash", or the reason that it gave; undefined: it runs, or has never run. */
+  endOf(identity: string): string | undefined;
   /** Kills all, and frees the memory of every process that ever ran. */
   end(): void;
   counts(): { crashes: number; starts: number; exits: Record<string, number> };
@@ -33,6 +37,8 @@ export type Replicas = {
 export type Trap = { of: RequestClass | "Any"; skip: number; moment: "Before" | "After"; downMs: number };
 
 const RESTART_MS = 2_000;
+/** Between the end of a process and the next start in a crash loop. */
+const LOOP_MS = 100;
 
 type Slot = {
   process: OperatorProcess | undefined;
@@ -49,6 +55,8 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
   const skews = scheduler.random("clock skews");
   const exits: Record<string, number> = {};
   const started: OperatorProcess[] = [];
+  const ends = new Map<string, string>();
+  const loop = { random: scheduler.random("crash loop"), until: 0 };
   let crashes = 0;
 
   function start(slot: Slot): void {
@@ -60,6 +68,7 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
       skewMs: skews.between(-1_000, 1_000),
       onExit(reason) {
         scheduler.trace(`${identity} ends: ${reason}`);
+        ends.set(identity, reason);
         const kind = /^(stopped|fenced)$/.test(reason) ? reason : reason.includes("lease") ? "lease lost" : "failed";
         exits[kind] = (exits[kind] ?? 0) + 1;
         replace(slot, process);
@@ -67,9 +76,17 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
     });
     started.push(process);
     slot.process = process;
-    slot.trap = undefined;
+    slot.trap = trapOfLoop();
     slot.downMs = RESTART_MS;
     scheduler.trace(`${identity} starts`);
+  }
+
+  function trapOfLoop(): Trap | undefined {
+    const { random, until } = loop;
+    if (scheduler.now() >= until) return undefined;
+    const of = random.next() < 0.5 ? "ApiWrite" : "ServiceWrite";
+    const moment = random.next() < 0.5 ? "Before" : "After";
+    return { of, skip: Math.floor(random.next() ** 2 * (of === "ApiWrite" ? 6 : 2)), moment, downMs: LOOP_MS };
   }
 
   function replace(slot: Slot, ended: OperatorProcess): void {
@@ -85,6 +102,7 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
     if (process === undefined || !process.time.alive()) return;
     crashes += 1;
     scheduler.trace(`${process.identity} crashes`);
+    ends.set(process.identity, "crash");
     process.kill();
     slot.downMs = downMs;
     replace(slot, process);
@@ -102,6 +120,10 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
     crashAtSend(index, trap) {
       slotOf(index).trap = { ...trap };
     },
+    crashLoop(forMs) {
+      loop.until = scheduler.now() + forMs;
+      for (const slot of slots) slot.trap ??= trapOfLoop();
+    },
     terminate(index, downMs) {
       const slot = slotOf(index);
       slot.downMs = downMs;
@@ -113,6 +135,7 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
       scheduler.after(forMs, () => process?.time.resume());
     },
     calm() {
+      loop.until = 0;
       for (const slot of slots) {
         slot.trap = undefined;
         slot.process?.time.resume();
@@ -126,6 +149,7 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
       if (trap.skip > 0) trap.skip -= 1;
       else kill(slot, trap.downMs);
     },
+    endOf: (identity) => ends.get(identity),
     running: () => slots.flatMap(({ process }) => (process === undefined ? [] : [process])),
     end() {
       for (const process of started) process.kill();

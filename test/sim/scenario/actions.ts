@@ -1,23 +1,12 @@
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import type { PlacedAt } from "./cluster.ts";
-import { manifestOf, resourceOf, setEnvSecret, setKeySecret } from "./manifests.ts";
+import { manifestOf, objectOf, resourceOf, setEnvSecret, setKeySecret } from "./manifests.ts";
 import type { Action, ObjectPlan } from "./plan.ts";
 import type { World } from "./world.ts";
 
 /** How long users wait for a name that is still taken by an object in deletion. */
 const RETRY_MS = 5_000;
-
-/** The plan and the object of the cluster that stands for it now; undefined when it is not there. */
-export function objectOf(world: Pick<World, "cluster">, object: ObjectPlan): Json | undefined {
-  const found = world.cluster.get(resourceOf(object), object);
-  return serialOf(found) === object.serial ? found : undefined;
-}
-
-export function serialOf(object: Json | undefined): number | undefined {
-  const text = textAt(objectAt(object?.["metadata"], "annotations"), "example.com/serial");
-  return text === undefined ? undefined : Number(text);
-}
 
 /** A user creates an object, as soon as its name is free. */
 export function createObject(world: World, object: ObjectPlan): void {

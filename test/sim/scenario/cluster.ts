@@ -11,6 +11,7 @@ export type Cluster = {
   list(resource: Resource): Json[];
   create(resource: Resource, namespace: string | undefined, body: Json): boolean;
   patch(resource: Resource, place: PlacedAt, patch: Json): boolean;
+  patchStatus(resource: Resource, place: PlacedAt, status: Json): boolean;
   replace(resource: Resource, place: PlacedAt, body: Json): boolean;
   delete(resource: Resource, place: PlacedAt): boolean;
 };
@@ -30,6 +31,8 @@ export function createCluster(server: ApiServer): Cluster {
     },
     create: (resource, namespace, body) => call("POST", resourcePath(resource, { namespace }), body) !== undefined,
     patch: (resource, place, patch) => call("PATCH", resourcePath(resource, place), patch) !== undefined,
+    patchStatus: (resource, place, status) =>
+      call("PATCH", `${resourcePath(resource, place)}/status`, { status }) !== undefined,
     replace: (resource, place, body) => call("PUT", resourcePath(resource, place), body) !== undefined,
     delete: (resource, place) => call("DELETE", resourcePath(resource, place)) !== undefined,
   };

@@ -1,13 +1,11 @@
 import { accountResource } from "../../../src/api/v1alpha1/kinds.ts";
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
+import { configMapResource } from "../../../src/kube/resource.ts";
 import { RESTORE_MARKER } from "../../../src/operator/restore-guard.ts";
-import { configMapResource } from "../../../src/submission/journal.ts";
-import { journalNames } from "../../../src/submission/journal-shards.ts";
-import { objectAt, textAt } from "../api-server/json.ts";
+import { textAt } from "../api-server/json.ts";
 import { CALM, countFault, type Weather } from "../network/weather.ts";
-import { JOURNAL_NAME, OPERATOR_NAMESPACE } from "../operator/process.ts";
-import { objectOf } from "./actions.ts";
-import { FOREIGN_KEY, resourceOf, setDefaultAccount, setKeySecret } from "./manifests.ts";
+import { OPERATOR_NAMESPACE } from "../operator/process.ts";
+import { FOREIGN_KEY, objectOf, resourceOf, setDefaultAccount, setKeySecret } from "./manifests.ts";
 import type { Fault } from "./plan.ts";
 import type { World } from "./world.ts";
 
@@ -22,6 +20,9 @@ export function inject(world: World, fault: Fault): void {
       break;
     case "crashAtSend":
       replicas.crashAtSend(fault.process, fault);
+      break;
+    case "crashLoop":
+      replicas.crashLoop(fault.forMs);
       break;
     case "terminate":
       replicas.terminate(fault.process, fault.downMs);
@@ -65,8 +66,25 @@ export function inject(world: World, fault: Fault): void {
     case "restoreEtcd":
       restoreEtcd(world, fault);
       break;
-    case "loseJournal":
-      loseJournal(world, fault);
+    case "recordWrites":
+      changeWeather(
+        world,
+        "api",
+        { faults: fault.share, kinds: fault.kinds, only: fault.only, writesOnly: true },
+        fault.forMs,
+      );
+      break;
+    case "pruneSender":
+      world.schema.pruneUntil = world.scheduler.now() + fault.forMs;
+      break;
+    case "goneWhenCreated":
+      world.tampering.goneWhenCreated(fault.serial);
+      break;
+    case "removeRecord":
+    case "removeFinalizer":
+    case "copyRecord":
+    case "restoreRecord":
+      world.tampering.tamper(fault);
       break;
     case "ignoreUpdates":
       world.service.configure({ updateIgnores: ["*"] });
@@ -77,17 +95,26 @@ export function inject(world: World, fault: Fault): void {
       world.scheduler.after(fault.forMs, () => setOwnKey(world));
       break;
     case "defaultAccount":
-      setDefaultAccount(world.cluster, world.plan, { namespace: fault.namespace, key: FOREIGN_KEY });
-      if (fault.forMs === undefined) break;
-      world.scheduler.after(fault.forMs, () =>
-        world.cluster.delete(accountResource, { namespace: fault.namespace, name: "default" }),
-      );
+      showDefaultAccount(world, fault);
       break;
     case "loseKey":
       setKeySecret(world.cluster, undefined);
       world.scheduler.after(fault.forMs, () => setOwnKey(world));
       break;
   }
+}
+
+function showDefaultAccount(
+  { cluster, plan, scheduler }: World,
+  { namespace, forMs, againMs }: Extract<Fault, { fault: "defaultAccount" }>,
+): void {
+  const show = () => setDefaultAccount(cluster, plan, { namespace, key: FOREIGN_KEY });
+  show();
+  if (forMs === undefined) return;
+  scheduler.after(forMs, () => {
+    cluster.delete(accountResource, { namespace, name: "default" });
+    if (againMs !== undefined) scheduler.after(againMs, show);
+  });
 }
 
 function setOwnKey({ cluster, service }: World): void {
@@ -101,28 +128,11 @@ function changeWeather(
   change: Partial<Weather>,
   forMs: number,
 ): void {
-  const changed = { ...weather[of], ...change };
+  const changed = { ...weather[of], only: undefined, ...change, until: scheduler.now() + forMs };
   weather[of] = changed;
   scheduler.after(forMs, () => {
     if (weather[of] === changed) weather[of] = CALM;
   });
-}
-
-function loseJournal(
-  { cluster, scheduler }: World,
-  { shard, restoredMs }: Extract<Fault, { fault: "loseJournal" }>,
-): void {
-  const names = journalNames(JOURNAL_NAME).filter((_name, index) => shard === "All" || shard === index);
-  for (const name of names) {
-    const place = { namespace: OPERATOR_NAMESPACE, name };
-    const backup = cluster.get(configMapResource, place);
-    scheduler.after(restoredMs ?? 0, () => {
-      cluster.delete(configMapResource, place);
-      if (restoredMs === undefined || backup === undefined) return;
-      const { uid: _uid, resourceVersion: _version, ...metadata } = objectAt(backup, "metadata");
-      cluster.create(configMapResource, OPERATOR_NAMESPACE, { ...backup, metadata });
-    });
-  }
 }
 
 /** The latest lag wins. A process that started before it goes on with an API server that does not lag. */

@@ -7,7 +7,8 @@ import {
 } from "../../../src/api/v1alpha1/kinds.ts";
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import { namespaceResource, type Resource } from "../../../src/kube/resource.ts";
-import type { Json } from "../api-server/json.ts";
+import type { CoreRequest } from "../../../src/simulator/core.ts";
+import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ObjectPlan, Plan } from "./plan.ts";
 
@@ -32,6 +33,10 @@ export const RATE = { requestsPerSecond: 5, burst: 10 };
 export const TASK_PRICE = 15_000;
 
 export const DELETE_OPERATION = { method: "POST", path: "/gpus/delete", idField: "id" } as const;
+
+/** A request that costs or creates something. */
+export const createsSomething = ({ method, path }: Pick<CoreRequest, "method" | "path">): boolean =>
+  method === "POST" && !path.endsWith("/update") && path !== DELETE_OPERATION.path;
 
 export const resourceOf = ({ kind }: Pick<ObjectPlan, "kind">): Resource =>
   ({ GpuEndpoint: gpuEndpointResource, SpeechJob: speechJobResource, VideoJob: videoJobResource })[kind];
@@ -66,8 +71,10 @@ export function createBase(cluster: Cluster, plan: Plan): void {
   });
 }
 
+export const SERVICE_URL = "http://service.invalid";
+
 const connectionOf = ({ generation }: Pick<Plan, "generation">): Json => ({
-  baseURL: "http://service.invalid",
+  baseURL: SERVICE_URL,
   rateLimit: RATE,
   endpoints: { generation, syncInterval: `${SYNC_MS / 1_000}s`, deleteOperation: DELETE_OPERATION },
   billing: { interval: "60s", settleTime: "60s" },
@@ -113,6 +120,8 @@ export function manifestOf(object: ObjectPlan): Json {
   return { apiVersion: "mooring.dev/v1alpha1", kind, metadata, spec: specOf(object) };
 }
 
+const TOKEN_ENV: Json = { name: "TOKEN", valueFrom: { secretKeyRef: { name: "env", key: "token" } } };
+
 function specOf(object: ObjectPlan): Json {
   const mark = markOf(object);
   const prompt = object.fails ? `${mark} please fail` : mark;
@@ -131,13 +140,26 @@ function specOf(object: ObjectPlan): Json {
     };
   }
   return {
+    ...(object.appName === undefined ? {} : { appName: object.appName }),
     products: [{ id: "gpu-4090-24g" }],
     image: `registry.example.com/${mark}io/echo:1.0`,
     port: 8000,
     workers: { min: 1, max: 2, idleTimeoutSeconds: 60, maxConcurrency: 4, gpus: 1, requestTimeoutSeconds: 120 },
     policy: { type: "queue", value: 30 },
     healthCheck: { path: "/health" },
-    env: [{ name: "TOKEN", valueFrom: { secretKeyRef: { name: "env", key: "token" } } }],
+    // An endpoint with a chosen app name is known as the object's own by its fields. With the other value, a user has to decide.
+    ...(object.appName === undefined ? { env: [TOKEN_ENV] } : {}),
     deletionPolicy: object.deletionPolicy ?? "ScaleToZero",
   };
+}
+
+/** The plan and the object of the cluster that stands for it now; undefined when it is not there. */
+export function objectOf(world: { cluster: Cluster }, object: ObjectPlan): Json | undefined {
+  const found = world.cluster.get(resourceOf(object), object);
+  return serialOf(found) === object.serial ? found : undefined;
+}
+
+export function serialOf(object: Json | undefined): number | undefined {
+  const text = textAt(objectAt(object?.["metadata"], "annotations"), "example.com/serial");
+  return text === undefined ? undefined : Number(text);
 }

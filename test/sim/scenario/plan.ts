@@ -1,8 +1,8 @@
 import { createRandom, type Random } from "../../../src/simulator/random.ts";
 import { hashText } from "../engine/scheduler.ts";
 import { REQUEST_FAULTS, type RequestFault } from "../network/weather.ts";
-import { type LostJournal, planLostJournals } from "./lost-journals.ts";
 import { type LostKey, planLostKeys } from "./lost-keys.ts";
+import { type CrashLoop, planCrashLoop, planRecordFaults, type RecordFault } from "./record-faults.ts";
 import { BESIDE_A_RESTORE, NOT_WITH_A_RESTORE, planRestore, type RestoredEtcd } from "./restores.ts";
 import { planStaleStates, type StaleState } from "./stale-states.ts";
 
@@ -15,6 +15,8 @@ export type ObjectPlan = {
   at: number;
   /** GpuEndpoint: `Delete` needs an operation of the account. */
   deletionPolicy?: "ScaleToZero" | "Delete";
+  /** GpuEndpoint: two objects want the same name at the service. Nobody changes or deletes them. */
+  appName?: string;
   /** SpeechJob: one request that returns the audio, instead of a task. */
   synchronous?: boolean;
   /** Job: further paid attempts after failed tasks. */
@@ -72,15 +74,19 @@ export type Fault =
   | { fault: "compact" }
   | { fault: "restartApi" }
   | StaleState
-  | LostJournal
+  | RecordFault
+  | CrashLoop
   | LostKey
   | RestoredEtcd
   /** The service accepts updates of endpoints without effect. */
   | { fault: "ignoreUpdates"; forMs: number }
   /** The Secret holds the key of another member, which does not see the endpoints. */
   | { fault: "foreignKey"; forMs: number }
-  /** A namespace gets an Account `default` with the key of another member. `forMs` undefined: it stays. */
-  | { fault: "defaultAccount"; namespace: string; forMs?: number };
+  /**
+   * A namespace gets an Account `default` with the key of another member. `forMs` undefined: it stays. `againMs`: it comes back so long
+   * after it vanished.
+   */
+  | { fault: "defaultAccount"; namespace: string; forMs?: number; againMs?: number };
 
 export type Timed<T> = T & { at: number };
 
@@ -128,7 +134,8 @@ export function planOf(seed: number, hours?: number): Plan {
   const random = createRandom(hashText(hours === undefined ? `plan ${seed}` : `plan ${seed} of ${hours} h`));
   const pace = hours === undefined ? burst(random) : sustained(hours);
   const { chaosMs } = pace;
-  const objects = planObjects(random, pace);
+  const planned = planObjects(random, pace);
+  const objects = [...planned, ...planRivals(`${seed} ${hours}`, planned, chaosMs)];
   const generation = chance(random, 0.7) ? "Current" : "Earlier";
   const jobs = objects.filter(({ kind }) => kind !== "GpuEndpoint").length;
   const plan: Plan = {
@@ -141,10 +148,10 @@ export function planOf(seed: number, hours?: number): Plan {
     maxConcurrentTasks: chance(random, 0.3) ? 2 : undefined,
     budgetTasks: jobs > 2 && chance(random, 0.25) ? jobs - 1 : undefined,
     objects,
-    actions: planActions(random, objects, pace),
+    actions: planActions(random, planned, pace),
     faults: [
       // The earlier generation shows no members, so that nothing tells a foreign key from a deletion.
-      ...planFaults(random, objects, pace).filter(({ fault }) => fault !== "foreignKey" || generation === "Current"),
+      ...planFaults(random, planned, pace).filter(({ fault }) => fault !== "foreignKey" || generation === "Current"),
       ...planStaleStates(`${seed} ${hours}`, objects, { chaosMs, gapMs: STALE_STATE_GAPS * pace.faultGapMs[0] }),
       ...planLostKeys(`${seed} ${hours}`, chaosMs),
     ],
@@ -155,9 +162,10 @@ export function planOf(seed: number, hours?: number): Plan {
     const beside = plan.faults.filter(({ fault, ...what }) => BESIDE_A_RESTORE.includes(fault) || isOfService(what));
     return { ...plan, maxConcurrentTasks: undefined, budgetTasks: undefined, faults: [...beside, restore] };
   }
-  // Without the journal, nothing tells whether the outcome of a create is unknown: no other key may be used then.
-  if (plan.faults.some(({ fault }) => fault === "foreignKey")) return plan;
-  return { ...plan, faults: [...plan.faults, ...planLostJournals(`${seed} ${hours}`, objects, chaosMs)] };
+  return {
+    ...plan,
+    faults: [...plan.faults, ...planRecordFaults(`${seed} ${hours}`, plan), ...planCrashLoop(`${seed} ${hours}`, plan)],
+  };
 }
 
 const isOfService = (fault: object) => "of" in fault && fault.of === "service";
@@ -208,6 +216,22 @@ function planObjects(random: Random, { chaosMs, jobs: mostJobs }: Pace): ObjectP
     });
   }
   return objects;
+}
+
+/** A tenth of the seeds have two objects with the same chosen app name. */
+function planRivals(purpose: string, { length }: readonly ObjectPlan[], chaosMs: number): ObjectPlan[] {
+  const random = createRandom(hashText(`rivals ${purpose}`));
+  if (random.next() < 0.9) return [];
+  const at = random.between(0, chaosMs * 0.8);
+  const lateMs = chance(random, 0.5) ? 0 : 3_000 * random.next() ** 2;
+  return NAMESPACES.map((namespace, i) => ({
+    serial: length + i,
+    kind: "GpuEndpoint",
+    namespace,
+    name: "rival",
+    appName: "chosen",
+    at: Math.round(at + i * lateMs),
+  }));
 }
 
 function planActions(random: Random, objects: readonly ObjectPlan[], { chaosMs, releaseMs }: Pace): Timed<Action>[] {

@@ -8,6 +8,7 @@ import { createScheduler, type Scheduler } from "../engine/scheduler.ts";
 import { createUuids } from "../engine/uuids.ts";
 import { createEndpointCensus, type EndpointCensus } from "../invariants/endpoints.ts";
 import { createPayments, type Payments } from "../invariants/payments.ts";
+import { createRecords, type Records, type Senders } from "../invariants/records.ts";
 import { createRestores, type Restores } from "../invariants/restores.ts";
 import { createTraffic } from "../invariants/traffic.ts";
 import { createJudge, type Judge } from "../invariants/violation.ts";
@@ -15,8 +16,9 @@ import { CALM, type FaultCounts, type Weather } from "../network/weather.ts";
 import type { OperatorProcess, ProcessOptions } from "../operator/process.ts";
 import { createReplicas, type Replicas } from "../operator/replicas.ts";
 import { type Cluster, createCluster } from "./cluster.ts";
-import { API_KEY, createBase, DELETE_OPERATION, FOREIGN_KEY } from "./manifests.ts";
+import { API_KEY, createBase, DELETE_OPERATION, FOREIGN_KEY, serialIn } from "./manifests.ts";
 import type { Plan } from "./plan.ts";
+import { createTampering, type Tampering } from "./tampering.ts";
 
 /** One simulated cluster, remote service and operator. */
 export type World = {
@@ -30,7 +32,11 @@ export type World = {
   payments: Payments;
   census: EndpointCensus;
   restores: Restores;
+  records: Records;
+  tampering: Tampering;
   weather: { api: Weather; service: Weather };
+  /** Until when the CRDs are older than the operator, ms since the beginning. */
+  schema: { pruneUntil: number };
   counts: FaultCounts;
   /** Where processes list and watch that start at `since` or later. */
   staleness: { current: { since: number; lag: Lag } | undefined };
@@ -48,8 +54,10 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
   const scheduler = createScheduler(plan.seed, options.onTrace);
   const storage = createStorage();
   const judge = createJudge(scheduler.now);
+  const schema = { pruneUntil: 0 };
   const server = createApiServer({
     storage,
+    prunes: () => scheduler.now() < schema.pruneUntil,
     now: () => EPOCH_MS + scheduler.now(),
     uid: createUuids(scheduler.random("uids")),
     streamingLists: plan.streamingLists,
@@ -73,11 +81,21 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     },
   });
   const core = createCore(service);
-  const payments = createPayments(plan, judge, (taskID) => {
-    const { failure, endsAtMs } = service.tasks.get(taskID);
-    return { fails: failure !== "", ended: endsAtMs <= service.now() };
+  const senders: Senders = {
+    isAlive: (identity) => replicas.running().some((one) => one.identity === identity),
+    endOf: (identity) => replicas.endOf(identity),
+  };
+  const apiWasDisturbed = () => scheduler.now() - (weather.api.until ?? Number.NEGATIVE_INFINITY) < DISTURBED_MS;
+  const records = createRecords({ storage, judge, senders, apiWasDisturbed });
+  const tampering = createTampering({ plan, cluster, storage, records, senders });
+  const payments = createPayments(plan, judge, {
+    fateOf: (taskID) => {
+      const { failure, endsAtMs } = service.tasks.get(taskID);
+      return { fails: failure !== "", ended: endsAtMs <= service.now() };
+    },
+    untraced: tampering.untraced,
   });
-  const census = createEndpointCensus(service.endpoints, judge);
+  const census = createEndpointCensus(service.endpoints, judge, tampering.untraced);
   const restores = createRestores(scheduler.now, judge);
   const traffic = createTraffic(storage, scheduler.now, judge);
   const weather = { api: CALM, service: CALM };
@@ -127,18 +145,27 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
         const answer = await core.call(request);
         payments.accepted(request, answer);
         census.accepted(request, answer);
+        if (answer.effect === "TaskSubmitted" && answer.id !== undefined) records.accepted(request, answer.id);
+        const serial = serialIn(JSON.stringify(request.body ?? null));
+        if (answer.effect === "EndpointCreated" && serial !== undefined) tampering.created(serial);
         return answer;
       },
       onSend(request, moment) {
         if (moment === "Before") {
           traffic.toService({ identity, leaderElect }, request);
           restores.sent(request);
+          records.sent(identity, request);
         }
         replicas.sent(of(), request.method === "GET" ? "Read" : "ServiceWrite", moment);
       },
+      // A response in the service's own format. Its 5xx proves nothing.
+      onEnd: (request, response) =>
+        records.ended(request, response !== undefined && response.status < 500 ? "Clear" : "Ambiguous"),
     }),
   });
   const replicas = createReplicas({ count: plan.replicas, scheduler, wiring });
-  const judges = { judge, payments, census, restores };
-  return { plan, scheduler, storage, cluster, service, replicas, ...judges, weather, counts, staleness };
+  const judges = { judge, payments, census, restores, records, tampering };
+  return { plan, scheduler, storage, cluster, service, replicas, ...judges, weather, schema, counts, staleness };
 }
+
+const DISTURBED_MS = 120_000;

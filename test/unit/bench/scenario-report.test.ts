@@ -47,7 +47,6 @@ const all: readonly Measurement[] = [
       lagP99Ms: 20,
       residentMiB: 120,
       heapMiB: 25,
-      journalCharacters: 2,
     },
   },
   {

@@ -17,7 +17,7 @@ const other = Array.from({ length: 20 }, (_, index) => `cluster-${index}`).find(
 );
 if (other === undefined) throw new Error("one of 20 accounts is in the other shard");
 const bound: BoundAccount = { kind: "ClusterAccount", name: other, baseURL };
-const submission = { id: "one", specHash: "0", attempt: 1, journal: "j", time: "2026-03-01T00:00:00Z" };
+const submission = { id: "one", specHash: "0", attempt: 1, time: "2026-03-01T00:00:00Z" };
 
 type Status = Partial<VideoJobStatus>;
 

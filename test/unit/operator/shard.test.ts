@@ -1,12 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  createShardMembership,
-  journalNameOf,
-  leaseNameOf,
-  MAX_SHARDS,
-  parseShard,
-  shardOf,
-} from "../../../src/operator/shard.ts";
+import { createShardMembership, leaseNameOf, MAX_SHARDS, parseShard, shardOf } from "../../../src/operator/shard.ts";
 
 const accounts = Array.from({ length: 3_000 }, (_, index) => `Account/team-${index}/default`);
 
@@ -58,7 +51,6 @@ describe("the setting --shard", () => {
   );
 });
 
-it("names the lease and the journal of shard 0 as those of an installation that is not divided", () => {
-  expect([leaseNameOf(0), journalNameOf(0)]).toEqual(["mooring-operator", "mooring-journal"]);
-  expect([leaseNameOf(2), journalNameOf(2)]).toEqual(["mooring-operator-shard-2", "mooring-journal-shard-2"]);
+it("names the lease of shard 0 as that of an installation that is not divided", () => {
+  expect([leaseNameOf(0), leaseNameOf(2)]).toEqual(["mooring-operator", "mooring-operator-shard-2"]);
 });

@@ -3,14 +3,10 @@ import { systemClock } from "../../../src/base/clock.ts";
 import type { Resource } from "../../../src/kube/resource.ts";
 import type { Controller } from "../../../src/runtime/controller.ts";
 import { createManager, type Manager, type ManagerOptions } from "../../../src/runtime/manager.ts";
-import type { JournalEntry } from "../../../src/submission/journal.ts";
 import { createFakeClock, settle, until } from "../../support/fake-clock.ts";
 import { capturedLog, silentLog } from "../../support/scripted-api-server.ts";
 
 const resource = (plural: string): Resource => ({ group: "g", version: "v1", plural, kind: plural, namespaced: true });
-const left: JournalEntry[] = [
-  { id: "i", kind: "K", key: "a/b", uid: "u", operation: "o", attempt: 1, specHash: "h", time: "t" },
-];
 
 type World = {
   manager: Manager;
@@ -22,7 +18,7 @@ type World = {
 };
 
 /** Parts that write down when they are asked to do what; lists end when told to. */
-function world(change: Partial<ManagerOptions<JournalEntry>> = {}, options: { failing?: string } = {}): World {
+function world(change: Partial<ManagerOptions> = {}, options: { failing?: string } = {}): World {
   const log: string[] = [];
   const lost = new AbortController();
   const stop = new AbortController();
@@ -33,7 +29,7 @@ function world(change: Partial<ManagerOptions<JournalEntry>> = {}, options: { fa
     if (options.failing === name) throw new Error(`${name} failed`);
     log.push(`${name} done`);
   };
-  const informer = (name: string): ManagerOptions<JournalEntry>["informers"][number] => {
+  const informer = (name: string): ManagerOptions["informers"][number] => {
     let synced = false;
     return {
       resource: resource(name),
@@ -59,21 +55,14 @@ function world(change: Partial<ManagerOptions<JournalEntry>> = {}, options: { fa
     idle: async () => {},
     stop: () => step(`stop ${name}`),
   });
-  const manager = createManager<JournalEntry>({
+  const manager = createManager({
     elector: {
       acquire: () => step("acquire"),
       lost: lost.signal,
       surelyHeld: () => true,
       release: () => step("release"),
     },
-    journal: {
-      open: async () => {
-        await step("open");
-        return left;
-      },
-      epoch: () => 1,
-      close: () => step("close"),
-    },
+    prepare: () => step("prepare"),
     informers: [informer("things"), informer("others")],
     controllers: [[controller("work")]],
     runnables: [1, 2].map((n) => ({
@@ -82,7 +71,6 @@ function world(change: Partial<ManagerOptions<JournalEntry>> = {}, options: { fa
       drain: () => (options.failing === `drain ${n}` ? step(`drain ${n}`) : Promise.resolve()),
       stop: () => (options.failing === `end ${n}` ? step(`end ${n}`) : void log.push(`end ${n}`)),
     })),
-    onTakeover: (entries) => log.push(`judge ${entries.map(({ id }) => id)}`),
     clock: systemClock,
     log: silentLog,
     stopDeadlineMs: 1_000,
@@ -113,11 +101,11 @@ async function finishLists({ lists }: World): Promise<void> {
   await settle();
 }
 
-const takeover = ["acquire", "acquire done", "open", "open done", "list things", "list others"];
+const takeover = ["acquire", "acquire done", "prepare", "prepare done", "list things", "list others"];
 const ending = ["stop work", "stop work done", "end 2", "end 1", "end things", "end others"];
 
 describe("taking over", () => {
-  it("is lease, journal, whole lists, judgement, work: in this order and no other", async () => {
+  it("is lease, preparation, whole lists, work: in this order and no other", async () => {
     const w = world();
     void w.run();
     await until(() => w.lists.size === 2);
@@ -128,7 +116,7 @@ describe("taking over", () => {
     expect(w.log).toEqual(takeover); // one list is not enough
     w.lists.get("others")?.();
     await until(() => w.log.includes("work"));
-    expect(w.log.slice(6)).toEqual(["judge i", "run 1", "run 2", "work"]);
+    expect(w.log.slice(6)).toEqual(["run 1", "run 2", "work"]);
     w.stop.abort();
   });
 
@@ -173,20 +161,20 @@ describe("taking over", () => {
     const w = world({ elector: undefined });
     void w.run();
     await until(() => w.lists.size === 2);
-    expect(w.log[0]).toBe("open");
+    expect(w.log[0]).toBe("prepare");
     w.stop.abort();
   });
 
   it("reads nothing when the lease was not acquired", async () => {
     const w = world({}, { failing: "acquire" });
     await expect(w.run()).rejects.toThrow("acquire failed");
-    expect(w.log).not.toContain("open");
+    expect(w.log).not.toContain("prepare");
     expect(w.log).not.toContain("work");
   });
 
-  it("starts no work when the journal cannot be opened, and gives the lease back", async () => {
-    const w = world({}, { failing: "open" });
-    await expect(w.run()).rejects.toThrow("open failed");
+  it("starts no work when the preparation fails, and gives the lease back", async () => {
+    const w = world({}, { failing: "prepare" });
+    await expect(w.run()).rejects.toThrow("prepare failed");
     expect(w.log).not.toContain("list things");
     expect(w.log.at(-1)).toBe("release done");
   });
@@ -206,13 +194,13 @@ describe("stopping", () => {
     return run;
   }
 
-  it("goes the way back: workers, runnables, watches, journal, and the lease last", async () => {
+  it("goes the way back: workers, runnables, watches, and the lease last", async () => {
     const w = world();
     expect(await ended(w, () => w.stop.abort())).toBe("ended");
     const log = w.log.slice(w.log.indexOf("work") + 1);
     expect(log.slice(0, 6)).toEqual(ending);
-    expect(log.slice(-4)).toEqual(["close", "close done", "release", "release done"]);
-    expect(log.indexOf("things stopped done")).toBeLessThan(log.indexOf("close"));
+    expect(log.slice(-2)).toEqual(["release", "release done"]);
+    expect(log.indexOf("things stopped done")).toBeLessThan(log.indexOf("release"));
   });
 
   it("waits for requests under way until the stop deadline, and then for what has come of them", async () => {
@@ -243,12 +231,6 @@ describe("stopping", () => {
     expect(aborts).toEqual(["drain", "recording: false"]);
   });
 
-  it("gives the lease back although the journal could not be written", async () => {
-    const w = world({}, { failing: "close" });
-    expect(await ended(w, () => w.stop.abort())).toBe("ended");
-    expect(w.log.at(-1)).toBe("release done");
-  });
-
   it.each([
     { name: "a runnable fails to drain", failing: "drain 2" },
     { name: "a runnable fails to stop", failing: "end 2" },
@@ -258,7 +240,7 @@ describe("stopping", () => {
     const { log, lines } = capturedLog("error");
     const w = world({ log }, { failing });
     expect(await ended(w, () => w.stop.abort())).toBe(`Error: ${failing} failed`);
-    const later = ["stop work", "end 2", "end 1", "end things", "others stopped done", "close done", "release done"];
+    const later = ["stop work", "end 2", "end 1", "end things", "others stopped done", "release done"];
     expect(w.log.filter((one) => later.includes(one))).toEqual(later);
     expect(w.log.at(-1)).toBe("release done");
     expect(lines).toMatchObject([{ reason: `Error: ${failing} failed` }]);
@@ -271,17 +253,15 @@ describe("stopping", () => {
     w.stop.abort();
     await run;
     expect(w.log).not.toContain("work");
-    expect(w.log).not.toContain("judge i");
     expect(w.log.at(-1)).toBe("release done");
   });
 
-  it("does not judge or work when the lease is lost during the first lists", async () => {
+  it("does not work when the lease is lost during the first lists", async () => {
     const w = world();
     const run = w.run();
     await until(() => w.lists.size === 2);
     w.lost.abort(new Error("lease lost"));
     await expect(run).rejects.toThrow("lease lost");
-    expect(w.log).not.toContain("judge i");
     expect(w.log).not.toContain("work");
   });
 

@@ -5,9 +5,8 @@ import type { ArtifactStoreHandle } from "../../../artifacts/types.ts";
 import { findObject, type KubeClient } from "../../../kube/client.ts";
 import { isAlreadyExists, isForbidden } from "../../../kube/errors.ts";
 import { mergePatchOf } from "../../../kube/patch.ts";
-import { apiVersionOf } from "../../../kube/resource.ts";
+import { apiVersionOf, configMapResource } from "../../../kube/resource.ts";
 import type { KubeObject } from "../../../kube/types.ts";
-import { configMapResource } from "../../../submission/journal.ts";
 import { howToGrant } from "../../permissions.ts";
 import type { ExportEnd } from "./status.ts";
 

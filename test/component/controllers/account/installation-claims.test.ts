@@ -11,19 +11,13 @@ import { accountResource, clusterAccountResource } from "../../../../src/api/v1a
 import { createInstallationClaims } from "../../../../src/controllers/account/installation-claims.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
-import { journalNames } from "../../../../src/submission/journal-shards.ts";
 import { createFakeClock, until } from "../../../support/fake-clock.ts";
-import { uidIn } from "../../../support/journal.ts";
 import { manifest, merged } from "../../../support/manifests.ts";
 import { capturedLog, failure, scriptedApi } from "../../../support/scripted-api-server.ts";
 import { storedMeta } from "../../../support/stored-meta.ts";
 
 const KEY = "Account/team/default";
 const CLUSTER_KEY = "ClusterAccount/default";
-/** Two minutes before the time of the fake clock. */
-const JOURNAL_CREATED = Date.parse("2026-02-28T23:58:00Z");
-const [HEAD, ...OTHERS] = journalNames("journal");
-const shard = (id: string) => ({ id, createdAt: JOURNAL_CREATED });
 const signal = new AbortController().signal;
 const theirs = (renewTime = "2026-03-01T00:00:00Z") => ({ installation: "theirs", renewTime });
 
@@ -42,7 +36,7 @@ function clusterAccountOf(status?: Partial<AccountStatus>): ClusterAccount {
 }
 
 /** The claims of the installation `ours`, over an API server that stores one account. */
-async function world<T extends AnyAccount>(object: T, stores: (status: AccountStatus) => object = (status) => status) {
+async function world<T extends AnyAccount>(object: T) {
   const clock = createFakeClock();
   const { log, lines } = capturedLog();
   const cluster = object.metadata.namespace === undefined;
@@ -62,7 +56,7 @@ async function world<T extends AnyAccount>(object: T, stores: (status: AccountSt
     if (silent) return "silence";
     const { metadata, status } = body as { metadata: { resourceVersion: string }; status: AccountStatus };
     if (metadata.resourceVersion !== stored.metadata.resourceVersion) return failure(409, "Conflict");
-    return { body: write(stores(status)) };
+    return { body: write(status) };
   });
   const kind = createKind(api.client, { resource: cluster ? clusterAccountResource : accountResource, store });
   const events: string[] = [];
@@ -75,7 +69,6 @@ async function world<T extends AnyAccount>(object: T, stores: (status: AccountSt
     log,
     recorder: { warning: (_object, reason) => void events.push(`Warning ${reason}`) },
     installation: "ours",
-    journal: { shards: () => [shard(HEAD), ...OTHERS.map(shard)] },
     watchNamespaces: [],
     onLost: (error) => void lost.push(error),
     check: (one) => void checks.push(one),
@@ -284,115 +277,4 @@ describe("a claim that this process holds", () => {
     expect(w.lost).toEqual([]);
     w.claims.stop();
   });
-});
-
-describe("the journal that has the account's requests", () => {
-  const claim = { installation: "ours", renewTime: "2026-02-28T23:59:50Z" };
-  const LOSS = "2026-03-01T00:00:00Z";
-  /** The UID of an object of each shard. */
-  const uids = journalNames("uid").map((_name, index) => uidIn(index, "uid"));
-  const allShards = (completeSince?: string) =>
-    [HEAD, ...OTHERS].map((id) => ({ id, ...(completeSince && { completeSince }) }));
-  const without = (lost: number) => allShards().map((one, index) => (index === lost ? { id: "lost" } : one));
-  const cases: {
-    name: string;
-    created?: string;
-    status: Partial<AccountStatus>;
-    completeSince?: string;
-    /** The shards that are not lost nevertheless. */
-    intact?: (index: number) => boolean;
-  }[] = [
-    { name: "the account is older than the journal and was never used", created: "2026-02-01T00:00:00Z", status: {} },
-    {
-      name: "the account may replace a deleted one whose requests an earlier journal had",
-      created: "2026-02-28T23:59:00Z",
-      status: {},
-      completeSince: "2026-02-28T23:58:00Z",
-    },
-    {
-      name: "an earlier version wrote all requests to the first ConfigMap",
-      status: { claim, journal: { id: HEAD } },
-    },
-    {
-      name: "an earlier version wrote all requests to the first ConfigMap, after the loss of an earlier one",
-      status: { claim, journal: { id: HEAD, completeSince: "2026-02-10T00:00:00Z" } },
-      completeSince: "2026-02-10T00:00:00Z",
-    },
-    {
-      name: "the journal of an earlier version is lost",
-      status: { claim, journal: { id: "lost" } },
-      completeSince: LOSS,
-    },
-    { name: "an earlier version used the account", status: { claim }, completeSince: LOSS },
-    { name: "the status shows every shard", status: { claim, journal: { id: "journal/16", shards: allShards() } } },
-    {
-      name: "the status shows every shard, after the loss of earlier ones",
-      status: { claim, journal: { id: "journal/16", shards: allShards("2026-02-10T00:00:00Z") } },
-      completeSince: "2026-02-10T00:00:00Z",
-    },
-    {
-      name: "one shard is lost",
-      status: { claim, journal: { id: "journal/16", shards: without(5) } },
-      completeSince: LOSS,
-      intact: (index) => index !== 5,
-    },
-    {
-      name: "the first shard is lost, which may have had a request of any object",
-      status: { claim, journal: { id: "lost/16", shards: without(0) } },
-      completeSince: LOSS,
-      intact: (index) => index !== 0,
-    },
-    {
-      name: "every shard is lost",
-      status: { claim, journal: { id: "lost/16", shards: allShards().map(() => ({ id: "lost" })) } },
-      completeSince: LOSS,
-    },
-  ];
-  it.each(cases)("$name", async ({ created = "2026-02-01T00:00:00Z", status, completeSince, intact = () => false }) => {
-    const account = accountOf(status);
-    const w = await world({ ...account, metadata: { ...account.metadata, creationTimestamp: created } });
-    const completeness = () => uids.map((uid) => w.claims.journalCompleteSince(KEY, uid));
-    expect(completeness()).toEqual(uids.map(() => Number.NEGATIVE_INFINITY));
-    await w.claim();
-    const since = uids.map((_uid, index) => (intact(index) ? undefined : completeSince));
-    expect(w.stored().status?.journal).toMatchObject({
-      id: "journal/16",
-      ...(completeSince && { completeSince }),
-      shards: since.map((time, index) => ({ ...allShards(time)[index] })),
-    });
-    expect(completeness()).toEqual(
-      since.map((own) => {
-        const time = own ?? since[0];
-        return time === undefined ? Number.NEGATIVE_INFINITY : Date.parse(time);
-      }),
-    );
-  });
-
-  it("is known of an object whose first request an earlier version wrote to a first ConfigMap that is lost later", async () => {
-    const first = await world(accountOf({ claim, journal: { id: HEAD } }));
-    await first.claim();
-    const { journal } = first.stored().status ?? {};
-    if (journal?.shards === undefined) throw new Error("no shards");
-    // The journal that both processes have is the same but for the head.
-    const shards = journal.shards.map((one, index) => (index === 0 ? { id: "lost" } : one));
-    const second = await world(accountOf({ claim, journal: { ...journal, shards } }));
-    await second.clock.advance(60_000);
-    await second.claim();
-    const completeness = uids.map((uid) => second.claims.journalCompleteSince(KEY, uid));
-    expect(new Set(completeness)).toEqual(new Set([Date.parse("2026-03-01T00:01:00Z")]));
-  });
-
-  it.each([
-    ["status.journal", ({ journal: _dropped, ...status }: AccountStatus) => status],
-    ["status.journal.shards", ({ journal, ...status }: AccountStatus) => ({ ...status, journal: { id: journal?.id } })],
-  ])(
-    "is in the status before anything is sent: with a CRD that does not store %s, the account is not claimed",
-    async (field, stores) => {
-      const w = await world(accountOf(), stores);
-      await expect(w.claim()).rejects.toThrow(
-        `the CustomResourceDefinition of Account does not store ${field}, so nothing is sent`,
-      );
-      expect(() => w.claims.assertHeld(KEY)).toThrow();
-    },
-  );
 });

@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import { ANNOTATIONS } from "../../../../src/api/v1alpha1/meta.ts";
 import type { Kind } from "../../../../src/controllers/controller-deps.ts";
 import { observeCurrentState } from "../../../../src/controllers/current-state.ts";
+import { createRecordOf } from "../../../../src/controllers/gpu-endpoint/creates.ts";
 import type { ReadObject } from "../../../../src/runtime/object-reader.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
@@ -24,24 +26,26 @@ function kindThatReturns(written: GpuEndpoint): Kind<GpuEndpoint> {
 
 const neverReads = (): Promise<never> => Promise.reject(new Error("reads the object"));
 
-const cases: { name: string; spec: Change; state: "Intended" | undefined }[] = [
-  { name: "a generated app name, before the status", spec: {}, state: undefined },
-  { name: "a chosen app name, when the status shows the intent", spec: { appName: "mine" }, state: "Intended" },
+const cases: { name: string; spec: Change; recorded: boolean }[] = [
+  { name: "a generated app name, before the record", spec: {}, recorded: false },
+  { name: "a chosen app name, before the record", spec: { appName: "mine" }, recorded: false },
+  { name: "a generated app name, with the record", spec: {}, recorded: true },
+  { name: "a chosen app name, with the record", spec: { appName: "mine" }, recorded: true },
 ];
 
 it.each(cases)(
   "given a create of the previous leader, when the list of the next one shows the object as it was before, no second create is sent: $name",
-  async ({ spec, state }) => {
+  async ({ spec, recorded }) => {
     const world = await reconciledEndpoint(spec, { simulator: { listDelayMs: 60_000 } });
     await world.reconcile();
     const { endpointID } = world.status();
     const creates = async () => (await world.bench.audit("?operation=createEndpoint")).length;
-    expect([endpointID === undefined, await creates(), world.unsettled()]).toEqual([false, 1, []]);
+    expect([endpointID === undefined, await creates(), world.openCreate()]).toEqual([false, 1, undefined]);
 
-    const catchUp = await world.restartBehind(
-      ({ metadata, status }) => metadata.finalizers !== undefined && status?.submission?.state === state,
+    const catchUp = world.restartBehind(
+      ({ metadata, status }) => (createRecordOf({ metadata }) !== undefined) === recorded && status === undefined,
     );
-    expect([await world.reconcile(), await creates()]).toEqual([2_000, 1]);
+    expect([await world.reconcile(), await creates()]).toEqual(["Error", 1]);
 
     catchUp();
     await world.reconcileFor(60_000);
@@ -65,7 +69,7 @@ async function updated() {
 
 it("given an update of the previous leader, when the list of the next one shows the spec as it was before, no update reverts it", async () => {
   const { world, updates } = await updated();
-  const catchUp = await world.restartBehind(({ spec, status }) => spec.image === EARLIER && status !== undefined);
+  const catchUp = world.restartBehind(({ spec, status }) => spec.image === EARLIER && status !== undefined);
   expect([await world.reconcile(), await updates()]).toEqual([2_000, 1]);
 
   catchUp();
@@ -82,9 +86,10 @@ it.each([
     const world = await reconciledEndpoint({ deletionPolicy: policy });
     await world.reconcileFor(10_000);
     world.remove();
-    world.annotate({ "mooring.dev/deletion-policy": "Retain" });
-    const catchUp = await world.restartBehind(
-      ({ metadata }) => metadata.deletionTimestamp !== undefined && metadata.annotations === undefined,
+    world.annotate({ [ANNOTATIONS.deletionPolicy]: "Retain" });
+    const catchUp = world.restartBehind(
+      ({ metadata }) =>
+        metadata.deletionTimestamp !== undefined && metadata.annotations?.[ANNOTATIONS.deletionPolicy] === undefined,
     );
     await world.reconcileFor(4_000);
     catchUp();
@@ -96,7 +101,7 @@ it.each([
 it("the first update after a takeover costs one read of the object. An object in sync, and a new one, cost none", async () => {
   const { world, updates } = await updated();
   expect(world.reads()).toBe(0);
-  await world.restart();
+  world.restart();
   await world.reconcileFor(60_000);
   expect(world.reads()).toBe(0);
 
@@ -114,7 +119,7 @@ it.each([
   "without the right get, $what waits for a write of the status, which names the right",
   async ({ change }) => {
     const { world, updates } = await updated();
-    await world.restart();
+    world.restart();
     world.forbidGet();
     if (change === "Edit") world.edit({ image: EARLIER });
     else world.remove();

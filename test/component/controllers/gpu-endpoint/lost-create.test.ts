@@ -15,8 +15,8 @@ async function createdWithFormerKey(
   const world = await reconciledEndpoint({}, { simulator: { keySees: "Member" }, ...options });
   await world.bench.fault({ operation: "createEndpoint", kind: took === "Effect" ? "resetAfter" : "resetBefore" });
   await world.reconcile();
-  expect(world.unsettled()).toMatchObject([{ operation: "createEndpoint", keyVersion: `version-of-${KEY}` }]);
-  await world.restart();
+  expect(world.openCreate()).toMatchObject({ operation: "createEndpoint", keyVersion: `version-of-${KEY}` });
+  world.restart();
   world.rotateKey(OTHER_KEY);
   return world;
 }
@@ -39,7 +39,7 @@ describe("a create whose response was lost before the key of the account changed
     expect(message).toMatch(
       /the endpoint may run: put the former key into the Secret of the account\. .*kubectl annotate gpuendpoint .* --overwrite$/,
     );
-    expect([await creates(world), world.unsettled().length]).toEqual([1, 1]);
+    expect([await creates(world), world.openCreate()?.attempt]).toEqual([1, 1]);
   });
 
   it("is found when the former key returns", async () => {
@@ -48,14 +48,14 @@ describe("a create whose response was lost before the key of the account changed
     world.rotateKey(KEY);
     await world.reconcileFor(MINUTES_MS);
     expect(world.conditions()).toEqual(SERVING);
-    expect([await creates(world), world.unsettled()]).toEqual([1, []]);
+    expect([await creates(world), world.openCreate()]).toEqual([1, undefined]);
   });
 
   it("is found with a key that shows the endpoints of the same account", async () => {
     const world = await createdWithFormerKey("Effect", { simulator: { keySees: "Account" } });
     await world.reconcileFor(MINUTES_MS);
     expect(world.conditions()).toEqual(SERVING);
-    expect([await creates(world), world.unsettled()]).toEqual([1, []]);
+    expect([await creates(world), world.openCreate()]).toEqual([1, undefined]);
   });
 
   it("is repeated when the former key returns and does not show the endpoint either", async () => {
@@ -64,7 +64,7 @@ describe("a create whose response was lost before the key of the account changed
     world.rotateKey(KEY);
     await world.reconcileFor(MINUTES_MS);
     expect(world.conditions()).toEqual(SERVING);
-    expect([await creates(world), world.unsettled()]).toEqual([2, []]);
+    expect([await creates(world), world.openCreate()]).toEqual([2, undefined]);
   });
 
   it("is repeated with the new key when a user requests it", async () => {
@@ -73,7 +73,7 @@ describe("a create whose response was lost before the key of the account changed
     world.annotate({ [ANNOTATIONS.reconcileRequestedAt]: "now" });
     await world.reconcileFor(MINUTES_MS);
     expect(world.conditions()).toEqual(SERVING);
-    expect([await creates(world), world.unsettled()]).toEqual([2, []]);
+    expect([await creates(world), world.openCreate()]).toEqual([2, undefined]);
   });
 
   it("blocks the deletion of the object until the former key returns", async () => {
@@ -86,11 +86,11 @@ describe("a create whose response was lost before the key of the account changed
     expect(message).toMatch(
       /Put the former key into the Secret of the account\. To delete only the object .*=Retain --overwrite$/,
     );
-    expect([await scales(world), world.unsettled().length]).toEqual([["1/2"], 1]);
+    expect([await scales(world), world.openCreate()?.attempt]).toEqual([["1/2"], 1]);
 
     world.rotateKey(KEY);
     await world.reconcileFor(MINUTES_MS);
-    expect([await scales(world), world.finalizers(), world.unsettled()]).toEqual([["0/0"], [], []]);
+    expect([await scales(world), world.finalizers()]).toEqual([["0/0"], []]);
   });
 
   it("blocks the deletion until a user lets the object go", async () => {
@@ -99,7 +99,7 @@ describe("a create whose response was lost before the key of the account changed
     await world.reconcileFor(MINUTES_MS);
     world.annotate({ [ANNOTATIONS.deletionPolicy]: "Retain" });
     await world.reconcile();
-    expect([world.finalizers(), world.unsettled()]).toEqual([[], []]);
+    expect(world.finalizers()).toEqual([]);
   });
 });
 
@@ -116,7 +116,7 @@ it("a deletion needs no user when a create had no effect and the key did not cha
   world.rotateKey(KEY);
   world.remove();
   await world.reconcileFor(MINUTES_MS);
-  expect([world.finalizers(), world.unsettled(), await creates(world)]).toEqual([[], [], 1]);
+  expect([world.finalizers(), await creates(world)]).toEqual([[], 1]);
 });
 
 it("a new key changes nothing for an endpoint without a create under way", async () => {

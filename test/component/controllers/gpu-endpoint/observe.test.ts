@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { AccountHandle } from "../../../../src/controllers/account/registry.ts";
 import { observeBinding } from "../../../../src/controllers/gpu-endpoint/observe.ts";
 import type { EndpointBody } from "../../../../src/provider/client.ts";
-import { endpointOf } from "../../../support/endpoints.ts";
+import { createOf, endpointOf } from "../../../support/endpoints.ts";
 import { hastyClock } from "../../../support/fake-clock.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { accountAt, sessionAt } from "../../../support/service-account.ts";
@@ -38,18 +38,7 @@ async function observed(handle: AccountHandle, change: Change, status: object = 
   return observeBinding({
     endpoint: endpointOf(change, { generation: 2, status: { conditions: [], ...status } }),
     account: handle,
-    entry: sent
-      ? {
-          id: "i-1",
-          kind: "GpuEndpoint",
-          key: "team/echo",
-          uid: "u",
-          operation: "createEndpoint",
-          attempt: 1,
-          specHash: "h",
-          time: new Date().toISOString(),
-        }
-      : undefined,
+    entry: sent ? createOf({ time: new Date().toISOString() }) : undefined,
     unknownForMs: 0,
     appName: "chat-1",
     now: Date.now(),

@@ -41,7 +41,7 @@ describe("a suspended endpoint", () => {
     expect(message(world, "Ready")).toMatch(/keeps reverting workers\.max; Mooring stopped .* request a reconcile$/);
     expect(message(world, "Stopped")).toBe("The remote endpoint has no workers and can start new ones");
 
-    await world.restart();
+    world.restart();
     await world.reconcileFor(MINUTE_MS);
     expect(world.conditions()).toEqual(fought);
 

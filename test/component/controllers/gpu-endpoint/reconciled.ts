@@ -10,9 +10,10 @@ import {
 import { type ControllerDeps, createKind } from "../../../../src/controllers/controller-deps.ts";
 import { claimIndexers } from "../../../../src/controllers/gpu-endpoint/claims.ts";
 import { createGpuEndpointReconciler } from "../../../../src/controllers/gpu-endpoint/controller.ts";
+import { unshownCreateOf } from "../../../../src/controllers/gpu-endpoint/creates.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import type { AssumptionsInput } from "../../../../src/simulator/assumptions.ts";
-import type { Journal, JournalEntry } from "../../../../src/submission/journal.ts";
+import type { SubmissionRecord } from "../../../../src/submission/record.ts";
 import { CLUSTER_UID, endpointOf } from "../../../support/endpoints.ts";
 import { createFakeClock, type FakeClock, hastyClock } from "../../../support/fake-clock.ts";
 import { kstatusOf, shown } from "../../../support/kstatus.ts";
@@ -39,7 +40,7 @@ export type ReconciledEndpoint = {
   clock: FakeClock;
   /** `TYPE REASON: NOTE`. */
   events: string[];
-  /** One reconcile, and the next one when the first only wrote the intent to create. Returns when the next one is due, ms; undefined: not by itself. An error of the reconcile is "Error". */
+  /** One reconcile. Returns when the next one is due, ms; undefined: not by itself. An error of the reconcile is "Error". */
   reconcile(): Promise<number | "Error" | undefined>;
   /** Reconciles whenever one is due, for `ms`. Time passes at the service too. */
   reconcileFor(ms: number): Promise<void>;
@@ -57,35 +58,35 @@ export type ReconciledEndpoint = {
   atNextCall(act: () => void): void;
   /** A user deletes the object. */
   remove(): void;
-  /** The object is gone when the next status is written that shows no intent, whatever its finalizers are. */
+  /** The object is gone when the next status is written, whatever its finalizers are. */
   departBeforeStatus(): void;
   /** Whether the last reconcile told the reference poller that the endpoint waits for what it refers to. */
   waitsForReference(): boolean;
-  /** Requests whose outcome no status shows yet. */
-  unsettled(): JournalEntry[];
+  /** The record of a create whose outcome the status does not show. */
+  openCreate(): SubmissionRecord | undefined;
   /** The Secret of the account gets another API key. The service has those of two members: KEY and OTHER_KEY. */
   rotateKey(apiKey: string): void;
-  /** Another process takes over: what it remembers begins with the status and the journal. */
-  restart(): Promise<void>;
+  /** Another process takes over: what it remembers begins with the object. */
+  restart(): void;
   /**
    * The process stops, and another one takes over. Its list shows the last state of the object that `isShown` accepts, until the
    * returned function is called. Reads and writes of the object are consistent.
    */
-  restartBehind(isShown: (endpoint: GpuEndpoint) => boolean): Promise<() => void>;
+  restartBehind(isShown: (endpoint: GpuEndpoint) => boolean): () => void;
+  /** How often the operator has written the object. */
+  writes(): number;
   /** How often the operator has read the object alone. */
   reads(): number;
   /** From now on, the operator lacks the right `get`. */
   forbidGet(): void;
-  /** Another process takes over after the journal was deleted. */
-  restartWithoutJournal(): Promise<void>;
   /** From now on, another process may hold the lease. */
   loseLease(): void;
   /** Another account is created for the same service, with this API key. */
   addAccount(account: AccountKey, apiKey: string): void;
   /** An account is deleted that no other object uses. */
   removeAccount(account: AccountKey): void;
-  /** A restore of etcd is noticed when the next create is planned, and before it is sent. */
-  restoreEtcd(): void;
+  /** A restore of etcd is noticed after so many checks of the next create. The first one is that of its plan. */
+  restoreEtcd(options?: { passes: number }): void;
 };
 
 export async function reconciledEndpoint(
@@ -116,6 +117,7 @@ export async function reconciledEndpoint(
     return stored();
   };
   kind.store.upsert(endpointOf(change, { generation: 1 }));
+  states.push(stored());
 
   const objects = createObjectStore();
   const api = await scriptedApi((request: ApiRequest) => {
@@ -127,13 +129,13 @@ export async function reconciledEndpoint(
       metadata: Partial<GpuEndpoint["metadata"]>;
       status?: Partial<GpuEndpointStatus>;
     };
-    if (departs && status !== undefined && status.submission?.state !== "Intended") {
+    if (departs && status !== undefined) {
       kind.store.remove(present);
       return failure(404, "NotFound");
     }
     if (metadata.resourceVersion !== present.metadata.resourceVersion) return failure(409, "Conflict");
     const merged = status === undefined ? present.status : (merge(present.status ?? {}, status) as GpuEndpointStatus);
-    const next = { ...present, metadata: { ...present.metadata, ...metadata } };
+    const next = { ...present, metadata: merge(present.metadata, metadata) as GpuEndpoint["metadata"] };
     return { body: put(merged === undefined ? next : { ...next, status: merged }) };
   });
 
@@ -170,13 +172,10 @@ export async function reconciledEndpoint(
   const metrics = { moved: () => {}, forget: () => false };
   let waits = false;
   let heldByRestore: ControllerDeps["heldByRestore"] = () => undefined;
-  let journal: Journal | undefined;
-  let observedStore = kind.store;
-  const start = async (listed = kind.store) => {
-    observedStore = listed;
-    const shared = sharedOf(api.client, gpuEndpointResource, { accounts, recorder, clusterUID: CLUSTER_UID });
-    await shared.journal.open(signal);
-    journal = shared.journal;
+  let processes = 0;
+  const start = (listed = kind.store) => {
+    const identity = `process-${processes++}`;
+    const shared = sharedOf(api.client, gpuEndpointResource, { accounts, recorder, clusterUID: CLUSTER_UID, identity });
     const references: ControllerDeps["references"] = {
       ...shared.references,
       track(_key, _references, options) {
@@ -189,7 +188,7 @@ export async function reconciledEndpoint(
       metrics,
     );
   };
-  let run = await start();
+  let run = start();
 
   const world: ReconciledEndpoint = {
     bench,
@@ -197,11 +196,8 @@ export async function reconciledEndpoint(
     events,
     async reconcile() {
       try {
-        for (;;) {
-          const result = await run({ key: NAME, namespace: "team", name: "echo" }, { signal, log: silentLog });
-          const intended = observedStore.get(NAME)?.status?.submission?.state === "Intended";
-          if (!intended || result?.requeueAfterMs !== 0) return result?.requeueAfterMs;
-        }
+        const result = await run({ key: NAME, namespace: "team", name: "echo" }, { signal, log: silentLog });
+        return result?.requeueAfterMs;
       } catch {
         return "Error";
       }
@@ -247,38 +243,35 @@ export async function reconciledEndpoint(
       apiKey = next;
       session.keyChanged();
     },
-    unsettled: () => journal?.entries() ?? [],
-    async restart() {
-      run = await start();
+    openCreate() {
+      const present = kind.store.get(NAME);
+      return present && unshownCreateOf(present);
     },
-    async restartBehind(isShown) {
+    restart() {
+      run = start();
+    },
+    restartBehind(isShown) {
       const behind = createStore<GpuEndpoint>(claimIndexers(CLUSTER_UID));
       const earlier = states.findLast(isShown);
       if (earlier === undefined) throw new Error(`${NAME} was never in this state`);
       behind.upsert(structuredClone(earlier));
-      await journal?.close(signal);
       session = connectOwn();
-      run = await start(behind);
+      run = start(behind);
       return () => void behind.upsert(structuredClone(stored()));
     },
+    writes: () => api.requests.filter(({ method, path }) => method !== "GET" && path.startsWith(PATH)).length,
     reads: () => api.requests.filter(({ method, path }) => method === "GET" && path.startsWith(PATH)).length,
     forbidGet() {
       forbidsGet = true;
-    },
-    async restartWithoutJournal() {
-      const path = [...objects.objects.keys()].find((one) => one.endsWith("/mooring-journal"));
-      if (path === undefined) throw new Error("there is no journal");
-      objects.objects.delete(path);
-      run = await start();
     },
     loseLease() {
       leads = false;
     },
     addAccount: (key, itsKey) => void connect(key, () => itsKey),
     removeAccount: (key) => void accounts.remove(key),
-    restoreEtcd() {
+    restoreEtcd({ passes } = { passes: 1 }) {
       let asked = 0;
-      heldByRestore = () => (asked++ === 0 ? undefined : "etcd was restored");
+      heldByRestore = () => (asked++ < passes ? undefined : "etcd was restored");
     },
   };
   return world;

@@ -11,12 +11,10 @@ import { createRunningRequests } from "../../../../src/controllers/jobs/submit.t
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
-import { createObjectStore } from "../../../support/object-store.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import { accountAt, scriptedService } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
 
-const JOB = "/apis/mooring.dev/v1alpha1/namespaces/team/videojobs/sea";
 const REQUEST = { key: "team/sea", namespace: "team", name: "sea" };
 const context = { signal: new AbortController().signal, log: silentLog };
 
@@ -31,11 +29,9 @@ function gate(): { opened: Promise<void>; open: () => void } {
 
 it("a refusal that comes while the status says Submitting is written down, and nothing is sent again", async () => {
   const [sent, writing, answered] = [gate(), gate(), gate()];
-  const objects = createObjectStore();
   const statuses: VideoJobStatus[] = [];
   const api = await scriptedApi(async (request) => {
     if (request.path.includes("/events")) return { status: 201, body: request.body };
-    if (!request.path.startsWith(JOB)) return objects.script(request);
     const { status } = request.body as { status: VideoJobStatus };
     statuses.push(status);
     if (status.phase !== "Pending") {
@@ -53,9 +49,6 @@ it("a refusal that comes while the status says Submitting is written down, and n
   });
 
   const clock = createFakeClock();
-  // The journal gathers by a real clock, so that it commits while the other stands still.
-  const { journal } = sharedOf(api.client, videoJobResource);
-  await journal.open(context.signal);
   const accounts = createAccountRegistry(
     () => true,
     () => {},
@@ -63,7 +56,7 @@ it("a refusal that comes while the status says Submitting is written down, and n
   accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: accountAt(service.url) });
   const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
   kind.store.upsert(videoJobOf("image"));
-  const shared = sharedOf(api.client, videoJobResource, { clock, journal, accounts });
+  const shared = sharedOf(api.client, videoJobResource, { clock, accounts });
   const running = createRunningRequests({ clock, random: () => 0.5, admission: shared.admission });
   const run = createJobReconciler(
     shared,

@@ -13,7 +13,7 @@ import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { createFakeClock, START, settle } from "../../../support/fake-clock.ts";
-import { entryOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
+import { recordOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
 import { type Change, merged } from "../../../support/manifests.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import { accountAt } from "../../../support/service-account.ts";
@@ -22,7 +22,6 @@ import { sharedOf } from "../../../support/shared.ts";
 const ACCOUNT = "Account/team/default";
 const baseURL = "http://127.0.0.1:1";
 const bound = { kind: "Account", name: "default", baseURL } as const;
-const JOURNAL = "journal-1";
 const at = "2026-02-28T23:59:00Z";
 
 const tracking: VideoJobStatus = {
@@ -35,16 +34,16 @@ const tracking: VideoJobStatus = {
   firstSubmitTime: at,
 };
 
-/** The status when the request of `entryOf` is sent. */
+/** The status when the request of `recordOf` is sent. */
 const intended: VideoJobStatus = {
   conditions: [],
   phase: "Pending",
   submission: {
-    id: entryOf().id,
-    specHash: entryOf().specHash,
+    id: recordOf().id,
+    specHash: recordOf().specHash,
     attempt: 1,
     state: "Intended",
-    journal: JOURNAL,
+    sender: recordOf().sender,
     time: at,
   },
 };
@@ -89,13 +88,7 @@ async function setUp(spec: Change, status: VideoJobStatus | undefined, task: Tas
     stores: createStoreRegistry(() => true),
   };
   const shared = sharedOf(api.client, videoJobResource, { clock, accounts, admission });
-  const journal = { ...shared.journal, id: () => JOURNAL, covers: (_uid: string, id?: string) => id === JOURNAL };
-  const run = createJobReconciler(
-    { ...shared, journal },
-    videoJobAdapter(createKind(api.client, kind)),
-    wiring,
-    () => {},
-  );
+  const run = createJobReconciler(shared, videoJobAdapter(createKind(api.client, kind)), wiring, () => {});
   return {
     clock,
     job,
@@ -118,7 +111,7 @@ async function setUp(spec: Change, status: VideoJobStatus | undefined, task: Tas
 
 const output = { output: { storeRef: { name: "store" } } };
 const succeeded = taskOf("TASK_STATUS_SUCCEED", { videos: [video] });
-const answer = { entry: entryOf(), account: bound };
+const answer = { record: recordOf(), account: bound };
 const results = [{ kind: "Video" as const, url: video.url, type: "mp4", expiresAt: "2026-03-02T00:00:00Z" }];
 const block = { reason: "RateLimited", message: "m", stalled: false } as const;
 

@@ -12,7 +12,7 @@ import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import type { Allowance } from "../../../../src/submission/reservations.ts";
 import { createFakeClock, settle } from "../../../support/fake-clock.ts";
-import { entryOf, videoJobOf } from "../../../support/jobs.ts";
+import { recordOf, videoJobOf } from "../../../support/jobs.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import { sharedOf } from "../../../support/shared.ts";
@@ -21,7 +21,7 @@ const ACCOUNT = "Account/team/default";
 const answer: Answer = {
   kind: "Accepted",
   accepted: { taskID: "task-1" },
-  entry: entryOf(),
+  record: recordOf(),
   account: { kind: "Account", name: "default", baseURL: "https://api.example.com" },
 };
 
@@ -62,7 +62,6 @@ async function setUp(spec: Change = {}, annotations: Record<string, string> = {}
     meanwhile,
     admission,
     allowance,
-    journal: shared.journal,
     running,
     admitted,
     ask,
@@ -149,14 +148,13 @@ it.each<{ name: string; sent: boolean; ended: Answer; expected: string }>([
     expected: "None",
   },
 ])(
-  "a deleted job whose status shows an intent may be charged only if the request took effect: it $name",
+  "a deleted job whose status shows a record may be charged only if the request took effect: it $name",
   async (row) => {
     const time = "2026-03-01T00:00:00Z";
-    const submission = { id: "intent-1", specHash: "0", attempt: 1, state: "Intended", journal: "j", time } as const;
+    const submission = { id: "intent-1", specHash: "0", attempt: 1, state: "Intended", sender: "one", time } as const;
     const w = await setUp({}, {}, { conditions: [], submission });
     const { uid } = w.job.metadata;
     w.allowance.budget = { kind: "Limited", headroom: 1_000_000n, message: "" };
-    await w.journal.open(new AbortController().signal);
     await w.reconcile();
     w.askForJob();
     const answered = Promise.withResolvers<Answer>();

@@ -1,20 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
-import { systemClock } from "../../../../src/base/clock.ts";
 import type { AccountHandle } from "../../../../src/controllers/account/registry.ts";
 import { type ControllerDeps, createKind } from "../../../../src/controllers/controller-deps.ts";
-import type { RequestIntent } from "../../../../src/controllers/jobs/observations.ts";
 import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts";
-import { acceptedFrom, submit } from "../../../../src/controllers/jobs/submit.ts";
+import { submit } from "../../../../src/controllers/jobs/submit.ts";
 import type { Answer } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
-import type { JournalEntry } from "../../../../src/submission/journal.ts";
-import { createJournal } from "../../../../src/submission/sharded-journal.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
-import { storedEntries } from "../../../support/journal.ts";
-import { createObjectStore, type ObjectStore } from "../../../support/object-store.ts";
-import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import {
   accountAt,
   type ServiceAnswer,
@@ -23,49 +16,48 @@ import {
   sessionAt,
 } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
+import { jobApi, type Meddle, writerOf } from "./record-world.ts";
 
-const intentTo = (baseURL: string, journal: string): RequestIntent => ({
-  id: "intent-1",
-  attempt: 1,
-  specHash: "0123456789abcdef",
-  journal,
-  account: { kind: "Account", name: "default", baseURL },
-});
 const forever = new AbortController().signal;
 
-async function world(answer: (request: ServiceRequest, store: ObjectStore) => ServiceAnswer) {
-  const store = createObjectStore();
-  const api = await scriptedApi(store.script);
-  const service = await scriptedService((request) => answer(request, store));
-  const parts = { client: api.client, clock: systemClock, log: silentLog };
-  const journalOf = (identity: string) =>
-    createJournal({ ...parts, namespace: "mooring", name: "mooring-journal", identity, random: () => 0.5 });
-  const journal = journalOf("one");
-  await journal.open(forever);
-  const shared = sharedOf(api.client, videoJobResource, { journal });
+type World = Awaited<ReturnType<typeof world>>;
+
+async function world(answer: (request: ServiceRequest) => ServiceAnswer, meddle?: Meddle) {
   const job = videoJobOf("image");
+  const api = await jobApi(job, meddle && { meddle });
+  const service = await scriptedService(answer);
+  const shared = sharedOf(api.client, videoJobResource);
   const kind = createKind(api.client, { resource: videoJobResource, store: createStore<VideoJob>() });
   kind.store.upsert(job);
   const send = async (
     url = service.url,
     more: Partial<ControllerDeps> = {},
     account: AccountHandle = accountAt(url),
+    decidedOn: VideoJob = job,
   ): Promise<Answer> =>
     submit(
       { ...shared, ...more },
       {
         kind,
-        job,
+        job: decidedOn,
         account,
-        intent: intentTo(url, journal.id(job.metadata.uid)),
+        attempt: 1,
         request: await videoRequest(job),
+        write: writerOf(kind),
         openArtifact: undefined,
         onSent: () => {},
         onFirstAudio: () => {},
         signal: forever,
       },
     );
-  return { store, service, journal, journalOf, send, job, kind, shared };
+  /** What the status shows of the last request. */
+  const recorded = () => api.stored().status?.submission;
+  return { api, service, recorded, send, job, kind, shared };
+}
+
+/** Nothing was recorded, and nothing was sent. */
+function expectNothing(w: World): void {
+  expect([w.service.requests, w.recorded()]).toEqual([[], undefined]);
 }
 
 const changed = (job: VideoJob, change: Partial<VideoJob>): VideoJob => ({
@@ -79,37 +71,31 @@ const own = (status: number, reason: string, message = "m"): ServiceAnswer => ({
 });
 
 describe("a paid request", () => {
-  it("leaves only after its intent is in etcd", async () => {
-    let before: JournalEntry[] = [];
-    const w = await world((_request, store) => {
-      before = storedEntries(store);
+  it("leaves only after its record is in etcd", async () => {
+    let before: VideoJob | undefined;
+    const w: World = await world(() => {
+      before = w.api.stored();
       return { body: { task_id: "task-1" } };
     });
     const submitted = await w.send();
-    expect(submitted).toMatchObject({ kind: "Accepted", accepted: { taskID: "task-1" } });
-    expect(before).toEqual([
-      {
-        id: expect.any(String),
-        kind: "VideoJob",
-        key: "team/sea",
-        uid: "bbbbbbbb-0000-0000-0000-000000000001",
-        operation: "submitImageToVideo",
-        attempt: 1,
-        specHash: expect.stringMatching(/^[0-9a-f]{16}$/),
-        account: { kind: "Account", name: "default", baseURL: w.service.url },
-        time: expect.any(String),
-      },
-    ]);
+    const account = { kind: "Account", name: "default", baseURL: w.service.url };
+    const record = {
+      id: expect.any(String),
+      attempt: 1,
+      specHash: expect.stringMatching(/^[0-9a-f]{16}$/),
+      keyVersion: "0123456789abcdef",
+      sender: "one",
+      time: expect.any(String),
+    };
+    expect(submitted).toMatchObject({
+      kind: "Accepted",
+      accepted: { taskID: "task-1" },
+      record: { ...record, account, uid: w.job.metadata.uid, operation: "submitImageToVideo" },
+    });
+    expect(before?.metadata.uid).toBe(w.job.metadata.uid);
+    expect(before?.status).toMatchObject({ account });
+    expect(before?.status?.submission).toEqual({ ...record, id: submitted.record.id, state: "Intended" });
     expect(w.service.requests).toHaveLength(1);
-  });
-
-  it("that was accepted stays in the journal, with its task, until the status has it", async () => {
-    const w = await world(() => ({ body: { task_id: "task-1" } }));
-    await w.send();
-    await w.journal.close(forever);
-    const left = await w.journalOf("two").open(forever);
-    expect(left).toMatchObject([{ outcome: { taskID: "task-1" } }]);
-    expect(acceptedFrom(left[0]?.outcome ?? {})).toEqual({ taskID: "task-1" });
   });
 
   it.each<[string, ServiceAnswer, Answer["kind"]]>([
@@ -138,11 +124,7 @@ describe("a paid request", () => {
     const submitted = await w.send();
     expect(submitted.kind).toBe(kind);
     expect(w.service.requests).toHaveLength(1); // never sent again by itself
-    const entry = w.journal.find("bbbbbbbb-0000-0000-0000-000000000001");
-    if (kind === "Accepted") expect(entry?.outcome).toBeDefined();
-    else if (kind === "Unusable") expect(entry?.outcome).toEqual({ unusable: expect.any(String) });
-    else if (kind === "Unknown") expect([entry?.operation, entry?.outcome]).toEqual(["submitImageToVideo", undefined]);
-    else expect(entry).toBeUndefined();
+    expect(w.recorded()).toMatchObject({ id: submitted.record.id, state: "Intended" });
   });
 
   it.each<[string, ServiceAnswer, Answer["kind"], times: number]>([
@@ -167,7 +149,7 @@ describe("a paid request", () => {
     const w = await world(() => own(403, "ACCESS_DENIED", "video is not allowed"));
     const account = accountAt(w.service.url);
     const answers: Answer[] = [];
-    for (let i = 0; i < 4; i++) answers.push(await w.send(w.service.url, {}, account));
+    for (let i = 0; i < 4; i++) answers.push(await w.send(w.service.url, {}, account, w.kind.store.get("team/sea")));
     expect(w.service.requests).toHaveLength(3);
     expect(answers[0]).toMatchObject({
       block: { reason: "OperationForbidden", stalled: true, message: expect.stringContaining("video is not allowed") },
@@ -181,7 +163,7 @@ describe("a paid request", () => {
     const w = await world(() => ({ status: 404, body: { message: "no Route matched with those values" } }));
     const account = accountAt(w.service.url);
     const answers: Answer[] = [];
-    for (let i = 0; i < 40; i++) answers.push(await w.send(w.service.url, {}, account));
+    for (let i = 0; i < 40; i++) answers.push(await w.send(w.service.url, {}, account, w.kind.store.get("team/sea")));
     expect(w.service.requests).toHaveLength(3);
     for (const answer of answers) {
       expect(answer).toMatchObject({
@@ -196,13 +178,13 @@ describe("a paid request", () => {
     expect(answers[39]?.kind === "NotTaken" ? answers[39].retryAfterMs : 0).toBeGreaterThan(20_000);
   });
 
-  it("that never left is no intent any more", async () => {
+  it("that cannot leave is not recorded", async () => {
     const w = await world(() => ({}));
     expect(await w.send("http://127.0.0.1:1")).toMatchObject({
       kind: "NotTaken",
       block: { reason: "Unreachable", stalled: false },
     });
-    expect(w.journal.entries()).toEqual([]);
+    expect(w.recorded()).toBeUndefined();
   });
 
   it("does not leave when the lease is not surely held", async () => {
@@ -214,7 +196,7 @@ describe("a paid request", () => {
       kind: "NotTaken",
       block: { message: expect.stringContaining("not surely held") },
     });
-    expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
+    expectNothing(w);
   });
 
   it.each<[string, (job: VideoJob) => VideoJob | undefined]>([
@@ -244,7 +226,7 @@ describe("a paid request", () => {
     const now = then(w.job);
     if (now !== undefined) w.kind.store.upsert(now);
     expect((await w.send()).kind).toBe("Withdrawn");
-    expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
+    expectNothing(w);
   });
 
   it("does not leave when its job is paused while it waits for the rate limit", async () => {
@@ -256,7 +238,7 @@ describe("a paid request", () => {
     const annotations = { "mooring.dev/paused": "true" };
     w.kind.store.upsert({ ...w.job, metadata: { ...w.job.metadata, resourceVersion: "8", annotations } });
     expect((await sent).kind).toBe("Withdrawn");
-    expect([w.service.requests.map(({ method }) => method), w.journal.entries()]).toEqual([["GET"], []]);
+    expect([w.service.requests.map(({ method }) => method), w.recorded()]).toEqual([["GET"], undefined]);
   });
 
   it("does not leave when its account is another one by then", async () => {
@@ -264,7 +246,7 @@ describe("a paid request", () => {
     const { accounts } = w.shared;
     accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: accountAt(w.service.url) });
     expect((await w.send()).kind).toBe("Withdrawn");
-    expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
+    expectNothing(w);
   });
 
   it("does not leave when a restore of etcd is noticed while it waits for its turn", async () => {
@@ -272,13 +254,29 @@ describe("a paid request", () => {
     expect(await w.send(w.service.url, { heldByRestore: () => "etcd was restored" })).toMatchObject({
       kind: "Withdrawn",
     });
-    expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
+    expectNothing(w);
   });
 
-  it("does not leave a deposed leader", async () => {
+  it("does not leave with another key than its record names", async () => {
+    let version = "a";
+    const w: World = await world(
+      () => ({ body: { task_id: "t" } }),
+      () => {
+        version = "b";
+        return undefined;
+      },
+    );
+    const account = accountAt(w.service.url, { keyVersion: () => version });
+    expect((await w.send(w.service.url, {}, account)).kind).toBe("Withdrawn");
+    expect([w.service.requests, w.recorded()?.keyVersion]).toEqual([[], "a"]);
+  });
+
+  it("does not leave a deposed leader whose successor has changed the job", async () => {
     const w = await world(() => ({ body: { task_id: "t" } }));
-    await w.journalOf("two").open(forever);
-    expect(await w.send()).toMatchObject({ kind: "NotTaken", block: { message: expect.stringContaining("epoch") } });
-    expect([w.service.requests, w.journal.entries()]).toEqual([[], []]);
+    const later = { id: "later", specHash: "0", attempt: 1, time: "2026-03-01T00:00:00Z" };
+    w.api.put({ status: { conditions: [], submission: { ...later, state: "Intended", sender: "two" } } });
+    expect((await w.send()).kind).toBe("Withdrawn");
+    expect([w.service.requests, w.recorded()]).toMatchObject([[], { id: "later", sender: "two" }]);
+    expect(w.kind.store.get("team/sea")?.status?.submission?.id).toBe("later");
   });
 });

@@ -5,7 +5,6 @@ import type { SpeechJob } from "../../../../src/api/v1alpha1/speech-job.ts";
 import type { VideoJob } from "../../../../src/api/v1alpha1/video-job.ts";
 import { ArtifactError } from "../../../../src/artifacts/errors.ts";
 import type { ArtifactWriter } from "../../../../src/artifacts/types.ts";
-import { systemClock } from "../../../../src/base/clock.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { stateOf } from "../../../../src/controllers/jobs/observations.ts";
 import { observeSending } from "../../../../src/controllers/jobs/observe.ts";
@@ -17,13 +16,10 @@ import { decide } from "../../../../src/controllers/jobs/transitions.ts";
 import type { Answer } from "../../../../src/controllers/jobs/types.ts";
 import { createValueReader } from "../../../../src/controllers/references.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
-import type { JournalEntry } from "../../../../src/submission/journal.ts";
-import { createJournal } from "../../../../src/submission/sharded-journal.ts";
 import { speechJobOf, videoJobOf } from "../../../support/jobs.ts";
-import { createObjectStore } from "../../../support/object-store.ts";
-import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import { accountAt, type ServiceAnswer, scriptedService } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
+import { jobApi, writerOf } from "./record-world.ts";
 
 const forever = new AbortController().signal;
 const output = { output: { storeRef: { name: "results" } } };
@@ -50,54 +46,38 @@ const writerFailingAt = (step: "write" | "commit"): ArtifactWriter => {
   };
 };
 
-/** Sends the job's request with Resubmit, records the outcome, and reads the journal as the next process does. */
+/** Sends the job's request with Resubmit, and tells what the job's status shows of it then. */
 async function sendOnce(job: SpeechJob | VideoJob, answer: ServiceAnswer, writer = writerFailingAt("commit")) {
-  const store = createObjectStore();
-  const api = await scriptedApi(store.script);
+  const stored = job as SpeechJob;
+  const api = await jobApi(stored);
   const service = await scriptedService(() => answer);
   const account = accountAt(service.url);
   const reader = createValueReader(api.client, forever);
   const request =
-    "model" in job.spec ? await speechRequest(job as SpeechJob, account, reader) : await videoRequest(job as VideoJob);
-  const parts = {
-    client: api.client,
-    clock: systemClock,
-    log: silentLog,
-    namespace: "mooring",
-    name: "mooring-journal",
-  };
-  const journalOf = (identity: string) => createJournal({ ...parts, identity, random: () => 0.5 });
-  const journal = journalOf("one");
-  await journal.open(forever);
+    "model" in job.spec ? await speechRequest(stored, account, reader) : await videoRequest(job as VideoJob);
   const kind = createKind(api.client, { resource: speechJobResource, store: createStore<SpeechJob>() });
-  kind.store.upsert(job as SpeechJob);
-  const bound = { kind: "Account", name: "default", baseURL: service.url } as const;
-  const sent = await submit(sharedOf(api.client, speechJobResource, { journal }), {
+  kind.store.upsert(stored);
+  const sent = await submit(sharedOf(api.client, speechJobResource), {
     kind,
-    job: job as SpeechJob,
+    job: stored,
     account,
-    intent: { id: "i", attempt: 1, specHash: "0", journal: journal.id(job.metadata.uid), account: bound },
+    attempt: 1,
     request,
+    write: writerOf(kind),
     openArtifact: async () => writer,
     onSent: () => {},
     onFirstAudio: () => {},
     signal: forever,
   });
-  await journal.close(forever);
-  const left = await journalOf("two").open(forever);
-  return { sent, requests: service.requests.length, left };
+  return { sent, requests: service.requests.length, status: () => statusAfter(api.stored(), sent) };
 }
 
-/** The status after the outcome: of this process, or of the next one, which has the journal's entry alone. */
-function statusAfter(stored: SpeechJob | VideoJob, entry: JournalEntry, answer?: Answer) {
-  const { id, specHash, attempt, time } = entry;
-  const submission = { id, specHash, attempt, state: "Intended" as const, time };
-  const job = { ...stored, status: { conditions: [], phase: "Pending" as const, submission } };
+/** The status after the outcome. */
+function statusAfter(job: SpeechJob, answer: Answer) {
   const now = Date.parse("2026-03-01T00:01:00Z");
-  const running = { find: () => answer && { since: now, sent: true, answer }, backoffUntil: () => undefined };
-  const deps = { running, shared: { journal: { placesOf: () => [] } } };
-  const observation = observeSending({ deps, job, now }, { kind: "Sending", entry });
-  const { outcome, ...change } = decide(stateOf(job.status, entry, true), observation, { job, now });
+  const running = { find: () => ({ since: now, sent: true, answer }), backoffUntil: () => undefined };
+  const observation = observeSending({ deps: { running }, job, now }, { kind: "Sending", record: undefined });
+  const { outcome, ...change } = decide(stateOf(job.status, undefined, true), observation, { job, now });
   if (outcome === undefined) throw new Error("the status shows the outcome");
   return jobStatusOf(job, change, outcome, now);
 }
@@ -116,19 +96,15 @@ describe("given onSubmissionUnknown: Resubmit, when the service accepts a reques
   for (const [operation, jobOf] of Object.entries(JOBS)) {
     it.each(bodies)(`${operation} met by %s is never sent again`, async (_name, answer) => {
       const job = jobOf();
-      const { sent, requests, left } = await sendOnce(job, answer);
+      const { sent, requests, status: statusOf } = await sendOnce(job, answer);
       expect([sent.kind, requests]).toEqual(["Unusable", 1]);
-      const status = statusAfter(job, sent.entry, sent);
+      const status = statusOf();
       expect(status).toMatchObject(HALTED);
       const stalled = getCondition(status.conditions, "Stalled");
       expect(stalled?.reason).toBe("ResponseUnusable");
       expect(stalled?.message).toContain("accepted");
       expect(stalled?.message).toContain("charged");
       expect(stalled?.message).toContain("mooring.dev/resubmit-token");
-      // The operator ends before it writes the status.
-      const [entry] = left;
-      if (entry === undefined) throw new Error("the journal lost the request");
-      expect(statusAfter(job, entry)).toMatchObject(HALTED);
     });
   }
 
@@ -150,9 +126,9 @@ describe("given onSubmissionUnknown: Resubmit, when the service accepts a reques
       "commit",
     ],
   ] as const)("%s whose audio cannot be stored is never sent again (%#)", async (_operation, job, body, step) => {
-    const { sent, requests } = await sendOnce(job, { body }, writerFailingAt(step));
+    const { sent, requests, status: statusOf } = await sendOnce(job, { body }, writerFailingAt(step));
     expect([sent.kind, requests]).toEqual(["Unusable", 1]);
-    const status = statusAfter(job, sent.entry, sent);
+    const status = statusOf();
     expect(status).toMatchObject(HALTED);
     expect(getCondition(status.conditions, "Stalled")?.message).toContain("the store does not answer");
   });
@@ -185,20 +161,17 @@ describe("given a response with a part of the audio, the part is stored and the 
       commit: async () => ({ uri: "file:///a/0.mp3", bytes: bytes().length / 2, sha256: bytes() }),
       discard: async () => written.splice(0).forEach(() => {}),
     };
-    const { sent, requests, left } = await sendOnce(job, { body }, writer);
+    const { sent, requests, status: statusOf } = await sendOnce(job, { body }, writer);
     expect([sent.kind, requests]).toEqual(["Unusable", 1]);
     const part = { kind: "Audio", type: "mp3", artifact: { uri: "file:///a/0.mp3", sha256: audio } };
-    const [entry] = left;
-    if (entry === undefined) throw new Error("the journal lost the request");
-    for (const status of [statusAfter(job, sent.entry, sent), statusAfter(job, entry)]) {
-      expect(status).toMatchObject({ ...HALTED, results: [part] });
-      expect(getCondition(status.conditions, "Complete")).toBeUndefined();
-      const stalled = getCondition(status.conditions, "Stalled");
-      expect(stalled?.reason).toBe("ResponseUnusable");
-      expect(stalled?.message).toMatch(missing);
-      expect(stalled?.message).toContain("the result is incomplete");
-      expect(stalled?.message).toContain(`The ${audio.length / 2} bytes that came are stored at file:///a/0.mp3`);
-    }
+    const status = statusOf();
+    expect(status).toMatchObject({ ...HALTED, results: [part] });
+    expect(getCondition(status.conditions, "Complete")).toBeUndefined();
+    const stalled = getCondition(status.conditions, "Stalled");
+    expect(stalled?.reason).toBe("ResponseUnusable");
+    expect(stalled?.message).toMatch(missing);
+    expect(stalled?.message).toContain("the result is incomplete");
+    expect(stalled?.message).toContain(`The ${audio.length / 2} bytes that came are stored at file:///a/0.mp3`);
   });
 
   it.each([

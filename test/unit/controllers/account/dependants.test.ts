@@ -6,10 +6,9 @@ import { byAccount, byAccountWithVolumes, createDependants } from "../../../../s
 import type { Job, JobStatus } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
-import { entryOf, speechJobOf } from "../../../support/jobs.ts";
+import { speechJobOf } from "../../../support/jobs.ts";
 
 const ACCOUNT = "ClusterAccount/default";
-const noEntries = { entriesOf: () => [], covers: () => true };
 
 it("the users of an account are counted, and the first of them by kind and name are shown", () => {
   const endpoints = createStore<GpuEndpoint>({ account: byAccount });
@@ -26,7 +25,6 @@ it("the users of an account are counted, and the first of them by kind and name 
       endpoints: { resource: gpuEndpointResource, store: endpoints },
       jobs: [{ resource: speechJobResource, store: jobs }],
     },
-    noEntries,
     () => ({ keyOf: () => ACCOUNT }),
   );
   expect(dependants.users(ACCOUNT)).toEqual({
@@ -46,7 +44,7 @@ it("finished jobs do not use an account, and an unfinished one does", () => {
   const jobs = createStore<Job>({ account: byAccount });
   const endpoints = { resource: gpuEndpointResource, store: createStore<GpuEndpoint>({ account: byAccount }) };
   const kinds = { endpoints, jobs: [{ resource: speechJobResource, store: jobs }] };
-  const dependants = createDependants(kinds, noEntries, () => ({ keyOf: () => ACCOUNT }));
+  const dependants = createDependants(kinds, () => ({ keyOf: () => ACCOUNT }));
   const put = (name: string, phase: "Succeeded" | "Pending") => {
     const job = speechJobOf("hd", {}, { ...PENDING_STATUS, phase });
     jobs.upsert({ ...job, metadata: { ...job.metadata, name, uid: name } });
@@ -60,7 +58,7 @@ it("finished jobs do not use an account, and an unfinished one does", () => {
 it("an account has endpoints, and volumes, as long as one of its endpoints is there and has some", () => {
   const store = createStore<GpuEndpoint>({ account: byAccount, volumes: byAccountWithVolumes });
   const kinds = { endpoints: { resource: gpuEndpointResource, store }, jobs: [] };
-  const dependants = createDependants(kinds, noEntries, () => ({ keyOf: () => ACCOUNT }));
+  const dependants = createDependants(kinds, () => ({ keyOf: () => ACCOUNT }));
   const seen = () => [dependants.hasEndpoints(ACCOUNT), dependants.hasVolumes(ACCOUNT)];
   expect(seen()).toEqual([false, false]);
   const endpoint = endpointOf({}, { name: "plain", uid: "plain", namespace: "team" });
@@ -77,34 +75,24 @@ it("an account has endpoints, and volumes, as long as one of its endpoints is th
   expect(seen()).toEqual([false, false]);
 });
 
-it("after a start, jobs in flight are those of the statuses, and those whose request only the journal has", () => {
+it("after a start, jobs in flight are those whose statuses show a task, or a record without an outcome", () => {
   const jobs = createStore<Job>({ account: byAccount });
   const put = (name: string, status: Partial<JobStatus>) => {
     const job = speechJobOf("hd", {}, { ...PENDING_STATUS, ...status });
     jobs.upsert({ ...job, metadata: { ...job.metadata, name, namespace: "team", uid: name } });
   };
-  const submission = { id: "intent-1", specHash: "0", attempt: 1, time: "2026-03-01T00:00:00Z" } as const;
-  const intended = { phase: "Pending", submission: { ...submission, state: "Intended", journal: "ours" } } as const;
+  const submission = { id: "one", specHash: "0", attempt: 1, sender: "ended", time: "2026-03-01T00:00:00Z" } as const;
   put("running", { phase: "Running" });
   put("waiting", { phase: "Pending" });
-  put("accepted", intended);
-  put("not-sent", intended);
-  put("intent-lost", { ...intended, submission: { ...intended.submission, journal: "deleted" } });
+  put("recorded", { phase: "Pending", submission: { ...submission, state: "Intended" } });
+  put("not-sent", { phase: "Pending", submission: { ...submission, state: "NotSent" } });
   put("reported", { phase: "Halted", submission: { ...submission, state: "Unknown" } });
-  put("done", { phase: "Succeeded" });
-  const withEntry = ["accepted", "reported", "done"];
-  const journal = {
-    entriesOf: ({ key }: { key: string }) =>
-      withEntry
-        .filter((name) => key === `team/${name}`)
-        .map((uid) => entryOf({ uid, key, outcome: { taskID: "task-1" } })),
-    covers: (_uid: string, id: string | undefined) => id === "ours",
-  };
+  put("done", { phase: "Succeeded", submission: { ...submission, state: "Accepted" } });
   const kinds = {
     endpoints: { resource: gpuEndpointResource, store: createStore<GpuEndpoint>({ account: byAccount }) },
     jobs: [{ resource: speechJobResource, store: jobs }],
   };
-  const dependants = createDependants(kinds, journal, () => ({ keyOf: () => ACCOUNT }));
+  const dependants = createDependants(kinds, () => ({ keyOf: () => ACCOUNT }));
   const uids = dependants.inFlight(ACCOUNT).map(({ uid }) => uid);
-  expect(uids.toSorted()).toEqual(["accepted", "intent-lost", "running"]);
+  expect(uids.toSorted()).toEqual(["recorded", "running"]);
 });

@@ -12,10 +12,10 @@ import {
   standingOf,
   type Target,
 } from "../../../../src/controllers/gpu-endpoint/claims.ts";
+import { createdBy, type OpenCreate } from "../../../../src/controllers/gpu-endpoint/creates.ts";
 import { appNameOf } from "../../../../src/controllers/gpu-endpoint/fields.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
-import type { JournalEntry } from "../../../../src/submission/journal.ts";
-import { CLUSTER_UID, endpointOf } from "../../../support/endpoints.ts";
+import { CLUSTER_UID, createOf, endpointOf } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { accountAt } from "../../../support/service-account.ts";
 
@@ -23,17 +23,6 @@ const URL_1 = "https://api.example.com";
 const URL_2 = "https://other.example.com";
 const adopting = (mode = "Match"): Change => ({ adoption: { endpointID: "ep-1", mode } });
 const submission = { id: "s", specHash: "h", attempt: 1, state: "Accepted", time: "2026-03-01T00:00:00Z" } as const;
-const intent = (uid: string): JournalEntry => ({
-  id: `intent-of-${uid}`,
-  kind: "GpuEndpoint",
-  key: `${uid}/echo`,
-  uid,
-  operation: "createEndpoint",
-  attempt: 1,
-  specHash: "h",
-  time: "2026-03-01T00:00:00Z",
-});
-
 type Told = {
   bound?: string;
   created?: boolean;
@@ -63,11 +52,7 @@ function object(uid: string, change: Change = {}, told: Told = {}): GpuEndpoint 
 }
 
 /** Claims over these objects; each namespace has Account `default`, at `URL_1` unless `accounts` says otherwise. */
-function claimsOver(
-  objects: GpuEndpoint[],
-  entries: JournalEntry[] = [],
-  urls: Record<string, string | undefined> = {},
-) {
+function claimsOver(objects: GpuEndpoint[], open: OpenCreate[] = [], urls: Record<string, string | undefined> = {}) {
   const store = createStore<GpuEndpoint>(claimIndexers(CLUSTER_UID));
   const accounts: AccountRegistry = createAccountRegistry(
     () => true,
@@ -84,11 +69,9 @@ function claimsOver(
         : { state: { kind: "Ready" }, handle: accountAt(baseURL) },
     );
   }
-  const journal = {
-    entries: () => entries,
-    find: (uid: string) => entries.find((entry) => entry.uid === uid),
-  };
-  return createClaims({ accounts, journal, clusterUID: CLUSTER_UID }, { store });
+  const peek = ({ metadata }: GpuEndpoint) => open.find(({ uid }) => uid === metadata.uid);
+  const created = (id: string) => objects.filter((one) => createdBy(peek(one)) === id);
+  return createClaims({ accounts, clusterUID: CLUSTER_UID }, { store }, { peek, created });
 }
 
 /** What each object is granted when they claim one after the other, each reconcile ended before the next. */
@@ -194,19 +177,19 @@ describe("of two objects", () => {
   });
 });
 
-describe("what the journal knows of an object", () => {
+describe("an open create of an object", () => {
   const older = object("a", chosen);
   const younger = object("b", chosen, { age: 5 });
 
-  it("keeps an app name for a create whose outcome is unknown", async () => {
-    expect(await outcomes(claimsOver([older, younger], [intent("b")]), [older, younger])).toEqual([
+  it("keeps an app name, when its outcome is unknown", async () => {
+    expect(await outcomes(claimsOver([older, younger], [createOf({ uid: "b" })]), [older, younger])).toEqual([
       "Denied",
       "Granted",
     ]);
   });
 
-  it("keeps an endpoint for a create that its status does not show yet", async () => {
-    const entry = { ...intent("b"), outcome: { endpointID: "ep-1" } };
+  it("keeps an endpoint that the status does not show yet", async () => {
+    const entry = { ...createOf({ uid: "b" }), outcome: { endpointID: "ep-1" } };
     const rival = object("a", adopting());
     expect(await outcomes(claimsOver([rival, younger], [entry]), [rival, younger])).toEqual(["Denied", "Granted"]);
   });

@@ -2,9 +2,8 @@ import { expect, it } from "vitest";
 import { namesakesOf, observeBinding } from "../../../../src/controllers/gpu-endpoint/observe.ts";
 import { isOurCreate } from "../../../../src/controllers/gpu-endpoint/plan.ts";
 import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
-import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
+import { createOf, desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 import { START } from "../../../support/fake-clock.ts";
-import { entryOf } from "../../../support/jobs.ts";
 import { accountAt } from "../../../support/service-account.ts";
 
 const signal = new AbortController().signal;
@@ -40,7 +39,7 @@ it.each([
   ["first", [ours, theirs]],
   ["last", [theirs, ours]],
 ])("of two endpoints with the app name, a lost create is the one that fits: %s", async (_where, shown) => {
-  const binding = await observeBinding({ ...facts(shown), entry: entryOf() });
+  const binding = await observeBinding({ ...facts(shown), entry: createOf() });
   expect(binding).toMatchObject({ kind: "CreateUnknown", candidate: { id: "ep-ours" } });
 });
 

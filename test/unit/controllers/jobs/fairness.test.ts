@@ -82,9 +82,6 @@ async function setUp() {
     copies: createCopies({ clock, random }),
     stores: createStoreRegistry(() => false),
   };
-  const opening = shared.journal.open(new AbortController().signal);
-  await clock.advance(1_000);
-  await opening;
   const controller = createController({
     name: "speechjob",
     reconcile: createJobReconciler(shared, speechJobAdapter(createKind(client, kind)), wiring, enqueue),

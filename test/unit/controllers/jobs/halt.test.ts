@@ -7,7 +7,7 @@ import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
 import { decide } from "../../../../src/controllers/jobs/transitions.ts";
 import { attachTaskOf, type JobStatus, resubmitTokenOf } from "../../../../src/controllers/jobs/types.ts";
 import { START } from "../../../support/fake-clock.ts";
-import { entryOf, speechJobOf, videoJobOf } from "../../../support/jobs.ts";
+import { recordOf, speechJobOf, videoJobOf } from "../../../support/jobs.ts";
 
 const account = { kind: "Account", name: "default", baseURL: "https://api.example.com" } as const;
 
@@ -19,10 +19,10 @@ function jobWith(token: string | undefined, metadata: Partial<VideoJob["metadata
 
 /** The status after a request of the job whose outcome is unknown. */
 function halted(job: VideoJob, cause = "the connection was lost"): JobStatus {
-  const entry = entryOf();
+  const record = recordOf();
   const context = { job, now: START };
-  const observation = observeUnknown({ entry, account }, cause, context);
-  const { outcome, ...change } = decide(stateOf(job.status, entry, false), observation, context);
+  const observation = observeUnknown({ record, account }, cause, context);
+  const { outcome, ...change } = decide(stateOf(job.status, record, false), observation, context);
   if (outcome === undefined) throw new Error("a halt has an outcome");
   return jobStatusOf(job, change, outcome, START);
 }
@@ -79,9 +79,9 @@ describe("the message of a halted job", () => {
   it("of a synchronous request offers no task: it has none", () => {
     const job = speechJobOf("turbo");
     const context = { job, now: START };
-    const entry = entryOf({ operation: "synthesizeSpeech" });
-    const observation = observeUnknown({ entry, account }, "c", context);
-    const { outcome } = decide({ kind: "Sending", entry: entryOf() }, observation, context);
+    const record = recordOf({ operation: "synthesizeSpeech" });
+    const observation = observeUnknown({ record, account }, "c", context);
+    const { outcome } = decide({ kind: "Sending", record: recordOf() }, observation, context);
     expect(outcome).toMatchObject({ phase: "Halted", message: expect.not.stringContaining("attach") });
   });
 

@@ -4,12 +4,12 @@ import type { Answer } from "../../../../src/controllers/jobs/types.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../../../src/submission/reservations.ts";
 import { createFakeClock, settle } from "../../../support/fake-clock.ts";
-import { entryOf } from "../../../support/jobs.ts";
+import { recordOf } from "../../../support/jobs.ts";
 
 const answer: Answer = {
   kind: "Accepted",
   accepted: { taskID: "t" },
-  entry: entryOf(),
+  record: recordOf(),
   account: { kind: "Account", name: "default", baseURL: "https://api.example.com" },
 };
 
@@ -137,7 +137,7 @@ describe("paid requests beside the reconciles", () => {
     await draining;
   });
 
-  it("do not delay the end by more than 30 s when nobody writes their outcome down: the journal has it", async () => {
+  it("do not delay the end by more than 30 s when nobody writes their outcome down: the next process finds them unknown", async () => {
     const world = create();
     const one = request(world, "a", "one");
     one.sent();

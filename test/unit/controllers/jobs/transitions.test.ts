@@ -14,13 +14,12 @@ import {
   stateOf,
 } from "../../../../src/controllers/jobs/observations.ts";
 import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
-import { showSuspended } from "../../../../src/controllers/jobs/steps.ts";
 import { observeTask } from "../../../../src/controllers/jobs/tasks.ts";
 import { decide, JOB_TABLE } from "../../../../src/controllers/jobs/transitions.ts";
 import type { Job, JobStatus } from "../../../../src/controllers/jobs/types.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import { START } from "../../../support/fake-clock.ts";
-import { entryOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
+import { recordOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
 import { contractBreach } from "../../../support/kstatus.ts";
 import type { Change } from "../../../support/manifests.ts";
 
@@ -48,12 +47,12 @@ describe("where a job stands", () => {
     ["new", undefined, undefined, { kind: "Waiting", attempt: 1 }],
     ["waiting", waiting, undefined, { kind: "Waiting", attempt: 1 }],
     ["submitted", submitted(1), undefined, { kind: "Tracking", taskID: "task-1" }],
-    ["with an intent and no outcome", waiting, entryOf(), { kind: "Sending", entry: entryOf() }],
+    ["with a record and no outcome", waiting, recordOf(), { kind: "Sending", record: recordOf() }],
     [
       "submitted again, and nobody knows",
       submitted(1),
-      entryOf({ attempt: 2 }),
-      { kind: "Sending", entry: entryOf({ attempt: 2 }) },
+      recordOf({ attempt: 2 }),
+      { kind: "Sending", record: recordOf({ attempt: 2 }) },
     ],
     ["halted", { ...submitted(1), phase: "Halted" }, undefined, { kind: "Halted" }],
     ["storing", { ...submitted(1), phase: "Storing" }, undefined, { kind: "Storing" }],
@@ -64,19 +63,19 @@ describe("where a job stands", () => {
       { kind: "Waiting", attempt: 3 },
     ],
     ["succeeded", { ...submitted(1), phase: "Succeeded" }, undefined, { kind: "Succeeded" }],
-    ["failed, whatever the journal still holds", { ...submitted(1), phase: "Failed" }, entryOf(), { kind: "Failed" }],
-  ])("%s", (_name, status, entry, expected) => {
-    expect(stateOf(status, entry, false)).toEqual(expected);
+    ["failed, whatever is still recorded", { ...submitted(1), phase: "Failed" }, recordOf(), { kind: "Failed" }],
+  ])("%s", (_name, status, record, expected) => {
+    expect(stateOf(status, record, false)).toEqual(expected);
   });
 
   it("finished, whatever is still under way", () => {
     expect(stateOf({ ...submitted(1), phase: "Failed" }, undefined, true)).toEqual({ kind: "Failed" });
-    expect(stateOf(waiting, undefined, true)).toEqual({ kind: "Sending", entry: undefined });
+    expect(stateOf(waiting, undefined, true)).toEqual({ kind: "Sending", record: undefined });
   });
 });
 
 /** One example of each observation. */
-const entry = entryOf();
+const record = recordOf();
 const end = { reason: "InvalidSpec", message: "m" } as const;
 const block = { reason: "RateLimited", message: "m", stalled: false } as const;
 const account = { kind: "Account", name: "default", baseURL: "https://api.example.com" } as const;
@@ -97,16 +96,16 @@ const examples: { [K in keyof Observations]: Observation<K> } = {
       body: {},
       send: async () => ({ taskID: "t" }),
     },
-    intent: { id: "intent-1", attempt: 1, specHash: "0123456789abcdef", journal: "journal-1", account },
+    attempt: 1,
   },
   UnderWay: { kind: "UnderWay", sent: true, since: START - 5_000 },
-  Accepted: { kind: "Accepted", entry, account, taskID: "task-1" },
-  NotTaken: { kind: "NotTaken", ...block, entry, until: START + 5_000 },
-  Withdrawn: { kind: "Withdrawn", until: START },
-  Refused: { kind: "Refused", ...end, entry, account },
-  Unknown: { kind: "Unknown", entry, account, cause: "c" },
-  UnknownButResubmit: { kind: "UnknownButResubmit", entry, account, cause: "c" },
-  Unusable: { kind: "Unusable", entry, account, cause: "c", results: [] },
+  Accepted: { kind: "Accepted", record, account, taskID: "task-1" },
+  NotTaken: { kind: "NotTaken", ...block, record, until: START + 5_000 },
+  Withdrawn: { kind: "Withdrawn", record, until: START },
+  Refused: { kind: "Refused", ...end, record, account },
+  Unknown: { kind: "Unknown", record, account, cause: "c" },
+  UnknownButResubmit: { kind: "UnknownButResubmit", record, account, cause: "c" },
+  Unusable: { kind: "Unusable", record, account, cause: "c", results: [] },
   Unreleased: { kind: "Unreleased", outdated: true },
   Released: { kind: "Released", token: "again" },
   Attachable: { kind: "Attachable", taskID: "task-1", account, submission: submission(1, "Unknown") },
@@ -118,7 +117,7 @@ const examples: { [K in keyof Observations]: Observation<K> } = {
   TaskFailedRetry: { kind: "TaskFailedRetry", message: "m" },
   Results: { kind: "Results", results: [result] },
   ResultsToStore: { kind: "ResultsToStore", results: [result] },
-  NoResults: { kind: "NoResults", ...end, submitted: { entry, account } },
+  NoResults: { kind: "NoResults", ...end, submitted: { record, account } },
   NotCopying: { kind: "NotCopying" },
   Copying: { kind: "Copying", note: "n" },
   Stored: { kind: "Stored", results: [{ ...result, artifact }] },
@@ -141,7 +140,7 @@ const rows = Object.entries(JOB_TABLE).flatMap(([state, row]) =>
 describe("the table of jobs", () => {
   it.each(rows)("is true: %s and %s lead to %s", (from, kind, next) => {
     const job: Job = { ...videoJobOf("image", { backoffLimit: 3 }), status: statuses[from] as never };
-    const state = stateOf(job.status, from === "Sending" ? entry : undefined, false);
+    const state = stateOf(job.status, from === "Sending" ? record : undefined, false);
     expect(state.kind).toBe(from);
     const step = decide(state, examples[kind], { job, now: START });
     const status =
@@ -157,7 +156,7 @@ describe("the table of jobs", () => {
   it("sends a paid request from one place only", () => {
     const sending = rows.filter(([from, kind]) => {
       const job: Job = { ...videoJobOf("image"), status: statuses[from] as never };
-      const state = stateOf(job.status, from === "Sending" ? entry : undefined, false);
+      const state = stateOf(job.status, from === "Sending" ? record : undefined, false);
       return decide(state, examples[kind], { job, now: START }).send !== undefined;
     });
     expect(sending.map(([from, kind]) => `${from} ${kind}`)).toEqual(["Waiting Clear"]);
@@ -179,7 +178,8 @@ function contextOf(change: Change, status: JobStatus | undefined, now = START) {
 
 describe("an unknown submission", () => {
   const seen = (change: Change, attempt = 1, failedTasks = 0) =>
-    observeUnknown({ entry: entryOf({ attempt }), account }, "c", contextOf(change, { ...waiting, failedTasks })).kind;
+    observeUnknown({ record: recordOf({ attempt }), account }, "c", contextOf(change, { ...waiting, failedTasks }))
+      .kind;
   it("halts, and is sent again under Resubmit", () => {
     expect(seen({})).toBe("Unknown");
     expect(seen({ onSubmissionUnknown: "Resubmit" })).toBe("UnknownButResubmit");
@@ -199,26 +199,9 @@ describe("an unknown submission", () => {
   });
 });
 
-describe("a job that is suspended before its request", () => {
-  const suspend = (shown?: JobStatus["submission"]) => {
-    const job = videoJobOf("image", { suspend: true });
-    const status = shown === undefined ? waiting : { ...waiting, submission: shown };
-    return showSuspended({ kind: "Suspended" }, { job: { ...job, status }, now: START });
-  };
-
-  it("shows that the request of its intent was not sent", () => {
-    const { state, attempt } = suspend({ ...submission(1, "Accepted"), state: "Intended" }).written?.submission ?? {};
-    expect({ state, attempt }).toEqual({ state: "NotSent", attempt: 1 });
-  });
-
-  it.each([[undefined], [submission(1, "Accepted")]])("changes no other submission: %j", (shown) => {
-    expect(suspend(shown).written).toBeUndefined();
-  });
-});
-
 describe("an accepted request", () => {
   const seen = (accepted: Parameters<typeof observeAccepted>[0], change: Change = {}) =>
-    observeAccepted(accepted, { entry, account }, videoJobOf("image", change).spec).kind;
+    observeAccepted(accepted, { record, account }, videoJobOf("image", change).spec).kind;
   const output = { output: { storeRef: { name: "store" } } };
   it.each([
     ["a task", seen({ taskID: "t" }), "Accepted"],

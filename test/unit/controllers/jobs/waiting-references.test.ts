@@ -12,13 +12,13 @@ import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/spee
 import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
 import type { KubeClient } from "../../../../src/kube/client.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
+import { configMapResource } from "../../../../src/kube/resource.ts";
 import { keyOf } from "../../../../src/kube/types.ts";
 import { createController } from "../../../../src/runtime/controller.ts";
 import { createMetrics } from "../../../../src/runtime/metrics.ts";
 import { createReferencePoller } from "../../../../src/runtime/reference-poller.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import { configMapResource } from "../../../../src/submission/journal.ts";
 import type { Allowance } from "../../../../src/submission/reservations.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { speechJobOf } from "../../../support/jobs.ts";
@@ -79,9 +79,6 @@ async function setUp(allowance: Allowance) {
     copies: createCopies({ clock, random }),
     stores: createStoreRegistry(() => false),
   };
-  const opening = shared.journal.open(new AbortController().signal);
-  await clock.advance(1_000);
-  await opening;
   const enqueue = (key: string) => controller.enqueue(key);
   const controller = createController({
     name: "speechjob",

@@ -1,0 +1,122 @@
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import { ANNOTATIONS, type Submission } from "../../api/v1alpha1/meta.ts";
+import { keyOf } from "../../kube/types.ts";
+import type { ReconcileContext } from "../../runtime/controller.ts";
+import type { SubmissionRecord } from "../../submission/record.ts";
+import { storeRecord } from "../../submission/store-record.ts";
+import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
+import { type AccountHandle, boundTo } from "../account/registry.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import { assertMaySubmit } from "../wanted.ts";
+import { type Creates, createRecordOf, type OpenCreate, submissionOf } from "./creates.ts";
+import { needsFinalizer } from "./deletion-policy.ts";
+import { type DesiredEndpoint, requestHash } from "./fields.ts";
+import type { Written } from "./status.ts";
+
+/** After a longer write nothing is sent: the search for a lost create relies on the record's time. */
+const STORE_MS = 30_000;
+
+type CreateInput = {
+  shared: ControllerDeps;
+  kind: Kind<GpuEndpoint>;
+  account: AccountHandle;
+  endpoint: GpuEndpoint;
+  entry: OpenCreate | undefined;
+  creates: Pick<Creates, "begin" | "answered" | "end">;
+  /** The object as it was last written. */
+  stored: { endpoint: GpuEndpoint };
+  /** Collects what the status keeps. */
+  written: Partial<Written>;
+  context: Pick<ReconcileContext, "signal">;
+};
+
+/**
+ * Creates the endpoint at most once (submitOnce). The record is stored with the finalizer, so that no deletion leaves an endpoint behind
+ * unseen.
+ * @returns the ID of the endpoint
+ * @throws the error of a create that was not accepted; when its outcome is unknown, the create stays open
+ */
+export async function createEndpoint(input: CreateInput, desired: DesiredEndpoint): Promise<string> {
+  const { shared, account, kind, endpoint, creates, context } = input;
+  const { uid } = endpoint.metadata;
+  const session = account.endpoints.observed.session();
+  const result = await submitOnce(shared, {
+    record: {
+      id: shared.newID(),
+      uid,
+      attempt: nextAttempt(input),
+      operation: "createEndpoint",
+      specHash: requestHash(desired, account),
+      account: boundTo(account),
+      keyVersion: account.keyVersion(),
+      sender: shared.identity,
+    },
+    async store(record, signal) {
+      input.stored.endpoint = await store(input, record, signal);
+      creates.begin(input.stored.endpoint, record);
+    },
+    assertWanted() {
+      assertMaySubmit(shared, { kind, object: endpoint, account });
+      assertSameKey(account, session);
+    },
+    send: (options) => account.endpoints.create(desired, { ...options, group: endpoint.metadata.namespace }),
+    maxStoreMs: STORE_MS,
+    signal: context.signal,
+  });
+  note(input, result);
+  if (result.kind === "Accepted") return result.value.id;
+  throw result.error;
+}
+
+/** Each create of an object has a higher attempt than those before, so that a record that somebody restores is known as an old one. */
+function nextAttempt({ endpoint, entry }: Pick<CreateInput, "endpoint" | "entry">): number {
+  const attempts = [entry, createRecordOf(endpoint), endpoint.status?.submission].map((one) => one?.attempt ?? 0);
+  return Math.max(...attempts) + 1;
+}
+
+function store({ shared, kind, endpoint }: CreateInput, record: SubmissionRecord, signal: AbortSignal) {
+  const { resource } = kind;
+  const key = keyOf(endpoint);
+  const annotations = { [ANNOTATIONS.create]: JSON.stringify(record) };
+  return storeRecord<GpuEndpoint>(
+    shared,
+    endpoint,
+    {
+      name: `${resource.kind} ${key}`,
+      write: (object) => kind.setFinalizer(object, needsFinalizer(object), signal, annotations),
+      async read() {
+        const found = await shared.reader.read<GpuEndpoint>(resource, key, signal);
+        return found.kind === "Found" ? found.object : undefined;
+      },
+      hasRecord: (object) => createRecordOf(object)?.id === record.id,
+      // Whatever changed, the next reconcile decides on it.
+      mayWrite: () => false,
+    },
+    signal,
+  );
+}
+
+/** What the result of a create means for the status and for what is known here. */
+function note({ shared, creates, written }: CreateInput, result: SubmitOnceResult<{ id: string }>): void {
+  const { uid } = result.record;
+  const shows = (state: Submission["state"]) => {
+    written.submission = submissionOf(result.record, state, shared.clock.now());
+  };
+  if (result.kind === "Accepted") {
+    creates.answered(uid, { endpointID: result.value.id });
+    shows("Accepted");
+  }
+  if (result.kind === "Unusable") creates.answered(uid, { unusable: String(result.error) });
+  if (result.kind === "Refused" || result.kind === "NotSent") creates.end(uid);
+  if (result.kind === "Refused") shows("Refused");
+  if (result.kind === "NotSent" && result.recorded) shows("NotSent");
+}
+
+/** Throws when the API key changed since `session`: the record names the key that the create is sent with. */
+function assertSameKey(
+  { key, endpoints }: AccountHandle,
+  session: ReturnType<AccountHandle["endpoints"]["observed"]["session"]>,
+): void {
+  if (endpoints.observed.session() === session) return;
+  throw new Error(`the API key of ${key} changed before the create was sent: nothing is sent, and it is tried again`);
+}

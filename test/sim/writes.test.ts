@@ -1,0 +1,62 @@
+import { expect, it } from "vitest";
+import { createObject } from "./scenario/actions.ts";
+import type { ObjectPlan, Plan } from "./scenario/plan.ts";
+import { createWorld } from "./scenario/world.ts";
+
+const READY_MS = 60_000;
+const DONE_MS = 240_000;
+
+/** The writes of objects and events that an operator makes until all objects are ready or finished, by method and resource. */
+async function writesOf(kind: ObjectPlan["kind"], count: number, synchronous: boolean): Promise<string[]> {
+  const objects = Array.from({ length: count }, (_, serial): ObjectPlan => {
+    return { serial, kind, namespace: "team-a", name: `object-${serial}`, at: READY_MS, synchronous };
+  });
+  const plan: Plan = {
+    seed: 1,
+    replicas: 1,
+    streamingLists: true,
+    generation: "Current",
+    listDelayMs: 0,
+    duplicateAppName: "Refuse",
+    maxConcurrentTasks: undefined,
+    budgetTasks: undefined,
+    objects,
+    actions: [],
+    faults: [],
+    chaosMs: READY_MS + DONE_MS,
+  };
+  const writes: string[] = [];
+  const onTrace = (line: string) => {
+    const [, of, method = "", path = ""] = line.split(" ");
+    // The account is written whether or not it has objects, and the lease as well.
+    const isOwn = /\/(leases|clusteraccounts)\//.test(path);
+    if (of === "api" && method !== "GET" && !isOwn) writes.push(`${method} ${path}`);
+  };
+  const world = createWorld(plan, { onTrace });
+  world.replicas.start();
+  await world.scheduler.run(READY_MS, () => false);
+  const atStart = writes.length;
+  for (const object of objects) createObject(world, object);
+  await world.scheduler.run(plan.chaosMs, () => false);
+  world.replicas.end();
+  expect(world.judge.first()).toBeUndefined();
+  return writes.slice(atStart);
+}
+
+/** `most`: as many as with the journal that this protocol replaced, for one object alone and for each of twenty. */
+it.each([
+  { kind: "GpuEndpoint", synchronous: false, most: [6, 4.75] },
+  { kind: "VideoJob", synchronous: false, most: [9, 9.7] },
+  { kind: "SpeechJob", synchronous: false, most: [9, 9.7] },
+  { kind: "SpeechJob", synchronous: true, most: [5, 5] },
+] as const)(
+  "a $kind (synchronous: $synchronous) takes at most $most API writes",
+  async ({ kind, synchronous, most }) => {
+    for (const [index, count] of [1, 20].entries()) {
+      const writes = await writesOf(kind, count, synchronous);
+      const summary = Object.groupBy(writes, (line) => line.replace(/object-\d+/, "NAME"));
+      const shown = Object.entries(summary).map(([line, all = []]) => `${all.length} ${line}`);
+      expect(writes.length / count, shown.join("\n")).toBeLessThanOrEqual(most[index] ?? 0);
+    }
+  },
+);

@@ -1,0 +1,121 @@
+import { expect, it } from "vitest";
+import { KubeError } from "../../../src/kube/errors.ts";
+import { type RecordWrite, storeRecord } from "../../../src/submission/store-record.ts";
+import { createFakeClock, until } from "../../support/fake-clock.ts";
+
+type Stored = { version: number; record?: string };
+type Answer = "Stored" | "StoredLate" | "Pruned" | number;
+
+const refusal = (status: number) =>
+  new KubeError(`status ${status}`, { status, reason: status === 409 ? "Conflict" : "" });
+const UNCLEAR = [0, 408, 429, 500, 503];
+
+/**
+ * An object at version 7, whose record `ours` is written. The API server answers each write as `answers` say, then stores it. A number
+ * refuses the write with this status; `StoredLate` stores it and answers 504.
+ */
+function world(answers: Answer[], found: (stored: Stored) => Stored | undefined = (stored) => stored) {
+  const clock = createFakeClock();
+  let stored: Stored = { version: 7 };
+  const written: number[] = [];
+  const record: RecordWrite<Stored> = {
+    name: "SpeechJob team/intro",
+    async write({ version }) {
+      written.push(version);
+      const answer = answers.shift() ?? "Stored";
+      if (typeof answer === "number") throw refusal(answer);
+      if (version !== stored.version) throw refusal(409);
+      stored = { version: version + 1, ...(answer === "Pruned" ? {} : { record: "ours" }) };
+      if (answer === "StoredLate") throw refusal(504);
+      return stored;
+    },
+    read: async () => found(stored),
+    hasRecord: (object) => object.record === "ours",
+    mayWrite: (object) => object.record === undefined,
+  };
+  const ending = new AbortController();
+  const change = (next: Stored) => {
+    stored = next;
+  };
+  const store = async () => {
+    let outcome: { stored: Stored } | { error: unknown } | undefined;
+    storeRecord({ clock, random: () => 0.5 }, stored, record, ending.signal).then(
+      (object) => {
+        outcome = { stored: object };
+      },
+      (error: unknown) => {
+        outcome = { error };
+      },
+    );
+    await until(() => outcome !== undefined, { clock, stepMs: 1_000 });
+    return outcome;
+  };
+  return { store, written, ending, change };
+}
+
+it.each([{ answers: [] }, { answers: UNCLEAR }])(
+  "a record is written with the same version until the answer is clear: $answers",
+  async ({ answers }) => {
+    const w = world([...answers]);
+    expect(await w.store()).toEqual({ stored: { version: 8, record: "ours" } });
+    expect(w.written).toEqual([...answers, "Stored"].map(() => 7));
+  },
+);
+
+it("a write that took effect without an answer is not written again: a read after the conflict shows the record", async () => {
+  const w = world(["StoredLate"]);
+  expect(await w.store()).toEqual({ stored: { version: 8, record: "ours" } });
+  expect(w.written).toEqual([7, 7]);
+});
+
+it("after a change that is no other request, the record is written to the later version", async () => {
+  let changed = false;
+  const w = world([409], () => {
+    if (!changed) w.change({ version: 9 });
+    changed = true;
+    return { version: 9 };
+  });
+  expect(await w.store()).toEqual({ stored: { version: 10, record: "ours" } });
+  expect(w.written).toEqual([7, 9]);
+});
+
+it("a read after a conflict is repeated too until it is clear", async () => {
+  let reads = 0;
+  const w = world(["StoredLate"], (stored) => {
+    if (++reads < 3) throw refusal(503);
+    return stored;
+  });
+  expect(await w.store()).toEqual({ stored: { version: 8, record: "ours" } });
+  expect([w.written, reads]).toEqual([[7, 7, 7, 7], 3]);
+});
+
+it.each<{ name: string; found: Stored | undefined }>([
+  { name: "has another record", found: { version: 9, record: "theirs" } },
+  { name: "is gone", found: undefined },
+])("a conflict with an object that $name ends the attempt", async ({ found }) => {
+  const w = world([409], () => found);
+  expect(await w.store()).toMatchObject({ error: { status: 409 } });
+  expect(w.written).toEqual([7]);
+});
+
+it.each([400, 403, 404, 422])("a refusal with status %s ends the attempt at once", async (status) => {
+  const w = world([status]);
+  expect(await w.store()).toMatchObject({ error: { status } });
+  expect(w.written).toEqual([7]);
+});
+
+it("an API server that drops the record ends the attempt, and the message says what to do", async () => {
+  const w = world(["Pruned"]);
+  const message =
+    "the API server does not store the record of the request in SpeechJob team/intro, so nothing is sent: upgrade the CRDs to the version of the operator";
+  expect(await w.store()).toMatchObject({ error: { message } });
+  expect(w.written).toEqual([7]);
+});
+
+it("the signal ends the attempts", async () => {
+  const w = world(Array.from({ length: 100 }, () => 503));
+  const stopping = new Error("stopping");
+  setTimeout(() => w.ending.abort(stopping), 10);
+  expect(await w.store()).toMatchObject({ error: stopping });
+  expect(w.written.length).toBeGreaterThan(0);
+});
