@@ -119,9 +119,9 @@ it.each([
     expect(w.lines.map(({ uid, msg }) => [uid, msg])).toEqual([[OLD, note]]);
     expect(w.running.find(OLD)).toBeUndefined();
     // Nothing of the former attempt is at the new object, and its own request is sent next.
-    const { metadata, status } = w.job() ?? {};
-    expect([metadata?.uid, status?.taskID, status?.submission]).toEqual([NEW, undefined, undefined]);
     await until(() => w.service.requests.length === 2);
-    expect(w.job()?.status?.submission).toMatchObject({ attempt: 1, state: "Intended" });
+    const { metadata, status } = w.job() ?? {};
+    expect([metadata?.uid, status?.taskID]).toEqual([NEW, undefined]);
+    expect(status?.submission).toMatchObject({ attempt: 1, state: "Intended" });
   },
 );

@@ -178,13 +178,11 @@ describe("a paid request", () => {
     expect(answers[39]?.kind === "NotTaken" ? answers[39].retryAfterMs : 0).toBeGreaterThan(20_000);
   });
 
-  it("that cannot leave is not recorded", async () => {
+  it("that never left was not taken, and the answer names its record, so that the status can say so", async () => {
     const w = await world(() => ({}));
-    expect(await w.send("http://127.0.0.1:1")).toMatchObject({
-      kind: "NotTaken",
-      block: { reason: "Unreachable", stalled: false },
-    });
-    expect(w.recorded()).toBeUndefined();
+    const answer = await w.send("http://127.0.0.1:1");
+    expect(answer).toMatchObject({ kind: "NotTaken", block: { reason: "Unreachable", stalled: false } });
+    expect(w.recorded()).toMatchObject({ id: answer.record.id, state: "Intended" });
   });
 
   it("does not leave when the lease is not surely held", async () => {

@@ -10,6 +10,7 @@ import {
   type Observations,
   observeAccepted,
   observeUnknown,
+  openRecordOf,
   type StateKind,
   stateOf,
 } from "../../../../src/controllers/jobs/observations.ts";
@@ -40,6 +41,7 @@ const submitted = (attempt: number): JobStatus => ({
 });
 const waiting: JobStatus = { conditions: [], phase: "Pending" };
 const result: JobResult = { kind: "Video", url: "https://files.example.com/sea.mp4", type: "mp4" };
+const account = { kind: "Account", name: "default", baseURL: "https://api.example.com" } as const;
 const artifact = { uri: "s3://bucket/0.mp4", bytes: 1, sha256: "0" };
 
 describe("where a job stands", () => {
@@ -74,11 +76,40 @@ describe("where a job stands", () => {
   });
 });
 
+describe("the request that a job shows without an outcome", () => {
+  const { id, specHash, time } = recordOf();
+  const intended = { id, specHash, attempt: 2, state: "Intended", time } as const;
+  const openOf = (status: JobStatus) =>
+    openRecordOf({ ...videoJobOf("image"), status: { ...status, account } as never }, "one");
+
+  it("is open when another process recorded it, also one that a CRD of an earlier version does not name", () => {
+    const open = { id, attempt: 2, operation: "submitImageToVideo", account };
+    expect(openOf({ ...waiting, submission: { ...intended, sender: "two" } })).toMatchObject({
+      ...open,
+      sender: "two",
+    });
+    expect(openOf({ ...waiting, submission: intended })).toMatchObject({ ...open, sender: "" });
+  });
+
+  it("is not open when this process recorded it, when it has an outcome, and when the job has ended", () => {
+    expect(openOf({ ...waiting, submission: { ...intended, sender: "one" } })).toBeUndefined();
+    expect(openOf(submitted(1))).toBeUndefined();
+    for (const phase of ["Succeeded", "Failed"] as const) {
+      expect(openOf({ ...waiting, phase, submission: { ...intended, sender: "two" } })).toBeUndefined();
+    }
+  });
+
+  it("is open when a status shows that it was sent, and lost its record", () => {
+    expect(openOf({ ...waiting, phase: "Submitting" })).toMatchObject({ attempt: 1, sender: "" });
+    expect(openOf({ ...waiting, phase: "Running" })).toMatchObject({ attempt: 1 });
+    expect(openOf(waiting)).toBeUndefined();
+  });
+});
+
 /** One example of each observation. */
 const record = recordOf();
 const end = { reason: "InvalidSpec", message: "m" } as const;
 const block = { reason: "RateLimited", message: "m", stalled: false } as const;
-const account = { kind: "Account", name: "default", baseURL: "https://api.example.com" } as const;
 const examples: { [K in keyof Observations]: Observation<K> } = {
   Suspended: { kind: "Suspended" },
   PastDeadline: { kind: "PastDeadline", ...end },
