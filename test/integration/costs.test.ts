@@ -48,14 +48,14 @@ const LIMITS = {
   // 1.00 each.
   "requested reconcile: status patches": 1.1,
   "requested reconcile: remote reads": 1.1,
-  // 220 to 227, with the request that the watch shows, the read and the status patch.
+  // 250, with the request that the watch shows, the read and the status patch.
   "requested reconcile: KiB allocated": 270,
   // 1.18, and at most 2, as above. A list of bills fails: that reconciles nothing.
   "restart: reconciles per object": 2.2,
   // 15 to 54 and 5, of which none is for an object: 350 more would be. Leases, events and polls repeat with time.
   "restart: API requests": 120,
   "restart: remote calls": 30,
-  // 40 and 2,911: what a start of the operator loads with a kubeconfig.
+  // 45 and 2,981: what a start of the operator loads with a kubeconfig.
   "start: files loaded": 45,
   "start: KiB of the files": 3_100,
 } as const;

@@ -6,8 +6,9 @@ import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts
 import type { Indexer } from "../../runtime/store.ts";
 import { accountToUse } from "../account/binding.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
-import { type Creates, createdBy, type OpenCreate } from "./creates.ts";
+import type { Creates } from "./creates.ts";
 import { appNameOf } from "./fields.ts";
+import { createdBy, type OpenCreate } from "./open-create.ts";
 
 /** What an object claims at the service: an endpoint ID, or the app name by which it creates or finds an endpoint. */
 export type Target = { kind: "EndpointID" | "AppName"; value: string };

@@ -12,9 +12,9 @@ import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { lastChecks, updateEndpoint } from "./apply.ts";
-import type { OpenCreate } from "./creates.ts";
 import { desiredEndpoint, withIgnored } from "./fields.ts";
 import { completed } from "./observe.ts";
+import type { OpenCreate } from "./open-create.ts";
 import { LOOKUP_MS, madeWithOtherKey, noneShown } from "./plan.ts";
 import { isSeenByNoKey } from "./write-limits.ts";
 

@@ -20,12 +20,13 @@ import { createWholeObjects } from "../whole-object.ts";
 import type { Converged } from "./apply.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
-import { type Creates, createCreates, type OpenCreate, submissionOf } from "./creates.ts";
+import { type Creates, createCreates, submissionOf } from "./creates.ts";
 import { needsFinalizer } from "./deletion-policy.ts";
 import { createDepartedObjects, createRetainedEndpoints } from "./departed.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
 import { createEndpointFinalizer } from "./finalize.ts";
 import type { EndpointMetrics } from "./metrics.ts";
+import type { OpenCreate } from "./open-create.ts";
 import { emptyOutcome, pausedStatus, statusOf, warn } from "./status.ts";
 import { createDriftFightTracker, createRefusals } from "./write-limits.ts";
 

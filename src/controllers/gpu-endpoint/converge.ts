@@ -18,7 +18,6 @@ import {
   updatableDifferences,
 } from "./apply.ts";
 import type { Claimed } from "./claims.ts";
-import { createdBy } from "./creates.ts";
 import {
   appNameOf,
   type DesiredEndpoint,
@@ -28,6 +27,7 @@ import {
   showsReferences,
 } from "./fields.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
+import { createdBy } from "./open-create.ts";
 import { type Binding, isOurCreate, MAX_ROUNDS, planEndpoint } from "./plan.ts";
 import { boundAccount, emptyOutcome, type Outcome, type Written } from "./status.ts";
 import { isSeenByNoKey, unconfirmedCreates } from "./write-limits.ts";

@@ -8,9 +8,10 @@ import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.
 import { type AccountHandle, boundTo } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { assertMaySubmit } from "../wanted.ts";
-import { type Creates, createRecordOf, type OpenCreate, submissionOf } from "./creates.ts";
+import { type Creates, createRecordOf, submissionOf } from "./creates.ts";
 import { needsFinalizer } from "./deletion-policy.ts";
 import { type DesiredEndpoint, requestHash } from "./fields.ts";
+import type { OpenCreate } from "./open-create.ts";
 import type { Written } from "./status.ts";
 
 /** After a longer write nothing is sent: the search for a lost create relies on the record's time. */

@@ -5,14 +5,7 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { keyOf } from "../../kube/types.ts";
 import { shortened } from "../../runtime/shortened.ts";
 import type { OpenSubmission, SubmissionRecord } from "../../submission/record.ts";
-
-/** A create whose outcome the status does not show. `outcome`: what this process knows of it. */
-export type OpenCreate = OpenSubmission & { outcome?: { endpointID: string } | { unusable: string } };
-
-/** The endpoint that a create is known to have made. */
-export function createdBy(create: OpenCreate | undefined): string | undefined {
-  return create?.outcome !== undefined && "endpointID" in create.outcome ? create.outcome.endpointID : undefined;
-}
+import { createdBy, type OpenCreate } from "./open-create.ts";
 
 /** What the status shows of a create. `now`: ms since the epoch. */
 export function submissionOf(
@@ -62,8 +55,16 @@ function isShown({ id, attempt }: OpenSubmission, { status }: Recorded): boolean
 
 /** The record of a create whose outcome the status does not show. Whether it was sent is another question. */
 export function unshownCreateOf(endpoint: Recorded): SubmissionRecord | undefined {
+  if (showsLast(endpoint)) return undefined;
   const record = createRecordOf(endpoint);
   return record === undefined || isShown(record, endpoint) ? undefined : record;
+}
+
+/** Whether the status shows the outcome of the create that is in the annotation. Usually it does, and each reconcile asks, so nothing is parsed. */
+function showsLast({ metadata, status }: Recorded): boolean {
+  const { id, state } = status?.submission ?? {};
+  if (id === undefined || state === "Intended") return false;
+  return metadata.annotations?.[ANNOTATIONS.create]?.includes(`"id":${JSON.stringify(id)}`) === true;
 }
 
 /**

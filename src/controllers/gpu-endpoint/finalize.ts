@@ -21,11 +21,12 @@ import {
   type SentScalings,
   scaleToZero,
 } from "./clean-up.ts";
-import { type Creates, createdBy, type OpenCreate } from "./creates.ts";
+import type { Creates } from "./creates.ts";
 import { deletionPolicyOf, needsFinalizer } from "./deletion-policy.ts";
 import { appNameOf, hasGeneratedAppName } from "./fields.ts";
 import { findLostCreate, type LostCreate } from "./lost-create.ts";
 import { namesakesOf } from "./observe.ts";
+import { createdBy, type OpenCreate } from "./open-create.ts";
 import { emptyOutcome, type Outcome, statusOf } from "./status.ts";
 
 const LOOK_AGAIN_MS = 2_000;

@@ -2,7 +2,7 @@ import { cut } from "../../api/v1alpha1/conditions.ts";
 import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import type { Cause } from "../verdict.ts";
-import { createdBy, type OpenCreate } from "./creates.ts";
+import { createdBy, type OpenCreate } from "./open-create.ts";
 
 /** The outcomes of the updates that were sent because of one field, with the same desired endpoint. */
 export type FieldHistory = {
