@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 
 /** What a logger writes to standard output, by a process of its own. */
 async function logged(logFormat: string, statements: string): Promise<string> {
-  const program = `import { createLogger } from "../../../src/base/log.ts"; const log = createLogger({ logLevel: "info", logFormat: "${logFormat}" }); ${statements}`;
+  const program = `import { createLogger } from "./src/base/log.ts"; const log = createLogger({ logLevel: "info", logFormat: "${logFormat}" }); ${statements}`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
   return stdout;
 }
@@ -28,7 +28,7 @@ it("lines are JSON with the level by name, an ISO time and nothing of the host, 
 });
 
 it("a level that changes later is that of all children at once, and of no other logger", async () => {
-  const program = `import { createLogger, createLogLevel } from "../../../src/base/log.ts";
+  const program = `import { createLogger, createLogLevel } from "./src/base/log.ts";
     const level = createLogLevel("info");
     const log = createLogger({ logLevel: "info", logFormat: "json" }, level);
     const child = log.child({ controller: "c" });
