@@ -30,7 +30,7 @@ function recordProblems(world: World): string[] {
     // Only the key of another member shows whether the create took effect. A user has to act, and the object says so.
     if (isOutOfSight(world, plan) && awaitsUser(object, ["RemoteMissing"])) return [];
     // The create surely had no effect, and the next one waits.
-    if (waitsForBudget(world, object)) return [];
+    if (waitsForBudget(world, object) || awaitsRequestAndBudget(world, plan, object)) return [];
     const { plural, group } = resourceOf(plan);
     const record = recordOf(`${plural}.${group}`, object);
     const { submission } = objectAt(object, "status");
@@ -55,8 +55,7 @@ function problemsOf(world: World, plan: ObjectPlan): string[] {
   if (object === undefined) return [];
   const name = nameOf(plan);
   if (isRivalOfAnother(world, plan) && awaitsUser(object, ["AlreadyBound"])) return [];
-  // A user's request to create it again waited for the budget, and has to be repeated when the budget allows it.
-  if (isUsedUp(world) && plan.kind === "GpuEndpoint" && awaitsUser(object, ["RemoteMissing"])) return [];
+  if (awaitsRequestAndBudget(world, plan, object)) return [];
   if (isOutOfSight(world, plan)) {
     // A second create with the account's own key fails when the service takes an app name only once.
     if (awaitsUser(object, ["RemoteMissing", "RemoteRefused"])) return [];
@@ -136,6 +135,10 @@ function isSuspended(object: Json): boolean {
 function waitsForBudget(world: World, object: Json, type: "Ready" | "Synced" = "Ready"): boolean {
   return textAt(condition(object, type), "reason") === "BudgetExceeded" && isUsedUp(world);
 }
+
+/** A user's request to create the endpoint again waited for the budget, and has to be repeated when the budget allows it. */
+const awaitsRequestAndBudget = (world: World, { kind }: ObjectPlan, object: Json): boolean =>
+  isUsedUp(world) && kind === "GpuEndpoint" && awaitsUser(object, ["RemoteMissing"]);
 
 function isUsedUp({ plan, service }: World): boolean {
   if (plan.budgetTasks === undefined) return false;
