@@ -19,7 +19,7 @@ export function submissionOf(
 const recordSchema: z.ZodType<SubmissionRecord> = z.object({
   id: z.string().max(256),
   uid: z.string().max(256),
-  attempt: z.int().min(1),
+  attempt: z.int().min(1).max(1_000_000),
   operation: z.string().max(64),
   specHash: z.string().max(128),
   account: boundAccountSchema,
