@@ -9,6 +9,7 @@ import { createReconciler, isPaused } from "../reconciler.ts";
 import { createWholeObjects } from "../whole-object.ts";
 import { startCopy } from "./copies.ts";
 import { createLiveJobs, observeGeneration, reconcileFinished } from "./finish.ts";
+import { handledAtHalt } from "./halt.ts";
 import { deadlineOf, type JobState, type Observed, openRecordOf, stateOf } from "./observations.ts";
 import { observe } from "./observe.ts";
 import { announce, jobStatusOf } from "./status.ts";
@@ -172,7 +173,7 @@ function acceptedOf(job: Job, status: JobStatus): Partial<JobStatus> | undefined
   const { submission, taskID, attempts, submitTime, firstSubmitTime } = status;
   if (submission?.state !== "Accepted" || job.status?.submission?.state !== "Intended") return undefined;
   const accepted = { submission, attempts, submitTime, firstSubmitTime };
-  return taskID === undefined ? { ...accepted, phase: "Halted" } : { ...accepted, taskID };
+  return taskID === undefined ? { ...accepted, ...handledAtHalt(job), phase: "Halted" } : { ...accepted, taskID };
 }
 
 /** What a status shows of a transition. */

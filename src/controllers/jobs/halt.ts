@@ -14,7 +14,7 @@ import { type Cause, concernsKey, verdictOf } from "../verdict.ts";
 import type { JobContext, Observation, ObserveContext, Observed } from "./observations.ts";
 import { type Step, submission } from "./steps.ts";
 import { accountOfTask, isUnknownTask } from "./tasks.ts";
-import { attachTaskOf, type Job, paidOperation, resubmitTokenOf } from "./types.ts";
+import { attachTaskOf, type Job, type JobStatus, paidOperation, resubmitTokenOf } from "./types.ts";
 
 // Steps
 
@@ -26,8 +26,6 @@ export function halt(observation: Observation<"Unknown" | "Unusable">, { job, no
   const { kind, cause, ...submitted } = observation;
   const results = observation.kind === "Unusable" ? observation.results : [];
   const halted = HALTS[kind];
-  const token = resubmitTokenOf(job);
-  const attachTask = attachTaskOf(job);
   return {
     outcome: {
       phase: "Halted",
@@ -37,9 +35,18 @@ export function halt(observation: Observation<"Unknown" | "Unusable">, { job, no
     written: {
       ...submission(job, submitted, halted.state, now),
       ...(results.length === 0 ? {} : { results }),
-      ...(token === undefined ? {} : { lastHandledResubmitToken: token }),
-      ...(attachTask === undefined ? {} : { lastHandledAttachTask: attachTask }),
+      ...handledAtHalt(job),
     },
+  };
+}
+
+/** The annotations that exist when a job halts. */
+export function handledAtHalt(job: Job): Partial<JobStatus> {
+  const token = resubmitTokenOf(job);
+  const attachTask = attachTaskOf(job);
+  return {
+    ...(token === undefined ? {} : { lastHandledResubmitToken: token }),
+    ...(attachTask === undefined ? {} : { lastHandledAttachTask: attachTask }),
   };
 }
 

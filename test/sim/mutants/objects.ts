@@ -127,7 +127,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   {
     name: "copied-resubmit-token",
     file: "src/controllers/jobs/halt.ts",
-    find: "      ...(token === undefined ? {} : { lastHandledResubmitToken: token }),",
+    find: "    ...(token === undefined ? {} : { lastHandledResubmitToken: token }),",
     replace: "",
     breaks: ["PaidOnce"],
     tests: "test/unit/controllers/jobs",

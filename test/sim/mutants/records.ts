@@ -181,6 +181,14 @@ export const RECORD_GUARDS: readonly Mutant[] = [
     tests: "test/unit/controllers/jobs",
   },
   {
+    name: "annotations-of-a-refused-status",
+    file: "src/controllers/jobs/controller.ts",
+    find: "...accepted, ...handledAtHalt(job), phase",
+    replace: "...accepted, phase",
+    breaks: ["PaidOnce"],
+    tests: "test/unit/controllers/jobs",
+  },
+  {
     name: "changed-before-the-record-of-a-job",
     file: "src/controllers/jobs/submit.ts",
     find: "if (latest === undefined || !mayWrite(latest)) throw changedFirst();",
