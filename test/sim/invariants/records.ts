@@ -43,7 +43,10 @@ export type StoredRecord = {
 };
 
 /** Judged senders: whether a process still runs, and how it ended. */
-export type Senders = { isAlive(identity: string): boolean; endOf(identity: string): string | undefined };
+export type Senders = {
+  isAlive(identity: string): boolean;
+  endOf(identity: string): { reason: string; at: number } | undefined;
+};
 
 type Flight = {
   record: StoredRecord;
@@ -51,6 +54,8 @@ type Flight = {
   sender: string;
   taskID?: string;
   end?: FlightEnd;
+  /** When the process got the response, ms since the beginning. */
+  endedAt: number;
   /** An object or an account shows the task. */
   isKept: boolean;
 };
@@ -59,11 +64,12 @@ export type RecordsOptions = {
   storage: Storage;
   judge: Judge;
   senders: Senders;
-  /** Whether requests to the API server failed in the minutes before. */
-  apiWasDisturbed: () => boolean;
+  /** Whether requests to the API server can have failed between two times, ms since the beginning. */
+  apiFails: (from: number, until: number) => boolean;
+  now: () => number;
 };
 
-export function createRecords({ storage, judge, senders, apiWasDisturbed }: RecordsOptions): Records {
+export function createRecords({ storage, judge, senders, apiFails, now }: RecordsOptions): Records {
   const byID = new Map<string, StoredRecord>();
   const byObject = new Map<string, StoredRecord[]>();
   const uids = new Map<number, string>();
@@ -156,7 +162,7 @@ export function createRecords({ storage, judge, senders, apiWasDisturbed }: Reco
       const what = `${sender} sends ${request.path} for object ${serial}`;
       if (problem !== undefined) judge.violated("RecordedBeforeSend", `${what}, but ${problem}`);
       if (record === undefined) return;
-      const flight: Flight = { record, serial, sender, isKept: false };
+      const flight: Flight = { record, serial, sender, isKept: false, endedAt: 0 };
       flights.set(record.id, flight);
       flightOf.set(request, flight);
     },
@@ -169,6 +175,7 @@ export function createRecords({ storage, judge, senders, apiWasDisturbed }: Reco
       flightOf.delete(request);
       if (flight === undefined || flight.end !== undefined) return;
       flight.end = end;
+      flight.endedAt = now();
       if (end === "Clear" && flight.taskID !== undefined) unkept.add(flight);
     },
     tampered: (serial) => void tamperedSerials.add(serial),
@@ -179,7 +186,7 @@ export function createRecords({ storage, judge, senders, apiWasDisturbed }: Reco
       for (const flight of unkept) {
         const end = senders.endOf(flight.sender);
         // A process that loses its lease, or cannot reach the API server while it stops, has no way to write.
-        if (end === undefined || (end === "stopped" && !apiWasDisturbed())) judgeKept(flight);
+        if (end === undefined || (end.reason === "stopped" && !apiFails(flight.endedAt, end.at))) judgeKept(flight);
       }
     },
   };

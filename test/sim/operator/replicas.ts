@@ -26,8 +26,8 @@ export type Replicas = {
   /** A request is about to leave a process, or has left it. */
   sent(process: OperatorProcess | undefined, request: RequestClass, moment: "Before" | "After"): void;
   running(): OperatorProcess[];
-  /** How a process ended: "crash", or the reason that it gave; undefined: it runs, or has never run. */
-  endOf(identity: string): string | undefined;
+  /** When and how a process ended: "crash", or the reason that it gave; undefined: it runs, or has never run. */
+  endOf(identity: string): { reason: string; at: number } | undefined;
   /** Kills all, and frees the memory of every process that ever ran. */
   end(): void;
   counts(): { crashes: number; starts: number; exits: Record<string, number> };
@@ -55,7 +55,7 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
   const skews = scheduler.random("clock skews");
   const exits: Record<string, number> = {};
   const started: OperatorProcess[] = [];
-  const ends = new Map<string, string>();
+  const ends = new Map<string, { reason: string; at: number }>();
   const loop = { random: scheduler.random("crash loop"), until: 0 };
   let crashes = 0;
 
@@ -68,7 +68,7 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
       skewMs: skews.between(-1_000, 1_000),
       onExit(reason) {
         scheduler.trace(`${identity} ends: ${reason}`);
-        ends.set(identity, reason);
+        ends.set(identity, { reason, at: scheduler.now() });
         const kind = /^(stopped|fenced)$/.test(reason) ? reason : reason.includes("lease") ? "lease lost" : "failed";
         exits[kind] = (exits[kind] ?? 0) + 1;
         replace(slot, process);
@@ -102,7 +102,7 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
     if (process === undefined || !process.time.alive()) return;
     crashes += 1;
     scheduler.trace(`${process.identity} crashes`);
-    ends.set(process.identity, "crash");
+    ends.set(process.identity, { reason: "crash", at: scheduler.now() });
     process.kill();
     slot.downMs = downMs;
     replace(slot, process);

@@ -85,8 +85,13 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     isAlive: (identity) => replicas.running().some((one) => one.identity === identity),
     endOf: (identity) => replicas.endOf(identity),
   };
-  const apiWasDisturbed = () => scheduler.now() - (weather.api.until ?? Number.NEGATIVE_INFINITY) < DISTURBED_MS;
-  const records = createRecords({ storage, judge, senders, apiWasDisturbed });
+  const apiFails = (from: number, until: number) =>
+    plan.faults.some((fault) => {
+      const { at, forMs = 0 } = { forMs: undefined, ...fault };
+      const isOfApi = fault.fault === "recordWrites" || ("of" in fault && fault.of === "api");
+      return isOfApi && at < until && at + (forMs ?? 0) + LATEST_MS > from;
+    });
+  const records = createRecords({ storage, judge, senders, apiFails, now: scheduler.now });
   const tampering = createTampering({ plan, cluster, storage, records, senders });
   const payments = createPayments(plan, judge, {
     fateOf: (taskID) => {
@@ -168,4 +173,5 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
   return { plan, scheduler, storage, cluster, service, replicas, ...judges, weather, schema, counts, staleness };
 }
 
-const DISTURBED_MS = 120_000;
+/** A write can be stored so long after its fault ends. */
+const LATEST_MS = 45_000;
