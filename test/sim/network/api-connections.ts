@@ -225,14 +225,16 @@ export function createApiConnections(
   };
 }
 
-/** What a request to the API server writes of a paid request. An outcome that is written without the rest of the status is none. */
+/** What a request to the API server writes of a paid request. An outcome that is written alone, with the
+ * conditions of the record, is none. */
 function recordWriteOf({ method, body }: SentRequest): RecordWrite | undefined {
   if (method !== "PATCH" || body === undefined) return undefined;
   if (textAt(objectAt(objectAt(body, "metadata"), "annotations"), ANNOTATIONS.create) !== undefined) return "Record";
   const status = objectAt(body, "status");
   const state = textAt(status["submission"], "state");
   if (state === "Intended") return "Record";
-  return state !== undefined && "conditions" in status ? "Outcome" : undefined;
+  const shows = Array.isArray(status["conditions"]) ? status["conditions"].map((one) => textAt(one, "reason")) : [];
+  return state !== undefined && !shows.includes("Submitting") ? "Outcome" : undefined;
 }
 
 const EARLY: { [fault in RequestFault]?: [status: number, reason: string] } = {
