@@ -74,13 +74,3 @@ describe.each(Object.entries(FAULTS))("%s", (_what, faults) => {
     expect(isReleased ? 2 : paid).toBe(2);
   });
 });
-
-it("a job whose outcome the API server refuses is not sent again for the token that its manifest has", async () => {
-  const copied = object(0, "SpeechJob", { synchronous: true, copiedToken: true });
-  const plan = planWith([
-    { at: CREATED_AT - 5, ...writes("Outcome", "invalid") },
-    { at: CREATED_AT + 3_000, fault: "crash", process: 0, downMs: 100 },
-  ]);
-  const { violation, starts } = await runPlan({ ...plan, objects: [copied] });
-  expect({ violation, starts }).toEqual({ violation: undefined, starts: 2 });
-});
