@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
+import { ANNOTATIONS } from "../../../../src/api/v1alpha1/meta.ts";
 import type { VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { hashOf, keyedHashOf } from "../../../../src/controllers/hash.ts";
 import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts";
@@ -303,6 +304,19 @@ describe("when the API server refuses the status with the outcome", () => {
     await w.reconcile();
     expect(readyOf(w)?.reason).toBe("ResponseUnusable");
     expect(w.steps.filter((step) => step === "request")).toHaveLength(1);
+  });
+
+  it("of a response without a task, the annotations that exist by then release nothing", async () => {
+    const meddle: Meddle = ({ conditions }) =>
+      getCondition(conditions, "Stalled") === undefined ? undefined : failure(422, "Invalid");
+    const w = await jobWorld({ meddle, answer: () => ({ body: "unreadable" }) });
+    w.annotate({ [ANNOTATIONS.resubmitToken]: "of-the-copied-job", [ANNOTATIONS.attachTask]: "task-9" });
+    await expect(w.send()).rejects.toThrow("Invalid");
+    expect(w.api.stored().status).toMatchObject({
+      phase: "Halted",
+      lastHandledResubmitToken: "of-the-copied-job",
+      lastHandledAttachTask: "task-9",
+    });
   });
 
   it("for another cause, the whole status is written again", async () => {
