@@ -2,6 +2,7 @@ import { nextAttempt } from "../../submission/record.ts";
 import { accountOfResources, accountToUse, boundKey } from "../account/binding.ts";
 import { type AccountHandle, type Resolved, refOf } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
 import { observeHaltedJob } from "./halt.ts";
 import {
   type JobContext,
@@ -118,7 +119,10 @@ function heldBack(context: JobContext): ObservationIn<"Waiting"> | undefined {
 
 /** What an observation of a request under way reads. */
 type SendingContext = JobContext & {
-  deps: { running: Pick<RunningRequests, "find" | "backoffUntil"> };
+  deps: {
+    running: Pick<RunningRequests, "find" | "backoffUntil">;
+    shared: Pick<ControllerDeps, "assertLeading">;
+  };
 };
 
 export function observeSending(
@@ -133,8 +137,9 @@ export function observeSending(
   }
   if (request !== undefined) return { kind: "UnderWay", ...request };
 
-  // The process that sent it ended before the status had the outcome.
   if (record === undefined) throw new Error("a request without a record and without a response");
+  // Who holds the lease knows that the sender has ended. One that has lost it can see a request of the process that leads by now.
+  deps.shared.assertLeading();
   return observeUnknown(
     { record, account: record.account },
     "the operator ended before it received the response",

@@ -189,6 +189,14 @@ export const RECORD_GUARDS: readonly Mutant[] = [
     tests: "test/unit/controllers/jobs",
   },
   {
+    name: "judge-of-a-record-leads",
+    file: "src/controllers/jobs/observe.ts",
+    find: "deps.shared.assertLeading();",
+    replace: "",
+    breaks: ["NoFalseUnknown"],
+    tests: "test/component/controllers/jobs/records",
+  },
+  {
     name: "changed-before-the-record-of-a-job",
     file: "src/controllers/jobs/submit.ts",
     find: "if (latest === undefined || !mayWrite(latest)) throw changedFirst();",

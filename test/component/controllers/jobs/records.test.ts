@@ -275,6 +275,13 @@ describe("an earlier request whose acceptance another process records stops the 
   });
 });
 
+it("a process that does not lead any more does not judge a request of another one", async () => {
+  const status = intended("operator-2");
+  const w = await jobWorld({ status, leads: false });
+  await expect(w.reconcile()).rejects.toThrow("not leading");
+  expect(w.api.stored().status).toEqual(status);
+});
+
 describe("when the API server refuses the status with the outcome", () => {
   it.each([
     ["its size", 413, "RequestEntityTooLarge"],

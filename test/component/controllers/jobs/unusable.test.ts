@@ -76,7 +76,10 @@ async function sendOnce(job: SpeechJob | VideoJob, answer: ServiceAnswer, writer
 function statusAfter(job: SpeechJob, answer: Answer) {
   const now = Date.parse("2026-03-01T00:01:00Z");
   const running = { find: () => ({ since: now, sent: true, answer }), backoffUntil: () => undefined };
-  const observation = observeSending({ deps: { running }, job, now }, { kind: "Sending", record: undefined });
+  const observation = observeSending(
+    { deps: { running, shared: { assertLeading: () => {} } }, job, now },
+    { kind: "Sending", record: undefined },
+  );
   const { outcome, ...change } = decide(stateOf(job.status, undefined, true), observation, { job, now });
   if (outcome === undefined) throw new Error("the status shows the outcome");
   return jobStatusOf(job, change, outcome, now);
