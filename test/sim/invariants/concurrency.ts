@@ -22,8 +22,7 @@ export function watchConcurrency({ storage, judge, plan }: Pick<World, "storage"
     }
     if (inFlight.has(uid)) return;
     inFlight.set(uid, `job ${serialOf(object)}`);
-    // A task that a user attaches runs already.
-    if (inFlight.size > maxConcurrentTasks && condition(object, "TaskAttached") === undefined) {
+    if (inFlight.size > maxConcurrentTasks) {
       const jobs = [...inFlight.values()].join(", ");
       judge.violated("Concurrency", `${jobs} are in flight, ${maxConcurrentTasks} allowed`);
     }
