@@ -1,3 +1,5 @@
+import { rfc3339 } from "../base/clock.ts";
+
 /** The account that a request is sent to, as the status of its object shows it. */
 export type RequestAccount = { kind: "Account" | "ClusterAccount"; name: string; baseURL: string };
 
@@ -35,6 +37,15 @@ export type OpenSubmission = Omit<SubmissionRecord, "account"> & { account?: Req
 export type ShownSubmission =
   | { id: string; attempt: number; state: "Intended" | "Accepted" | "NotSent" | "Refused" | "Unknown" }
   | undefined;
+
+/** What the status shows of a request from then on. `now`: ms since the epoch. */
+export function submissionOf<State extends string>(
+  { id, specHash, attempt }: Pick<SubmissionRecord, "id" | "specHash" | "attempt">,
+  state: State,
+  now: number,
+) {
+  return { id, specHash, attempt, state, time: rfc3339(now) };
+}
 
 /** The attempt that follows a submission, counted from 1. A request without effect does not count. */
 export function nextAttempt(submission: ShownSubmission): number {

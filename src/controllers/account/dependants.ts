@@ -25,8 +25,8 @@ export type Dependants = {
   /** Identifiers of the remote endpoints that they are bound to. */
   boundEndpoints(key: AccountKey): string[];
   /**
-   * Jobs whose request is recorded without an outcome, is on its way, or whose task runs, as their statuses say; without those that gave
-   * their slot back.
+   * Jobs whose status shows a recorded request without an outcome, a request on its way, or a task that runs. A job that gave its slot back
+   * does not count.
    */
   inFlight(key: AccountKey): Work[];
   /** Tasks and requests of jobs that have ended and whose charge may not show yet. */

@@ -1,20 +1,11 @@
 import * as z from "zod";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS, boundAccountSchema, type Submission } from "../../api/v1alpha1/meta.ts";
-import { type Clock, rfc3339 } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { keyOf } from "../../kube/types.ts";
 import { shortened } from "../../runtime/shortened.ts";
 import type { OpenSubmission, SubmissionRecord } from "../../submission/record.ts";
 import { createdBy, type OpenCreate } from "./open-create.ts";
-
-/** What the status shows of a create. `now`: ms since the epoch. */
-export function submissionOf(
-  { id, specHash, attempt }: OpenSubmission,
-  state: Submission["state"],
-  now: number,
-): Submission {
-  return { id, specHash, attempt, state, time: rfc3339(now) };
-}
 
 const recordSchema: z.ZodType<SubmissionRecord> = z.object({
   id: z.string().max(256),
@@ -78,10 +69,10 @@ export type Creates = {
   unsent(endpoint: GpuEndpoint): SubmissionRecord | undefined;
   /** As `find`, for the rank of an object among those with the same target. */
   peek(endpoint: GpuEndpoint): OpenCreate | undefined;
-  /** The object has the record, and the create may follow. `endpoint`: as it is stored. */
+  /** The object has the record: the create may follow. `endpoint`: the stored object. */
   begin(endpoint: GpuEndpoint, record: SubmissionRecord): void;
   answered(uid: string, outcome: OpenCreate["outcome"]): void;
-  /** The object as it is stored: its status may show the outcome by now. */
+  /** Reads the stored object, whose status may show the outcome by now. */
   observe(endpoint: GpuEndpoint): void;
   /** Nothing was sent or took effect, or the deletion policy is applied. */
   end(uid: string): void;
@@ -100,15 +91,21 @@ export function createCreates({ clock, identity }: { clock: Clock; identity: str
   /** By UID: when this process first saw a create whose outcome is unknown. The record's time is of another clock. */
   const unknown = new Map<string, { id: string; at: number }>();
 
+  /** Whether this process did not send the create of a record whose outcome the status does not show, and that it does not have here. */
+  function isUnsent(endpoint: GpuEndpoint, record: SubmissionRecord | undefined): boolean {
+    return record?.sender === identity && record.id !== shown.get(keyOf(endpoint));
+  }
+
   function unsent(endpoint: GpuEndpoint): SubmissionRecord | undefined {
     const record = open.has(endpoint.metadata.uid) ? undefined : unshownCreateOf(endpoint);
-    return record?.sender === identity && record.id !== shown.get(keyOf(endpoint)) ? record : undefined;
+    return isUnsent(endpoint, record) ? record : undefined;
   }
 
   function peek(endpoint: GpuEndpoint): OpenCreate | undefined {
     const own = open.get(endpoint.metadata.uid)?.create;
     if (own !== undefined) return isShown(own, endpoint) ? undefined : own;
-    return unsent(endpoint) === undefined ? unshownCreateOf(endpoint) : undefined;
+    const record = unshownCreateOf(endpoint);
+    return isUnsent(endpoint, record) ? undefined : record;
   }
 
   function ageMs(uid: string, entry: OpenCreate | undefined): number {

@@ -1,8 +1,8 @@
 import { PENDING_STATUS } from "../../api/v1alpha1/meta.ts";
-import { rfc3339 } from "../../base/clock.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
+import { submissionOf } from "../../submission/record.ts";
 import { costOf, recordUsage } from "../billing/object-cost.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { createReconciler, isPaused } from "../reconciler.ts";
@@ -144,9 +144,7 @@ export function createJobReconciler<T extends Job>(
     const { submission } = job.status ?? {};
     if (submission?.state !== "Intended" || submission.sender !== shared.identity) return job;
     if (deps.running.find(job.metadata.uid) !== undefined) return job;
-    const { id, attempt, specHash } = submission;
-    const time = rfc3339(shared.clock.now());
-    const status = { ...job.status, submission: { id, attempt, specHash, state: "NotSent", time } };
+    const status = { ...job.status, submission: submissionOf(submission, "NotSent", shared.clock.now()) };
     return kind.patchStatus(job, status as T["status"], signal);
   }
 

@@ -1,7 +1,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
-import type { OpenSubmission, SubmissionRecord } from "../../submission/record.ts";
+import { type SubmissionRecord, submissionOf } from "../../submission/record.ts";
 import { type JobContext, type Observation, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
 import type { JobOutcome } from "./status.ts";
 import { RELEASE_SLOT_AFTER_MS } from "./tasks.ts";
@@ -269,14 +269,6 @@ export function submission(
       ? { submitTime: record.time, firstSubmitTime: job.status?.firstSubmitTime ?? record.time }
       : {}),
   };
-}
-
-function submissionOf(
-  record: OpenSubmission,
-  state: NonNullable<JobStatus["submission"]>["state"],
-  now: number,
-): NonNullable<JobStatus["submission"]> {
-  return { id: record.id, specHash: record.specHash, attempt: record.attempt, state, time: rfc3339(now) };
 }
 
 /** Times in a status are whole seconds. Rounds up, so that the time shown is never too early. */

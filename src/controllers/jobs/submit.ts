@@ -135,7 +135,7 @@ export type SubmitOptions<T extends Job> = {
   signal: AbortSignal;
 };
 
-/** Writes the record of a request to the status of a job. `job`: as it is stored. */
+/** Writes the record of a request to the status of a job. `job`: the stored object. */
 export type WriteRecord<T extends Job> = (job: T, recorded: RecordedRequest, signal: AbortSignal) => Promise<T>;
 
 export type RecordedRequest = { record: SubmissionRecord; request: PaidRequest };
