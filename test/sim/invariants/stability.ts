@@ -12,7 +12,7 @@ export function unstable(world: World): string[] {
     const object = plan.objects.find((one) => one.serial === serial);
     if (object !== undefined && objectOf(world, object) !== undefined) return [];
     if (endpoint.memberID !== OWN_MEMBER || isReplacedByUser(world, serial)) return [];
-    if (world.restores.hasMoved(serial) || world.tampering.leavesEndpoints(serial)) return [];
+    if (world.restores.hasLost(serial) || world.tampering.leavesEndpoints(serial)) return [];
     const { minNum, maxNum } = endpoint.parameters.workerConfig;
     return maxNum === 0
       ? []

@@ -3,6 +3,7 @@ import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import { configMapResource } from "../../../src/kube/resource.ts";
 import { RESTORE_MARKER } from "../../../src/operator/restore-guard.ts";
 import { textAt } from "../api-server/json.ts";
+import { recordOf } from "../invariants/records.ts";
 import { CALM, countFault, type Weather } from "../network/weather.ts";
 import { OPERATOR_NAMESPACE } from "../operator/process.ts";
 import { FOREIGN_KEY, objectOf, resourceOf, setDefaultAccount, setKeySecret } from "./manifests.ts";
@@ -152,15 +153,22 @@ function becomeStale(
 /** The API servers start anew with the restored data. A user confirms the restore some time after the operator shows it. */
 function restoreEtcd(world: World, { behindMs, downMs, bump }: Extract<Fault, { fault: "restoreEtcd" }>): void {
   const { storage, scheduler, replicas, plan, restores } = world;
-  const serials = () =>
-    plan.objects.filter((object) => objectOf(world, object) !== undefined).map(({ serial }) => serial);
+  /** The objects that there are, with the records of their creates. */
+  const recorded = () =>
+    new Map(
+      plan.objects.flatMap((object): [number, string | undefined][] => {
+        const { plural, group } = resourceOf(object);
+        const found = objectOf(world, object);
+        return found === undefined ? [] : [[object.serial, recordOf(`${plural}.${group}`, found)?.id]];
+      }),
+    );
   const state = storage.snapshot();
   scheduler.after(behindMs, () => {
-    const before = serials();
+    const before = recorded();
     if (downMs > 0) changeWeather(world, "api", { down: true }, downMs);
     storage.restore(state, bump);
     scheduler.trace(`etcd is restored to version ${storage.version()}`);
-    restores.restored(before, serials());
+    restores.restored(before, recorded());
     for (const { connections } of replicas.running()) connections.cutWatches(true);
     setOwnKey(world); // the snapshot can have an earlier one
     scheduler.after(downMs + CONFIRMED_AFTER_MS, () => confirmRestore(world));

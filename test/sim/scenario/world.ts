@@ -101,7 +101,12 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     untraced: tampering.untraced,
   });
   const census = createEndpointCensus(service.endpoints, judge, tampering.untraced);
-  const restores = createRestores(scheduler.now, judge);
+  const restores = createRestores({
+    now: scheduler.now,
+    judge,
+    lastSender: (serial) => records.lastFlight(serial)?.sender,
+    hasEnded: (identity) => senders.endOf(identity) !== undefined,
+  });
   const traffic = createTraffic(storage, scheduler.now, judge);
   const weather = { api: CALM, service: CALM };
   const counts: FaultCounts = new Map();
