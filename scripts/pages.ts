@@ -6,7 +6,7 @@ import { registerSimulatorCommand } from "../src/cli/operate/simulator.ts";
 import { healthConfigMap } from "./argo-cd.ts";
 import { chartKinds } from "./chart-kinds.ts";
 import { flagsTable, withFlags } from "./flags.ts";
-import { parseReasons, reasonsPage } from "./reasons.ts";
+import { reasonsPage } from "./reasons.ts";
 import { referencePages } from "./reference/pages.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -17,10 +17,10 @@ export async function generatedPages(): Promise<Map<string, string>> {
   return new Map([
     ["charts/mooring/files/kinds.yaml", chartKinds()],
     ["examples/gitops/argo-cd/argocd-cm.yaml", healthConfigMap(await read("examples/gitops/argo-cd/health.lua"))],
-    ["docs/reasons.md", reasonsPage(parseReasons(await read("src/api/v1alpha1/reasons.ts")))],
+    ["docs/reasons.md", reasonsPage()],
     ["docs/operator.md", withFlags(await read("docs/operator.md"), flagsTable(registerOperatorCommand))],
     ["docs/import.md", withFlags(await read("docs/import.md"), flagsTable(registerImportCommand))],
     ["docs/simulator.md", withFlags(await read("docs/simulator.md"), flagsTable(registerSimulatorCommand))],
-    ...(await referencePages(await read("src/api/v1alpha1/conditions.ts"))),
+    ...(await referencePages()),
   ]);
 }

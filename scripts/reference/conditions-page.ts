@@ -1,11 +1,11 @@
-import { parseReasons } from "../reasons.ts";
+import { CONDITIONS } from "../../src/api/v1alpha1/conditions.ts";
 import { code, markdownTable, pageHead } from "./table.ts";
 
-/** docs/reference/conditions.md, from the source text of src/api/v1alpha1/conditions.ts. */
-export function conditionsPage(source: string): string {
-  const rows = parseReasons(source, "condition").map(({ name, meaning }) => {
+/** docs/reference/conditions.md. */
+export function conditionsPage(conditions: Readonly<Record<string, string>> = CONDITIONS): string {
+  const rows = Object.entries(conditions).map(([name, meaning]) => {
     const [, kinds = "", text = ""] = /^([^:]+): (.+)$/.exec(meaning) ?? [];
-    if (text === "") throw new Error(`condition ${name}: its doc comment must begin with the kinds and a colon`);
+    if (text === "") throw new Error(`condition ${name}: its meaning must begin with the kinds and a colon`);
     return [code(name), kinds, text];
   });
   return [

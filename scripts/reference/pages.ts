@@ -8,12 +8,12 @@ import { kindPage, kindPagePath } from "./kind-page.ts";
 import { metricsPage, operatorMetrics } from "./metrics-page.ts";
 import { pageHead } from "./table.ts";
 
-/** The pages of docs/reference by path. `conditions`: source text of src/api/v1alpha1/conditions.ts. */
-export async function referencePages(conditions: string): Promise<Map<string, string>> {
+/** The pages of docs/reference by path. */
+export async function referencePages(): Promise<Map<string, string>> {
   return new Map([
     ["docs/reference/README.md", indexPage()],
     ...KINDS.map((kind): [string, string] => [kindPagePath(kind), kindPage(kind, `../kinds/${guideOf(kind)}.md`)]),
-    ["docs/reference/conditions.md", conditionsPage(conditions)],
+    ["docs/reference/conditions.md", conditionsPage()],
     ["docs/reference/events.md", eventsPage(EVENTS)],
     ["docs/reference/metrics.md", metricsPage(operatorMetrics())],
     ["docs/reference/command-line.md", commandsPage(await createProgram())],

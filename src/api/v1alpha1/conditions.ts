@@ -2,41 +2,28 @@ import { cutTo, plainText } from "../../base/sanitizer.ts";
 import type { Condition } from "../../kube/types.ts";
 import type { Reason } from "./reasons.ts";
 
-/** The condition types of all kinds. */
+/** The condition types: for which kinds, and what they mean while True. docs/reference/conditions.md shows them. */
 export const CONDITIONS = {
-  /** Every kind: the object does what its spec asks for (an endpoint serves or is suspended, a job is complete, an account can be used). */
-  Ready: "Ready",
-  /** Every kind, present only while True: work is in progress (kstatus: InProgress). */
-  Reconciling: "Reconciling",
-  /** Every kind, present only while True: the user must act, or the job failed (kstatus: Failed). */
-  Stalled: "Stalled",
-  /** GpuEndpoint: the remote endpoint matches the spec. */
-  Synced: "Synced",
-  /** GpuEndpoint: suspended, and no worker runs. */
-  Stopped: "Stopped",
-  /** Jobs: waits because of `spec.suspend`. */
-  Suspended: "Suspended",
-  /** Jobs: succeeded. */
-  Complete: "Complete",
-  /** Jobs: failed. Comes with Stalled=True and Ready=False. */
-  Failed: "Failed",
-  /** Jobs: the results can be fetched, from their URLs or from the store. */
-  ResultsAvailable: "ResultsAvailable",
-  /** Jobs, present only while the annotation mooring.dev/attach-task applies: the job follows the task that the annotation names. */
-  TaskAttached: "TaskAttached",
-  /** Accounts: the service accepts the key. */
-  Authenticated: "Authenticated",
-  /** Accounts: the service responds. */
-  Reachable: "Reachable",
-  /** Accounts, present only while False: the list of endpoints can be read. */
-  EndpointsListed: "EndpointsListed",
-  /** Accounts: the budget of `spec.budget` is exceeded. */
-  BudgetExceeded: "BudgetExceeded",
-  /** Accounts: a second installation of Mooring serves the account, and sends nothing for it. Removed 10 minutes after it ends. */
-  Contested: "Contested",
-  /** BillReport: the bills are written to the destination in the spec. */
-  Exported: "Exported",
-} as const;
+  Ready:
+    "Every kind: the object does what its spec asks for (an endpoint serves or is suspended, a job is complete, an account can be used).",
+  Reconciling: "Every kind, present only while True: work is in progress (kstatus: InProgress).",
+  Stalled: "Every kind, present only while True: the user must act, or the job failed (kstatus: Failed).",
+  Synced: "GpuEndpoint: the remote endpoint matches the spec.",
+  Stopped: "GpuEndpoint: suspended, and no worker runs.",
+  Suspended: "Jobs: waits because of `spec.suspend`.",
+  Complete: "Jobs: succeeded.",
+  Failed: "Jobs: failed. Comes with Stalled=True and Ready=False.",
+  ResultsAvailable: "Jobs: the results can be fetched, from their URLs or from the store.",
+  TaskAttached:
+    "Jobs, present only while the annotation mooring.dev/attach-task applies: the job follows the task that the annotation names.",
+  Authenticated: "Accounts: the service accepts the key.",
+  Reachable: "Accounts: the service responds.",
+  EndpointsListed: "Accounts, present only while False: the list of endpoints can be read.",
+  BudgetExceeded: "Accounts: the budget of `spec.budget` is exceeded.",
+  Contested:
+    "Accounts: a second installation of Mooring serves the account, and sends nothing for it. Removed 10 minutes after it ends.",
+  Exported: "BillReport: the bills are written to the destination in the spec.",
+} satisfies Record<string, string>;
 export type ConditionType = keyof typeof CONDITIONS;
 
 export type ConditionUpdate = {

@@ -27,7 +27,7 @@ export const NEED_NOBODY: readonly Reason[] = [
   ...(["NotServing", "RemoteStateUnknown", "RemoteError", "Expiring", "Expired", "TaskRunsOn"] as const),
 ];
 
-export const ALL_REASONS = Object.keys(REASONS) as Reason[];
+export const ALL_REASONS = Object.values(REASONS).flatMap(Object.keys) as Reason[];
 
 export type Group = { title: string; scenes: readonly Scene[] };
 

@@ -102,7 +102,7 @@ describe("docs/reference/conditions.md", () => {
   });
 
   test("needs the kinds in the doc comment of a condition", () => {
-    expect(() => conditionsPage('  /** No kinds. */\n  A: "A",\n')).toThrow("condition A:");
+    expect(() => conditionsPage({ A: "No kinds." })).toThrow("condition A:");
   });
 });
 
