@@ -3,7 +3,9 @@ import { REASONS } from "../src/api/v1alpha1/reasons.ts";
 /** docs/reasons.md. */
 export function reasonsPage(): string {
   const tables = Object.entries(REASONS).map(([section, reasons]) => {
-    const rows = Object.entries(reasons).map(([name, meaning]) => `| \`${name}\` | ${meaning.replaceAll("|", "\\|")} |`);
+    const rows = Object.entries(reasons).map(
+      ([name, meaning]) => `| \`${name}\` | ${meaning.replaceAll("|", "\\|")} |`,
+    );
     return [`## ${section}`, "", "| reason | meaning |", "|---|---|", ...rows, ""].join("\n");
   });
   return [

@@ -15,7 +15,7 @@ export function kindPage(kind: KindDefinition, guide: string): string {
   const { resource, description, shortNames, scale } = kind;
   const spec = structuralSchema(kind.spec);
   const status = structuralSchema(kind.status);
-  const rules = [...schemaRules(spec, "spec"), ...kind.rules.map(celRule).map(rootRule)];
+  const rules = [...schemaRules(spec, "spec"), ...(kind.rules ?? []).map(celRule).map(rootRule)];
   const names = shortNames.map(code).join(", ");
   const scope = resource.namespaced ? "Objects have a namespace." : "Objects have no namespace.";
   return [

@@ -4,19 +4,10 @@ import type { Reason } from "../api/v1alpha1/reasons.ts";
 import { ownValue } from "../base/own-value.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
-import type { Resource } from "../kube/resource.ts";
-import { configMapResource } from "../kube/resource.ts";
+import { configMapResource, type Resource, secretResource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reference } from "../runtime/reference-poller.ts";
 import { howToGrant } from "./permissions.ts";
-
-export const secretResource: Resource = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-};
 
 type Data = KubeObject & { data?: Record<string, string> };
 

@@ -23,26 +23,16 @@ export function apiVersionOf(resource: Resource): string {
   return resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
 }
 
-export const namespaceResource: Resource = {
-  group: "",
+/** A kind of version v1. @param group "" for the core group */
+export const resourceV1 = (group: string, kind: string, plural: string, namespaced = true): Resource => ({
+  group,
   version: "v1",
-  plural: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-};
+  plural,
+  kind,
+  namespaced,
+});
 
-export const configMapResource: Resource = {
-  group: "",
-  version: "v1",
-  plural: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-};
-
-export const eventResource: Resource = {
-  group: "events.k8s.io",
-  version: "v1",
-  plural: "events",
-  kind: "Event",
-  namespaced: true,
-};
+export const namespaceResource = resourceV1("", "Namespace", "namespaces", false);
+export const configMapResource = resourceV1("", "ConfigMap", "configmaps");
+export const secretResource = resourceV1("", "Secret", "secrets");
+export const eventResource = resourceV1("events.k8s.io", "Event", "events");

@@ -36,140 +36,54 @@ const LIST = 16 * MIB;
 /** Bills have no pages (interface: "Not paged"). */
 const BILLS = 32 * MIB;
 
+/** A free operation that changes nothing, or nothing more when it is repeated. */
+function free(
+  method: OperationInfo["method"],
+  path: string,
+  more: Partial<Pick<OperationInfo, "names" | "idempotent" | "maxResponseBytes">> = {},
+): OperationInfo {
+  return { method, path, paid: false, idempotent: true, maxResponseBytes: OBJECT, ...more };
+}
+
+function paid(path: string, model: string, more: Pick<OperationInfo, "accept" | "task"> = {}): OperationInfo {
+  return { method: "POST", path, paid: true, idempotent: false, maxResponseBytes: OBJECT, model, ...more };
+}
+
+/** Paths of the earlier generation. */
+const EARLIER = "/gpu-instance/openapi/v1";
+
 /**
- * Every operation of the interface, and `deleteEndpoint`, which the interface does not show. Limits, path overrides,
- * metrics and errors use these names.
+ * Every operation of the interface, and `deleteEndpoint`, which the interface does not show: the account sets its method and path
+ * (`endpoints.deleteOperation`). Limits, path overrides, metrics and errors use these names.
  */
 export const OPERATIONS = {
-  listEndpoints: { method: "GET", path: "/gpus/v2/endpoints", paid: false, idempotent: true, maxResponseBytes: LIST },
-  getEndpoint: {
-    method: "GET",
-    path: "/gpus/v2/endpoints/{endpoint_id}",
-    paid: false,
-    idempotent: true,
-    names: "InPath",
-    maxResponseBytes: OBJECT,
-  },
-  listEndpointsEarlier: {
-    method: "GET",
-    path: "/gpu-instance/openapi/v1/endpoints",
-    paid: false,
-    idempotent: true,
-    maxResponseBytes: LIST,
-  },
-  getEndpointEarlier: {
-    method: "GET",
-    path: "/gpu-instance/openapi/v1/endpoint",
-    paid: false,
-    idempotent: true,
-    names: "InPath",
-    maxResponseBytes: OBJECT,
-  },
-  createEndpoint: {
-    method: "POST",
-    path: "/gpu-instance/openapi/v1/endpoint/create",
-    paid: false,
-    idempotent: false,
-    maxResponseBytes: OBJECT,
-  },
-  updateEndpoint: {
-    method: "POST",
-    path: "/gpu-instance/openapi/v1/endpoint/update",
-    paid: false,
-    idempotent: true,
-    names: "InBody",
-    maxResponseBytes: OBJECT,
-  },
-  /** The account sets method and path (`endpoints.deleteOperation`). */
-  deleteEndpoint: {
-    method: "DELETE",
-    path: "",
-    paid: false,
-    idempotent: true,
-    names: "InPath",
-    maxResponseBytes: OBJECT,
-  },
-  getEndpointLimits: {
-    method: "GET",
-    path: "/gpu-instance/openapi/v1/endpoint/limit",
-    paid: false,
-    idempotent: true,
-    maxResponseBytes: OBJECT,
-  },
-  getTaskResult: {
-    method: "GET",
-    path: "/v3/async/task-result",
-    paid: false,
-    idempotent: true,
-    names: "InPath",
-    maxResponseBytes: OBJECT,
-  },
-  synthesizeSpeech: {
-    method: "POST",
-    path: "/v3/vendor-speech-2.6-turbo",
-    paid: true,
-    idempotent: false,
-    maxResponseBytes: OBJECT,
-    model: "speech-2.6-turbo",
-  },
-  streamSpeech: {
-    method: "POST",
-    path: "/v3/vendor-speech-2.6-turbo",
-    paid: true,
-    idempotent: false,
-    maxResponseBytes: OBJECT,
+  listEndpoints: free("GET", "/gpus/v2/endpoints", { maxResponseBytes: LIST }),
+  getEndpoint: free("GET", "/gpus/v2/endpoints/{endpoint_id}", { names: "InPath" }),
+  listEndpointsEarlier: free("GET", `${EARLIER}/endpoints`, { maxResponseBytes: LIST }),
+  getEndpointEarlier: free("GET", `${EARLIER}/endpoint`, { names: "InPath" }),
+  createEndpoint: free("POST", `${EARLIER}/endpoint/create`, { idempotent: false }),
+  updateEndpoint: free("POST", `${EARLIER}/endpoint/update`, { names: "InBody" }),
+  deleteEndpoint: free("DELETE", "", { names: "InPath" }),
+  getEndpointLimits: free("GET", `${EARLIER}/endpoint/limit`),
+  getTaskResult: free("GET", "/v3/async/task-result", { names: "InPath" }),
+  synthesizeSpeech: paid("/v3/vendor-speech-2.6-turbo", "speech-2.6-turbo"),
+  streamSpeech: paid("/v3/vendor-speech-2.6-turbo", "speech-2.6-turbo", {
     accept: "text/event-stream, application/json",
-    model: "speech-2.6-turbo",
-  },
-  submitSpeech: {
-    method: "POST",
-    path: "/v3/async/vendor-speech-2.6-hd",
-    paid: true,
-    idempotent: false,
-    maxResponseBytes: OBJECT,
+  }),
+  submitSpeech: paid("/v3/async/vendor-speech-2.6-hd", "speech-2.6-hd", {
     task: { result: "Audio", type: "VENDOR_SPEECH_2.6_HD" },
-    model: "speech-2.6-hd",
-  },
-  submitImageToVideo: {
-    method: "POST",
-    path: "/v3/async/vid-i2v",
-    paid: true,
-    idempotent: false,
-    maxResponseBytes: OBJECT,
-    task: { result: "Video", type: "VIDEO_IMG_TO_VIDEO" },
-    model: "vid-i2v",
-  },
-  submitVideoToVideo: {
-    method: "POST",
-    path: "/v3/async/vid2.6-v2v",
-    paid: true,
-    idempotent: false,
-    maxResponseBytes: OBJECT,
-    task: { result: "Video" },
-    model: "vid2.6-v2v",
-  },
-  listBills: {
-    method: "GET",
-    path: "/openapi/v1/billing/apikey/bill/list",
-    paid: false,
-    idempotent: true,
-    maxResponseBytes: BILLS,
-  },
-  listKeyBudgets: {
-    method: "GET",
-    path: "/openapi/v1/user/team/key-budget-list",
-    paid: false,
-    idempotent: true,
-    maxResponseBytes: LIST,
-  },
-} as const satisfies Record<string, OperationInfo>;
+  }),
+  submitImageToVideo: paid("/v3/async/vid-i2v", "vid-i2v", { task: { result: "Video", type: "VIDEO_IMG_TO_VIDEO" } }),
+  submitVideoToVideo: paid("/v3/async/vid2.6-v2v", "vid2.6-v2v", { task: { result: "Video" } }),
+  listBills: free("GET", "/openapi/v1/billing/apikey/bill/list", { maxResponseBytes: BILLS }),
+  listKeyBudgets: free("GET", "/openapi/v1/user/team/key-budget-list", { maxResponseBytes: LIST }),
+};
 
 export type Operation = keyof typeof OPERATIONS;
 
 /** What kind of task an operation makes; undefined: it makes none. */
 export function taskOf(operation: Operation): TaskInfo | undefined {
-  const info: OperationInfo = OPERATIONS[operation];
-  return info.task;
+  return OPERATIONS[operation].task;
 }
 
 export const OPERATION_NAMES = Object.keys(OPERATIONS).filter((name): name is Operation =>

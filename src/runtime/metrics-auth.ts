@@ -2,24 +2,12 @@ import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import type { Clock } from "../base/clock.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { apiVersionOf, type Resource } from "../kube/resource.ts";
+import { apiVersionOf, type Resource, resourceV1 } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Access, HttpReply, RequestCheck } from "./http.ts";
 
-const tokenReviews: Resource = {
-  group: "authentication.k8s.io",
-  version: "v1",
-  plural: "tokenreviews",
-  kind: "TokenReview",
-  namespaced: false,
-};
-const accessReviews: Resource = {
-  group: "authorization.k8s.io",
-  version: "v1",
-  plural: "subjectaccessreviews",
-  kind: "SubjectAccessReview",
-  namespaced: false,
-};
+const tokenReviews = resourceV1("authentication.k8s.io", "TokenReview", "tokenreviews", false);
+const accessReviews = resourceV1("authorization.k8s.io", "SubjectAccessReview", "subjectaccessreviews", false);
 
 type User = { username?: string; uid?: string; groups?: string[]; extra?: Record<string, string[]> };
 type TokenReview = KubeObject<{ token: string }, { authenticated?: boolean; user?: User }>;

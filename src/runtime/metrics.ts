@@ -40,115 +40,83 @@ export function createMetrics(options: { process?: boolean; exemplars?: boolean;
   const { exemplars = false, shard = 0 } = options;
   const registry = exemplars ? openMetricsRegistry() : new Registry();
   registry.setDefaultLabels({ shard: String(shard) });
-  const registers = [registry];
   if (options.process !== false) collectDefaultMetrics({ register: registry });
+  const of = <L extends string>(name: string, help: string, ...labelNames: L[]) => ({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+  });
+  const total = "Total number of";
   return {
     registry,
     exemplars,
-    ...reconcileMetrics(registers),
-    ...queueMetrics(registers),
-    ...processMetrics(registers),
-  };
-}
-
-function reconcileMetrics(registers: Registry[]) {
-  return {
-    reconcileTotal: new Counter({
-      name: "controller_runtime_reconcile_total",
-      help: "Total number of reconciliations per controller",
-      labelNames: ["controller", "result"],
-      registers,
-    }),
-    reconcileErrors: new Counter({
-      name: "controller_runtime_reconcile_errors_total",
-      help: "Total number of reconciliation errors per controller",
-      labelNames: ["controller"],
-      registers,
-    }),
-    reconcilePanics: new Counter({
-      name: "controller_runtime_reconcile_panics_total",
-      help: "Total number of reconciliation panics (errors that are not typed) per controller",
-      labelNames: ["controller"],
-      registers,
-    }),
+    reconcileTotal: new Counter(
+      of("controller_runtime_reconcile_total", `${total} reconciliations per controller`, "controller", "result"),
+    ),
+    reconcileErrors: new Counter(
+      of("controller_runtime_reconcile_errors_total", `${total} reconciliation errors per controller`, "controller"),
+    ),
+    reconcilePanics: new Counter(
+      of(
+        "controller_runtime_reconcile_panics_total",
+        `${total} reconciliation panics (errors that are not typed) per controller`,
+        "controller",
+      ),
+    ),
     reconcileTime: new Histogram({
-      name: "controller_runtime_reconcile_time_seconds",
-      help: "Length of time per reconciliation per controller",
-      labelNames: ["controller"],
+      ...of(
+        "controller_runtime_reconcile_time_seconds",
+        "Length of time per reconciliation per controller",
+        "controller",
+      ),
       buckets: SECONDS,
-      registers,
     }),
-    maxConcurrentReconciles: new Gauge({
-      name: "controller_runtime_max_concurrent_reconciles",
-      help: "Maximum number of concurrent reconciles per controller",
-      labelNames: ["controller"],
-      registers,
-    }),
-    activeWorkers: new Gauge({
-      name: "controller_runtime_active_workers",
-      help: "Number of currently used workers per controller",
-      labelNames: ["controller"],
-      registers,
-    }),
-  };
-}
-
-function queueMetrics(registers: Registry[]) {
-  return {
-    queueDepth: new Gauge({
-      name: "workqueue_depth",
-      help: "Current depth of workqueue",
-      labelNames: ["name"],
-      registers,
-    }),
-    queueAdds: new Counter({
-      name: "workqueue_adds_total",
-      help: "Total number of adds handled by workqueue",
-      labelNames: ["name"],
-      registers,
-    }),
-    queueRetries: new Counter({
-      name: "workqueue_retries_total",
-      help: "Total number of retries handled by workqueue",
-      labelNames: ["name"],
-      registers,
-    }),
+    maxConcurrentReconciles: new Gauge(
+      of(
+        "controller_runtime_max_concurrent_reconciles",
+        "Maximum number of concurrent reconciles per controller",
+        "controller",
+      ),
+    ),
+    activeWorkers: new Gauge(
+      of("controller_runtime_active_workers", "Number of currently used workers per controller", "controller"),
+    ),
+    queueDepth: new Gauge(of("workqueue_depth", "Current depth of workqueue", "name")),
+    queueAdds: new Counter(of("workqueue_adds_total", `${total} adds handled by workqueue`, "name")),
+    queueRetries: new Counter(of("workqueue_retries_total", `${total} retries handled by workqueue`, "name")),
     queueDuration: new Histogram({
-      name: "workqueue_queue_duration_seconds",
-      help: "How long in seconds an item stays in workqueue before being requested",
-      labelNames: ["name"],
+      ...of(
+        "workqueue_queue_duration_seconds",
+        "How long in seconds an item stays in workqueue before being requested",
+        "name",
+      ),
       buckets: SECONDS,
-      registers,
     }),
     workDuration: new Histogram({
-      name: "workqueue_work_duration_seconds",
-      help: "How long in seconds processing an item from workqueue takes",
-      labelNames: ["name"],
+      ...of("workqueue_work_duration_seconds", "How long in seconds processing an item from workqueue takes", "name"),
       buckets: SECONDS,
-      registers,
     }),
-  };
-}
-
-function processMetrics(registers: Registry[]) {
-  return {
-    restRequests: new Counter({
-      name: "rest_client_requests_total",
-      help: "Number of HTTP requests to the API server, partitioned by status code, method, and host",
-      labelNames: ["code", "method", "host"],
-      registers,
-    }),
-    leader: new Gauge({
-      name: "leader_election_master_status",
-      help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master",
-      labelNames: ["name"],
-      registers,
-    }),
-    etcdRestored: new Gauge({
-      name: "mooring_etcd_restored",
-      help: "1 while nothing is sent for objects that are older than a restore of etcd, until mooring confirm-restore; else 0",
-      registers,
-    }),
+    restRequests: new Counter(
+      of(
+        "rest_client_requests_total",
+        "Number of HTTP requests to the API server, partitioned by status code, method, and host",
+        ...(["code", "method", "host"] as const),
+      ),
+    ),
+    leader: new Gauge(
+      of(
+        "leader_election_master_status",
+        "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master",
+        "name",
+      ),
+    ),
+    etcdRestored: new Gauge(
+      of(
+        "mooring_etcd_restored",
+        "1 while nothing is sent for objects that are older than a restore of etcd, until mooring confirm-restore; else 0",
+      ),
+    ),
   };
 }
 

@@ -14,11 +14,10 @@ import {
   speechJobResource,
   videoJobResource,
 } from "../../src/api/v1alpha1/kinds.ts";
-import { secretResource } from "../../src/controllers/references.ts";
 import { createKubeClient, type KubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
 import { isNotFound } from "../../src/kube/errors.ts";
-import { configMapResource, namespaceResource, type Resource } from "../../src/kube/resource.ts";
+import { configMapResource, namespaceResource, type Resource, secretResource } from "../../src/kube/resource.ts";
 import type { Condition, KubeObject } from "../../src/kube/types.ts";
 import type { AssumptionsInput } from "../../src/simulator/assumptions.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/server.ts";

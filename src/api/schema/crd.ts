@@ -62,6 +62,6 @@ function rootSchema(kind: KindDefinition): Record<string, unknown> {
       spec: structuralSchema(kind.spec),
       status: structuralSchema(kind.status),
     },
-    ...(kind.rules.length === 0 ? {} : { "x-kubernetes-validations": kind.rules.map(celRule) }),
+    ...(kind.rules === undefined ? {} : { "x-kubernetes-validations": kind.rules.map(celRule) }),
   };
 }

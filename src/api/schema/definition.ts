@@ -16,13 +16,14 @@ export type KindDefinition = {
   resource: Resource;
   /** What `kubectl explain` shows first. */
   description: string;
+  /** The kind in lower case. */
   singular: string;
   shortNames: readonly string[];
   columns: readonly Column[];
   spec: z.ZodType;
   status: z.ZodType;
-  /** Rules on the whole object. */
-  rules: readonly TransitionRule[];
+  /** Rules on the whole object. Default: none. */
+  rules?: readonly TransitionRule[];
   scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
 };
 

@@ -10,13 +10,9 @@ import { GROUP, VERSION } from "./meta.ts";
 import { speechJobSpecSchema, speechJobStatusSchema } from "./speech-job.ts";
 import { videoJobSpecSchema, videoJobStatusSchema } from "./video-job.ts";
 
-const resource = (kind: string, plural: string, namespaced = true): Resource => ({
-  group: GROUP,
-  version: VERSION,
-  plural,
-  kind,
-  namespaced,
-});
+const resource = (kind: string, plural: string, namespaced = true): Resource => {
+  return { group: GROUP, version: VERSION, plural, kind, namespaced };
+};
 
 export const gpuEndpointResource = resource("GpuEndpoint", "gpuendpoints");
 export const speechJobResource = resource("SpeechJob", "speechjobs");
@@ -31,31 +27,6 @@ export const JOB_RESOURCES: readonly Resource[] = [speechJobResource, videoJobRe
 
 const readyReason = conditionColumn("Reason", "Ready", "reason");
 
-const gpuEndpoint: KindDefinition = {
-  resource: gpuEndpointResource,
-  description: "A serverless GPU endpoint at the remote service, kept equal to its spec.",
-  singular: "gpuendpoint",
-  shortNames: ["gpuep"],
-  columns: [
-    conditionColumn("Ready", "Ready", "status"),
-    readyReason,
-    { name: "Status", type: "string", jsonPath: ".status.state" },
-    { name: "Workers", type: "integer", jsonPath: ".status.workers.ready" },
-    { name: "URL", type: "string", jsonPath: ".status.url" },
-    AGE,
-    { name: "Endpoint-ID", type: "string", jsonPath: ".status.endpointID", wide: true },
-    { name: "Image", type: "string", jsonPath: ".status.image", wide: true },
-  ],
-  spec: gpuEndpointSpecSchema,
-  status: gpuEndpointStatusSchema,
-  rules: gpuEndpointRules,
-  scale: {
-    specReplicasPath: ".spec.workers.min",
-    statusReplicasPath: ".status.workers.ready",
-    labelSelectorPath: ".status.selector",
-  },
-};
-
 const jobColumns = (modelPath: string): Column[] => [
   { name: "Phase", type: "string", jsonPath: ".status.phase" },
   readyReason,
@@ -67,28 +38,6 @@ const jobColumns = (modelPath: string): Column[] => [
   { name: "Artifact", type: "string", jsonPath: ".status.results[0].artifact.uri", wide: true },
   { name: "Duration", type: "string", jsonPath: ".status.duration", wide: true },
 ];
-
-const speechJob: KindDefinition = {
-  resource: speechJobResource,
-  description: "One paid speech synthesis: at once, as a stream, or as a remote task.",
-  singular: "speechjob",
-  shortNames: ["speech"],
-  columns: jobColumns(".spec.model"),
-  spec: speechJobSpecSchema,
-  status: speechJobStatusSchema,
-  rules: [],
-};
-
-const videoJob: KindDefinition = {
-  resource: videoJobResource,
-  description: "One paid video generation, from an image or from reference videos.",
-  singular: "videojob",
-  shortNames: ["video"],
-  columns: jobColumns(".status.model"),
-  spec: videoJobSpecSchema,
-  status: videoJobStatusSchema,
-  rules: [],
-};
 
 const accountColumns: Column[] = [
   conditionColumn("Ready", "Ready", "status"),
@@ -102,72 +51,97 @@ const accountColumns: Column[] = [
   { name: "Installation", type: "string", jsonPath: ".status.claim.installation", wide: true },
 ];
 
-const account: KindDefinition = {
-  resource: accountResource,
-  description: "An account of the remote service for one namespace: base URL, API key, limits, budgets and spending.",
-  singular: "account",
-  shortNames: ["acct"],
-  columns: accountColumns,
-  spec: accountSpecSchema,
-  status: accountStatusSchema,
-  rules: [],
-};
-
-const clusterAccount: KindDefinition = {
-  resource: clusterAccountResource,
-  description: "An account of the remote service that many namespaces may use.",
-  singular: "clusteraccount",
-  shortNames: ["cacct"],
-  columns: accountColumns,
-  spec: clusterAccountSpecSchema,
-  status: accountStatusSchema,
-  rules: [],
-};
-
-const billReport: KindDefinition = {
-  resource: billReportResource,
-  description: "The bills of an account over a period: sums, tables and an export, read again until they are final.",
-  singular: "billreport",
-  shortNames: ["bill"],
-  columns: [
-    conditionColumn("Ready", "Ready", "status"),
-    readyReason,
-    { name: "Amount", type: "string", jsonPath: ".status.totals.amount" },
-    { name: "Paid", type: "string", jsonPath: ".status.totals.paid" },
-    { name: "Records", type: "integer", jsonPath: ".status.records" },
-    { name: "As-Of", type: "date", jsonPath: ".status.asOf" },
-    AGE,
-    { name: "From", type: "string", jsonPath: ".status.period.startTime", wide: true },
-    { name: "To", type: "string", jsonPath: ".status.period.endTime", wide: true },
-  ],
-  spec: billReportSpecSchema,
-  status: billReportStatusSchema,
-  rules: [],
-};
-
-const artifactStore: KindDefinition = {
-  resource: artifactStoreResource,
-  description: "A place where results are copied before their URLs expire: an S3 bucket or a folder of a volume.",
-  singular: "artifactstore",
-  shortNames: ["store"],
-  columns: [
-    conditionColumn("Ready", "Ready", "status"),
-    readyReason,
-    { name: "Location", type: "string", jsonPath: ".status.location" },
-    AGE,
-  ],
-  spec: artifactStoreSpecSchema,
-  status: artifactStoreStatusSchema,
-  rules: [],
-};
+const definitions: Omit<KindDefinition, "singular">[] = [
+  {
+    resource: gpuEndpointResource,
+    description: "A serverless GPU endpoint at the remote service, kept equal to its spec.",
+    shortNames: ["gpuep"],
+    columns: [
+      conditionColumn("Ready", "Ready", "status"),
+      readyReason,
+      { name: "Status", type: "string", jsonPath: ".status.state" },
+      { name: "Workers", type: "integer", jsonPath: ".status.workers.ready" },
+      { name: "URL", type: "string", jsonPath: ".status.url" },
+      AGE,
+      { name: "Endpoint-ID", type: "string", jsonPath: ".status.endpointID", wide: true },
+      { name: "Image", type: "string", jsonPath: ".status.image", wide: true },
+    ],
+    spec: gpuEndpointSpecSchema,
+    status: gpuEndpointStatusSchema,
+    rules: gpuEndpointRules,
+    scale: {
+      specReplicasPath: ".spec.workers.min",
+      statusReplicasPath: ".status.workers.ready",
+      labelSelectorPath: ".status.selector",
+    },
+  },
+  {
+    resource: speechJobResource,
+    description: "One paid speech synthesis: at once, as a stream, or as a remote task.",
+    shortNames: ["speech"],
+    columns: jobColumns(".spec.model"),
+    spec: speechJobSpecSchema,
+    status: speechJobStatusSchema,
+  },
+  {
+    resource: videoJobResource,
+    description: "One paid video generation, from an image or from reference videos.",
+    shortNames: ["video"],
+    columns: jobColumns(".status.model"),
+    spec: videoJobSpecSchema,
+    status: videoJobStatusSchema,
+  },
+  {
+    resource: accountResource,
+    description: "An account of the remote service for one namespace: base URL, API key, limits, budgets and spending.",
+    shortNames: ["acct"],
+    columns: accountColumns,
+    spec: accountSpecSchema,
+    status: accountStatusSchema,
+  },
+  {
+    resource: clusterAccountResource,
+    description: "An account of the remote service that many namespaces may use.",
+    shortNames: ["cacct"],
+    columns: accountColumns,
+    spec: clusterAccountSpecSchema,
+    status: accountStatusSchema,
+  },
+  {
+    resource: billReportResource,
+    description: "The bills of an account over a period: sums, tables and an export, read again until they are final.",
+    shortNames: ["bill"],
+    columns: [
+      conditionColumn("Ready", "Ready", "status"),
+      readyReason,
+      { name: "Amount", type: "string", jsonPath: ".status.totals.amount" },
+      { name: "Paid", type: "string", jsonPath: ".status.totals.paid" },
+      { name: "Records", type: "integer", jsonPath: ".status.records" },
+      { name: "As-Of", type: "date", jsonPath: ".status.asOf" },
+      AGE,
+      { name: "From", type: "string", jsonPath: ".status.period.startTime", wide: true },
+      { name: "To", type: "string", jsonPath: ".status.period.endTime", wide: true },
+    ],
+    spec: billReportSpecSchema,
+    status: billReportStatusSchema,
+  },
+  {
+    resource: artifactStoreResource,
+    description: "A place where results are copied before their URLs expire: an S3 bucket or a folder of a volume.",
+    shortNames: ["store"],
+    columns: [
+      conditionColumn("Ready", "Ready", "status"),
+      readyReason,
+      { name: "Location", type: "string", jsonPath: ".status.location" },
+      AGE,
+    ],
+    spec: artifactStoreSpecSchema,
+    status: artifactStoreStatusSchema,
+  },
+];
 
 /** Every kind of the group. */
-export const KINDS: readonly KindDefinition[] = [
-  gpuEndpoint,
-  speechJob,
-  videoJob,
-  account,
-  clusterAccount,
-  billReport,
-  artifactStore,
-];
+export const KINDS: readonly KindDefinition[] = definitions.map((definition) => ({
+  ...definition,
+  singular: definition.resource.kind.toLowerCase(),
+}));

@@ -19,7 +19,7 @@ export const productMeter = (productID: string): Meter => `product/${productID}`
 
 /** The meter of the jobs that an operation serves. @throws Error when the operation is not paid */
 export function operationMeter(operation: Operation): Meter {
-  const model = modelOf(operation);
+  const { model } = OPERATIONS[operation];
   if (model === undefined) throw new Error(`operation ${operation} is not paid: it has no meter`);
   return `model/${model}`;
 }
@@ -33,22 +33,17 @@ export function meterOfBills(
 ): (bill: Pick<Bill, "productID" | "productName">) => Meter {
   const meters = new Map<string, Meter>();
   for (const operation of OPERATION_NAMES) {
-    const model = modelOf(operation);
+    const { model, path } = OPERATIONS[operation];
     if (model === undefined) continue;
-    for (const name of [model, OPERATIONS[operation].path.split("/").at(-1) ?? model]) {
+    for (const name of [model, path.split("/").at(-1) ?? model]) {
       meters.set(name.toLowerCase(), `model/${model}`);
     }
   }
   for (const { operation, product } of products) {
-    const model = modelOf(operation);
+    const { model } = OPERATIONS[operation];
     if (model !== undefined) meters.set(product.toLowerCase(), `model/${model}`);
   }
 
   return ({ productID, productName }) =>
     meters.get(productID.toLowerCase()) ?? meters.get(productName.toLowerCase()) ?? productMeter(productID);
-}
-
-function modelOf(operation: Operation): string | undefined {
-  const info = OPERATIONS[operation];
-  return "model" in info ? info.model : undefined;
 }

@@ -5,13 +5,12 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { ownValue } from "../../base/own-value.ts";
 import { findObject } from "../../kube/client.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "../../kube/errors.ts";
-import { apiVersionOf, configMapResource, type Resource } from "../../kube/resource.ts";
+import { apiVersionOf, configMapResource, type Resource, secretResource } from "../../kube/resource.ts";
 import type { KubeObject, OwnerReference } from "../../kube/types.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { type GrantingValue, howToGrant } from "../permissions.ts";
-import { secretResource } from "../references.ts";
 
 type Exported = NonNullable<GpuEndpointStatus["exported"]>;
 type Values = { url: string; endpointID: string; appName: string };

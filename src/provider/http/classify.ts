@@ -1,6 +1,6 @@
 import type { Sanitizer } from "../../base/sanitizer.ts";
 import { cleanWords, ServiceError, type ServiceErrorKind } from "../errors.ts";
-import { OPERATIONS, type Operation, type OperationInfo } from "../operations.ts";
+import { OPERATIONS, type Operation } from "../operations.ts";
 import { isServicesOwn, readErrorBody, type ServiceErrorBody } from "../wire/errors.ts";
 import { deliveryOf } from "./delivery.ts";
 
@@ -93,7 +93,7 @@ function isWrongPath(
   status: number,
   { kind, byReason }: { kind: ServiceErrorKind; byReason: ServiceErrorKind | undefined },
 ): boolean {
-  const { names }: OperationInfo = OPERATIONS[operation];
+  const { names } = OPERATIONS[operation];
   if (!PATH_STATUSES.includes(status) || names === "InPath") return false;
   return kind === "InvalidRequest" || (kind === "NotFound" && (names === undefined || byReason === undefined));
 }

@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { createSanitizer, type Sanitizer } from "../../base/sanitizer.ts";
 import { ServiceError } from "../errors.ts";
-import { OPERATIONS, type Operation, type OperationInfo } from "../operations.ts";
+import { OPERATIONS, type Operation } from "../operations.ts";
 import { createAccountBodies, createResponseMemory, type ResponseMemory } from "../response-memory.ts";
 import { readBody } from "./body.ts";
 import { type RefusedAnswer, refusal } from "./classify.ts";
@@ -84,7 +84,7 @@ export function createTransport(options: TransportOptions): Transport {
   async function start(request: TransportRequest, guard: Guard): Promise<Dispatcher.ResponseData> {
     const { state } = guard;
     const { operation } = request;
-    const { paid, accept = "application/json" }: OperationInfo = OPERATIONS[operation];
+    const { paid, accept = "application/json" } = OPERATIONS[operation];
     const key = keys.current();
     if (pools === undefined || typeof base === "string") {
       throw misconfigured(operation, typeof base === "string" ? base : "has no base URL");

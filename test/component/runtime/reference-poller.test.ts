@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createPace } from "../../../src/base/token-bucket.ts";
-import { secretResource } from "../../../src/controllers/references.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import type { Place, Resource } from "../../../src/kube/resource.ts";
+import { secretResource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
 import { createReferencePoller, type Reference } from "../../../src/runtime/reference-poller.ts";
 import { createFakeClock, until } from "../../support/fake-clock.ts";

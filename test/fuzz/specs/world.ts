@@ -1,7 +1,6 @@
 import { pino } from "pino";
 import { accountResource, artifactStoreResource } from "../../../src/api/v1alpha1/kinds.ts";
-import { secretResource } from "../../../src/controllers/references.ts";
-import { configMapResource, namespaceResource } from "../../../src/kube/resource.ts";
+import { configMapResource, namespaceResource, secretResource } from "../../../src/kube/resource.ts";
 import { type CoreAnswer, type CoreRequest, createCore } from "../../../src/simulator/core.ts";
 import { createService, type Service } from "../../../src/simulator/service.ts";
 import type { JsonValue } from "../../sim/api-server/json.ts";

@@ -109,7 +109,7 @@ describe("docs/reference/conditions.md", () => {
 test("docs/reference/metrics.md has every metric that the source registers", async () => {
   const text = (await sources("src")).join("\n");
   const registered = [
-    ...text.matchAll(/name: "((?:mooring|controller_runtime|workqueue|rest_client|leader_election)_\w+)"/g),
+    ...text.matchAll(/(?:name: |of\(\s*)"((?:mooring|controller_runtime|workqueue|rest_client|leader_election)_\w+)"/g),
   ];
   expect(operatorMetrics().map(({ name }) => name)).toEqual([...new Set(registered.map(([, name]) => name))].sort());
 });
