@@ -5,7 +5,10 @@ import { condition } from "./stability.ts";
 
 const IN_FLIGHT = ["Submitting", "Queued", "Running"];
 
-/** At most `maxConcurrentTasks` jobs have a phase in flight. One whose polls fail for long does not count (docs/api.md). */
+/**
+ * At most `maxConcurrentTasks` jobs have a phase in flight. One whose polls fail for long does not count (docs/api.md), and neither does
+ * one that a user attached to a task that runs already: no request of ours began it.
+ */
 export function watchConcurrency({ storage, judge, plan }: Pick<World, "storage" | "judge" | "plan">): void {
   const { maxConcurrentTasks } = plan;
   if (maxConcurrentTasks === undefined) return;
@@ -14,9 +17,10 @@ export function watchConcurrency({ storage, judge, plan }: Pick<World, "storage"
     if (!id.startsWith("speechjobs.") && !id.startsWith("videojobs.")) return;
     const uid = textAt(object["metadata"], "uid") ?? "";
     const status = objectAt(object, "status");
-    const isCounted = condition(object, "Stalled") === undefined && status["pollsFailingSince"] === undefined;
+    const isAttached = condition(object, "TaskAttached")?.["status"] === "True";
+    const isFailing = condition(object, "Stalled") !== undefined || status["pollsFailingSince"] !== undefined;
     const phase = textAt(status, "phase") ?? "";
-    if (type === "DELETED" || !IN_FLIGHT.includes(phase) || !isCounted) {
+    if (type === "DELETED" || !IN_FLIGHT.includes(phase) || isFailing || isAttached) {
       inFlight.delete(uid);
       return;
     }
