@@ -24,7 +24,7 @@ export type CopyHandleOptions = {
   memory: Semaphore;
 };
 
-/** `maxStoreBytes`: size of the store from which on it is full. */
+/** `maxStoreBytes`: above this size the store is full. */
 export type StoreLimits = CopyLimits & { maxStoreBytes?: number | undefined };
 
 /** A copy may take as long as a URL is valid (interface: "Speech URL validity"). */

@@ -1,8 +1,9 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, type Registry } from "prom-client";
 import type { Money } from "../base/money.ts";
 import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
 import type { CostEstimates } from "../controllers/billing/estimates.ts";
 import type { Spend } from "../provider/money/spend.ts";
+import { addGauge } from "../runtime/gauge.ts";
 
 /** Categories an account that get a label value of their own; what they are is the service's to say. */
 const CATEGORIES = 20;
@@ -20,48 +21,39 @@ export function registerSpendMetrics(
   accounts: () => AccountRegistry | undefined,
   showsSpending: boolean,
 ): void {
-  const registers = [registry];
   const spends = () =>
     [...(accounts()?.entries() ?? [])].flatMap(([account, { handle }]) => {
       const spend = handle?.money.spend();
       return spend === undefined ? [] : [{ account, spend }];
     });
-
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_bills_read_timestamp_seconds",
     help: "When the bills of the account were last read, Unix seconds",
     labelNames: ["account"],
-    registers,
-    collect() {
-      this.reset();
-      for (const { account, spend } of spends()) this.set({ account }, spend.atMs / 1000);
-    },
+    read: () => spends().map(({ account, spend }) => [{ account }, spend.atMs / 1000]),
   });
-  if (showsSpending) registerAmounts(registers, spends);
+  if (showsSpending) registerAmounts(registry, spends);
 }
 
-function registerAmounts(registers: Registry[], spends: () => { account: AccountKey; spend: Spend }[]): void {
-  new Gauge({
+function registerAmounts(registry: Registry, spends: () => { account: AccountKey; spend: Spend }[]): void {
+  addGauge(registry, {
     name: "mooring_spend_yuan",
     help: "Cost of the current day, week and calendar month according to the bills, including vouchers; absent while a bill has an amount that cannot be read",
     labelNames: ["account", "period"],
-    registers,
-    collect() {
-      this.reset();
-      for (const { account, spend } of spends()) {
-        for (const period of ["day", "week", "month"] as const) {
+    read: () =>
+      spends().flatMap(({ account, spend }) =>
+        (["day", "week", "month"] as const).flatMap((period) => {
           const sum = spend[period];
-          if (sum !== undefined) this.set({ account, period }, yuan(sum));
-        }
-      }
-    },
+          return sum === undefined ? [] : [[{ account, period }, yuan(sum)] as const];
+        }),
+      ),
   });
   const months = new Map<AccountKey, { start: number; highest: Map<string, number> }>();
   new Counter({
     name: "mooring_spend_yuan_total",
     help: "Cost of the current calendar month by account and category. Resets each month; a refund does not lower it",
     labelNames: ["account", "category"],
-    registers,
+    registers: [registry],
     collect() {
       this.reset();
       for (const { account, spend } of spends()) {
@@ -87,18 +79,14 @@ export function registerShowbackMetrics(
   registry: Registry,
   estimates: () => Pick<CostEstimates, "entries"> | undefined,
 ): void {
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_estimated_cost_yuan",
     help: "Estimated cost of the current calendar month by account and namespace, from the bills and the observed usage. The namespace is empty for the unattributed rest; the sum over all namespaces is the cost of the month",
     labelNames: ["account", "namespace"],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [account, { result }] of estimates()?.entries() ?? []) {
-        const { shares, unattributed } = result;
-        for (const { namespace, amount } of shares("Namespace")) this.set({ account, namespace }, yuan(amount));
-        this.set({ account, namespace: "" }, yuan(unattributed));
-      }
-    },
+    read: () =>
+      [...(estimates()?.entries() ?? [])].flatMap(([account, { result }]) => [
+        ...result.shares("Namespace").map(({ namespace, amount }) => [{ account, namespace }, yuan(amount)] as const),
+        [{ account, namespace: "" }, yuan(result.unattributed)] as const,
+      ]),
   });
 }

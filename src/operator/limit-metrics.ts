@@ -1,7 +1,8 @@
-import { Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import { parseYuan } from "../base/money.ts";
 import type { AccountHandle, AccountKey } from "../controllers/account/registry.ts";
+import { addGauge } from "../runtime/gauge.ts";
 
 export type LimitedAccount = { account: AccountKey; object: Account | ClusterAccount; handle: AccountHandle };
 type Limit = { account: AccountKey; limit: string; most: number; used: number | undefined };
@@ -12,29 +13,21 @@ export function registerLimitMetrics(
   accounts: () => Iterable<LimitedAccount>,
   showsSpending: boolean,
 ): void {
-  const registers = [registry];
-  const labelNames = ["account", "limit"];
+  const labelNames = ["account", "limit"] as const;
   const limits = () =>
     [...accounts()].flatMap((one) => [...limitsOf(one), ...(showsSpending ? budgetLimitsOf(one) : [])]);
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_account_limit",
     help: "Limits of an account: Tasks (maxConcurrentTasks), RequestsPerSecond (rateLimit), MonthlyYuan (budget.monthlyLimit) and KeyYuan (the key budget of which the largest part is used). A limit that is not set is absent",
     labelNames,
-    registers,
-    collect() {
-      this.reset();
-      for (const { account, limit, most } of limits()) this.set({ account, limit }, most);
-    },
+    read: () => limits().map(({ account, limit, most }) => [{ account, limit }, most]),
   });
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_account_limit_used",
     help: "What is used of the limits in mooring_account_limit, but for RequestsPerSecond, which mooring_service_requests_total shows; absent while it is unknown",
     labelNames,
-    registers,
-    collect() {
-      this.reset();
-      for (const { account, limit, used } of limits()) if (used !== undefined) this.set({ account, limit }, used);
-    },
+    read: () =>
+      limits().flatMap(({ account, limit, used }) => (used === undefined ? [] : [[{ account, limit }, used]])),
   });
 }
 

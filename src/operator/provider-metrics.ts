@@ -1,8 +1,9 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Histogram, type Registry } from "prom-client";
 import { formatYuan, type Money } from "../base/money.ts";
 import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
 import type { CallEvent } from "../provider/call-options.ts";
 import { OPERATION_NAMES } from "../provider/operations.ts";
+import { addGauge } from "../runtime/gauge.ts";
 import type { SpendingAdmission } from "../submission/admission.ts";
 import { registerSpendMetrics } from "./billing-metrics.ts";
 
@@ -30,80 +31,65 @@ export function createServiceMetrics(
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers,
   });
-  new Gauge({
+  const labelNames = ["account"] as const;
+  const known = () => [...(accounts()?.entries() ?? [])];
+  addGauge(registry, {
     name: "mooring_tasks_in_flight",
     help: "Remote tasks that Mooring polls, by account",
-    labelNames: ["account"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [account, { handle }] of accounts()?.entries() ?? []) {
-        this.set({ account }, handle?.tasks.inFlight() ?? 0);
-      }
-    },
+    labelNames,
+    read: () => known().map(([account, { handle }]) => [{ account }, handle?.tasks.inFlight() ?? 0]),
   });
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_account_ready",
     help: "1 when the account can be used, else 0, as when its balance is empty",
-    labelNames: ["account"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [account, { state }] of accounts()?.entries() ?? []) {
+    labelNames,
+    read: () =>
+      known().map(([account, { state }]) => {
         const isReady = state.kind === "Ready" && admission().balance(account) === undefined;
-        this.set({ account }, isReady ? 1 : 0);
-      }
-    },
+        return [{ account }, isReady ? 1 : 0];
+      }),
   });
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_service_calls_waiting",
     help: "Requests that wait for the account's rate limit",
-    labelNames: ["account"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [account, { handle }] of accounts()?.entries() ?? []) {
-        this.set({ account }, handle?.requests.waiting() ?? 0);
-      }
-    },
+    labelNames,
+    read: () => known().map(([account, { handle }]) => [{ account }, handle?.requests.waiting() ?? 0]),
   });
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_breaker_open",
     help: "1 for an operation that Mooring stopped calling after repeated failures; other operations have no series",
     labelNames: ["account", "operation"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [account, { handle }] of accounts()?.entries() ?? []) {
-        for (const operation of OPERATION_NAMES) {
-          if (handle !== undefined && handle.requests.breakerState(operation) !== "Closed") {
-            this.set({ account, operation }, 1);
-          }
-        }
-      }
-    },
+    read: () =>
+      known().flatMap(([account, { handle }]) =>
+        OPERATION_NAMES.filter((one) => (handle?.requests.breakerState(one) ?? "Closed") !== "Closed").map(
+          (operation) => [{ account, operation }, 1] as const,
+        ),
+      ),
   });
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_jobs_waiting",
     help: "Jobs that wait for the account's budget, for maxConcurrentTasks or for their turn at its rate limit",
-    labelNames: ["account"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [account] of accounts()?.entries() ?? []) this.set({ account }, admission().waiting(account));
-    },
+    labelNames,
+    read: () => known().map(([account]) => [{ account }, admission().waiting(account)]),
   });
-  registerBudgetGauge(registers, accounts, {
+  const headrooms = (shownAs: (headroom: Money) => number) => () =>
+    known().flatMap(([account, { handle }]) => {
+      const state = handle?.budget()?.state;
+      return state?.kind === "Limited" ? [[{ account }, shownAs(state.headroom)] as const] : [];
+    });
+  addGauge(registry, {
     name: "mooring_budget_exceeded",
     help: "1 when the budget of the account leaves nothing for new paid work, else 0; absent without a limit",
-    shownAs: (headroom) => (headroom > 0n ? 0 : 1),
+    labelNames,
+    read: headrooms((headroom) => (headroom > 0n ? 0 : 1)),
   });
   registerSpendMetrics(registry, accounts, showsSpending);
   if (showsSpending) {
-    registerBudgetGauge(registers, accounts, {
+    addGauge(registry, {
       name: "mooring_budget_left_yuan",
       help: "Budget of an account that is left for new paid work; negative if it is exceeded, absent without a limit",
-      shownAs: (headroom) => Number(formatYuan(headroom)),
+      labelNames,
+      read: headrooms((headroom) => Number(formatYuan(headroom))),
     });
   }
   return {
@@ -113,27 +99,4 @@ export function createServiceMetrics(
       seconds.observe({ operation: event.operation }, event.durationMs / 1000);
     },
   };
-}
-
-type BudgetGauge = { name: string; help: string; shownAs: (headroom: Money) => number };
-
-/** A gauge of what the budget of each account with a limit leaves. */
-function registerBudgetGauge(
-  registers: Registry[],
-  accounts: () => AccountRegistry | undefined,
-  { name, help, shownAs }: BudgetGauge,
-): void {
-  new Gauge({
-    name,
-    help,
-    labelNames: ["account"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [account, { handle }] of accounts()?.entries() ?? []) {
-        const state = handle?.budget()?.state;
-        if (state?.kind === "Limited") this.set({ account }, shownAs(state.headroom));
-      }
-    },
-  });
 }

@@ -1,26 +1,24 @@
-import { Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import { addGauge } from "../runtime/gauge.ts";
 import type { ReferencePoller } from "../runtime/reference-poller.ts";
 
+type Poller = Pick<ReferencePoller, "size" | "oldestReadMs">;
+
 /** How many Secrets and ConfigMaps are polled, and how late. `pollers`: by the value of the label `use`. */
-export function registerReferenceMetrics(
-  registry: Registry,
-  pollers: Readonly<Record<string, Pick<ReferencePoller, "size" | "oldestReadMs">>>,
-): void {
-  const shared = { labelNames: ["use"], registers: [registry] };
-  new Gauge({
-    ...shared,
+export function registerReferenceMetrics(registry: Registry, pollers: Readonly<Record<string, Poller>>): void {
+  const labelNames = ["use"] as const;
+  const each = (figure: (poller: Poller) => number) => () =>
+    Object.entries(pollers).map(([use, poller]) => [{ use }, figure(poller)] as const);
+  addGauge(registry, {
     name: "mooring_polled_objects",
     help: "Secrets and ConfigMaps that Mooring reads again and again, by use: References (a spec refers to them) and Exports (exportTo names them)",
-    collect() {
-      for (const [use, poller] of Object.entries(pollers)) this.set({ use }, poller.size());
-    },
+    labelNames,
+    read: each((poller) => poller.size()),
   });
-  new Gauge({
-    ...shared,
+  addGauge(registry, {
     name: "mooring_polled_objects_oldest_read_seconds",
-    help: "How long ago that object of mooring_polled_objects was read which has not been read for the longest time. A change is noticed within this time",
-    collect() {
-      for (const [use, poller] of Object.entries(pollers)) this.set({ use }, poller.oldestReadMs() / 1000);
-    },
+    help: "Age of the stalest read of mooring_polled_objects. A change is noticed within this time",
+    labelNames,
+    read: each((poller) => poller.oldestReadMs() / 1000),
   });
 }

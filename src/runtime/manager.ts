@@ -44,7 +44,7 @@ export type Manager = {
   leading(): boolean;
 };
 
-/** Time to write down what came of the requests that the stop deadline has ended. */
+/** Time to record the outcome of requests that the stop deadline has ended. */
 const RECORD_MS = 5_000;
 /** Stop deadline of a process that has lost the lease: another one leads, so a response can only be recorded at once. */
 const LOST_LEASE_MS = 20_000;

@@ -119,20 +119,3 @@ export function createMetrics(options: { process?: boolean; exemplars?: boolean;
     ),
   };
 }
-
-/**
- * Shares a reading between the gauges of a registry: `read` runs once a scrape, however many gauges ask for its value. A registry
- * collects all its metrics in one go, so the value is kept until the code that runs now has ended.
- */
-export function oncePerScrape<T>(read: () => T): () => T {
-  let kept: { value: T } | undefined;
-  return () => {
-    if (kept === undefined) {
-      kept = { value: read() };
-      queueMicrotask(() => {
-        kept = undefined;
-      });
-    }
-    return kept.value;
-  };
-}

@@ -60,7 +60,7 @@ const limitFields = {
     LARGEST_JOB,
   ).default(DEFAULT_MAX_BYTES_PER_JOB),
   maxBytes: byteQuantity(
-    "Size of the store from which on new jobs wait. Jobs that are submitted by then still store their results. Default: none.",
+    "New jobs wait while the store is larger than this. Submitted jobs still store their results. Default: none.",
     "maxBytes",
     "1000Ti",
   ).optional(),

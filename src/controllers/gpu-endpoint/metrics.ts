@@ -1,10 +1,10 @@
-import { Gauge, Histogram, type Registry } from "prom-client";
+import { Histogram, type Registry } from "prom-client";
 import type { Account, ClusterAccount } from "../../api/v1alpha1/account.ts";
 import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Clock } from "../../base/clock.ts";
 import { keyOf } from "../../kube/types.ts";
-import { oncePerScrape } from "../../runtime/metrics.ts";
+import { addGauge, oncePerScrape } from "../../runtime/gauge.ts";
 import { type AccountKey, accountKey } from "../account/registry.ts";
 
 type EndpointState = "Ready" | "NotReady" | "Progressing" | "Stopped" | "Stalled" | "Deleting";
@@ -28,34 +28,22 @@ export function createEndpointMetrics(
 ): EndpointMetrics {
   const registers = [registry];
   const read = oncePerScrape(() => readEndpoints(objects.endpoints()));
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_endpoints",
     help: "GpuEndpoints by state; each counts in one state",
     labelNames: ["state"],
-    registers,
-    collect() {
-      for (const [state, count] of Object.entries(read().states)) this.set({ state }, count);
-    },
+    read: () => Object.entries(read().states).map(([state, count]) => [{ state }, count]),
   });
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_endpoints_drifted",
     help: "GpuEndpoints whose remote endpoint differs from the spec",
-    registers,
-    collect() {
-      this.set(read().drifting.length);
-    },
+    read: () => [[{}, read().drifting.length]],
   });
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_account_orphaned_endpoints",
     help: "Orphaned endpoints: their app name is generated, and no GpuEndpoint of this cluster is bound to them",
     labelNames: ["account"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [account, { status }] of objects.accounts()) {
-        this.set({ account }, status?.endpoints?.orphaned ?? 0);
-      }
-    },
+    read: () => [...objects.accounts()].map(([account, { status }]) => [{ account }, status?.endpoints?.orphaned ?? 0]),
   });
   registerDrift(registry, () => read().drifting, clock);
   const toReady = new Histogram({
@@ -116,28 +104,20 @@ function readEndpoints(endpoints: Iterable<GpuEndpoint>): {
 
 /** The endpoints that drift now. */
 function registerDrift(registry: Registry, drifting: () => readonly Drifting[], clock: Pick<Clock, "now">): void {
-  const registers = [registry];
-  const labelNames = ["account", "namespace"];
-  new Gauge({
+  const labelNames = ["account", "namespace"] as const;
+  addGauge(registry, {
     name: "mooring_namespace_endpoints_drifted",
     help: "GpuEndpoints whose remote endpoint differs from the spec, by account and namespace; absent when there is none",
     labelNames,
-    registers,
-    collect() {
-      this.reset();
-      for (const { labels } of drifting()) this.inc(labels);
-    },
+    combine: "Sum",
+    read: () => drifting().map(({ labels }) => [labels, 1]),
   });
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_namespace_endpoints_drifted_oldest_seconds",
     help: "How long the endpoint that has differed longest has differed from its spec, by account and namespace",
     labelNames,
-    registers,
-    collect() {
-      this.reset();
-      const newestFirst = drifting().toSorted((a, b) => b.since - a.since);
-      for (const { labels, since } of newestFirst) this.set(labels, Math.max(0, clock.now() - since) / 1000);
-    },
+    combine: "Max",
+    read: () => drifting().map(({ labels, since }) => [labels, Math.max(0, clock.now() - since) / 1000]),
   });
 }
 

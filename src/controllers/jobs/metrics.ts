@@ -1,8 +1,8 @@
-import { Gauge, Histogram, type Registry } from "prom-client";
+import { Histogram, type Registry } from "prom-client";
 import { isTrue } from "../../api/v1alpha1/conditions.ts";
 import { type JobPhase, jobPhases } from "../../api/v1alpha1/job.ts";
 import type { Clock } from "../../base/clock.ts";
-import { oncePerScrape } from "../../runtime/metrics.ts";
+import { addGauge, oncePerScrape } from "../../runtime/gauge.ts";
 import { type AccountKey, accountKey } from "../account/registry.ts";
 import type { Job, JobMetrics } from "./types.ts";
 
@@ -24,8 +24,7 @@ export function createJobMetrics(registry: Registry, options: JobMetricsOptions)
   const { traceIDOf } = options;
   const registers = [registry];
   const read = oncePerScrape(() => readJobs(options));
-  registerCounts(registry, () => read().phases);
-  registerWaiting(registry, () => read().waiting);
+  registerCounts(registry, read);
   const enableExemplars = traceIDOf !== undefined;
   const wait = new Histogram({
     name: "mooring_job_wait_seconds",
@@ -93,43 +92,28 @@ function readJobs({ jobs, accountOf, clock }: JobMetricsOptions): Reading {
   return { phases, waiting };
 }
 
-function registerCounts(registry: Registry, phases: () => Reading["phases"]): void {
-  new Gauge({
+function registerCounts(registry: Registry, read: () => Reading): void {
+  addGauge(registry, {
     name: "mooring_jobs",
     help: "Jobs by kind and phase; each job counts in one phase. Halted jobs wait for a user",
     labelNames: ["kind", "phase"],
-    registers: [registry],
-    collect() {
-      for (const { kind, counts } of phases()) {
-        for (const phase of jobPhases) this.set({ kind, phase }, counts.get(phase) ?? 0);
-      }
-    },
+    read: () =>
+      read().phases.flatMap(({ kind, counts }) => jobPhases.map((phase) => [{ kind, phase }, counts.get(phase) ?? 0])),
   });
-}
-
-function registerWaiting(registry: Registry, waiting: () => readonly Waiting[]): void {
-  const registers = [registry];
-  const labelNames = ["account", "namespace"];
-  new Gauge({
+  const labelNames = ["account", "namespace"] as const;
+  addGauge(registry, {
     name: "mooring_namespace_jobs_waiting",
     help: "Jobs that no request was sent for yet, by account and namespace, without those that are suspended or need a user; absent when there is none",
     labelNames,
-    registers,
-    collect() {
-      this.reset();
-      for (const { labels } of waiting()) this.inc(labels);
-    },
+    combine: "Sum",
+    read: () => read().waiting.map(({ labels }) => [labels, 1]),
   });
-  new Gauge({
+  addGauge(registry, {
     name: "mooring_namespace_jobs_waiting_oldest_seconds",
     help: "Time since the creation of the oldest job that mooring_namespace_jobs_waiting counts",
     labelNames,
-    registers,
-    collect() {
-      this.reset();
-      const jobs = waiting().toSorted((a, b) => a.seconds - b.seconds);
-      for (const { labels, seconds } of jobs) this.set(labels, seconds);
-    },
+    combine: "Max",
+    read: () => read().waiting.map(({ labels, seconds }) => [labels, seconds]),
   });
 }
 

@@ -247,7 +247,7 @@ async function readRefusal(response: Dispatcher.ResponseData): Promise<RefusedAn
       if (size > MAX_REFUSAL_BYTES) break;
     }
   } catch {
-    // The status alone decides then: what came of the body cannot be parsed and counts as a gateway's.
+    // The status alone decides then: a partial body cannot be parsed and counts as a gateway's.
     chunks.push(Buffer.from(" (cut off)"));
   }
   return {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createEndpointMetrics } from "../../../src/controllers/gpu-endpoint/metrics.ts";
 import { createJobMetrics } from "../../../src/controllers/jobs/metrics.ts";
 import { registerObjectMetrics } from "../../../src/operator/object-metrics.ts";
-import { oncePerScrape } from "../../../src/runtime/metrics.ts";
+import { oncePerScrape } from "../../../src/runtime/gauge.ts";
 import { endpointOf } from "../../support/endpoints.ts";
 import { START } from "../../support/fake-clock.ts";
 import { speechJobOf, videoJobOf } from "../../support/jobs.ts";

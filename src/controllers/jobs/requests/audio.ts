@@ -103,7 +103,7 @@ async function stored(
   }
 }
 
-/** The audio is paid for, so what came of it is kept. */
+/** The audio is paid for, so the part that arrived is kept. */
 function incomplete(error: unknown, part: JobResult & { artifact: StoredArtifact }): AcceptedError {
   const { bytes, uri } = part.artifact;
   const message = `${messageOf(error)}: the rest of the audio is missing. The ${bytes} bytes that came are stored at ${uri}`;
