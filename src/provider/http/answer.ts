@@ -3,9 +3,8 @@ import type { Clock } from "../../base/clock.ts";
 import type { Sanitizer } from "../../base/sanitizer.ts";
 import { cleanWords, type Delivery, ServiceError } from "../errors.ts";
 import type { Operation } from "../operations.ts";
-import { readErrorBody, readReportedError } from "../wire/errors.ts";
-import { parseJSON } from "../wire/json.ts";
-import { countValues } from "../wire/page-scanner.ts";
+import { errorBodyOf, reportedErrorOf } from "../wire/errors.ts";
+import { isTooComplex, jsonIn, parseJSON } from "../wire/json.ts";
 import { notJSON, type PageRecords, readPage, UnreadablePageError } from "../wire/pages.ts";
 import { words } from "./classify.ts";
 
@@ -37,72 +36,74 @@ export type AnswerRules = {
   page?: PageRecords | undefined;
 };
 
+/** `value`: what the response shows, for its own words. */
+type FailureDetails = { value?: unknown; tooLarge?: boolean };
+
 /**
  * Reads the body of a 2xx. Without a schema any body will do that does not report an error. With one, an answer that carries
  * what was asked for is a success whatever else it says: a task that runs must not be lost.
  */
 export function readerOf(operation: Operation, status: number, sanitize: Sanitizer, clock: Clock) {
   // No cause: a parser's error quotes its input, and the response may quote the key.
-  const failure = (delivery: Delivery, why: string, { text = "", tooLarge = false } = {}) =>
+  const failure = (delivery: Delivery, why: string, { value, tooLarge = false }: FailureDetails) =>
     new ServiceError({
       operation,
       kind: "UnreadableResponse",
       delivery,
       status,
-      reason: cleanWords(readErrorBody(text)?.message ?? "", sanitize),
+      reason: cleanWords(errorBodyOf(value)?.message ?? "", sanitize),
       message: `the answer ${status} ${cleanWords(why, sanitize)}`,
       tooLarge,
     });
-  const unreadable = (why: string, text = "", tooLarge = false) => failure("Accepted", why, { text, tooLarge });
+  const unreadable = (why: string, details: FailureDetails = {}) => failure("Accepted", why, details);
   /** Whether a create took effect is found by its app name. */
-  const reported = (text: string) => {
-    const body = readReportedError(text);
+  const reported = (value: unknown) => {
+    const body = reportedErrorOf(value);
     if (body === undefined) return undefined;
     const delivery = operation === "createEndpoint" ? "Unknown" : "Accepted";
-    return failure(delivery, `reports an error: ${words(body) || body.code}`, { text });
+    return failure(delivery, `reports an error: ${words(body) || body.code}`, { value });
   };
 
   function parsed(text: string): unknown {
     try {
       return parseJSON(text);
     } catch {
-      throw unreadable(`cannot be read: ${notJSON(text)}`, text);
+      throw unreadable(`cannot be read: ${notJSON(text)}`);
     }
   }
 
-  function check(value: unknown, { answer, isEmpty }: AnswerRules, text: string): unknown {
+  function check(value: unknown, { answer, isEmpty }: AnswerRules): unknown {
     if (answer === undefined) return value;
-    const parsed = answer.safeParse(value);
-    if (parsed.success) {
-      const error = isEmpty?.(parsed.data) === true ? reported(text) : undefined;
-      if (error !== undefined) throw error;
-      return parsed.data;
+    const checked = answer.safeParse(value);
+    if (!checked.success) {
+      const problems = checked.error.issues
+        .map(({ path, message }) => `${path.join(".")} ${message}`.trim())
+        .join("; ");
+      throw reported(value) ?? unreadable(`cannot be read: ${problems}`, { value });
     }
-    const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim()).join("; ");
-    throw reported(text) ?? unreadable(`cannot be read: ${problems}`, text);
+    const error = isEmpty?.(checked.data) === true ? reported(value) : undefined;
+    if (error !== undefined) throw error;
+    return checked.data;
+  }
+
+  async function readRecords(body: Buffer, page: PageRecords): Promise<unknown> {
+    try {
+      return await readPage(body, page, clock);
+    } catch (error) {
+      if (!(error instanceof UnreadablePageError)) throw error;
+      throw unreadable(`cannot be read: ${error.message}`, { tooLarge: error.tooLarge });
+    }
   }
 
   return {
     unreadable,
-    parse: (text: string, answer: z.ZodType) => check(parsed(text), { answer }, text),
+    parse: (text: string, answer: z.ZodType) => check(parsed(text), { answer }),
     async read(body: Buffer, rules: AnswerRules): Promise<unknown> {
-      const { answer, page } = rules;
-      if (answer !== undefined && page !== undefined) {
-        try {
-          const read = await readPage(body, page, clock);
-          return check(read.page, rules, read.rest);
-        } catch (error) {
-          if (!(error instanceof UnreadablePageError)) throw error;
-          const { message, text, tooLarge } = error;
-          throw reported(text) ?? unreadable(`cannot be read: ${message}`, text, tooLarge);
-        }
-      }
-      if (body.length > MOST_VALUES && countValues(body) > MOST_VALUES) {
-        throw unreadable(`cannot be read: it has more than ${MOST_VALUES} values`);
-      }
+      if (rules.page !== undefined) return check(await readRecords(body, rules.page), rules);
+      if (isTooComplex(body, MOST_VALUES)) throw unreadable(`cannot be read: it has more than ${MOST_VALUES} values`);
       const text = body.toString("utf8");
-      if (answer !== undefined) return check(parsed(text), rules, text);
-      const error = reported(text);
+      if (rules.answer !== undefined) return check(parsed(text), rules);
+      const error = reported(jsonIn(text));
       if (error !== undefined) throw error;
       return undefined;
     },

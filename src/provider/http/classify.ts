@@ -1,7 +1,8 @@
 import type { Sanitizer } from "../../base/sanitizer.ts";
 import { cleanWords, ServiceError, type ServiceErrorKind } from "../errors.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
-import { isServicesOwn, readErrorBody, type ServiceErrorBody } from "../wire/errors.ts";
+import { errorBodyOf, isServicesOwn, type ServiceErrorBody } from "../wire/errors.ts";
+import { jsonIn } from "../wire/json.ts";
 import { deliveryOf } from "./delivery.ts";
 
 /** An answer outside 2xx, read as far as it came. */
@@ -39,7 +40,7 @@ const PAGE = /^\s*(<!doctype|<html|<\?xml|<head|<body)/i;
 /** Turns an answer outside 2xx into the error that says what it means, by reason first and by status second. */
 export function refusal(operation: Operation, answer: RefusedAnswer, sanitize: Sanitizer, now: number): ServiceError {
   const { status } = answer;
-  const body = readErrorBody(answer.body);
+  const body = errorBodyOf(jsonIn(answer.body));
   const own = isOwnAnswer(status, answer, body);
   const kind = own
     ? kindOf(operation, status, body)

@@ -13,13 +13,7 @@ export type ServiceErrorBody = {
 };
 
 /** Reads an error body, also when it is wrapped in `error`; undefined when it is not a JSON object. */
-export function readErrorBody(text: string): ServiceErrorBody | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+export function errorBodyOf(value: unknown): ServiceErrorBody | undefined {
   if (!isRecord(value)) return undefined;
   const body = isRecord(value["error"]) ? value["error"] : value;
   return {
@@ -34,8 +28,8 @@ export function readErrorBody(text: string): ServiceErrorBody | undefined {
 const SUCCESS = /^(0+|2\d\d|ok|success|succeed|succeeded)?$/i;
 
 /** Whether the body of a 2xx reports an error: by its reason, by its code with a message, or by text in `error`. */
-export function readReportedError(text: string): ServiceErrorBody | undefined {
-  const body = readErrorBody(text);
+export function reportedErrorOf(value: unknown): ServiceErrorBody | undefined {
+  const body = errorBodyOf(value);
   if (body === undefined) return undefined;
   const { code, reason, message, wrapped } = body;
   const reported = wrapped || !SUCCESS.test(reason.trim()) || (!SUCCESS.test(code.trim()) && message !== "");

@@ -131,8 +131,8 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   {
     name: "page-bounds",
     file: "src/provider/wire/pages.ts",
-    find: "if (breach !== undefined) throw new UnreadablePageError(",
-    replace: 'if (breach === "ListTwice") throw new UnreadablePageError(',
+    find: "    if (index === most) throw",
+    replace: "    if (index === most * 1e6) throw",
     tests: "test/unit/provider/wire/pages",
   },
   {

@@ -9,7 +9,7 @@ it.each(["amount", "voucherAmount", "payAmount", "requestCount"] as const)(
   async (field) => {
     const body = Buffer.from(`{"bills":[{"${field}":9007199254740993}]}`);
     const page = { list: "bills", record: bill.transform((wire) => billFrom(wire)), most: 10 };
-    const { page: read } = await readPage(body, page, systemClock);
+    const read = await readPage(body, page, systemClock);
     expect(read).toMatchObject({ bills: [{ [field]: 9007199254740993n }] });
   },
 );

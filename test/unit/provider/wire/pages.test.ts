@@ -6,7 +6,7 @@ import { parseJSON } from "../../../../src/provider/wire/json.ts";
 import { readPage, UnreadablePageError } from "../../../../src/provider/wire/pages.ts";
 
 const page = { list: "data", record: z.unknown(), most: 5 };
-const read = async (text: string) => (await readPage(Buffer.from(text), page, systemClock)).page;
+const read = (text: string) => readPage(Buffer.from(text), page, systemClock);
 
 describe("a page", () => {
   it("is read as one text, whatever is in its records and beside them", async () => {
@@ -41,10 +41,11 @@ describe("a page", () => {
     ["brackets that do not match", '{"data":[{]}', "it is not complete JSON"],
     ["too many records", '{"data":[1,2,3,4,5,6]}', "data has more than 5 records"],
     ["the list twice", '{"data":[1],"data":[2]}', "data occurs twice"],
-    ["the list under an escaped name", '{"\\u0064ata":[1]}', "the name of the list data is escaped"],
+    ["the list under an escaped name", '{"\\u0064ata":[1]}', "or its name is escaped"],
     ["a record of many values", `{"data":[[${"1,".repeat(20_001)}1]]}`, "a record of more than"],
     ["a large record", `{"data":["${"x".repeat(3 * 1024 * 1024)}"]}`, "a record of more than"],
-    ["much beside the list", `{"data":[],"a":"${"x".repeat(65_536)}"}`, "more than 65536 bytes besides the list"],
+    ["a record of many levels", `{"data":[${"[".repeat(101)}${"]".repeat(101)}]}`, "a record of more than"],
+    ["much beside the list", `{"data":[],"a":"${"x".repeat(65_536)}"}`, "has a part of more than 65536 bytes"],
     ["no JSON", "<html>", "it is not JSON: <html>"],
   ])("with %s is refused", async (_name, text, message) => {
     await expect(read(text)).rejects.toThrow(UnreadablePageError);
