@@ -19,8 +19,6 @@ export class UnprovenObjectError extends Error {
  * older than its leadership. One proof for each object is enough, because the store never goes back in time.
  */
 export type CurrentState<T extends KubeObject> = {
-  /** Whether the object is as this process wrote or read it, or newer. A write has the object's resourceVersion as the lock. */
-  isProven(object: T): boolean;
   /**
    * Reads the object unless it is proven.
    * @throws OutdatedObjectError when the API server has another state of the object, or no such object
@@ -28,20 +26,20 @@ export type CurrentState<T extends KubeObject> = {
    * @throws KubeError when the read fails
    */
   assertCurrent(object: T, signal: AbortSignal): Promise<void>;
-  forget(key: string): void;
 };
 
-/** Observes the writes of a kind. Returns the kind to write with. @param read a consistent read of one object of the kind */
+/**
+ * Observes the writes of a kind. Returns the kind to write with.
+ * @param read a consistent read of one object of the kind
+ * @param memoryOf what the process remembers of an object. `proven`: its resourceVersion as this process last wrote or read it
+ */
 export function observeCurrentState<T extends KubeObject>(
   plain: Kind<T>,
   read: (key: string, signal: AbortSignal) => Promise<ReadObject<T>>,
+  memoryOf: (object: T) => { proven?: string | undefined },
 ): { kind: Kind<T>; currentState: CurrentState<T> } {
-  /** What was last proven, by key. */
-  const proven = new Map<string, { uid: string | undefined; resourceVersion: string | undefined }>();
-
   function prove(object: T): void {
-    const { uid, resourceVersion } = object.metadata;
-    proven.set(keyOf(object), { uid, resourceVersion });
+    memoryOf(object).proven = object.metadata.resourceVersion;
   }
 
   function observeWrite(before: T, after: T): T {
@@ -49,10 +47,10 @@ export function observeCurrentState<T extends KubeObject>(
     return after;
   }
 
+  /** Whether the object is as this process wrote or read it, or newer. A write has the object's resourceVersion as the lock. */
   function isProven(object: T): boolean {
-    const { metadata } = object;
-    const known = proven.get(keyOf(object));
-    return known?.uid === metadata.uid && !isLaterVersion(known?.resourceVersion, metadata.resourceVersion);
+    const { proven } = memoryOf(object);
+    return proven !== undefined && !isLaterVersion(proven, object.metadata.resourceVersion);
   }
 
   return {
@@ -64,7 +62,6 @@ export function observeCurrentState<T extends KubeObject>(
         observeWrite(object, await plain.setFinalizer(object, wanted, signal, annotations)),
     },
     currentState: {
-      isProven,
       async assertCurrent(object, signal) {
         if (isProven(object)) return;
         const { resource } = plain;
@@ -78,7 +75,6 @@ export function observeCurrentState<T extends KubeObject>(
         }
         prove(object);
       },
-      forget: (key) => void proven.delete(key),
     },
   };
 }

@@ -15,17 +15,22 @@ const WAVES = 3;
 /** The costs of a month name each object of the month. What is remembered of endpoints that are gone has limits of its own. */
 const GROWS = /^src\/(controllers\/billing\/|provider\/endpoints\/endpoint-(memory\.ts memory|index\.ts missed)$)/;
 
+/** An endpoint with Retain has no finalizer: its deletion is seen only as a key without an object. */
+const POLICIES = ["Delete", "ScaleToZero", "Retain"] as const;
+
 const objects: ObjectPlan[] = Array.from({ length: WAVES }, (_, wave) =>
-  (["GpuEndpoint", "GpuEndpoint", "SpeechJob", "SpeechJob", "VideoJob", "VideoJob"] as const).map((kind, index) => ({
-    serial: wave * 100 + index,
-    kind,
-    namespace: index % 2 === 0 ? "team-a" : "team-b",
-    name: `object-${wave}-${index}`,
-    at: 0,
-    ...(kind === "GpuEndpoint" && index % 2 === 0 ? { deletionPolicy: "Delete" as const } : {}),
-    ...(kind === "SpeechJob" && index % 2 === 0 ? { synchronous: true } : {}),
-    ...(kind === "VideoJob" && index % 2 === 0 ? { fails: true } : {}),
-  })),
+  (["GpuEndpoint", "GpuEndpoint", "GpuEndpoint", "SpeechJob", "SpeechJob", "VideoJob", "VideoJob"] as const).map(
+    (kind, index) => ({
+      serial: wave * 100 + index,
+      kind,
+      namespace: index % 2 === 0 ? "team-a" : "team-b",
+      name: `object-${wave}-${index}`,
+      at: 0,
+      ...(kind === "GpuEndpoint" ? { deletionPolicy: POLICIES[index] } : {}),
+      ...(kind === "SpeechJob" && index % 2 === 0 ? { synchronous: true } : {}),
+      ...(kind === "VideoJob" && index % 2 === 0 ? { fails: true } : {}),
+    }),
+  ),
 ).flat();
 
 it("when every object is gone and quiet has returned, nothing of the operator has grown", async () => {

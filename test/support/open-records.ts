@@ -1,4 +1,4 @@
-import { createRecordOf, unshownCreateOf } from "../../src/controllers/gpu-endpoint/creates.ts";
+import { createRecordOf, unshownCreateOf } from "../../src/controllers/gpu-endpoint/create-record.ts";
 import type { AnyObject, World } from "./world.ts";
 
 type Recorded = Parameters<typeof unshownCreateOf>[0];

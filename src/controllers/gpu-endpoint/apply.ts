@@ -11,14 +11,14 @@ import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { Verdict } from "../verdict.ts";
 import type { Claims } from "./claims.ts";
 import { createEndpoint } from "./create.ts";
-import type { Creates } from "./creates.ts";
+import type { OpenCreate } from "./create-record.ts";
 import { needsFinalizer } from "./deletion-policy.ts";
 import { type DesiredEndpoint, differences, ignoredFields, referencesHash } from "./fields.ts";
+import type { EndpointMemories, EndpointMemory } from "./memory.ts";
 import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
-import type { OpenCreate } from "./open-create.ts";
 import { type Binding, notAppliedOf, type Plan } from "./plan.ts";
 import { emptyOutcome, type Outcome, type Written } from "./status.ts";
-import { type DriftFightTracker, type Refusals, unconfirmedCreates, withCreate } from "./write-limits.ts";
+import { type Attempts, historyOf, noteRead, noteUpdate, unconfirmedCreates, withCreate } from "./write-limits.ts";
 
 /** A create may show, or a settling endpoint may serve, at any moment. */
 export const LOOK_AGAIN_MS = 2_000;
@@ -43,10 +43,9 @@ export type ConvergeInput = {
   entry: OpenCreate | undefined;
   /** How long its outcome has been unknown here. */
   unknownForMs: number;
-  fights: DriftFightTracker;
-  refusals: Refusals;
+  memory: EndpointMemory;
+  memories: EndpointMemories;
   claims: Pick<Claims, "claimFound">;
-  creates: Creates;
   /** The object as this step last wrote it. */
   stored: { endpoint: GpuEndpoint };
   /** Throws unless the object is surely not older than this process's leadership (`CurrentState`). */
@@ -61,8 +60,8 @@ export type ConvergeInput = {
 /** How one step toward the spec ended. `written`: what the status keeps of it. `sanitize`: for the service's texts. */
 export type Converged = { outcome: Outcome; written: Partial<Written>; sanitize?: Sanitizer };
 
-/** The remote as observed, and what to do. `desiredHash` tells one desired endpoint from another. */
-export type Decision = { binding: Binding; plan: Plan; applied: boolean; desiredHash: string };
+/** The remote as observed, and what to do. */
+export type Decision = { binding: Binding; plan: Plan; applied: boolean; attempts: Attempts };
 
 type ApplyInput = ConvergeInput & {
   desired: DesiredEndpoint;
@@ -171,9 +170,8 @@ async function bind(input: ApplyInput, { record }: PlanOf<"Bind">): Promise<Outc
 }
 
 async function update(input: ApplyInput, plan: PlanOf<"Update">): Promise<Outcome> {
-  const { shared, endpoint, written, fights, decision } = input;
-  const { uid } = endpoint.metadata;
-  const { desiredHash, binding } = decision;
+  const { shared, written, decision } = input;
+  const { attempts, binding } = decision;
   if (binding.kind !== "Bound") throw new Error("an update needs a bound endpoint");
   const { endpointID } = binding;
   const now = shared.clock.now();
@@ -182,11 +180,10 @@ async function update(input: ApplyInput, plan: PlanOf<"Update">): Promise<Outcom
     const operation = plan.raises && "updateEndpoint";
     await spending(input, operation, () => updateEndpoint(input, endpointID, plan.sent));
   } catch (error) {
-    if (error instanceof ServiceError && mayHaveTakenEffect(error))
-      fights.sent(uid, desiredHash, { fields, accepted: false }, now);
+    if (error instanceof ServiceError && mayHaveTakenEffect(error)) noteUpdate(attempts, fields, false, now);
     throw error;
   }
-  fights.sent(uid, desiredHash, { fields, accepted: true }, now);
+  noteUpdate(attempts, fields, true, now);
   written.lastAppliedTime = rfc3339(now);
   written.request = { sentTime: rfc3339Milli(now), acceptedTime: rfc3339Milli(shared.clock.now()) };
 
@@ -194,7 +191,7 @@ async function update(input: ApplyInput, plan: PlanOf<"Update">): Promise<Outcom
   announceUpdate(input, plan, endpointID, confirm(input, record));
   const outcome = observedOutcome(input, record);
   if (outcome.differences.length === 0) return outcome;
-  const history = (field: DriftField) => fights.history(uid, desiredHash, field, now);
+  const history = (field: DriftField) => historyOf(attempts, field, now);
   const notApplied = notAppliedOf(outcome.differences, { history });
   return { ...outcome, notApplied, verdict: { kind: "Done", againMs: RECHECK_MS } };
 }
@@ -234,18 +231,17 @@ export function recordOf({ binding }: Decision): EndpointRecord | undefined {
 /** Once a read shows the spec, this generation is applied. The response to a write confirms nothing. */
 function confirm(input: ApplyInput, record: EndpointRecord | undefined): boolean {
   if (record === undefined) return false;
-  const { shared, endpoint, desired, fights, decision } = input;
+  const { shared, endpoint, desired, decision } = input;
   const differing = updatableDifferences(endpoint, desired, record);
-  fights.observed(endpoint.metadata.uid, decision.desiredHash, differing, shared.clock.now());
+  noteRead(decision.attempts, differing, shared.clock.now());
   if (differing.length > 0) return false;
   recordApplied(input);
   return true;
 }
 
-function recordApplied({ endpoint, account, desired, fights, decision, written }: ApplyInput): void {
-  const { uid, generation } = endpoint.metadata;
-  fights.recordApplied(uid, decision.desiredHash);
-  written.appliedGeneration = generation;
+function recordApplied({ endpoint, account, desired, decision, written }: ApplyInput): void {
+  decision.attempts.applied = true;
+  written.appliedGeneration = endpoint.metadata.generation;
   const references = referencesHash(endpoint, desired.env, account);
   if (references !== undefined) written.appliedReferencesHash = references;
 }

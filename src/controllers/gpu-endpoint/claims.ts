@@ -6,9 +6,9 @@ import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts
 import type { Indexer } from "../../runtime/store.ts";
 import { accountToUse } from "../account/binding.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
-import type { Creates } from "./creates.ts";
+import { createdBy, type OpenCreate } from "./create-record.ts";
 import { appNameOf } from "./fields.ts";
-import { createdBy, type OpenCreate } from "./open-create.ts";
+import type { EndpointMemories } from "./memory.ts";
 
 /** What an object claims at the service: an endpoint ID, or the app name by which it creates or finds an endpoint. */
 export type Target = { kind: "EndpointID" | "AppName"; value: string };
@@ -58,15 +58,13 @@ type ClaimsDeps = Pick<ControllerDeps, "clusterUID"> & {
 export function createClaims(
   shared: ClaimsDeps,
   { store }: Pick<Kind<GpuEndpoint>, "store">,
-  creates: Pick<Creates, "peek" | "created">,
+  memories: Pick<EndpointMemories, "peek" | "created">,
 ): Claims {
   /** UID of the object that goes for a target in a reconcile under way, by service and target. */
   const reserved = new Map<string, string>();
-  /** What each object has reserved, by its UID. */
-  const reservedBy = new Map<string, Set<string>>();
 
   const claimantOf = (endpoint: GpuEndpoint, target: Target): Claimant | undefined => {
-    const standing = standingOf(endpoint, target, creates.peek(endpoint));
+    const standing = standingOf(endpoint, target, memories.peek(endpoint));
     const { uid, creationTimestamp } = endpoint.metadata;
     return standing && { uid, created: creationTimestamp, standing };
   };
@@ -78,7 +76,7 @@ export function createClaims(
     const created =
       target.kind === "AppName"
         ? []
-        : creates.created(target.value).flatMap((endpoint) => store.get(keyOf(endpoint)) ?? []);
+        : memories.created(target.value).flatMap((endpoint) => store.get(keyOf(endpoint)) ?? []);
     const found = new Map([...indexed, ...created].map((rival) => [rival.metadata.uid, rival]));
     found.delete(endpoint.metadata.uid);
     return [...found.values()].flatMap((rival) => {
@@ -116,14 +114,12 @@ export function createClaims(
     const holder = reserved.get(key);
     if (holder !== undefined && holder !== uid) return "Busy";
     reserved.set(key, uid);
-    const reservations = reservedBy.get(uid) ?? new Set();
-    reservedBy.set(uid, reservations.add(key));
     return "Granted";
   }
 
   return {
     async claim(endpoint, baseURL) {
-      const endpointID = boundID(endpoint, creates.peek(endpoint)) ?? endpoint.spec.adoption?.endpointID;
+      const endpointID = boundID(endpoint, memories.peek(endpoint)) ?? endpoint.spec.adoption?.endpointID;
       const target: Target =
         endpointID === undefined
           ? { kind: "AppName", value: appNameOf(endpoint, shared.clusterUID) }
@@ -148,8 +144,7 @@ export function createClaims(
       );
     },
     release(uid) {
-      for (const key of reservedBy.get(uid) ?? []) reserved.delete(key);
-      reservedBy.delete(uid);
+      for (const [key, holder] of reserved) if (holder === uid) reserved.delete(key);
     },
   };
 }

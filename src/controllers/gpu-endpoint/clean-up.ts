@@ -12,9 +12,10 @@ import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { lastChecks, updateEndpoint } from "./apply.ts";
+import type { OpenCreate } from "./create-record.ts";
 import { desiredEndpoint, withIgnored } from "./fields.ts";
+import type { SentCleanUps } from "./memory.ts";
 import { completed } from "./observe.ts";
-import type { OpenCreate } from "./open-create.ts";
 import { LOOKUP_MS, madeWithOtherKey, noneShown } from "./plan.ts";
 import { isSeenByNoKey } from "./write-limits.ts";
 
@@ -45,8 +46,6 @@ type CleanUpInput = {
 /** `status.deletion`: which key showed the endpoint right before the deletion was sent. */
 export type Deletion = NonNullable<GpuEndpointStatus["deletion"]>;
 
-/** Updates to 0/0 that the service accepted, by endpoint ID. `lastAt`: monotonic ms. A forgotten update is sent again. */
-export type SentScalings = Map<string, { count: number; lastAt: number }>;
 const FIRST_REPEAT_MS = 10_000;
 const LONGEST_REPEAT_MS = 10 * 60_000;
 const LOOK_AGAIN_MS = 2_000;
@@ -55,11 +54,11 @@ const LOOK_AGAIN_MS = 2_000;
  * Sets workers to 0/0 and leaves every other field as the remote has it: the spec may never have been applied, and its
  * Secrets may be deleted. Done only when a read after the update shows 0/0; an update without effect is repeated with backoff.
  */
-export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Promise<CleanedUp> {
+export async function scaleToZero(input: CleanUpInput, sent: SentCleanUps): Promise<CleanedUp> {
   const { shared, account, endpoint, endpointID, context } = input;
   const found = await account.endpoints.read(endpointID, context.signal);
   if (found === undefined) return judgeAbsence(input);
-  const before = sent.get(endpointID);
+  const before = sent.get(endpointID)?.scaled;
   if (isZero(found)) return scaled(found, before !== undefined);
   const now = shared.clock.monotonic();
   if (before !== undefined && now < before.lastAt + repeatMs(before.count)) return unscaled(found, before, now);
@@ -73,7 +72,7 @@ export async function scaleToZero(input: CleanUpInput, sent: SentScalings): Prom
   );
   await updateEndpoint(input, endpointID, desired);
   const accepted = { count: (before?.count ?? 0) + 1, lastAt: shared.clock.monotonic() };
-  sent.set(endpointID, accepted);
+  sent.set(endpointID, { ...sent.get(endpointID), scaled: accepted });
 
   const after = await account.endpoints.read(endpointID, context.signal);
   if (after === undefined) return judgeAbsence(input);
@@ -109,11 +108,6 @@ const shownBy =
   (field: DriftField): boolean =>
     (field !== "image" || image !== "") && (field !== "healthCheck.path" || healthCheck.path !== "");
 
-/**
- * Deletions that this process sent, by endpoint ID. `at`: monotonic ms. `session`: the key that showed the endpoint right
- * before. A forgotten deletion is sent again, which is harmless; `status.deletion` shows the next process which key it was.
- */
-export type SentDeletions = Map<string, { at: number; session: KeySession }>;
 const SEND_AGAIN_MS = 60_000;
 /** After a read and a list that contradict each other. */
 const CONTRADICTION_MS = 30_000;
@@ -122,9 +116,9 @@ const CONTRADICTION_MS = 30_000;
  * Deletes with the account's delete operation. Done only when it is proven that the endpoint does not exist any more. Before the
  * deletion is sent, the status shows which key saw the endpoint: after a restart, a list of the same key is a proof too.
  */
-export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Promise<CleanedUp> {
+export async function deleteRemote(input: CleanUpInput, sent: SentCleanUps): Promise<CleanedUp> {
   const { shared, account, endpointID, context } = input;
-  const before = sent.get(endpointID);
+  const before = sent.get(endpointID)?.deleted;
   const { endpoints } = account;
   const session = endpoints.observed.session();
   const keyVersion = account.keyVersion();
@@ -139,19 +133,20 @@ export async function deleteRemote(input: CleanUpInput, sent: SentDeletions): Pr
   if (!isRecorded(input, keyVersion)) {
     await input.recordDeletion({ endpointID, keyVersion, time: rfc3339(shared.clock.now()) });
   }
+  const note = (at: number) => void sent.set(endpointID, { ...sent.get(endpointID), deleted: { at, session } });
   await input.assertCurrent(); // the write of `status.deletion` is a proof
   let notFound = false;
   try {
     await endpoints.delete(endpointID, { signal: context.signal, beforeSend: lastChecks(input) });
-    sent.set(endpointID, { at: now, session });
+    note(now);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    if (mayHaveTakenEffect(error)) sent.set(endpointID, { at: Number.NEGATIVE_INFINITY, session }); // may be sent again at once
+    if (mayHaveTakenEffect(error)) note(Number.NEGATIVE_INFINITY); // may be sent again at once
     if (error.kind !== "NotFound") throw error;
     notFound = true;
   }
   const after = await account.endpoints.read(endpointID, context.signal);
-  if (after === undefined) return deleted(input, sent.get(endpointID));
+  if (after === undefined) return deleted(input, sent.get(endpointID)?.deleted);
   if (!notFound) return beingDeleted(after);
   const message = `the service answered the account's endpoints.deleteOperation with "not found", but still shows endpoint ${endpointID}: correct the operation`;
   return { kind: "Blocked", reason: "RemoteRefused", message };

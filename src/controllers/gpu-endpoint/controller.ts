@@ -4,7 +4,6 @@ import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
-import { shortened } from "../../runtime/shortened.ts";
 import { submissionOf } from "../../submission/record.ts";
 import { accountToUse } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
@@ -21,15 +20,14 @@ import { createWholeObjects } from "../whole-object.ts";
 import type { Converged } from "./apply.ts";
 import { createClaims } from "./claims.ts";
 import { converge, unclaimed } from "./converge.ts";
-import { type Creates, createCreates } from "./creates.ts";
+import type { OpenCreate } from "./create-record.ts";
 import { needsFinalizer } from "./deletion-policy.ts";
-import { createDepartedObjects, createRetainedEndpoints } from "./departed.ts";
+import { forgetDeparted, isRetained } from "./departed.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
 import { createEndpointFinalizer } from "./finalize.ts";
+import { createEndpointMemories, type EndpointMemories } from "./memory.ts";
 import type { EndpointMetrics } from "./metrics.ts";
-import type { OpenCreate } from "./open-create.ts";
 import { emptyOutcome, pausedStatus, statusOf, warn } from "./status.ts";
-import { createDriftFightTracker, createRefusals } from "./write-limits.ts";
 
 /** Time for the watch to catch up with the API server. */
 const OUTDATED_MS = 2_000;
@@ -40,17 +38,14 @@ export function createGpuEndpointReconciler(
   plain: Kind<GpuEndpoint>,
   metrics: EndpointMetrics,
 ): Reconcile {
-  const { kind, currentState } = observeCurrentState(plain, (key, signal) =>
-    shared.reader.read<GpuEndpoint>(plain.resource, key, signal),
+  const memories = createEndpointMemories(shared);
+  const { kind, currentState } = observeCurrentState(
+    plain,
+    (key, signal) => shared.reader.read<GpuEndpoint>(plain.resource, key, signal),
+    memories.of,
   );
-  const fights = createDriftFightTracker();
-  const refusals = createRefusals();
-  const creates = createCreates(shared);
-  const claims = createClaims(shared, kind, creates);
-  const finalize = createEndpointFinalizer(shared, kind, { claims, creates }, currentState);
-  const departed = createDepartedObjects(creates, finalize);
-  const retained = createRetainedEndpoints(shared.recorder);
-
+  const claims = createClaims(shared, kind, memories);
+  const finalize = createEndpointFinalizer(shared, kind, { claims, memories }, currentState);
   const wholes = createWholeObjects<GpuEndpoint>(shared.reader, kind);
 
   const reconcile = createReconciler<GpuEndpoint>({
@@ -59,29 +54,18 @@ export function createGpuEndpointReconciler(
     async forgetDeleted({ key }) {
       shared.references.forget(referenceKey(key));
       shared.exports.forget(referenceKey(key));
-      creates.forget(key);
-      metrics.forget(key);
-      currentState.forget(key);
-      retained.announce(key);
       return undefined;
     },
-    async finalize(endpoint, context) {
-      fights.forget(endpoint.metadata.uid);
-      refusals.forget(endpoint.metadata.uid);
-      retained.observe(shortened(endpoint));
-      return finalize({ endpoint, ...creates.find(endpoint), context });
-    },
+    finalize: (endpoint, context) => finalize({ endpoint, context }),
     async pause(stored, { signal }) {
-      retained.observe(shortened(stored));
-      const { entry } = creates.find(stored); // time passes for a create whose outcome is unknown
+      const { entry } = memories.findCreate(stored); // time passes for a create whose outcome is unknown
       const endpoint = await withFinalizer(stored, entry, signal);
       await kind.patchStatus(endpoint, pausedStatus(endpoint, shared.clock.now()), signal);
       return undefined;
     },
     async reconcile(stored, requested, context) {
       const { namespace, name } = stored.metadata;
-      retained.observe(shortened(stored));
-      const submission = creates.find(stored);
+      const submission = memories.findCreate(stored);
       const endpoint = await withFinalizer(stored, submission.entry, context.signal);
       const key = referenceKey(`${namespace}/${name}`);
       const isValid = specProblem(kind.resource, endpoint.spec) === undefined;
@@ -98,7 +82,7 @@ export function createGpuEndpointReconciler(
       const { verdict } = stepped.outcome;
       const reason = verdict.kind === "Stalled" ? verdict.reason : undefined;
       shared.references.track(key, references, { waits: waitsForReference(reason) });
-      return report({ shared, kind, metrics, creates }, stepped, facts);
+      return report({ shared, kind, metrics, memories }, stepped, facts);
     },
   });
 
@@ -122,16 +106,31 @@ export function createGpuEndpointReconciler(
     const requested = facts.requested !== undefined;
     const assertCurrent = () => currentState.assertCurrent(endpoint, context.signal);
     const wanted = () => assertWanted(shared, { kind, object: endpoint, account });
-    const memory = { fights, refusals, claims, creates, assertCurrent, assertWanted: wanted };
+    const memory = memories.of(endpoint);
+    const remembered = { memory, memories, claims, assertCurrent, assertWanted: wanted };
     const stored = { endpoint };
-    const input = { shared, kind, endpoint, account, ref, entry, unknownForMs, requested, stored, context, ...memory };
+    const input = {
+      shared,
+      kind,
+      endpoint,
+      account,
+      ref,
+      entry,
+      unknownForMs,
+      requested,
+      stored,
+      context,
+      ...remembered,
+    };
     const converged = await converge(input);
     return { ...converged, endpoint: stored.endpoint };
   }
 
   return async (request, context) => {
-    const uid = kind.store.get(request.key)?.metadata.uid;
-    const again = await departed.finalize(request, uid, context);
+    const present = kind.store.get(request.key);
+    const uid = present?.metadata.uid;
+    const again = await forgetDeparted({ memories, recorder: shared.recorder, finalize }, request, uid, context);
+    if (present !== undefined) memories.of(present).retained = isRetained(present) ? present : undefined;
     try {
       return earlierOf(again, await reconcile(request, context));
     } catch (error) {
@@ -144,7 +143,12 @@ export function createGpuEndpointReconciler(
   };
 }
 
-type Reporter = { shared: ControllerDeps; kind: Kind<GpuEndpoint>; metrics: EndpointMetrics; creates: Creates };
+type Reporter = {
+  shared: ControllerDeps;
+  kind: Kind<GpuEndpoint>;
+  metrics: EndpointMetrics;
+  memories: EndpointMemories;
+};
 type Submission = { entry: OpenCreate | undefined; unknownForMs: number };
 type Facts = Submission & { requested: string | undefined; context: ReconcileContext };
 /** `endpoint`: as the step left it, with its finalizer. */
@@ -153,12 +157,12 @@ type Usable = Extract<Resolved, { kind: "Usable" }>;
 type Held = Extract<Resolved, { kind: "Held" }>;
 
 /** Writes the exports, the events and the status. @throws what the queue has to back off for */
-async function report({ shared, kind, metrics, creates }: Reporter, stepped: Stepped, facts: Facts): Promise<Result> {
+async function report({ shared, kind, metrics, memories }: Reporter, stepped: Stepped, facts: Facts): Promise<Result> {
   const { endpoint, outcome, sanitize } = stepped;
   const { requested, context } = facts;
   const { signal } = context;
   const now = shared.clock.now();
-  const unsent = creates.unsent(endpoint);
+  const unsent = memories.unsent(endpoint);
   const written = { ...(unsent && { submission: submissionOf(unsent, "NotSent", now) }), ...stepped.written };
   const update = { written, requested, sanitize };
   const remote = statusOf(endpoint, { ...update, outcome }, now);
@@ -172,8 +176,8 @@ async function report({ shared, kind, metrics, creates }: Reporter, stepped: Ste
 
   warn(shared.recorder, endpoint, outcome);
   announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
-  creates.observe(await kind.patchStatus(endpoint, status, signal));
-  metrics.moved(endpoint, status, shared.clock.now());
+  memories.observe(await kind.patchStatus(endpoint, status, signal));
+  metrics.moved(endpoint, status, memories.of(endpoint));
 
   const requeues = [requeueOf(outcome.verdict)?.requeueAfterMs, exports.requeueAfterMs].flatMap((ms) => ms ?? []);
   if (exports.error !== undefined) throw exports.error;

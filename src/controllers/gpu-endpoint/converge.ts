@@ -18,6 +18,7 @@ import {
   updatableDifferences,
 } from "./apply.ts";
 import type { Claimed } from "./claims.ts";
+import { createdBy } from "./create-record.ts";
 import {
   appNameOf,
   type DesiredEndpoint,
@@ -27,10 +28,9 @@ import {
   showsReferences,
 } from "./fields.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
-import { createdBy } from "./open-create.ts";
 import { type Binding, isOurCreate, MAX_ROUNDS, planEndpoint } from "./plan.ts";
 import { boundAccount, emptyOutcome, type Outcome, type Written } from "./status.ts";
-import { isSeenByNoKey, unconfirmedCreates } from "./write-limits.ts";
+import { type Attempts, historyOf, isSeenByNoKey, newAttempts, noteRead, unconfirmedCreates } from "./write-limits.ts";
 
 const WRITES = { createEndpoint: true, updateEndpoint: true };
 /** The object is reconciled when the other one goes; this delay covers what else frees the endpoint. */
@@ -111,17 +111,13 @@ export function unclaimed(claimed: Exclude<Claimed, { kind: "Granted" }>, writte
 }
 
 function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding): Decision {
-  const { shared, endpoint, account, fights, requested } = input;
-  const { uid } = endpoint.metadata;
+  const { shared, endpoint, account, requested } = input;
   const { endpointID, memberID } = endpoint.status ?? {};
   const now = shared.clock.now();
-  const hash = desiredHash(desired);
-
-  const applied = hasApplied(input, desired) || fights.applied(uid) === hash;
-  if (requested) fights.forget(uid);
-  else fights.resume(uid, hash, { fields: stoppedFields(endpoint), confirmed: MAX_ROUNDS }, now);
+  const { attempts, appliedBefore } = attemptsAt(input, desiredHash(desired));
+  const applied = appliedBefore || hasApplied(input, desired);
   if (binding.kind === "Bound" && binding.record !== undefined) {
-    fights.observed(uid, hash, updatableDifferences(endpoint, desired, binding.record), now);
+    noteRead(attempts, updatableDifferences(endpoint, desired, binding.record), now);
   }
 
   const plan = planEndpoint({
@@ -131,7 +127,7 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     limits: account.endpoints.limits(),
     applied,
     resuming: isResuming(endpoint),
-    history: (field) => fights.history(uid, hash, field, now),
+    history: (field) => historyOf(attempts, field, now),
     vanished: () => account.vanished({ endpointID, memberID }),
     seenByNoKey: binding.kind === "Bound" && isSeenByNoKey(binding.endpointID, account.keyVersion(), input),
     creates: unconfirmedCreates(input),
@@ -141,7 +137,17 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     requested,
     now,
   });
-  return { binding, plan, applied, desiredHash: hash };
+  return { binding, plan, applied, attempts };
+}
+
+/** What was sent for this desired endpoint. `appliedBefore`: a read has shown it in full. */
+function attemptsAt({ shared, endpoint, memory, requested }: ConvergeInput, hash: string) {
+  const { attempts: before } = memory;
+  if (before?.desiredHash === hash && !requested) return { attempts: before, appliedBefore: before.applied };
+  const fields = before === undefined && !requested ? stoppedFields(endpoint) : [];
+  const attempts: Attempts = newAttempts(hash, { fields, confirmed: MAX_ROUNDS }, shared.clock.now());
+  memory.attempts = attempts;
+  return { attempts, appliedBefore: before?.desiredHash === hash && before.applied };
 }
 
 /** A new generation that changes nothing at the remote (such as a policy) has been applied already. */
@@ -159,11 +165,13 @@ function stoppedFields({ status, metadata }: GpuEndpoint): DriftField[] {
 
 /** The service refused the same write a moment ago, and no user requests a new attempt. */
 function refusedBefore(input: ConvergeInput, decision: Decision): Outcome | undefined {
-  const { shared, endpoint, refusals, requested } = input;
-  const { plan, desiredHash } = decision;
-  if (requested || (plan.action !== "Create" && plan.action !== "Update")) return undefined;
-  const known = refusals.find(endpoint.metadata.uid, desiredHash, shared.clock.now());
-  return known && refusedOutcome({ kind: "Stalled", ...known.refusal, againMs: known.againMs }, decision);
+  const { plan, attempts } = decision;
+  if (plan.action !== "Create" && plan.action !== "Update") return undefined;
+  const { refusal, until = 0 } = attempts.refused ?? {};
+  const againMs = until - input.shared.clock.now();
+  return refusal === undefined || againMs <= 0
+    ? undefined
+    : refusedOutcome({ kind: "Stalled", ...refusal, againMs }, decision);
 }
 
 /** The remote endpoint is as it was read before the write. */
@@ -187,7 +195,7 @@ function failureOutcome(input: ConvergeInput, error: unknown, decision: Decision
     };
   }
   if (!(error instanceof ServiceError) || isGivenUp(error)) throw error;
-  const { shared, endpoint, account, refusals } = input;
+  const { shared, endpoint, account } = input;
   if (concernsKey(error)) shared.accounts.unauthorized(account.key, error.message);
   if (error.operation === "createEndpoint" && mayHaveTakenEffect(error)) {
     const appName = appNameOf(endpoint, shared.clusterUID);
@@ -202,6 +210,6 @@ function failureOutcome(input: ConvergeInput, error: unknown, decision: Decision
   if (isUnpaid(error)) shared.admission.unpaid(account.key, message);
   const stalled = { ...verdict, againMs };
   if (decision === undefined || !(error.operation in WRITES)) return emptyOutcome(stalled);
-  refusals.note(endpoint.metadata.uid, decision.desiredHash, { reason, message }, shared.clock.now() + againMs);
+  decision.attempts.refused = { refusal: { reason, message }, until: shared.clock.now() + againMs };
   return refusedOutcome(stalled, decision);
 }

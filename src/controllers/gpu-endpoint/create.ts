@@ -8,10 +8,10 @@ import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.
 import { type AccountHandle, boundTo } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { assertMaySubmit } from "../wanted.ts";
-import { type Creates, createRecordOf } from "./creates.ts";
+import { createRecordOf, type OpenCreate } from "./create-record.ts";
 import { needsFinalizer } from "./deletion-policy.ts";
 import { type DesiredEndpoint, requestHash } from "./fields.ts";
-import type { OpenCreate } from "./open-create.ts";
+import type { EndpointMemories } from "./memory.ts";
 import type { Written } from "./status.ts";
 
 /** After a longer write nothing is sent: the search for a lost create relies on the record's time. */
@@ -23,7 +23,7 @@ type CreateInput = {
   account: AccountHandle;
   endpoint: GpuEndpoint;
   entry: OpenCreate | undefined;
-  creates: Pick<Creates, "begin" | "answered" | "end">;
+  memories: Pick<EndpointMemories, "begin" | "answered" | "end">;
   /** The object as it was last written. */
   stored: { endpoint: GpuEndpoint };
   /** Collects what the status keeps. */
@@ -38,7 +38,7 @@ type CreateInput = {
  * @throws the error of a create that was not accepted; when its outcome is unknown, the create stays open
  */
 export async function createEndpoint(input: CreateInput, desired: DesiredEndpoint): Promise<string> {
-  const { shared, account, kind, endpoint, creates, context } = input;
+  const { shared, account, kind, endpoint, memories, context } = input;
   const { uid } = endpoint.metadata;
   const session = account.endpoints.observed.session();
   const result = await submitOnce(shared, {
@@ -54,7 +54,7 @@ export async function createEndpoint(input: CreateInput, desired: DesiredEndpoin
     },
     async store(record, signal) {
       input.stored.endpoint = await store(input, record, signal);
-      creates.begin(input.stored.endpoint, record);
+      memories.begin(input.stored.endpoint, record);
     },
     assertWanted() {
       assertMaySubmit(shared, { kind, object: endpoint, account });
@@ -98,17 +98,16 @@ function store({ shared, kind, endpoint }: CreateInput, record: SubmissionRecord
 }
 
 /** What the result of a create means for the status and for what is known here. */
-function note({ shared, creates, written }: CreateInput, result: SubmitOnceResult<{ id: string }>): void {
-  const { uid } = result.record;
+function note({ shared, endpoint, memories, written }: CreateInput, result: SubmitOnceResult<{ id: string }>): void {
   const shows = (state: Submission["state"]) => {
     written.submission = submissionOf(result.record, state, shared.clock.now());
   };
   if (result.kind === "Accepted") {
-    creates.answered(uid, { endpointID: result.value.id });
+    memories.answered(endpoint, { endpointID: result.value.id });
     shows("Accepted");
   }
-  if (result.kind === "Unusable") creates.answered(uid, { unusable: String(result.error) });
-  if (result.kind === "Refused" || result.kind === "NotSent") creates.end(uid);
+  if (result.kind === "Unusable") memories.answered(endpoint, { unusable: String(result.error) });
+  if (result.kind === "Refused" || result.kind === "NotSent") memories.end(endpoint);
   if (result.kind === "Refused") shows("Refused");
   if (result.kind === "NotSent" && result.recorded) shows("NotSent");
 }

@@ -1,87 +1,67 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { FINALIZER } from "../../api/v1alpha1/meta.ts";
-import { keyOf } from "../../kube/types.ts";
 import type { ReconcileContext, Request, Result } from "../../runtime/controller.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import { earlierOf } from "../reconciler.ts";
-import type { Creates } from "./creates.ts";
 import { deletionPolicyOf } from "./deletion-policy.ts";
 import type { FinalizeInput } from "./finalize.ts";
-
-/**
- * Objects that disappear while their create is under way, although they have the finalizer: a user removes it, or the API
- * server decides on a deletion before it stores the finalizer and completes it afterwards. No status shows the new endpoint,
- * so the deletion policy is applied with the object as it was when its record was stored. After a restart nothing is known of it, and the
- * account counts the endpoint as orphaned.
- */
-type DepartedObjects = {
-  /**
-   * Applies the deletion policy of objects that had this key. Call it from the key's own reconcile. Returns when to call it again.
-   * @param present UID of the object that has the key now
-   */
-  finalize(request: Request, present: string | undefined, context: ReconcileContext): Promise<Result>;
-};
+import type { EndpointMemories, EndpointMemory } from "./memory.ts";
 
 /** When the account is not known yet: nobody wakes an object that does not exist. */
 const RETRY_MS = 10_000;
 
-export function createDepartedObjects(
-  creates: Pick<Creates, "departed" | "find" | "end">,
-  finalize: (input: FinalizeInput) => Promise<Result>,
-): DepartedObjects {
-  /** Returns when to try again; undefined when nothing is left of it. */
-  async function finalizeOne(endpoint: GpuEndpoint, context: ReconcileContext): Promise<Result> {
-    const { uid, finalizers = [] } = endpoint.metadata;
-    // Without the finalizer, the endpoint is left unchanged.
-    if (!finalizers.includes(FINALIZER)) {
-      creates.end(uid);
-      return undefined;
-    }
-    const open = creates.find(endpoint);
-    const result = await finalize({ endpoint, ...open, departed: true, context });
-    return creates.find(endpoint).entry === undefined ? undefined : (result ?? { requeueAfterMs: RETRY_MS });
-  }
-
-  return {
-    async finalize({ key }, present, context) {
-      let again: Result;
-      for (const endpoint of creates.departed(key, present))
-        again = earlierOf(again, await finalizeOne(endpoint, context));
-      return again;
-    },
-  };
-}
+type DepartedDeps = {
+  memories: EndpointMemories;
+  recorder: Pick<EventRecorder, "normal">;
+  finalize: (input: FinalizeInput) => Promise<Result>;
+};
 
 /**
- * One event for each deleted GpuEndpoint whose remote endpoint is kept (`deletionPolicy: Retain`). Such an object has no
- * finalizer, so the event comes after the object is gone. An operator that starts later does not know of it.
+ * Forgets the objects that had a key before `present`, the UID of the object that has it now. Call it from the key's own reconcile.
+ *
+ * An object can disappear while its create is under way, although it has the finalizer: a user removes it, or the API server decides on a
+ * deletion before it stores the finalizer and completes it afterwards. No status shows the new endpoint, so the deletion policy is applied
+ * with the object as it was when its record was stored. After a restart nothing is known of it, and the account counts the endpoint as
+ * orphaned.
+ * @returns when to call it again
  */
-export function createRetainedEndpoints(recorder: EventRecorder) {
-  const retained = new Map<string, GpuEndpoint>();
-
-  function announce(key: string): void {
-    const endpoint = retained.get(key);
-    retained.delete(key);
-    if (endpoint === undefined) return;
-    const note = `deletionPolicy is Retain: endpoint ${endpoint.status?.endpointID} stays at the service as it is and may continue to cost money`;
-    recorder.normal(endpoint, "Retained", "Delete", note);
+export async function forgetDeparted(
+  deps: DepartedDeps,
+  { key }: Pick<Request, "key">,
+  present: string | undefined,
+  context: ReconcileContext,
+): Promise<Result> {
+  let again: Result;
+  for (const memory of deps.memories.former(key, present)) {
+    again = earlierOf(again, await forgetOne(deps, memory, context));
   }
-
-  return {
-    /** The object as it is now. */
-    observe(endpoint: GpuEndpoint): void {
-      const key = keyOf(endpoint);
-      const known = retained.get(key);
-      if (known !== undefined && known.metadata.uid !== endpoint.metadata.uid) announce(key);
-      if (isRetained(endpoint)) retained.set(key, endpoint);
-      else retained.delete(key);
-    },
-    /** No object has this key any more. */
-    announce,
-  };
+  return again;
 }
 
-function isRetained(endpoint: GpuEndpoint): boolean {
+async function forgetOne(
+  { memories, recorder, finalize }: DepartedDeps,
+  memory: EndpointMemory,
+  context: ReconcileContext,
+) {
+  const endpoint = memory.own?.endpoint;
+  // Without the finalizer, the endpoint is left unchanged.
+  if (endpoint?.metadata.finalizers?.includes(FINALIZER)) {
+    const result = await finalize({ endpoint, departed: true, context });
+    if (memory.own !== undefined) return result ?? { requeueAfterMs: RETRY_MS };
+  }
+  if (memory.retained !== undefined) announceRetained(recorder, memory.retained);
+  memories.forget(memory);
+  return undefined;
+}
+
+/** One event for each deleted GpuEndpoint whose remote endpoint is kept. An operator that starts later does not know of it. */
+function announceRetained(recorder: Pick<EventRecorder, "normal">, endpoint: GpuEndpoint): void {
+  const note = `deletionPolicy is Retain: endpoint ${endpoint.status?.endpointID} stays at the service as it is and may continue to cost money`;
+  recorder.normal(endpoint, "Retained", "Delete", note);
+}
+
+/** Whether the deletion of the object leaves its remote endpoint unchanged. Such an object has no finalizer. */
+export function isRetained(endpoint: GpuEndpoint): boolean {
   const { spec, status } = endpoint;
   return (
     spec.managementPolicy === "Full" && deletionPolicyOf(endpoint) === "Retain" && status?.endpointID !== undefined

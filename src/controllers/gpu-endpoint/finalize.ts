@@ -13,20 +13,13 @@ import { announceStall, requeueOf } from "../report.ts";
 import { concernsKey, serviceVerdict, type Verdict } from "../verdict.ts";
 import { assertWanted } from "../wanted.ts";
 import type { Claims } from "./claims.ts";
-import {
-  type CleanedUp,
-  type Deletion,
-  deleteRemote,
-  type SentDeletions,
-  type SentScalings,
-  scaleToZero,
-} from "./clean-up.ts";
-import type { Creates } from "./creates.ts";
+import { type CleanedUp, type Deletion, deleteRemote, scaleToZero } from "./clean-up.ts";
+import { createdBy } from "./create-record.ts";
 import { deletionPolicyOf, needsFinalizer } from "./deletion-policy.ts";
 import { appNameOf, hasGeneratedAppName } from "./fields.ts";
 import { findLostCreate, type LostCreate } from "./lost-create.ts";
+import type { EndpointMemories } from "./memory.ts";
 import { namesakesOf } from "./observe.ts";
-import { createdBy, type OpenCreate } from "./open-create.ts";
 import { emptyOutcome, type Outcome, statusOf } from "./status.ts";
 
 const LOOK_AGAIN_MS = 2_000;
@@ -34,9 +27,6 @@ const HELD_RETRY_MS = 60_000;
 
 export type FinalizeInput = {
   endpoint: GpuEndpoint;
-  entry: OpenCreate | undefined;
-  /** How long its outcome has been unknown here. */
-  unknownForMs: number;
   /** The object does not exist any more (departed.ts): nothing is written to it. Default false. */
   departed?: boolean;
   context: ReconcileContext;
@@ -52,15 +42,15 @@ type Obstacle = Extract<Verdict, { kind: "Waiting" | "Stalled" | "Retry" }>;
 export function createEndpointFinalizer(
   shared: ControllerDeps,
   kind: Kind<GpuEndpoint>,
-  memory: { claims: Pick<Claims, "belongsToAnother">; creates: Pick<Creates, "end"> },
+  remembered: { claims: Pick<Claims, "belongsToAnother">; memories: EndpointMemories },
   currentState: Pick<CurrentState<GpuEndpoint>, "assertCurrent">,
 ) {
-  const { claims, creates } = memory;
-  const sentDeletions: SentDeletions = new Map();
-  const sentScalings: SentScalings = new Map();
+  const { claims, memories } = remembered;
 
   return async (input: FinalizeInput): Promise<Result> => {
-    const { entry, departed = false, context } = input;
+    const { departed = false, context } = input;
+    const memory = memories.of(input.endpoint);
+    const { entry, unknownForMs } = memories.findCreate(input.endpoint);
     /** As this reconcile last wrote it. */
     let { endpoint } = input;
     const { endpointID, deletion } = endpoint.status ?? {};
@@ -68,15 +58,9 @@ export function createEndpointFinalizer(
 
     async function release(): Promise<Result> {
       if (!departed) await kind.setFinalizer(endpoint, false, context.signal);
-      creates.end(endpoint.metadata.uid);
-      for (const id of [endpointID, deletion?.endpointID, createdBy(entry)]) forget(id);
+      memories.end(endpoint);
+      delete memory.cleanUps;
       return undefined;
-    }
-
-    function forget(id: string | undefined): void {
-      if (id === undefined) return;
-      sentDeletions.delete(id);
-      sentScalings.delete(id);
     }
 
     async function recordDeletion(deletion: Deletion): Promise<void> {
@@ -133,21 +117,23 @@ export function createEndpointFinalizer(
     try {
       const found: LostCreate =
         known === undefined
-          ? await findLostCreate({ shared, account, claims, ...input })
+          ? await findLostCreate({ shared, account, claims, endpoint, entry, unknownForMs, context })
           : { kind: "Found", endpointID: known };
       if (found.kind === "LookAgain") return { requeueAfterMs: LOOK_AGAIN_MS };
       if (found.kind === "None") return await release();
       if (found.kind === "NotShown") return await stalled("RemoteMissing", found.message);
       const bound = found.endpointID;
+      memory.cleanUps ??= new Map();
+      const sent = memory.cleanUps;
       for (const id of [...otherEndpoints({ shared, account, claims, endpoint }, bound), bound]) {
         const assertStillWanted = () => {
           if (!departed) assertWanted(shared, { kind, object: endpoint, account });
         };
         const checks = { assertCurrent, assertWanted: assertStillWanted };
         const work = { shared, account, endpoint, endpointID: id, entry, recordDeletion, ...checks, context };
-        done = await (policy === "Delete" ? deleteRemote(work, sentDeletions) : scaleToZero(work, sentScalings));
+        done = await (policy === "Delete" ? deleteRemote(work, sent) : scaleToZero(work, sent));
         if (done.kind !== "Done") break;
-        if (id !== bound) forget(id); // done, and told once, although the bound one may keep the object waiting
+        if (id !== bound) sent.delete(id); // done, and told once, although the bound one may keep the object waiting
         if (done.note !== undefined) shared.recorder.normal(endpoint, done.note.reason, "Delete", done.note.text);
       }
     } catch (error) {

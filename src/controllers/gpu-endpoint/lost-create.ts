@@ -4,9 +4,9 @@ import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import type { Claims } from "./claims.ts";
+import type { OpenCreate } from "./create-record.ts";
 import { appNameOf, desiredEndpoint } from "./fields.ts";
 import { observeBinding } from "./observe.ts";
-import type { OpenCreate } from "./open-create.ts";
 import { acceptedWithoutID, isOurCreate, LOOKUP_MS, notShownToKey } from "./plan.ts";
 
 /** What is known, at the deletion of its object, of a create whose response was lost. */

@@ -3,17 +3,15 @@ import type { Account, ClusterAccount } from "../../api/v1alpha1/account.ts";
 import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Clock } from "../../base/clock.ts";
-import { keyOf } from "../../kube/types.ts";
 import { addGauge, oncePerScrape } from "../../runtime/gauge.ts";
 import { type AccountKey, accountKey } from "../account/registry.ts";
+import type { EndpointMemory } from "./memory.ts";
 
 type EndpointState = "Ready" | "NotReady" | "Progressing" | "Stopped" | "Stalled" | "Deleting";
 
 export type EndpointMetrics = {
-  /** A status was written after that of `endpoint`; `now` in ms since the epoch. */
-  moved(endpoint: GpuEndpoint, status: GpuEndpointStatus, now: number): void;
-  /** The object of this key is gone. Returns whether anything was remembered of it. */
-  forget(key: string): boolean;
+  /** A status was written after that of `endpoint`. `memory`: what this process remembers of it. */
+  moved(endpoint: GpuEndpoint, status: GpuEndpointStatus, memory: Pick<EndpointMemory, "unready">): void;
 };
 
 /** In seconds: up to half an hour for a large image, up to a day for drift that nobody corrects. */
@@ -58,19 +56,14 @@ export function createEndpointMetrics(
     buckets: DRIFTED,
     registers,
   });
-  /** UIDs by key, of objects that this process knew before they were bound: only for these it knows the first Ready. */
-  const unready = new Map<string, string>();
 
   return {
-    forget: (key) => unready.delete(key),
-    moved(endpoint, after, now) {
-      const { metadata, status: before } = endpoint;
-      const { uid, creationTimestamp } = metadata;
-      const key = keyOf(endpoint);
-      if (before?.endpointID === undefined) unready.set(key, uid);
-      if (isTrue(after.conditions, "Ready") && unready.get(key) === uid) {
-        unready.delete(key);
-        toReady.observe(Math.max(0, now - Date.parse(creationTimestamp)) / 1000);
+    moved({ metadata, status: before }, after, memory) {
+      const now = clock.now();
+      if (before?.endpointID === undefined) memory.unready = true;
+      if (isTrue(after.conditions, "Ready") && memory.unready) {
+        memory.unready = false;
+        toReady.observe(Math.max(0, now - Date.parse(metadata.creationTimestamp)) / 1000);
       }
       const was = syncedOf(before);
       if (was?.status === "False" && syncedOf(after)?.status === "True") {

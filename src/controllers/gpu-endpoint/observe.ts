@@ -4,7 +4,7 @@ import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts
 import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { reconcileRequestOf } from "../reconciler.ts";
-import { createdBy, type OpenCreate } from "./open-create.ts";
+import { createdBy, type OpenCreate } from "./create-record.ts";
 import { type Binding, LOOKUP_MS } from "./plan.ts";
 
 /** After a write, single reads follow the endpoint until it settles, for at most this time. Then the list suffices. */

@@ -90,7 +90,7 @@ export const RECORD_GUARDS: readonly Mutant[] = [
   },
   {
     name: "sender-of-a-create",
-    file: "src/controllers/gpu-endpoint/creates.ts",
+    file: "src/controllers/gpu-endpoint/memory.ts",
     find: "return record?.sender === identity && record.id",
     replace: 'return record !== undefined && identity !== "" && record.id',
     breaks: ["OneEndpoint"],
@@ -98,7 +98,7 @@ export const RECORD_GUARDS: readonly Mutant[] = [
   },
   {
     name: "own-unsent-create",
-    file: "src/controllers/gpu-endpoint/creates.ts",
+    file: "src/controllers/gpu-endpoint/memory.ts",
     find: "return record?.sender === identity && record.id",
     replace: 'return record?.sender === "" && identity !== "" && record.id',
     breaks: ["NoFalseUnknown"],
@@ -106,7 +106,7 @@ export const RECORD_GUARDS: readonly Mutant[] = [
   },
   {
     name: "create-of-another-object",
-    file: "src/controllers/gpu-endpoint/creates.ts",
+    file: "src/controllers/gpu-endpoint/create-record.ts",
     find: `if (text === undefined || !text.includes(metadata.uid)) return undefined;
   try {
     const { data } = recordSchema.safeParse(JSON.parse(text));
@@ -119,7 +119,7 @@ export const RECORD_GUARDS: readonly Mutant[] = [
   },
   {
     name: "restored-create",
-    file: "src/controllers/gpu-endpoint/creates.ts",
+    file: "src/controllers/gpu-endpoint/create-record.ts",
     find: ": submission.attempt >= attempt;",
     replace: ": submission.attempt > attempt * 1e6;",
     tests: "test/unit/controllers/gpu-endpoint",
@@ -151,8 +151,8 @@ export const RECORD_GUARDS: readonly Mutant[] = [
   {
     name: "departed-object",
     file: "src/controllers/gpu-endpoint/departed.ts",
-    find: "for (const endpoint of creates.departed(key, present))",
-    replace: "for (const endpoint of creates.departed(key, present).slice(1_000))",
+    find: "for (const memory of deps.memories.former(key, present)) {",
+    replace: "for (const memory of deps.memories.former(key, present).slice(1_000)) {",
     breaks: ["Stable"],
     tests: "test/unit/controllers/gpu-endpoint",
   },

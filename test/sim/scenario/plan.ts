@@ -14,7 +14,7 @@ export type ObjectPlan = {
   name: string;
   at: number;
   /** GpuEndpoint: `Delete` needs an operation of the account. */
-  deletionPolicy?: "ScaleToZero" | "Delete";
+  deletionPolicy?: "ScaleToZero" | "Retain" | "Delete";
   /** GpuEndpoint: two objects want the same name at the service. Nobody changes or deletes them. */
   appName?: string;
   /** SpeechJob: one request that returns the audio, instead of a task. */

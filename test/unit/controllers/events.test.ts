@@ -1,13 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { ClusterAccount } from "../../../src/api/v1alpha1/account.ts";
+import type { GpuEndpoint } from "../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { announceKey } from "../../../src/controllers/account/events.ts";
-import { createRetainedEndpoints } from "../../../src/controllers/gpu-endpoint/departed.ts";
+import { forgetDeparted, isRetained } from "../../../src/controllers/gpu-endpoint/departed.ts";
+import { createEndpointMemories } from "../../../src/controllers/gpu-endpoint/memory.ts";
 import { announce } from "../../../src/controllers/jobs/status.ts";
 import type { JobStatus } from "../../../src/controllers/jobs/types.ts";
 import type { EventRecorder } from "../../../src/runtime/recorder.ts";
 import { endpointOf } from "../../support/endpoints.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 import { videoJobOf } from "../../support/jobs.ts";
 import { manifest } from "../../support/manifests.ts";
+import { silentLog } from "../../support/scripted-api-server.ts";
 import { storedMeta } from "../../support/stored-meta.ts";
 
 function recorded(): { recorder: EventRecorder; events: string[] } {
@@ -23,6 +27,20 @@ describe("given a GpuEndpoint that is deleted", () => {
   const status = { conditions: [], endpointID: "ep-1" };
   const RETAINED =
     "Normal Retained: deletionPolicy is Retain: endpoint ep-1 stays at the service as it is and may continue to cost money";
+
+  /** `present`: UID of the object that has the key now. */
+  async function eventsOf(endpoint: GpuEndpoint, present: string | undefined): Promise<string[]> {
+    const { recorder, events } = recorded();
+    const memories = createEndpointMemories({ clock: createFakeClock(), identity: "one" });
+    memories.of(endpoint).retained = isRetained(endpoint) ? endpoint : undefined;
+    const deps = { memories, recorder, finalize: async () => undefined };
+    const context = { signal: new AbortController().signal, log: silentLog };
+    for (const uid of [endpoint.metadata.uid, present, present]) {
+      await forgetDeparted(deps, { key: "team/echo" }, uid, context);
+      if (uid === endpoint.metadata.uid) expect(events).toEqual([]);
+    }
+    return events;
+  }
 
   it.each([
     {
@@ -42,23 +60,12 @@ describe("given a GpuEndpoint that is deleted", () => {
       endpoint: endpointOf({ deletionPolicy: "Retain", managementPolicy: "Observe" }, { status }),
       events: [],
     },
-  ])("$name, an event tells once what stays at the service", ({ endpoint, events: expected }) => {
-    const { recorder, events } = recorded();
-    const retained = createRetainedEndpoints(recorder);
-    retained.observe(endpoint);
-    expect(events).toEqual([]);
-    retained.announce("team/echo");
-    retained.announce("team/echo");
-    expect(events).toEqual(expected);
+  ])("$name, an event tells once what stays at the service", async ({ endpoint, events }) => {
+    expect(await eventsOf(endpoint, undefined)).toEqual(events);
   });
 
-  it("and created again before a reconcile, the event is about the first object", () => {
-    const { recorder, events } = recorded();
-    const retained = createRetainedEndpoints(recorder);
-    retained.observe(endpointOf({ deletionPolicy: "Retain" }, { status }));
-    const uid = "aaaaaaaa-0000-0000-0000-000000000009";
-    retained.observe(endpointOf({}, { uid }));
-    expect(events).toEqual([RETAINED]);
+  it("and created again before a reconcile, the event is about the first object", async () => {
+    expect(await eventsOf(endpointOf({ deletionPolicy: "Retain" }, { status }), "another")).toEqual([RETAINED]);
   });
 });
 

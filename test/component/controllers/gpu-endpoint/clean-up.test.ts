@@ -2,13 +2,8 @@ import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { countVanished } from "../../../../src/controllers/account/vanished.ts";
-import {
-  type CleanedUp,
-  deleteRemote,
-  type SentDeletions,
-  type SentScalings,
-  scaleToZero,
-} from "../../../../src/controllers/gpu-endpoint/clean-up.ts";
+import { type CleanedUp, deleteRemote, scaleToZero } from "../../../../src/controllers/gpu-endpoint/clean-up.ts";
+import type { SentCleanUps } from "../../../../src/controllers/gpu-endpoint/memory.ts";
 import { createKubeClient } from "../../../../src/kube/client.ts";
 import { anonymous } from "../../../../tools/cluster/credentials.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
@@ -82,13 +77,12 @@ async function scene({
       vanished: (missing = { endpointID: undefined, memberID: undefined }) =>
         countVanished(bound, session.endpoints.observed.shown(), missing),
     });
-    const scalings: SentScalings = new Map();
-    const deletions: SentDeletions = new Map();
-    return { session, account, scalings, deletions };
+    const sent: SentCleanUps = new Map();
+    return { session, account, sent };
   };
   let operator = start();
   const step: Scene["step"] = (policy) => {
-    const { account, deletions, scalings } = operator;
+    const { account, sent } = operator;
     const status = {
       conditions: [],
       endpointID: id,
@@ -109,7 +103,7 @@ async function scene({
       assertWanted: () => {},
       context: { signal, log: silentLog },
     };
-    return policy === "Delete" ? deleteRemote(input, deletions) : scaleToZero(input, scalings);
+    return policy === "Delete" ? deleteRemote(input, sent) : scaleToZero(input, sent);
   };
   return {
     id,

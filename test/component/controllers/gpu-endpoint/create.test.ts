@@ -4,7 +4,8 @@ import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { ANNOTATIONS, FINALIZER } from "../../../../src/api/v1alpha1/meta.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createEndpoint } from "../../../../src/controllers/gpu-endpoint/create.ts";
-import { createCreates, createRecordOf } from "../../../../src/controllers/gpu-endpoint/creates.ts";
+import { createRecordOf } from "../../../../src/controllers/gpu-endpoint/create-record.ts";
+import { createEndpointMemories } from "../../../../src/controllers/gpu-endpoint/memory.ts";
 import type { Written } from "../../../../src/controllers/gpu-endpoint/status.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { desiredOf, endpointOf } from "../../../support/endpoints.ts";
@@ -37,22 +38,22 @@ async function setUp({ spec = {}, answer = { body: { id: "ep-1" } }, onRecord = 
   const service = await scriptedService(() => answer);
   const shared = sharedOf(api.client, gpuEndpointResource);
   const account = accountAt(service.url);
-  const creates = createCreates(shared);
+  const memories = createEndpointMemories(shared);
   const stored = { endpoint };
   const written: Partial<Written> = {};
   const kind = createKind(api.client, { resource: gpuEndpointResource, store });
-  const input = { shared, account, kind, endpoint, entry: undefined, creates, stored, written, context };
+  const input = { shared, account, kind, endpoint, entry: undefined, memories, stored, written, context };
   const create = () => createEndpoint(input, desiredOf(endpoint));
-  return { create, api, service, creates, stored, written };
+  return { create, api, service, memories, stored, written };
 }
 
 it("one write has the record and the finalizer, and the create stays open until a status shows its endpoint", async () => {
-  const { create, api, creates, stored, written } = await setUp();
+  const { create, api, memories, stored, written } = await setUp();
   expect(await create()).toBe("ep-1");
   expect(api.requests).toMatchObject([{ method: "PATCH", body: { metadata: { finalizers: [FINALIZER] } } }]);
   const record = createRecordOf(stored.endpoint);
   expect(record).toMatchObject({ attempt: 1, operation: "createEndpoint", sender: "one" });
-  expect(creates.peek(stored.endpoint)).toEqual({ ...record, outcome: { endpointID: "ep-1" } });
+  expect(memories.peek(stored.endpoint)).toEqual({ ...record, outcome: { endpointID: "ep-1" } });
   expect(written.submission).toMatchObject({ id: record?.id, attempt: 1, state: "Accepted" });
 });
 
@@ -80,24 +81,24 @@ it.each<Setting & { name: string; error: string }>([
     error: "the API key of Account/team/default changed before the create was sent: nothing is sent",
   },
 ])("$name while the record is written is not created, and the status shows it", async ({ error, ...setting }) => {
-  const { create, service, creates, stored, written } = await setUp(setting);
+  const { create, service, memories, stored, written } = await setUp(setting);
   await expect(create()).rejects.toThrow(error);
-  expect([service.requests, creates.peek(stored.endpoint)]).toEqual([[], undefined]);
+  expect([service.requests, memories.peek(stored.endpoint)]).toEqual([[], undefined]);
   expect(written.submission).toMatchObject({ id: createRecordOf(stored.endpoint)?.id, state: "NotSent" });
 });
 
 it("a create that the service refuses is not open, and the status shows it", async () => {
   const answer = { status: 400, body: { code: 400, reason: "INVALID_PARAMETER", message: "no such image" } };
-  const { create, creates, stored, written } = await setUp({ answer });
+  const { create, memories, stored, written } = await setUp({ answer });
   await expect(create()).rejects.toThrow("no such image");
-  expect(creates.peek(stored.endpoint)).toBeUndefined();
+  expect(memories.peek(stored.endpoint)).toBeUndefined();
   expect(written.submission).toMatchObject({ state: "Refused" });
 });
 
 it("a create whose response is lost stays open, and no status shows an outcome", async () => {
-  const { create, creates, stored, written } = await setUp({ answer: "cut" });
+  const { create, memories, stored, written } = await setUp({ answer: "cut" });
   await expect(create()).rejects.toThrow();
-  expect(creates.peek(stored.endpoint)).toEqual(createRecordOf(stored.endpoint));
+  expect(memories.peek(stored.endpoint)).toEqual(createRecordOf(stored.endpoint));
   expect(written).toEqual({});
 });
 

@@ -4,10 +4,12 @@ import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { ANNOTATIONS } from "../../../../src/api/v1alpha1/meta.ts";
 import type { Kind } from "../../../../src/controllers/controller-deps.ts";
 import { observeCurrentState } from "../../../../src/controllers/current-state.ts";
-import { createRecordOf } from "../../../../src/controllers/gpu-endpoint/creates.ts";
+import { createRecordOf } from "../../../../src/controllers/gpu-endpoint/create-record.ts";
+import { createEndpointMemories } from "../../../../src/controllers/gpu-endpoint/memory.ts";
 import type { ReadObject } from "../../../../src/runtime/object-reader.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { reconciledEndpoint } from "./reconciled.ts";
 
@@ -25,6 +27,18 @@ function kindThatReturns(written: GpuEndpoint): Kind<GpuEndpoint> {
 }
 
 const neverReads = (): Promise<never> => Promise.reject(new Error("reads the object"));
+
+/** A process that has written and read nothing yet. */
+function processWith(written: GpuEndpoint, read: () => Promise<ReadObject<GpuEndpoint>>) {
+  const memories = createEndpointMemories({ clock: createFakeClock(), identity: "one" });
+  const { kind, currentState } = observeCurrentState(kindThatReturns(written), read, memories.of);
+  const assertion = (endpoint: GpuEndpoint) =>
+    currentState.assertCurrent(endpoint, signal).then(
+      () => undefined,
+      ({ name }: Error) => name,
+    );
+  return { kind, memories, assertion };
+}
 
 const cases: { name: string; spec: Change; recorded: boolean }[] = [
   { name: "a generated app name, before the record", spec: {}, recorded: false },
@@ -143,20 +157,20 @@ it.each<{ name: string; written: GpuEndpoint; stored: GpuEndpoint; proven: boole
 ])(
   "a write by this process proves that an object is current: it is $name, $proven",
   async ({ written, stored, proven }) => {
-    const { kind, currentState } = observeCurrentState(kindThatReturns(written), neverReads);
-    expect(currentState.isProven(stored)).toBe(false);
+    const { kind, memories, assertion } = processWith(written, neverReads);
+    expect(await assertion(stored)).toBe("Error");
     await kind.setFinalizer(at("7"), true, signal);
-    expect(currentState.isProven(stored)).toBe(proven);
-    currentState.forget("team/echo");
-    expect(currentState.isProven(stored)).toBe(false);
+    expect(await assertion(stored)).toBe(proven ? undefined : "Error");
+    memories.forget(memories.of(stored));
+    expect(await assertion(stored)).toBe("Error");
   },
 );
 
 it("a write that was not needed does not count", async () => {
   const endpoint = at("8");
-  const { kind, currentState } = observeCurrentState(kindThatReturns(endpoint), neverReads);
+  const { kind, assertion } = processWith(endpoint, neverReads);
   await kind.patchStatus(endpoint, endpoint.status, signal);
-  expect(currentState.isProven(endpoint)).toBe(false);
+  expect(await assertion(endpoint)).toBe("Error");
 });
 
 it.each<{ name: string; read: ReadObject<GpuEndpoint>; error: string | undefined }>([
@@ -167,17 +181,11 @@ it.each<{ name: string; read: ReadObject<GpuEndpoint>; error: string | undefined
   { name: "not to be read", read: { kind: "Forbidden" }, error: "UnprovenObjectError" },
 ])("a read that shows that the object is $name ends with $error", async ({ read, error }) => {
   let reads = 0;
-  const { currentState } = observeCurrentState(kindThatReturns(at("7")), async () => {
+  const { assertion } = processWith(at("7"), async () => {
     reads += 1;
     return read;
   });
-  const assertion = () =>
-    currentState.assertCurrent(at("7"), signal).then(
-      () => undefined,
-      ({ name }: Error) => name,
-    );
-  expect(await assertion()).toBe(error);
-  expect([currentState.isProven(at("7")), reads]).toEqual([error === undefined, 1]);
-  expect(await assertion()).toBe(error);
+  expect([await assertion(at("7")), reads]).toEqual([error, 1]);
+  expect(await assertion(at("7"))).toBe(error);
   expect(reads).toBe(error === undefined ? 1 : 2);
 });

@@ -9,7 +9,7 @@ import { CLUSTER_UID } from "../../../support/endpoints.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import { sharedOf } from "../../../support/shared.ts";
 
-it("nothing is kept of a GpuEndpoint that is gone: its references, its exports and its metrics are forgotten", async () => {
+it("nothing is kept of a GpuEndpoint that is gone: its references and its exports are forgotten", async () => {
   const api = await scriptedApi(() => ({ status: 404, body: {} }));
   const shared = sharedOf(api.client, gpuEndpointResource, { clusterUID: CLUSTER_UID });
   const forgotten: string[] = [];
@@ -24,21 +24,11 @@ it("nothing is kept of a GpuEndpoint that is gone: its references, its exports a
       resource: gpuEndpointResource,
       store: createStore<GpuEndpoint>(claimIndexers(CLUSTER_UID)),
     }),
-    {
-      moved: () => {},
-      forget: (key) => {
-        forgotten.push(`metrics ${key}`);
-        return true;
-      },
-    },
+    { moved: () => {} },
   );
   await run(
     { key: "team/echo", namespace: "team", name: "echo" },
     { signal: new AbortController().signal, log: silentLog },
   );
-  expect(forgotten).toEqual([
-    "references gpuendpoints:team/echo",
-    "exports gpuendpoints:team/echo",
-    "metrics team/echo",
-  ]);
+  expect(forgotten).toEqual(["references gpuendpoints:team/echo", "exports gpuendpoints:team/echo"]);
 });

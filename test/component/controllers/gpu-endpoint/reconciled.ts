@@ -10,7 +10,7 @@ import {
 import { type ControllerDeps, createKind } from "../../../../src/controllers/controller-deps.ts";
 import { claimIndexers } from "../../../../src/controllers/gpu-endpoint/claims.ts";
 import { createGpuEndpointReconciler } from "../../../../src/controllers/gpu-endpoint/controller.ts";
-import { unshownCreateOf } from "../../../../src/controllers/gpu-endpoint/creates.ts";
+import { unshownCreateOf } from "../../../../src/controllers/gpu-endpoint/create-record.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import type { AssumptionsInput } from "../../../../src/simulator/assumptions.ts";
 import type { SubmissionRecord } from "../../../../src/submission/record.ts";
@@ -169,7 +169,7 @@ export async function reconciledEndpoint(
     warning: (_object, reason, _action, note) => void events.push(`Warning ${reason}: ${note}`),
     flush: async () => {},
   };
-  const metrics = { moved: () => {}, forget: () => false };
+  const metrics = { moved: () => {} };
   let waits = false;
   let heldByRestore: ControllerDeps["heldByRestore"] = () => undefined;
   let processes = 0;

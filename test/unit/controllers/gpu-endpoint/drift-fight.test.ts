@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { DriftField } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import {
-  createDriftFightTracker,
-  type DriftFightTracker,
+  type Attempts,
+  historyOf,
+  newAttempts,
+  noteRead,
+  noteUpdate,
 } from "../../../../src/controllers/gpu-endpoint/write-limits.ts";
 
 const minute = 60_000;
@@ -15,18 +18,21 @@ type Step =
   /** A read showed that these fields differ. */
   | { read: DriftField[] };
 
+/** `stopped`: the fields that another process gave up. */
+const attemptsOf = (stopped: DriftField[] = []) => newAttempts("hash", { fields: stopped, confirmed: 3 }, 0);
+
 /** One step each minute. */
-function play(fights: DriftFightTracker, steps: Step[], desiredHash = "hash"): void {
+function play(attempts: Attempts, steps: Step[]): void {
   for (const [index, step] of steps.entries()) {
     const now = index * minute;
-    if ("accepted" in step) fights.sent("uid", desiredHash, { fields: step.accepted, accepted: true }, now);
-    if ("lost" in step) fights.sent("uid", desiredHash, { fields: step.lost, accepted: false }, now);
-    if ("read" in step) fights.observed("uid", desiredHash, step.read, now);
+    if ("accepted" in step) noteUpdate(attempts, step.accepted, true, now);
+    if ("lost" in step) noteUpdate(attempts, step.lost, false, now);
+    if ("read" in step) noteRead(attempts, step.read, now);
   }
 }
 
-const counts = (fights: DriftFightTracker, field: DriftField, desiredHash = "hash") => {
-  const { confirmed, unconfirmed } = fights.history("uid", desiredHash, field, 0);
+const counts = (attempts: Attempts, field: DriftField) => {
+  const { confirmed, unconfirmed } = historyOf(attempts, field, 0);
   return { confirmed, unconfirmed };
 };
 
@@ -78,81 +84,46 @@ describe("updates of a field", () => {
       unconfirmed: 1,
     },
   ])("$name", ({ steps, confirmed, unconfirmed }) => {
-    const fights = createDriftFightTracker();
-    play(fights, steps);
-    expect(counts(fights, "image")).toEqual({ confirmed, unconfirmed });
+    const attempts = attemptsOf();
+    play(attempts, steps);
+    expect(counts(attempts, "image")).toEqual({ confirmed, unconfirmed });
   });
 
-  it("are counted for each object and each field by itself", () => {
-    const fights = createDriftFightTracker();
-    play(fights, [{ accepted: ["image"] }, { read: [] }]);
-    fights.sent("other", "hash", { fields: ["image"], accepted: true }, 0);
-    expect([counts(fights, "image"), counts(fights, "port")]).toEqual([
+  it("are counted for each field by itself", () => {
+    const attempts = attemptsOf();
+    play(attempts, [{ accepted: ["image"] }, { read: [] }]);
+    expect([counts(attempts, "image"), counts(attempts, "port")]).toEqual([
       { confirmed: 1, unconfirmed: 0 },
       { confirmed: 0, unconfirmed: 0 },
     ]);
-    expect(fights.history("other", "hash", "image", 5)).toEqual({ confirmed: 0, unconfirmed: 1, sinceMs: 5 });
+    expect(historyOf(attempts, "port", 5).sinceMs).toBe(Infinity);
   });
 
   it("do not add up when they are more than half an hour apart", () => {
-    const fights = createDriftFightTracker();
+    const attempts = attemptsOf();
     for (const at of [0, 31, 62]) {
-      fights.sent("uid", "hash", { fields: ["image"], accepted: true }, at * minute);
-      fights.observed("uid", "hash", [], at * minute);
+      noteUpdate(attempts, ["image"], true, at * minute);
+      noteRead(attempts, [], at * minute);
     }
-    expect(counts(fights, "image")).toEqual({ confirmed: 1, unconfirmed: 0 });
+    expect(counts(attempts, "image")).toEqual({ confirmed: 1, unconfirmed: 0 });
   });
 
   it("stay what they are while nothing is sent: a fight that was given up is not taken up by time", () => {
-    const fights = createDriftFightTracker();
+    const attempts = attemptsOf();
     play(
-      fights,
+      attempts,
       [1, 2, 3].flatMap(() => [{ accepted: ["image"] }, { read: [] }] satisfies Step[]),
     );
-    expect(fights.history("uid", "hash", "image", 1_000 * minute)).toEqual({
+    expect(historyOf(attempts, "image", 1_000 * minute)).toEqual({
       confirmed: 3,
       unconfirmed: 0,
       sinceMs: 996 * minute,
     });
   });
 
-  it("begin anew with another desired endpoint, and when they are forgotten", () => {
-    const fights = createDriftFightTracker();
-    play(fights, [{ accepted: ["image"] }, { read: [] }]);
-    expect(fights.history("uid", "other", "image", 5)).toEqual({ confirmed: 0, unconfirmed: 0, sinceMs: Infinity });
-    play(fights, [{ accepted: ["image"] }, { read: [] }], "other");
-    expect([counts(fights, "image", "other").confirmed, counts(fights, "image").confirmed]).toEqual([1, 0]);
-    fights.forget("uid");
-    expect(counts(fights, "image", "other").confirmed).toBe(0);
+  it("go on where another process gave up", () => {
+    expect(counts(attemptsOf(), "image").confirmed).toBe(0);
+    const attempts = attemptsOf(["image"]);
+    expect([counts(attempts, "image").confirmed, counts(attempts, "port").confirmed]).toEqual([3, 0]);
   });
-
-  it("go on where another process gave up, and never over what is known here", () => {
-    const fights = createDriftFightTracker();
-    fights.resume("uid", "hash", { fields: [], confirmed: 3 }, 0);
-    expect(counts(fights, "image").confirmed).toBe(0);
-    fights.resume("uid", "hash", { fields: ["image"], confirmed: 3 }, 0);
-    expect([counts(fights, "image").confirmed, counts(fights, "port").confirmed]).toEqual([3, 0]);
-    fights.forget("uid");
-    play(fights, [{ accepted: ["image"] }, { read: [] }]);
-    fights.resume("uid", "hash", { fields: ["image"], confirmed: 3 }, 0);
-    expect(counts(fights, "image").confirmed).toBe(1);
-  });
-});
-
-it("what a read last showed in full is remembered until it is forgotten", () => {
-  const fights = createDriftFightTracker();
-  expect(fights.applied("uid")).toBeUndefined();
-  fights.recordApplied("uid", "hash");
-  expect(fights.applied("uid")).toBe("hash");
-  fights.sent("uid", "hash", { fields: ["image"], accepted: true }, 0);
-  expect(fights.applied("uid")).toBe("hash");
-  fights.forget("uid");
-  expect(fights.applied("uid")).toBeUndefined();
-});
-
-it("what a read last showed is not taken for granted once another desired endpoint was sent", () => {
-  const fights = createDriftFightTracker();
-  fights.recordApplied("uid", "first");
-  fights.sent("uid", "second", { fields: ["image"], accepted: false }, 0);
-  expect(fights.applied("uid")).toBeUndefined();
 });

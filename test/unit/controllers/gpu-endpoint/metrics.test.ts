@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
-import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
+import type { GpuEndpoint, GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
 import { createEndpointMetrics, stateOf } from "../../../../src/controllers/gpu-endpoint/metrics.ts";
 import type { Condition } from "../../../../src/kube/types.ts";
@@ -59,24 +59,22 @@ describe("metrics of endpoints", () => {
     expect(text).toContain('mooring_account_orphaned_endpoints{account="ClusterAccount/default"} 2');
   });
 
-  it("remember nothing of an object that was deleted before it was ready", () => {
-    const objects = { endpoints: () => [], accounts: () => [] };
-    const metrics = createEndpointMetrics(new Registry(), objects, { now: () => START });
-    metrics.moved(endpointOf(), status(is("Ready", "False")), START);
-    const { namespace, name } = endpointOf().metadata;
-    expect([metrics.forget(`${namespace}/${name}`), metrics.forget(`${namespace}/${name}`)]).toEqual([true, false]);
-  });
-
   it("observe the first Ready once, and a drift when it ends", async () => {
+    let now = START;
+    const memory = {};
     const registry = new Registry();
-    const metrics = createEndpointMetrics(registry, { endpoints: () => [], accounts: () => [] }, { now: () => START });
+    const metrics = createEndpointMetrics(registry, { endpoints: () => [], accounts: () => [] }, { now: () => now });
+    const moved = (...[before, after, at]: [GpuEndpoint, GpuEndpointStatus, number]) => {
+      now = at;
+      metrics.moved(before, after, memory);
+    };
     const created = endpointOf({}, { creationTimestamp: at, status: PENDING_STATUS });
     const bound = { ...status(is("Ready", "Unknown")), endpointID: "ep-1" };
-    metrics.moved(created, bound, START + 1_000);
-    metrics.moved({ ...created, status: bound }, { ...status(is("Ready")), endpointID: "ep-1" }, START + 7_000);
-    metrics.moved({ ...created, status: bound }, { ...status(is("Ready")), endpointID: "ep-1" }, START + 99_000);
+    moved(created, bound, START + 1_000);
+    moved({ ...created, status: bound }, { ...status(is("Ready")), endpointID: "ep-1" }, START + 7_000);
+    moved({ ...created, status: bound }, { ...status(is("Ready")), endpointID: "ep-1" }, START + 99_000);
     const drifted = { ...status(is("Ready"), is("Synced", "False")), endpointID: "ep-1" };
-    metrics.moved({ ...created, status: drifted }, { ...status(is("Ready"), is("Synced")) }, START + 30_000);
+    moved({ ...created, status: drifted }, { ...status(is("Ready"), is("Synced")) }, START + 30_000);
     const text = await registry.metrics();
     expect(text).toContain("mooring_endpoint_ready_seconds_sum 7");
     expect(text).toContain("mooring_endpoint_ready_seconds_count 1");

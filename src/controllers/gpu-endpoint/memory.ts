@@ -1,0 +1,156 @@
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { Clock } from "../../base/clock.ts";
+import { keyOf } from "../../kube/types.ts";
+import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
+import { shortened } from "../../runtime/shortened.ts";
+import type { SubmissionRecord } from "../../submission/record.ts";
+import { createdBy, isShown, type OpenCreate, unshownCreateOf } from "./create-record.ts";
+import type { Attempts } from "./write-limits.ts";
+
+/**
+ * What this process sent, by endpoint ID. What is forgotten is sent again, which is harmless.
+ * - `scaled`: updates to 0/0 that the service accepted. `lastAt`: monotonic ms.
+ * - `deleted`: `at`: monotonic ms. `session`: the key that showed the endpoint right before; `status.deletion` shows it to the next process.
+ */
+export type SentCleanUps = Map<
+  string,
+  { scaled?: { count: number; lastAt: number }; deleted?: { at: number; session: KeySession } }
+>;
+
+/** All that this process remembers of one GpuEndpoint, until `forget`. */
+export type EndpointMemory = {
+  readonly uid: string;
+  readonly key: string;
+  /** The create of this process whose outcome the status does not show, and the object as it was when the record was stored. */
+  own?: { create: OpenCreate; endpoint: GpuEndpoint } | undefined;
+  /** The last create whose outcome the status showed. A status that loses it does not make it unsent. */
+  shown?: string;
+  /** When this process first saw a create whose outcome is unknown, monotonic ms. The record's time is of another clock. */
+  unknown?: { id: string; at: number } | undefined;
+  /** What was sent to bring the remote endpoint to the desired one. */
+  attempts?: Attempts;
+  /** What was sent because the object is deleted, by endpoint ID. */
+  cleanUps?: SentCleanUps;
+  /** The version of the object that is surely not older than this process's leadership (current-state.ts). */
+  proven?: string | undefined;
+  /** The object, when its deletion leaves its remote endpoint unchanged (departed.ts). */
+  retained?: GpuEndpoint | undefined;
+  /** This process knew the object before it was bound, and has not seen it ready (metrics.ts). */
+  unready?: boolean;
+};
+
+/**
+ * What this process remembers of GpuEndpoints: one record for each UID. Another object of the same name has another UID.
+ *
+ * A create whose outcome no status shows is open. Those of this process are here. Of another process, the object has the record: that
+ * process has ended, because the one that holds the lease serves the account, and the outcome is unknown.
+ */
+export type EndpointMemories = {
+  of(endpoint: GpuEndpoint): EndpointMemory;
+  /** The objects that had this key before `present`, the UID of the object that has it now. */
+  former(key: string, present: string | undefined): EndpointMemory[];
+  forget(memory: EndpointMemory): void;
+
+  /** The open create of an object, and for how long its outcome has been unknown here. */
+  findCreate(endpoint: GpuEndpoint): { entry: OpenCreate | undefined; unknownForMs: number };
+  /** As `findCreate`, for the rank of an object among those with the same target. Remembers nothing. */
+  peek(endpoint: GpuEndpoint): OpenCreate | undefined;
+  /** The record of a create that this process did not send: the object shows no outcome of it yet. */
+  unsent(endpoint: GpuEndpoint): SubmissionRecord | undefined;
+  /** Objects that this process created the endpoint for and whose status does not show it. */
+  created(endpointID: string): GpuEndpoint[];
+  /** The object has the record: the create may follow. `endpoint`: the stored object. */
+  begin(endpoint: GpuEndpoint, record: SubmissionRecord): void;
+  answered(endpoint: GpuEndpoint, outcome: OpenCreate["outcome"]): void;
+  /** Reads the stored object, whose status may show the outcome by now. */
+  observe(endpoint: GpuEndpoint): void;
+  /** Nothing was sent or took effect, or the deletion policy is applied. */
+  end(endpoint: GpuEndpoint): void;
+};
+
+export function createEndpointMemories({ clock, identity }: { clock: Clock; identity: string }): EndpointMemories {
+  const byKey = new Map<string, EndpointMemory[]>();
+  /** Those that have `own`. */
+  const open = new Set<EndpointMemory>();
+
+  function known(endpoint: GpuEndpoint): EndpointMemory | undefined {
+    return byKey.get(keyOf(endpoint))?.find(({ uid }) => uid === endpoint.metadata.uid);
+  }
+
+  function of(endpoint: GpuEndpoint): EndpointMemory {
+    const present = known(endpoint);
+    if (present !== undefined) return present;
+    const memory = { uid: endpoint.metadata.uid, key: keyOf(endpoint) };
+    byKey.set(memory.key, [...(byKey.get(memory.key) ?? []), memory]);
+    return memory;
+  }
+
+  const former = (key: string, present: string | undefined) =>
+    (byKey.get(key) ?? []).filter(({ uid }) => uid !== present);
+
+  /** Whether this process did not send the create of a record whose outcome the status does not show, and that it does not have here. */
+  function isUnsent(endpoint: GpuEndpoint, record: SubmissionRecord | undefined): boolean {
+    return record?.sender === identity && record.id !== known(endpoint)?.shown;
+  }
+
+  function peek(endpoint: GpuEndpoint): OpenCreate | undefined {
+    const own = known(endpoint)?.own?.create;
+    if (own !== undefined) return isShown(own, endpoint) ? undefined : own;
+    const record = unshownCreateOf(endpoint);
+    return isUnsent(endpoint, record) ? undefined : record;
+  }
+
+  function ageMs(memory: EndpointMemory, entry: OpenCreate | undefined): number {
+    if (entry === undefined || createdBy(entry) !== undefined) {
+      memory.unknown = undefined;
+      return 0;
+    }
+    if (memory.unknown?.id !== entry.id) memory.unknown = { id: entry.id, at: clock.monotonic() };
+    return clock.monotonic() - memory.unknown.at;
+  }
+
+  function end(endpoint: GpuEndpoint): void {
+    const memory = of(endpoint);
+    memory.own = undefined;
+    memory.unknown = undefined;
+    open.delete(memory);
+  }
+
+  return {
+    of,
+    former,
+    forget(memory) {
+      open.delete(memory);
+      const others = former(memory.key, memory.uid);
+      if (others.length > 0) byKey.set(memory.key, others);
+      else byKey.delete(memory.key);
+    },
+    findCreate(endpoint) {
+      const entry = peek(endpoint);
+      return { entry, unknownForMs: ageMs(of(endpoint), entry) };
+    },
+    peek,
+    unsent(endpoint) {
+      const record = known(endpoint)?.own === undefined ? unshownCreateOf(endpoint) : undefined;
+      return isUnsent(endpoint, record) ? record : undefined;
+    },
+    created: (endpointID) =>
+      [...open].flatMap(({ own }) => (own !== undefined && createdBy(own.create) === endpointID ? [own.endpoint] : [])),
+    begin(endpoint, record) {
+      const memory = of(endpoint);
+      memory.own = { create: record, endpoint: shortened(endpoint) };
+      open.add(memory);
+    },
+    answered(endpoint, outcome) {
+      const { own } = of(endpoint);
+      if (own !== undefined && outcome !== undefined) own.create = { ...own.create, outcome };
+    },
+    observe(endpoint) {
+      const memory = known(endpoint);
+      if (memory?.own === undefined || !isShown(memory.own.create, endpoint)) return;
+      memory.shown = memory.own.create.id;
+      end(endpoint);
+    },
+    end,
+  };
+}
