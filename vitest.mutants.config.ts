@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 import { mutantNamed } from "./test/sim/mutants/all.ts";
 import { mutated, ROOT } from "./test/sim/mutants/mutant.ts";
 
-/** Runs unit and component tests without one guard of the operator. `npm run test:sim -- --mutants` starts it and sets MOORING_MUTANT. */
+/** Runs unit and component tests without one guard of the operator. The mutation checks start it and set MOORING_MUTANT. */
 const mutant = mutantNamed(process.env["MOORING_MUTANT"] ?? "");
 
 export default defineConfig({
@@ -17,7 +17,13 @@ export default defineConfig({
     },
   ],
   test: {
-    include: ["test/unit/**/*.test.ts", "test/component/**/*.test.ts", "test/security/*.test.ts"],
+    include: [
+      "test/unit/**/*.test.ts",
+      "test/component/**/*.test.ts",
+      "test/security/*.test.ts",
+      "test/sim/leaks.test.ts",
+    ],
+    exclude: ["test/unit/no-sockets.test.ts"],
     environment: "node",
     isolate: false,
     testTimeout: 60_000,

@@ -13,6 +13,8 @@ export type Kind = {
   long?: string;
   /** A configuration of vitest of its own. */
   config?: string;
+  /** Runs instead of vitest. */
+  program?: string;
 };
 
 /** In the order of what fails fast. */
@@ -37,6 +39,13 @@ export const KINDS = {
   transitions: partOfFull("test/transitions/", "MOORING_TRANSITIONS"),
   e2e: { when: "request", project: "e2e", built: false, config: "vitest.e2e.config.ts" },
   upgrade: partOfFull("test/faults/kubernetes-upgrade.", "MOORING_UPGRADE"),
+  mutants: {
+    when: "request",
+    project: "unit",
+    built: false,
+    long: "MOORING_MUTANTS",
+    program: "test/sim/mutants/random/main.ts",
+  },
 } as const satisfies Readonly<Record<string, Kind>>;
 
 export type KindName = keyof typeof KINDS;

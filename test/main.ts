@@ -5,7 +5,7 @@
  * --only KINDS    of lint, typecheck and test/kinds.ts, separated by commas
  * --rest          what `npm test` leaves out
  * --long          the long form of campaign, attacks, pairs, perturbation, transitions and upgrade, which `--only` names;
- *                 `LONG_OPTIONS` of test/kinds.ts change it
+ *                 `LONG_OPTIONS` of test/kinds.ts change it, and the mutants
  * --kubernetes V  newest (default), or the oldest that Mooring supports
  *
  * `--reporter` and `--outputFile` (both with `=`) make one report of all tests. Other arguments go to each run of vitest: a part of a
@@ -107,18 +107,20 @@ function isSelected(test: string): boolean {
 }
 
 function testStep(kind: KindName, name: string, paths: readonly string[]): Step {
-  const { project, long, config }: Kind = KINDS[kind];
+  const { project, long, config, program }: Kind = KINDS[kind];
   const report = `--outputFile.blob=${join(reports, `${name.replaceAll(" ", "-")}.json`)}`;
   // Reports of different configurations cannot be put together.
   const reporters = config === undefined ? ["--reporter=default", "--reporter=blob", report] : wanted.forReport;
   const where = config === undefined ? `--project=${project}` : `--config=${config}`;
   const variables = { ...(wanted.isLong ? { "": "1" } : {}), ...wanted.variables };
   const entries = long === undefined ? [] : Object.entries(variables).map(([end, value]) => [`${long}${end}`, value]);
+  const env = { ...wanted.env, ...Object.fromEntries(entries) };
+  if (program !== undefined) return { name, command: process.execPath, args: [program], env };
   return {
     name,
     command: "vitest",
     args: ["run", where, "--passWithNoTests", ...reporters, ...wanted.options, ...paths],
-    env: { ...wanted.env, ...Object.fromEntries(entries) },
+    env,
   };
 }
 

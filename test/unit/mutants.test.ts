@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { MUTANTS } from "../sim/mutants/all.ts";
 import { mutated, ROOT, sourceOf } from "../sim/mutants/mutant.ts";
+import { relatedTests } from "../sim/mutants/random/related.ts";
 
 describe("a guard that the mutation check disables", () => {
   it.each(MUTANTS)("$name is in $file, and something can notice it", (mutant) => {
@@ -25,5 +26,19 @@ describe("a guard that the mutation check disables", () => {
     const message = (count: number) => `guard lease: its code occurs ${count} times in src/lease.ts, expected once`;
     expect(() => mutated(mutant, "if (isHeld)")).toThrow(message(0));
     expect(() => mutated(mutant, "if (held) {} if (held) {}")).toThrow(message(2));
+  });
+});
+
+describe("a random mutant", () => {
+  it("changes one place", () => {
+    const mutant = { name: "src/a.ts:1:14 equality", file: "src/a.ts", find: "b < 1", replace: "b <= 1", at: 13 };
+    expect(mutated(mutant, "if (a < 1 && b < 1 && b < 1) go();")).toBe("if (a < 1 && b <= 1 && b < 1) go();");
+  });
+
+  it("is shown to the tests that load its file, and to the nearest first", () => {
+    const tests = relatedTests("src/base/semaphore.ts");
+    expect(tests[0]).toBe("test/unit/base/semaphore.test.ts");
+    expect(tests).toContain("test/unit/artifacts/failed-writers.test.ts");
+    expect(tests).not.toContain("test/unit/base/fair-queue.test.ts");
   });
 });

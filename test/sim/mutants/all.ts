@@ -6,7 +6,9 @@ import { SENDING_GUARDS } from "./sending.ts";
 
 export const MUTANTS: readonly Mutant[] = [...SENDING_GUARDS, ...RECORD_GUARDS, ...OBJECT_GUARDS, ...LIMIT_GUARDS];
 
+/** @param name of a guard, or a whole mutant as JSON */
 export function mutantNamed(name: string): Mutant {
+  if (name.startsWith("{")) return JSON.parse(name);
   const found = MUTANTS.find((one) => one.name === name);
   if (found !== undefined) return found;
   throw new Error(`no guard is called ${name}; the guards are: ${MUTANTS.map((one) => one.name).join(", ")}`);

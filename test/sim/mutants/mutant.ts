@@ -7,8 +7,9 @@ export type Mutant = {
   name: string;
   /** Relative to the repository. */
   file: string;
-  /** Occurs once in the file. */
+  /** Occurs once in the file, or is there `at` this character. */
   find: string;
+  at?: number;
   replace: string;
   /** What the simulation can report without the guard. Default: the simulation does not reach the guard. */
   breaks?: readonly Invariant[];
@@ -25,7 +26,10 @@ export function sourceOf({ file }: Pick<Mutant, "file">): string {
 }
 
 /** The source without the guard. @throws Error unless `find` occurs exactly once */
-export function mutated({ name, file, find, replace }: Mutant, source: string): string {
+export function mutated({ name, file, find, replace, at }: Mutant, source: string): string {
+  if (at !== undefined && source.startsWith(find, at)) {
+    return source.slice(0, at) + replace + source.slice(at + find.length);
+  }
   const parts = source.split(find);
   if (parts.length === 2) return parts.join(replace);
   throw new Error(
