@@ -163,6 +163,7 @@ function restoreEtcd(world: World, { behindMs, downMs, bump }: Extract<Fault, { 
       }),
     );
   const state = storage.snapshot();
+  const witnesses = replicas.running();
   scheduler.after(behindMs, () => {
     const before = recorded();
     if (downMs > 0) changeWeather(world, "api", { down: true }, downMs);
@@ -171,8 +172,15 @@ function restoreEtcd(world: World, { behindMs, downMs, bump }: Extract<Fault, { 
     restores.restored(before, recorded());
     for (const { connections } of replicas.running()) connections.cutWatches(true);
     setOwnKey(world); // the snapshot can have an earlier one
+    if (!replicas.running().some((process) => witnesses.includes(process))) announceRestore(world, downMs);
     scheduler.after(downMs + CONFIRMED_AFTER_MS, () => confirmRestore(world));
   });
+}
+
+/** What an administrator does when no process runs that has run since the snapshot (docs/recovery.md): the operator starts after it. */
+function announceRestore({ cluster, replicas, plan }: World, downMs: number): void {
+  for (let process = 0; process < plan.replicas; process++) replicas.crash(process, downMs);
+  cluster.create(configMapResource, OPERATOR_NAMESPACE, { metadata: { name: RESTORE_MARKER } });
 }
 
 /** Users delete the jobs that they have paid for, end pauses that had ended before the restore, and confirm. */
