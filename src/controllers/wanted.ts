@@ -1,13 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { ANNOTATIONS } from "../api/v1alpha1/meta.ts";
 import { type KubeObject, keyOf } from "../kube/types.ts";
+import { UnwantedRequestError } from "../submission/record.ts";
 import type { AccountHandle } from "./account/registry.ts";
 import type { ControllerDeps, Kind } from "./controller-deps.ts";
-
-/** The object does not want the request any more that was decided on, or wants another one. Nothing is sent. */
-export class UnwantedRequestError extends Error {
-  override readonly name = "UnwantedRequestError";
-}
 
 type WantedBy<T extends KubeObject> = {
   kind: Pick<Kind<T>, "store" | "resource">;

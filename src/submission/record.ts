@@ -38,6 +38,11 @@ export type ShownSubmission =
   | { id: string; attempt: number; state: "Intended" | "Accepted" | "NotSent" | "Refused" | "Unknown" }
   | undefined;
 
+/** The object does not want the request any more that was decided on, or wants another one. Nothing is sent. */
+export class UnwantedRequestError extends Error {
+  override readonly name = "UnwantedRequestError";
+}
+
 /** What the status shows of a request from then on. `now`: ms since the epoch. */
 export function submissionOf<State extends string>(
   { id, specHash, attempt }: Pick<SubmissionRecord, "id" | "specHash" | "attempt">,

@@ -1,71 +1,92 @@
 import { type Clock, delay } from "../base/clock.ts";
 import { isConflict, KubeError } from "../kube/errors.ts";
+import type { Resource } from "../kube/resource.ts";
+import { type KubeObject, keyOf } from "../kube/types.ts";
 import { backoffDelay } from "../runtime/backoff.ts";
+import type { ObjectReader } from "../runtime/object-reader.ts";
+import { type SubmissionRecord, UnwantedRequestError } from "./record.ts";
 
-/** How the record of a request is written to its object, and read back. */
-export type RecordWrite<T> = {
+/** The object that a request is for, and how it shows a record. */
+export type RecordedObject<T extends KubeObject> = {
+  resource: Resource;
+  /** The version that the record is written to first. Undefined: the object is gone. */
+  latest(): T | undefined;
   /** Writes the record to this version of the object. @throws KubeError 409 when the object has another version */
-  write(object: T): Promise<T>;
-  /** A consistent read. Undefined: the object is gone, or may not be read. */
-  read(): Promise<T | undefined>;
-  /** Whether the object has the whole record. */
-  hasRecord(object: T): boolean;
-  /** Whether the record may be written to this later version of the object: it shows no other request. */
+  write(object: T, record: SubmissionRecord, signal: AbortSignal): Promise<T>;
+  /** The record that the object has. */
+  shown(object: T): { id: string; sender?: string | undefined } | undefined;
+  /** Whether a record may be written to this version of the object: it shows no other request. */
   mayWrite(object: T): boolean;
-  /** Kind and name of the object, for messages. */
-  name: string;
+  /** The object as a consistent read shows it after a conflict. */
+  onRead?(object: T): void;
 };
 
-type Deps = { clock: Clock; random: () => number };
+export type StoreRecordDeps = { clock: Clock; random: () => number; reader: ObjectReader };
 
 const BACKOFF = { baseMs: 50, capMs: 5_000, jitter: 0.5 };
 
 /**
  * Writes the record of a request to its object. Resolves when the API server has shown that the object has the whole record. A write
  * without a clear response is repeated until one is clear: a repeated write that was applied before is refused for its version (409), and
- * a read tells.
- * @param object the version that the request was decided on, or a later one
+ * a consistent read tells.
+ * @throws UnwantedRequestError | KubeError 409 when the object is gone, or has changed so that the record may not be written
  * @throws Error when the record is not written; when it is not known whether it is, only the signal's reason
  */
-export async function storeRecord<T>(
-  { clock, random }: Deps,
-  object: T,
-  record: RecordWrite<T>,
+export async function storeRecord<T extends KubeObject>(
+  deps: StoreRecordDeps,
+  recorded: RecordedObject<T>,
+  record: SubmissionRecord,
   signal: AbortSignal,
 ): Promise<T> {
-  let latest = object;
+  const first = recorded.latest();
+  if (first === undefined || !recorded.mayWrite(first)) {
+    const { kind } = recorded.resource;
+    throw new UnwantedRequestError(`the ${kind} changed before its request was sent: nothing is sent`);
+  }
+  let latest = first;
   for (let failures = 1; ; failures++) {
     try {
-      const { object: found, isStored } = await writeOnce(latest, record);
-      if (isStored) return found;
-      latest = found;
+      const { object, isStored } = await writeOnce(deps, recorded, { object: latest, record }, signal);
+      if (isStored) return object;
+      latest = object;
     } catch (error) {
       if (!(error instanceof KubeError) || !isUnclear(error)) throw error;
     }
-    await delay(clock, backoffDelay(failures, { ...BACKOFF, random }), signal);
+    await delay(deps.clock, backoffDelay(failures, { ...BACKOFF, random: deps.random }), signal);
     signal.throwIfAborted();
   }
 }
 
 /** Not stored: the record may be written to the object that it returns. @throws KubeError 409 when it may not */
-async function writeOnce<T>(object: T, record: RecordWrite<T>): Promise<{ object: T; isStored: boolean }> {
+async function writeOnce<T extends KubeObject>(
+  { reader }: StoreRecordDeps,
+  recorded: RecordedObject<T>,
+  { object, record }: { object: T; record: SubmissionRecord },
+  signal: AbortSignal,
+): Promise<{ object: T; isStored: boolean }> {
+  const { resource, write } = recorded;
   try {
-    return { object: whole(record, await record.write(object)), isStored: true };
+    const stored = await write(object, record, signal);
+    if (hasRecord(recorded, stored, record)) return { object: stored, isStored: true };
   } catch (error) {
     if (!isConflict(error)) throw error;
-    const found = await record.read();
-    if (found !== undefined && record.hasRecord(found)) return { object: found, isStored: true };
-    if (found === undefined || !record.mayWrite(found)) throw error;
+    const read = await reader.read<T>(resource, keyOf(object), signal);
+    const found = read.kind === "Found" ? read.object : undefined;
+    if (found !== undefined) recorded.onRead?.(found);
+    if (found !== undefined && hasRecord(recorded, found, record)) return { object: found, isStored: true };
+    if (found === undefined || !recorded.mayWrite(found)) throw error;
     return { object: found, isStored: false };
   }
+  // A CustomResourceDefinition of another version drops fields that it does not have, and reports success.
+  throw new Error(
+    `the API server does not store the record of the request in ${resource.kind} ${keyOf(object)}, so nothing is sent: upgrade the CRDs to the version of the operator`,
+  );
 }
 
-/** A CustomResourceDefinition of another version drops fields that it does not have, and reports success. */
-function whole<T>({ hasRecord, name }: RecordWrite<T>, stored: T): T {
-  if (hasRecord(stored)) return stored;
-  throw new Error(
-    `the API server does not store the record of the request in ${name}, so nothing is sent: upgrade the CRDs to the version of the operator`,
-  );
+/** Whether the object has the whole record. */
+function hasRecord<T extends KubeObject>({ shown }: RecordedObject<T>, object: T, record: SubmissionRecord): boolean {
+  const { id, sender } = shown(object) ?? {};
+  return object.metadata.uid === record.uid && id === record.id && sender === record.sender;
 }
 
 /** The API server may have stored it. */

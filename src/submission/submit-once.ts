@@ -1,20 +1,23 @@
-import { type Clock, rfc3339, stopwatch } from "../base/clock.ts";
+import { rfc3339, stopwatch } from "../base/clock.ts";
+import type { KubeObject } from "../kube/types.ts";
 import { ServiceError } from "../provider/errors.ts";
-import type { SubmissionRecord } from "./record.ts";
+import { type SubmissionRecord, UnwantedRequestError } from "./record.ts";
+import { type RecordedObject, type StoreRecordDeps, storeRecord } from "./store-record.ts";
 
 /**
  * Sends a request that creates or costs something at most once.
  *
  * # Expected flow
  * 1. The caller looks for a record of the object without an outcome. With one, it does not call `submitOnce`.
- * 2. `send` waits for a connection and for the account's rate limit, then awaits `commit`: `store` writes the record to the object.
+ * 2. `send` waits for a connection and for the account's rate limit, then awaits `commit`: `storeRecord` writes the record to the object.
  * 3. `send` calls `beforeSend` and writes the first byte.
  * 4. `submitOnce` returns, and the caller writes the outcome to the object's status.
  *
  * # Guarantees
  * - The object has the record before the first byte leaves.
- * - The lease and `assertWanted` are checked before the record is written and again before the first byte. Nothing is sent when a
- *   check fails, when the record is not surely stored, when the signal is aborted, or when the write takes longer than `maxStoreMs`.
+ * - The lease, `assertWanted` and the API key are checked before the record is written and again before the first byte. Nothing is
+ *   sent when a check fails, when the record is not surely stored, when the signal is aborted, or when the write takes longer than
+ *   `maxStoreMs`.
  * - It never rejects and never sends a second request.
  *
  * # Assumptions
@@ -31,17 +34,22 @@ import type { SubmissionRecord } from "./record.ts";
  *   decision.
  * - `Unknown`: the request can have taken effect. Look for its effect, or ask the user, before another request is sent.
  */
-export async function submitOnce<T>(deps: SubmitOnceDeps, request: SubmitOnceRequest<T>): Promise<SubmitOnceResult<T>> {
+export async function submitOnce<T extends KubeObject, V>(
+  deps: SubmitOnceDeps,
+  request: SubmitOnceRequest<T, V>,
+): Promise<SubmitOnceResult<V>> {
   const { clock } = deps;
   const { signal, maxStoreMs } = request;
-  const record: SubmissionRecord = { ...request.record, time: rfc3339(clock.now()) };
-  let sinceStore = () => 0;
+  const record = recordOf(deps, request);
+  let sinceStore: (() => number) | undefined;
   let sent = false;
-  let recorded = false;
 
   const assertSendable = () => {
     deps.assertLeading();
     request.assertWanted();
+    if (request.keyVersion() !== record.keyVersion) {
+      throw new UnwantedRequestError("the API key changed before the request was sent: nothing is sent");
+    }
     signal.throwIfAborted();
   };
 
@@ -49,18 +57,18 @@ export async function submitOnce<T>(deps: SubmitOnceDeps, request: SubmitOnceReq
     assertSendable(); // the request can have waited for the rate limit for minutes
     sinceStore = stopwatch(clock);
     record.time = rfc3339(clock.now());
-    recorded = true;
-    await request.store(record, signal);
+    const object = await storeRecord(deps, request.object, record, signal);
+    request.onStored?.(object, record);
   };
 
   const beforeSend = () => {
+    if (sinceStore === undefined) throw new Error("a request without a record: nothing is sent");
     const storeMs = sinceStore();
     if (maxStoreMs !== undefined && storeMs > maxStoreMs) {
       throw new Error(
         `the API server needed ${storeMs / 1000} s to store the record of the request, more than ${maxStoreMs / 1000} s: nothing is sent`,
       );
     }
-    if (!recorded) throw new Error("a request without a record: nothing is sent");
     assertSendable();
     sent = true;
     request.onSent?.();
@@ -73,12 +81,25 @@ export async function submitOnce<T>(deps: SubmitOnceDeps, request: SubmitOnceReq
     if (delivery === "Unknown") return { kind: "Unknown", record, error };
     if (delivery === "Accepted") return { kind: "Unusable", record, error };
     if (error instanceof ServiceError && delivery === "Refused") return { kind: "Refused", record, error };
-    return { kind: "NotSent", record, error, recorded };
+    return { kind: "NotSent", record, error, recorded: sinceStore !== undefined };
   }
 }
 
-export type SubmitOnceDeps = {
-  clock: Clock;
+/** No process sends a request under the ID of another one. */
+function recordOf<T extends KubeObject, V>(
+  { clock, newID, identity }: SubmitOnceDeps,
+  { uid, attempt, operation, specHash, account, keyVersion }: SubmitOnceRequest<T, V>,
+): SubmissionRecord {
+  const time = rfc3339(clock.now());
+  const request = { id: newID(), uid, attempt, operation, specHash };
+  return { ...request, account, keyVersion: keyVersion(), sender: identity, time };
+}
+
+export type SubmitOnceDeps = StoreRecordDeps & {
+  /** Makes the ID of a request. */
+  newID: () => string;
+  /** This process, as its records name it. */
+  identity: string;
   /** Throws unless this process holds the lease. */
   assertLeading: () => void;
 };
@@ -86,13 +107,18 @@ export type SubmitOnceDeps = {
 /** What `send` hands to the call of the service. */
 export type SendOptions = { signal: AbortSignal; commit: () => Promise<void>; beforeSend: () => void };
 
-export type SubmitOnceRequest<T> = {
-  record: Omit<SubmissionRecord, "time">;
-  /** Writes the record to the object. Rejects unless the object surely has it (`storeRecord`). */
-  store(record: SubmissionRecord, signal: AbortSignal): Promise<unknown>;
+export type SubmitOnceRequest<T extends KubeObject, V> = Pick<
+  SubmissionRecord,
+  "uid" | "attempt" | "operation" | "specHash" | "account"
+> & {
+  /** Version of the API key that a request is sent with now. */
+  keyVersion(): string;
+  object: RecordedObject<T>;
+  /** The object has the record. */
+  onStored?(object: T, record: SubmissionRecord): void;
   /** Throws when the object no longer wants the request: it is deleted, suspended or changed. */
   assertWanted(): void;
-  send(options: SendOptions): Promise<T>;
+  send(options: SendOptions): Promise<V>;
   /** Called right before the first byte leaves. */
   onSent?(): void;
   /** Longest time between the begin of the write and the first byte, ms. Default: no limit. */

@@ -1,5 +1,7 @@
 /** A paid request is accepted, and what the service returns for it cannot be stored: the job halts, and nothing is lost or resent. */
 import { describe, expect, it } from "vitest";
+import { videoJobResource } from "../../src/api/v1alpha1/kinds.ts";
+import type { VideoJob } from "../../src/api/v1alpha1/video-job.ts";
 import { halt } from "../../src/controllers/jobs/halt.ts";
 import { submitOnce } from "../../src/submission/submit-once.ts";
 import { KEY, makeClient, type TestClient } from "../component/provider/http/make-client.ts";
@@ -49,12 +51,26 @@ describe.each(ANSWERS)("%s", (_what, body, call, why) => {
   it("halts the job with the reason, and is sent once", async () => {
     const service = await scriptedService(() => ({ body }));
     const client = makeClient(service.url);
-    const { time: _, ...record } = recordOf();
-    const result = await submitOnce(
-      { clock: createFakeClock(), assertLeading: () => undefined },
+    const { id, time: _, sender, keyVersion = "", ...request } = recordOf();
+    const result = await submitOnce<VideoJob, unknown>(
       {
-        record,
-        store: async () => undefined,
+        clock: createFakeClock(),
+        random: () => 0.5,
+        reader: { read: async () => ({ kind: "NotFound" }) },
+        newID: () => id,
+        identity: sender,
+        assertLeading: () => undefined,
+      },
+      {
+        ...request,
+        keyVersion: () => keyVersion,
+        object: {
+          resource: videoJobResource,
+          latest: () => videoJobOf("image"),
+          write: async (job) => job,
+          shown: () => ({ id, sender }),
+          mayWrite: () => true,
+        },
         assertWanted: () => undefined,
         send: async (options) => {
           await options.commit();

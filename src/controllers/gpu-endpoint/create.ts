@@ -1,9 +1,8 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS, type Submission } from "../../api/v1alpha1/meta.ts";
-import { keyOf } from "../../kube/types.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import { type SubmissionRecord, submissionOf } from "../../submission/record.ts";
-import { storeRecord } from "../../submission/store-record.ts";
+import { submissionOf } from "../../submission/record.ts";
+import type { RecordedObject } from "../../submission/store-record.ts";
 import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import { type AccountHandle, boundTo } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
@@ -40,26 +39,19 @@ type CreateInput = {
 export async function createEndpoint(input: CreateInput, desired: DesiredEndpoint): Promise<string> {
   const { shared, account, kind, endpoint, memories, context } = input;
   const { uid } = endpoint.metadata;
-  const session = account.endpoints.observed.session();
   const result = await submitOnce(shared, {
-    record: {
-      id: shared.newID(),
-      uid,
-      attempt: nextAttempt(input),
-      operation: "createEndpoint",
-      specHash: requestHash(desired, account),
-      account: boundTo(account),
-      keyVersion: account.keyVersion(),
-      sender: shared.identity,
+    uid,
+    attempt: nextAttempt(input),
+    operation: "createEndpoint",
+    specHash: requestHash(desired, account),
+    account: boundTo(account),
+    keyVersion: account.keyVersion,
+    object: recordedEndpoint(input),
+    onStored(stored, record) {
+      input.stored.endpoint = stored;
+      memories.begin(stored, record);
     },
-    async store(record, signal) {
-      input.stored.endpoint = await store(input, record, signal);
-      memories.begin(input.stored.endpoint, record);
-    },
-    assertWanted() {
-      assertMaySubmit(shared, { kind, object: endpoint, account });
-      assertSameKey(account, session);
-    },
+    assertWanted: () => assertMaySubmit(shared, { kind, object: endpoint, account }),
     send: (options) => account.endpoints.create(desired, { ...options, group: endpoint.metadata.namespace }),
     maxStoreMs: STORE_MS,
     signal: context.signal,
@@ -75,26 +67,18 @@ function nextAttempt({ endpoint, entry }: Pick<CreateInput, "endpoint" | "entry"
   return Math.max(...attempts) + 1;
 }
 
-function store({ shared, kind, endpoint }: CreateInput, record: SubmissionRecord, signal: AbortSignal) {
-  const { resource } = kind;
-  const key = keyOf(endpoint);
-  const annotations = { [ANNOTATIONS.create]: JSON.stringify(record) };
-  return storeRecord<GpuEndpoint>(
-    shared,
-    endpoint,
-    {
-      name: `${resource.kind} ${key}`,
-      write: (object) => kind.setFinalizer(object, needsFinalizer(object), signal, annotations),
-      async read() {
-        const found = await shared.reader.read<GpuEndpoint>(resource, key, signal);
-        return found.kind === "Found" ? found.object : undefined;
-      },
-      hasRecord: (object) => createRecordOf(object)?.id === record.id,
-      // Whatever changed, the next reconcile decides on it.
-      mayWrite: () => false,
+function recordedEndpoint({ kind, endpoint }: CreateInput): RecordedObject<GpuEndpoint> {
+  return {
+    resource: kind.resource,
+    latest: () => endpoint,
+    write(object, record, signal) {
+      const annotations = { [ANNOTATIONS.create]: JSON.stringify(record) };
+      return kind.setFinalizer(object, needsFinalizer(object), signal, annotations);
     },
-    signal,
-  );
+    shown: createRecordOf,
+    // Whatever changed, the next reconcile decides on it.
+    mayWrite: (object) => object === endpoint,
+  };
 }
 
 /** What the result of a create means for the status and for what is known here. */
@@ -110,13 +94,4 @@ function note({ shared, endpoint, memories, written }: CreateInput, result: Subm
   if (result.kind === "Refused" || result.kind === "NotSent") memories.end(endpoint);
   if (result.kind === "Refused") shows("Refused");
   if (result.kind === "NotSent" && result.recorded) shows("NotSent");
-}
-
-/** Throws when the API key changed since `session`: the record names the key that the create is sent with. */
-function assertSameKey(
-  { key, endpoints }: AccountHandle,
-  session: ReturnType<AccountHandle["endpoints"]["observed"]["session"]>,
-): void {
-  if (endpoints.observed.session() === session) return;
-  throw new Error(`the API key of ${key} changed before the create was sent: nothing is sent, and it is tried again`);
 }

@@ -1,18 +1,19 @@
 import { ArtifactError } from "../../artifacts/errors.ts";
 import type { ArtifactStoreHandle, ArtifactWriter } from "../../artifacts/types.ts";
 import type { Clock } from "../../base/clock.ts";
+import { isConflict } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/types.ts";
 import { ServiceError } from "../../provider/errors.ts";
 import { createBackoffs } from "../../runtime/backoff.ts";
 import { compact } from "../../runtime/store.ts";
 import type { SpendingAdmission } from "../../submission/admission.ts";
-import type { SubmissionRecord } from "../../submission/record.ts";
-import { storeRecord } from "../../submission/store-record.ts";
+import { type SubmissionRecord, UnwantedRequestError } from "../../submission/record.ts";
+import type { RecordedObject } from "../../submission/store-record.ts";
 import { AcceptedError, type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import { type AccountHandle, boundTo } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { concernsKey, isUnpaid, messageOf, RETRIED_STALLS, type Verdict, verdictOf } from "../verdict.ts";
-import { assertMaySubmit, UnwantedRequestError } from "../wanted.ts";
+import { assertMaySubmit } from "../wanted.ts";
 import { createBodyMemory } from "./body-memory.ts";
 import { keyOfResult } from "./copies.ts";
 import type { Observed } from "./observations.ts";
@@ -195,24 +196,15 @@ async function opened(
 /** Sends one paid request at most once (submitOnce). */
 export async function submit<T extends Job>(shared: ControllerDeps, options: SubmitOptions<T>): Promise<Answer> {
   const { kind, job, request, account, attempt } = options;
-  const keyVersion = account.keyVersion();
-  const result = await submitOnce<Accepted>(shared, {
-    // No process sends a request under the ID of another one.
-    record: {
-      id: shared.newID(),
-      uid: job.metadata.uid,
-      attempt,
-      operation: request.operation,
-      specHash: account.digest(request.body),
-      account: boundTo(account),
-      keyVersion,
-      sender: shared.identity,
-    },
-    store: (record, signal) => store(shared, options, record, signal),
-    assertWanted() {
-      assertMaySubmit(shared, { kind, object: job, account });
-      assertSameKey(account, keyVersion);
-    },
+  const result = await submitOnce<T, Accepted>(shared, {
+    uid: job.metadata.uid,
+    attempt,
+    operation: request.operation,
+    specHash: account.digest(request.body),
+    account: boundTo(account),
+    keyVersion: account.keyVersion,
+    object: recordedJob(options),
+    assertWanted: () => assertMaySubmit(shared, { kind, object: job, account }),
     send: (sendOptions) =>
       request.send({
         session: account,
@@ -227,45 +219,18 @@ export async function submit<T extends Job>(shared: ControllerDeps, options: Sub
   return answerOf(shared, options, result);
 }
 
-/** Throws when the API key is not the one that the record names. */
-function assertSameKey(account: AccountHandle, keyVersion: string): void {
-  if (account.keyVersion() === keyVersion) return;
-  throw new UnwantedRequestError(`the API key of ${account.key} changed before the request was sent: nothing is sent`);
-}
-
-/** Writes the record to the status, unless the status shows another request by now. */
-function store<T extends Job>(
-  shared: Pick<ControllerDeps, "clock" | "random" | "reader">,
-  { kind: { resource, store }, job, request, write }: SubmitOptions<T>,
-  record: SubmissionRecord,
-  signal: AbortSignal,
-): Promise<T> {
-  const key = keyOf(job);
-  const mayWrite = ({ metadata, status }: T) =>
-    metadata.uid === record.uid && !isFinished(status) && isSameSubmission(status, job.status);
-  const hasRecord = ({ metadata, status }: T) =>
-    metadata.uid === record.uid && status?.submission?.id === record.id && status.submission.sender === record.sender;
-  const latest = store.get(key);
-  if (latest === undefined || !mayWrite(latest)) throw changedFirst();
-  return storeRecord(
-    shared,
-    latest,
-    {
-      name: `${resource.kind} ${key}`,
-      write: (object) => write(object, { record, request }, signal),
-      async read() {
-        const found = await shared.reader.read<T>(resource, key, signal);
-        if (found.kind !== "Found") return undefined;
-        const { object } = found;
-        store.observeWrite(compact(object));
-        if (!hasRecord(object) && !mayWrite(object)) throw changedFirst();
-        return object;
-      },
-      hasRecord,
-      mayWrite,
-    },
-    signal,
-  );
+/** The status has the record, unless it shows another request by now. */
+function recordedJob<T extends Job>({ kind, job, request, write }: SubmitOptions<T>): RecordedObject<T> {
+  const { resource, store } = kind;
+  return {
+    resource,
+    latest: () => store.get(keyOf(job)),
+    write: (object, record, signal) => write(object, { record, request }, signal),
+    shown: ({ status }) => status?.submission,
+    mayWrite: ({ metadata, status }) =>
+      metadata.uid === job.metadata.uid && !isFinished(status) && isSameSubmission(status, job.status),
+    onRead: (object) => void store.observeWrite(compact(object)),
+  };
 }
 
 const isFinished = (status: JobStatus | undefined) => status?.phase === "Succeeded" || status?.phase === "Failed";
@@ -277,9 +242,6 @@ function isSameSubmission(
 ) {
   return one?.id === other?.id && one?.state === other?.state;
 }
-
-const changedFirst = () =>
-  new UnwantedRequestError("the status of the job changed before its request was sent: nothing is sent");
 
 /** Converts the result of a request. */
 function answerOf<T extends Job>(
@@ -303,7 +265,7 @@ function answerOf<T extends Job>(
     return { ...answer, kind: "Unknown", cause: messageOf(result.error) };
   }
   const { error } = result;
-  if (error instanceof UnwantedRequestError) return { ...answer, kind: "Withdrawn" };
+  if (error instanceof UnwantedRequestError || isConflict(error)) return { ...answer, kind: "Withdrawn" };
   if (isRefusal(error)) {
     const reason = error.kind === "NotEntitled" ? "NotEntitled" : "InvalidSpec";
     return { ...answer, kind: "Refused", reason, message: refusalMessage(error, kind.resource.kind) };

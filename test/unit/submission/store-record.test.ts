@@ -1,9 +1,13 @@
 import { expect, it } from "vitest";
+import { speechJobResource } from "../../../src/api/v1alpha1/kinds.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
-import { type RecordWrite, storeRecord } from "../../../src/submission/store-record.ts";
+import type { KubeObject } from "../../../src/kube/types.ts";
+import { type RecordedObject, storeRecord } from "../../../src/submission/store-record.ts";
+import { createOf } from "../../support/endpoints.ts";
 import { createFakeClock, until } from "../../support/fake-clock.ts";
 
 type Stored = { version: number; record?: string };
+type Recorded = KubeObject<Stored>;
 type Answer = "Stored" | "StoredLate" | "Pruned" | number;
 
 const refusal = (status: number) =>
@@ -18,30 +22,39 @@ function world(answers: Answer[], found: (stored: Stored) => Stored | undefined 
   const clock = createFakeClock();
   let stored: Stored = { version: 7 };
   const written: number[] = [];
-  const record: RecordWrite<Stored> = {
-    name: "SpeechJob team/intro",
-    async write({ version }) {
+  const objectOf = (spec: Stored): Recorded => ({ metadata: { name: "intro", namespace: "team", uid: "uid" }, spec });
+  const recorded: RecordedObject<Recorded> = {
+    resource: speechJobResource,
+    latest: () => objectOf(stored),
+    async write({ spec: { version } }) {
       written.push(version);
       const answer = answers.shift() ?? "Stored";
       if (typeof answer === "number") throw refusal(answer);
       if (version !== stored.version) throw refusal(409);
       stored = { version: version + 1, ...(answer === "Pruned" ? {} : { record: "ours" }) };
       if (answer === "StoredLate") throw refusal(504);
-      return stored;
+      return objectOf(stored);
     },
-    read: async () => found(stored),
-    hasRecord: (object) => object.record === "ours",
-    mayWrite: (object) => object.record === undefined,
+    shown: ({ spec }) => (spec.record === undefined ? undefined : { id: spec.record, sender: "one" }),
+    mayWrite: ({ spec }) => spec.record === undefined,
   };
+  async function read() {
+    const shown = found(stored);
+    // The reader knows no kind: its caller names the type.
+    return shown === undefined
+      ? { kind: "NotFound" as const }
+      : { kind: "Found" as const, object: objectOf(shown) as never };
+  }
   const ending = new AbortController();
   const change = (next: Stored) => {
     stored = next;
   };
   const store = async () => {
     let outcome: { stored: Stored } | { error: unknown } | undefined;
-    storeRecord({ clock, random: () => 0.5 }, stored, record, ending.signal).then(
-      (object) => {
-        outcome = { stored: object };
+    const deps = { clock, random: () => 0.5, reader: { read } };
+    storeRecord(deps, recorded, createOf({ id: "ours", uid: "uid" }), ending.signal).then(
+      ({ spec }) => {
+        outcome = { stored: spec };
       },
       (error: unknown) => {
         outcome = { error };

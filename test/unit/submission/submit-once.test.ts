@@ -1,11 +1,19 @@
 import { describe, expect, it } from "vitest";
+import { gpuEndpointResource } from "../../../src/api/v1alpha1/kinds.ts";
+import type { KubeObject } from "../../../src/kube/types.ts";
 import { type Delivery, ServiceError } from "../../../src/provider/errors.ts";
 import type { SubmissionRecord } from "../../../src/submission/record.ts";
 import { AcceptedError, type SubmitOnceRequest, submitOnce } from "../../../src/submission/submit-once.ts";
 import { createOf } from "../../support/endpoints.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
-const { time: _time, ...record } = createOf();
+const KEY = "version-of-key";
+const { id, time: _time, sender, ...request } = createOf();
+const record = { ...request, id, sender, keyVersion: KEY };
+const resource = gpuEndpointResource;
+
+type Recorded = KubeObject<unknown, SubmissionRecord>;
+const object: Recorded = { metadata: { name: "echo", namespace: "team", uid: record.uid }, spec: {} };
 
 const serviceError = (delivery: Delivery) =>
   new ServiceError({ operation: "createEndpoint", kind: "ServerError", delivery, message: delivery });
@@ -17,6 +25,7 @@ type Trouble = {
   /** Calls of a check that pass before it throws. */
   leaseLostAfter?: number;
   unwantedAfter?: number;
+  keyChangedAfter?: number;
   abortedAfterStore?: boolean;
   notStored?: boolean;
   withoutCommit?: boolean;
@@ -34,12 +43,22 @@ async function run(trouble: Trouble = {}) {
   const clock = createFakeClock();
   const stored: SubmissionRecord[] = [];
   const sent: SubmissionRecord[][] = [];
-  const request: SubmitOnceRequest<{ id: string }> = {
-    record,
-    async store(next) {
-      await clock.advance(trouble.storeMs ?? 0);
-      if (trouble.notStored === true) throw new Error("not stored");
-      stored.push({ ...next });
+  let { keyChangedAfter = 9 } = trouble;
+  const options: SubmitOnceRequest<Recorded, { id: string }> = {
+    ...request,
+    // The first call is that of the record.
+    keyVersion: () => (keyChangedAfter-- < 0 ? "another" : KEY),
+    object: {
+      resource,
+      latest: () => object,
+      async write(latest, next) {
+        await clock.advance(trouble.storeMs ?? 0);
+        if (trouble.notStored === true) throw new Error("not stored");
+        stored.push({ ...next });
+        return { ...latest, status: { ...next } };
+      },
+      shown: ({ status }) => status,
+      mayWrite: () => true,
     },
     assertWanted: throwsAfter(trouble.unwantedAfter, "deleted"),
     async send({ commit, beforeSend }) {
@@ -55,7 +74,15 @@ async function run(trouble: Trouble = {}) {
     maxStoreMs: 30_000,
     signal: ending.signal,
   };
-  const result = await submitOnce({ clock, assertLeading: throwsAfter(trouble.leaseLostAfter, "lease lost") }, request);
+  const deps = {
+    clock,
+    random: () => 0.5,
+    reader: { read: async () => ({ kind: "NotFound" as const }) },
+    newID: () => id,
+    identity: sender,
+    assertLeading: throwsAfter(trouble.leaseLostAfter, "lease lost"),
+  };
+  const result = await submitOnce(deps, options);
   return { result, stored, sent };
 }
 
@@ -78,6 +105,8 @@ describe("a request that is sent at most once", () => {
     { name: "the lease is lost during the write", trouble: { leaseLostAfter: 1 }, stored: 1, recorded: true },
     { name: "the object goes before the record", trouble: { unwantedAfter: 0 }, stored: 0, recorded: false },
     { name: "the object goes during the write", trouble: { unwantedAfter: 1 }, stored: 1, recorded: true },
+    { name: "the key changes before the record", trouble: { keyChangedAfter: 0 }, stored: 0, recorded: false },
+    { name: "the key changes during the write", trouble: { keyChangedAfter: 1 }, stored: 1, recorded: true },
     { name: "the signal aborts after the write", trouble: { abortedAfterStore: true }, stored: 1, recorded: true },
     { name: "the record is not surely stored", trouble: { notStored: true }, stored: 0, recorded: true },
     { name: "the write takes too long", trouble: { storeMs: 30_001 }, stored: 1, recorded: true },

@@ -31,13 +31,17 @@ async function setUp({ spec = {}, answer = { body: { id: "ep-1" } }, onRecord = 
   store.upsert(endpoint);
   const api = await scriptedApi(({ method, body }) => {
     if (method !== "PATCH") return failure(405, "MethodNotAllowed");
-    onRecord({ remove: () => store.remove(endpoint), rotateKey: () => account.keyChanged() });
+    onRecord({ remove: () => store.remove(endpoint), rotateKey });
     const { metadata } = body as { metadata: object };
     return { body: { ...endpoint, metadata: { ...endpoint.metadata, ...metadata, resourceVersion: "8" } } };
   });
   const service = await scriptedService(() => answer);
   const shared = sharedOf(api.client, gpuEndpointResource);
-  const account = accountAt(service.url);
+  let keyVersion = "first";
+  const account = accountAt(service.url, { keyVersion: () => keyVersion });
+  const rotateKey = () => {
+    keyVersion = "second";
+  };
   const memories = createEndpointMemories(shared);
   const stored = { endpoint };
   const written: Partial<Written> = {};
@@ -78,7 +82,7 @@ it.each<Setting & { name: string; error: string }>([
   {
     name: "an endpoint whose account gets another API key",
     onRecord: ({ rotateKey }) => rotateKey(),
-    error: "the API key of Account/team/default changed before the create was sent: nothing is sent",
+    error: "the API key changed before the request was sent: nothing is sent",
   },
 ])("$name while the record is written is not created, and the status shows it", async ({ error, ...setting }) => {
   const { create, service, memories, stored, written } = await setUp(setting);
