@@ -1,10 +1,11 @@
 import { defineConfig } from "vitest/config";
-import { fullTests } from "./test/kinds.ts";
+import { fullTests, SIMULATED_FORMS } from "./test/kinds.ts";
 
 const full = fullTests();
 const tests = (folder: string) => `${folder}/**/*.test.ts`;
 /** Far beyond what a busy machine takes: only so that a hanging test ends. */
 const LONGEST_MS = 300_000;
+const LONGEST_FORM_MS = 3_600_000;
 /** Modules keep no state, so files share them: loading them anew for each file takes half of the time. */
 const shared = { environment: "node", isolate: false } as const;
 const timeouts = { testTimeout: LONGEST_MS, hookTimeout: LONGEST_MS };
@@ -43,7 +44,17 @@ export default defineConfig({
           ...shared,
           name: "sim",
           include: [tests("test/sim"), tests("test/fuzz")],
+          exclude: SIMULATED_FORMS.map(tests),
           testTimeout: LONGEST_MS,
+          maxWorkers: "100%",
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "forms",
+          include: SIMULATED_FORMS.map(tests),
+          testTimeout: LONGEST_FORM_MS,
           maxWorkers: "100%",
         },
       },

@@ -23,6 +23,7 @@ export const KINDS = {
   component: { when: "test", project: "component", built: false },
   sim: { when: "test", project: "sim", built: false },
   integration: { when: "test", project: "integration", built: true },
+  forms: { when: "full", project: "forms", built: false },
   full: { when: "full", project: "full", built: true },
   memory: { when: "full", project: "memory", built: true },
   page: { when: "full", project: "page", built: true, folders: ["test/page/"] },
@@ -35,7 +36,7 @@ export const KINDS = {
   },
   campaign: partOfFull("test/faults/campaign/", "MOORING_CAMPAIGN"),
   pairs: partOfFull("test/pairs/", "MOORING_PAIRS"),
-  perturbation: partOfFull("test/perturbation/", "MOORING_PERTURB"),
+  perturbation: simulated("perturbation", "MOORING_PERTURB"),
   transitions: partOfFull("test/transitions/", "MOORING_TRANSITIONS"),
   e2e: { when: "request", project: "e2e", built: false, config: "vitest.e2e.config.ts" },
   upgrade: partOfFull("test/faults/kubernetes-upgrade.", "MOORING_UPGRADE"),
@@ -53,8 +54,10 @@ export type KindName = keyof typeof KINDS;
 /** `--seconds 60` is MOORING_CAMPAIGN_SECONDS for the campaign, and `--select` is the variable's `_ONLY`. */
 export const LONG_OPTIONS = ["seconds", "jobs", "endpoints", "kills", "seed", "parallel", "rows", "keep", "select"];
 
+/** Systematic searches for unknown defects in the simulation: `npm run test:sim -- FORM` runs them in full. */
+export const SIMULATED_FORMS = ["test/sim/perturbation"];
 /** Faults and searches for unknown defects at a real API server. In `npm test`, the simulation has them. */
-const FORMS = ["test/faults", "test/pairs", "test/perturbation", "test/transitions"];
+const FORMS = ["test/faults", "test/pairs", "test/transitions"];
 /** Each takes more than a minute, mostly because it waits for what takes time with a real API server. */
 const LONG = [
   "accounts",
@@ -72,6 +75,10 @@ const WITH_TOOLS = ["test/component", "test/integration"];
 
 function partOfFull(start: string, long: string) {
   return { when: "request", project: "full", built: true, folders: [start], long } as const;
+}
+
+function simulated(form: string, long: string) {
+  return { when: "request", project: "forms", built: false, folders: [`test/sim/${form}/`], long } as const;
 }
 
 /** The tests of the project `full`: the forms, those that take long, and all that need a tool. */

@@ -29,7 +29,11 @@ export type CoreRequest = {
 export type CoreAnswer = Pick<AuditEntry, "effect" | "id"> & { operation: string; status: number; body: unknown };
 
 /** The operations of the service without HTTP: a request takes effect when `call` is called. */
-export function createCore(service: Service): { call(request: CoreRequest): Promise<CoreAnswer> } {
+export function createCore(service: Service): {
+  call(request: CoreRequest): Promise<CoreAnswer>;
+  /** The name of the operation that a request calls; `unknown`: there is none. */
+  operationOf(request: CoreRequest): string;
+} {
   const routes: { route: Route; pattern: string[] }[] = [];
   addOperations({ add: (route) => routes.push({ route, pattern: route.path.split("/") }) }, service);
 
@@ -44,6 +48,10 @@ export function createCore(service: Service): { call(request: CoreRequest): Prom
   }
 
   return {
+    operationOf(request) {
+      const found = find(request);
+      return found === undefined ? "unknown" : operationOf(found.route, request.body);
+    },
     async call(request) {
       const found = find(request);
       if (found === undefined) {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Assumptions } from "./assumptions.ts";
 import type { AuditEntry } from "./audit.ts";
@@ -85,7 +84,7 @@ export function handlerOf(service: Service, route: Pick<Route, "operation" | "ha
     const operation = operationOf(route, request.body);
     const call = { service, operation, request, reply };
     const fault = service.faults.strike(operation, JSON.stringify([request.query, request.body]));
-    if (fault?.kind === "latency" && !fault.after) await sleep(fault.latencyMs);
+    if (fault?.kind === "latency" && !fault.after) await service.sleep(fault.latencyMs);
     if (fault !== undefined && (await failBefore(call, fault))) return reply;
     const { status, outcome } = await perform(service, route, {
       query: asStrings(request.query),
@@ -154,7 +153,7 @@ async function respond(
     default:
       record(call, fault, status, outcome);
   }
-  if (fault?.kind === "latency" && fault.after) await sleep(fault.latencyMs);
+  if (fault?.kind === "latency" && fault.after) await call.service.sleep(fault.latencyMs);
   if ("lines" in outcome) {
     await sendStream(reply, outcome.lines);
     return reply;

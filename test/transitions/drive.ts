@@ -2,7 +2,7 @@ import { KINDS } from "../../src/api/v1alpha1/kinds.ts";
 import { isNotFound, KubeError } from "../../src/kube/errors.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import { PAID } from "../faults/paid-calls.ts";
-import { differences } from "../perturbation/outcome.ts";
+import { differences } from "../sim/perturbation/outcome.ts";
 import { type AnyObject, condition, type World } from "../support/world.ts";
 import { type Base, specFor } from "./bases.ts";
 import type { Observer, Snapshot } from "./observer.ts";

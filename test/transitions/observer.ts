@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS } from "../../src/api/v1alpha1/kinds.ts";
 import { isTooManyRequests } from "../../src/kube/errors.ts";
-import { linesOf } from "../perturbation/outcome.ts";
+import { linesOf } from "../sim/perturbation/outcome.ts";
 import { type AnyObject, type AnyStatus, condition, eventually, type World } from "../support/world.ts";
 
 /** What the cluster and the service show of one object. */

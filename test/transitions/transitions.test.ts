@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { clusterAccountResource, KINDS } from "../../src/api/v1alpha1/kinds.ts";
 import { createSemaphore } from "../../src/base/semaphore.ts";
-import { waitForEveryKind } from "../perturbation/api-server-ready.ts";
+import { waitForEveryKind } from "./api-server-ready.ts";
 import { closeWorldsAfterAll, disposableWorld, type World, waitForCondition } from "../support/world.ts";
 import { basesOf, baseWith } from "./bases.ts";
 import { driveField, type FieldReport } from "./drive.ts";

@@ -43,8 +43,8 @@ describe("the arguments", () => {
 
   it.each([
     { args: ["test"], expected: "unit,component,sim,integration" },
-    { args: ["test:full"], expected: "unit,component,sim,integration,full,memory,page" },
-    { args: ["test:full", "--rest"], expected: "full,memory,page" },
+    { args: ["test:full"], expected: "unit,component,sim,integration,forms,full,memory,page" },
+    { args: ["test:full", "--rest"], expected: "forms,full,memory,page" },
     { args: ["test:full", "--only", "page,pairs"], expected: "page,pairs" },
     { args: ["test:full", "--only=lint"], expected: "" },
   ])("$args run $expected", ({ args, expected }) => {
@@ -87,7 +87,7 @@ describe("the arguments", () => {
 
   it("name the kinds there are", () => {
     expect(() => parseArguments(["test", "--only", "pears"])).toThrow(
-      /^--only pears: use lint, typecheck, unit, component, sim, integration, full, memory, page, attacks, campaign, /,
+      /^--only pears: use lint, typecheck, unit, component, sim, integration, forms, full, memory, page, attacks, campaign, /,
     );
   });
 

@@ -9,24 +9,7 @@ export type ProxyTarget = {
   headers?: () => Promise<Record<string, string>>;
   /** Told of each response of the target. */
   onResponse?: (response: { method: string; path: string; status: number }) => void;
-  /** Told of the body of each response that the trap keeps back. */
-  onKeptBack?: (body: string) => void;
-  /** Takes over requests. Default: all are forwarded. */
-  takeOver?: TakeOver;
 };
-
-type ProxiedRequest = { method: string; path: string };
-
-/** What a proxy does with a request instead of piping it through. */
-export type TakeOver = {
-  /** Answers the request. `forward` sends a request to the target. Returns false if it leaves the request alone. */
-  answer(request: ProxiedRequest, outgoing: ServerResponse, forward: Forward): Promise<boolean>;
-  /** Hands a response on. Returns false if it leaves the response alone. */
-  relay(request: ProxiedRequest, answer: IncomingMessage, outgoing: ServerResponse): boolean;
-};
-
-/** GETs a path of the target. */
-export type Forward = (path: string) => Promise<IncomingMessage>;
 
 /** Told of each request; what it returns says what becomes of it. */
 export type Trap = (request: { method: string; path: string }) =>
@@ -51,7 +34,6 @@ export async function startProxy(target: ProxyTarget, trap: Trap, spring: () => 
       return;
     }
     const extra = (await target.headers?.()) ?? {};
-    if (moment === "pass" && (await target.takeOver?.answer(request, outgoing, get)) === true) return;
     const upstream = send(
       {
         host: origin.hostname,
@@ -64,15 +46,9 @@ export async function startProxy(target: ProxyTarget, trap: Trap, spring: () => 
       (answer) => {
         target.onResponse?.({ ...request, status: answer.statusCode ?? 502 });
         if (moment === "after") {
-          const pieces: Buffer[] = [];
-          answer.on("data", (piece: Buffer) => pieces.push(piece));
-          answer.on("end", () => {
-            target.onKeptBack?.(Buffer.concat(pieces).toString("utf8"));
-            spring();
-          });
+          answer.resume().on("end", spring);
           return;
         }
-        if (target.takeOver?.relay(request, answer, outgoing) === true) return;
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(outgoing);
         answer.on("error", () => outgoing.destroy());
@@ -83,17 +59,6 @@ export async function startProxy(target: ProxyTarget, trap: Trap, spring: () => 
       if (moment === "pass") upstream.destroy();
     });
     incoming.pipe(upstream);
-  }
-
-  async function get(path: string): Promise<IncomingMessage> {
-    const headers = { accept: "application/json", ...(await target.headers?.()), host: origin.host };
-    const ca = target.ca === undefined ? {} : { ca: target.ca };
-    const { hostname, port } = origin;
-    return new Promise((resolve, reject) => {
-      send({ host: hostname, port, path, headers, ...ca }, resolve)
-        .on("error", reject)
-        .end();
-    });
   }
 
   const server = createServer((incoming, outgoing) => {

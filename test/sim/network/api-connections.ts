@@ -1,7 +1,8 @@
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import type { ApiAnswer, ApiRequest, Connections } from "../../../src/kube/connections.ts";
 import type { Random } from "../../../src/simulator/random.ts";
-import { type JsonValue, objectAt, parseJson, textAt } from "../api-server/json.ts";
+import { failure, statusBody } from "../api-server/failures.ts";
+import { type Json, type JsonValue, objectAt, parseJson, textAt } from "../api-server/json.ts";
 import type { ApiServer, Lag, ServedWatch } from "../api-server/server.ts";
 import { type ByteStream, createByteStream } from "../engine/byte-stream.ts";
 import type { ProcessTime } from "../engine/process-clock.ts";
@@ -26,6 +27,8 @@ export type ApiNetwork = {
   onSend: (request: SentRequest, moment: "Before" | "After") => void;
   /** A request took effect. */
   onEffect: (request: SentRequest, status: number) => void;
+  /** Whether a change never reaches the watch. The watch ends some time later with 410, as if its version were gone. Default: none. */
+  loses?: (line: Json) => boolean;
   /** The API server that this process lists and watches at lags behind now. Default: it does not. */
   lag?: () => Lag | undefined;
 };
@@ -45,13 +48,15 @@ export type ApiConnections = Connections & {
 };
 
 const BOOKMARK_MS = 60_000;
+/** From a lost change to the end of its watch. */
+const GAP_MS = 1_000;
 /** Longest delay of a request: longer than a takeover, and than the client waits. */
 const LATEST_MS = 45_000;
 
 type OpenWatch = { stream: ByteStream; silent: boolean; lastAt: number; unserve: () => void; close: () => void };
 
 export function createApiConnections(
-  { scheduler, server, weather, random, counts, onSend, onEffect, lag = () => undefined }: ApiNetwork,
+  { scheduler, server, weather, random, counts, onSend, onEffect, loses, lag = () => undefined }: ApiNetwork,
   time: ProcessTime,
   requestTimeoutMs: number,
 ): ApiConnections {
@@ -161,10 +166,18 @@ export function createApiConnections(
     };
     let unfollow = () => {};
     let isBehind = served.lag !== undefined;
+    const change = (line: Json) => {
+      if (loses?.(line) !== true) return push(line);
+      unfollow();
+      scheduler.after(GAP_MS, () => {
+        push({ type: "ERROR", object: statusBody(failure.expired("a change was lost")) });
+        end();
+      });
+    };
     const follow = () => {
       isBehind = false;
       for (const line of served.lag?.missed() ?? []) push(line);
-      unfollow = served.follow(push);
+      unfollow = served.follow(change);
     };
     const cancelLag = served.lag === undefined ? () => {} : scheduler.after(served.lag.until - scheduler.now(), follow);
     if (!isBehind) follow();
@@ -250,7 +263,7 @@ function failed(status: number, reason: string): ApiAnswer {
   return { ...answerOf(status, JSON.stringify(body)), headers: status === 429 ? { "retry-after": "1" } : {} };
 }
 
-function answerOf(statusCode: number, text: string): ApiAnswer {
+export function answerOf(statusCode: number, text: string): ApiAnswer {
   return { statusCode, headers: {}, body: bodyOf(text) };
 }
 

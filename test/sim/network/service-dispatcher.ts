@@ -7,10 +7,13 @@ import { hashText, type Scheduler } from "../engine/scheduler.ts";
 import { createExchange, type Exchange, type Response, requestOf } from "./exchange.ts";
 import { countFault, drawFault, drawLatency, type FaultCounts, type RequestFault, type Weather } from "./weather.ts";
 
+/** `instead`: what arrives instead of the response; `reset`: the connection breaks, `cut`: the response breaks off. */
+export type ServiceAnswer = CoreAnswer & { instead?: Response | "reset" | "cut" };
+
 export type ServiceNetwork = {
   scheduler: Scheduler;
   /** The request takes effect. */
-  call: (request: CoreRequest) => Promise<CoreAnswer>;
+  call: (request: CoreRequest) => Promise<ServiceAnswer>;
   weather: () => Weather;
   random: Random;
   counts: FaultCounts;
@@ -87,13 +90,15 @@ export class ServiceDispatcher extends InProcessDispatcher {
 
 function respond(
   exchange: Exchange,
-  answer: CoreAnswer,
+  answer: ServiceAnswer,
   { request, fault }: { request: CoreRequest; fault: RequestFault | undefined },
 ): void {
-  if (fault === "responseLost") exchange.fail("other side closed");
+  const { instead } = answer;
+  if (typeof instead === "object") exchange.answer(instead);
+  else if (fault === "responseLost" || instead === "reset") exchange.fail("other side closed");
   else if (fault === "errorAfter") exchange.answer(serverError(request));
   else if (fault === "gatewayAfter") exchange.answer(GATEWAY_PAGE);
-  else exchange.answer(jsonResponse(answer.status, answer.body), fault === "truncated");
+  else exchange.answer(jsonResponse(answer.status, answer.body), fault === "truncated" || instead === "cut");
 }
 
 /** An error that quotes the request with its secrets, as careless services do. */
@@ -115,7 +120,9 @@ const EARLY: { [fault in RequestFault]?: Response } = {
   throttled: jsonResponse(429, { code: 429, reason: "RATE_LIMIT_EXCEEDED", message: "too many requests" }),
 };
 
-function jsonResponse(status: number, body: unknown): Response {
+/** A text is a stream of lines. */
+export function jsonResponse(status: number, body: unknown): Response {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return { status, headers: { "content-type": "application/json" }, text };
+  const type = typeof body === "string" ? "text/event-stream" : "application/json";
+  return { status, headers: { "content-type": type }, text };
 }

@@ -1,8 +1,9 @@
 import { readdir, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { PAID } from "../faults/paid-calls.ts";
-import { hasOpenRecord } from "../support/open-records.ts";
-import type { AnyObject, World } from "../support/world.ts";
+import { PAID } from "../../faults/paid-calls.ts";
+import { hasOpenRecord } from "../../support/open-records.ts";
+import type { AnyObject, World } from "../../support/world.ts";
+import type { Stage } from "../stage/stage.ts";
 
 const KINDS = ["Account", "ArtifactStore", "BillReport", "GpuEndpoint", "SpeechJob", "VideoJob"];
 /** ConfigMaps that are not results. */
@@ -37,7 +38,7 @@ export type Outcome = {
 };
 
 /** @param ignores lines that are left out */
-export async function readOutcome(world: World, storeRoot: string, ignores = /^$/): Promise<Outcome> {
+export async function readOutcome(world: Stage, storeRoot: string, ignores = /^$/): Promise<Outcome> {
   const lists = await Promise.all(KINDS.map((kind) => world.list(kind)));
   const configMaps = await world.list("ConfigMap");
   const state = await world.state();

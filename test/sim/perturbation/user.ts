@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { isNotFound, isTooManyRequests } from "../../src/kube/errors.ts";
-import { PAID } from "../faults/paid-calls.ts";
-import { type AnyObject, condition, type World } from "../support/world.ts";
+import { isNotFound } from "../../../src/kube/errors.ts";
+import { PAID } from "../../faults/paid-calls.ts";
+import { type AnyObject, condition } from "../../support/world.ts";
+import type { Stage } from "../stage/stage.ts";
 
 const LOOK_MS = 1_000;
 
@@ -16,11 +16,10 @@ export type Help = {
 };
 
 /** The user who reads conditions, asks the service, and does what the messages say. */
-export function createUser(world: World) {
+export function createUser(stage: Stage) {
   const handled = new Set<string>();
   const help: Help = { released: 0, paidTwice: 0, letGo: 0 };
   let stopped = false;
-  let failure: unknown;
 
   async function release({ kind = "", metadata, status }: AnyObject): Promise<void> {
     const attempts = Number(status?.["attempts"]);
@@ -28,47 +27,43 @@ export function createUser(world: World) {
     if (status?.["phase"] !== "Halted" || handled.has(token)) return;
     handled.add(token);
     help.released += 1;
-    const audit = await world.audit();
+    const audit = await stage.audit();
     const taken = audit.filter(({ operation, effect }) => PAID.includes(operation) && effect !== undefined);
     if (taken.length >= attempts) help.paidTwice += 1;
-    await world.patch(kind, metadata.name, { metadata: { annotations: { "mooring.dev/resubmit-token": token } } });
+    await stage.patch(kind, metadata.name, { metadata: { annotations: { "mooring.dev/resubmit-token": token } } });
   }
 
   async function letGo(object: AnyObject): Promise<void> {
     const { name, uid = "", deletionTimestamp } = object.metadata;
     const isBlocked = condition(object, "Stalled")?.reason === "RemoteMissing";
     if (deletionTimestamp === undefined || !isBlocked || handled.has(uid)) return;
-    const { endpoints } = await world.state();
+    const { endpoints } = await stage.state();
     if (endpoints.some(({ id }) => id === object.status?.["endpointID"])) return;
     handled.add(uid);
     help.letGo += 1;
     const metadata = { annotations: { "mooring.dev/deletion-policy": "Retain" } };
-    await world.patch("GpuEndpoint", name, { metadata });
+    await stage.patch("GpuEndpoint", name, { metadata });
   }
 
   async function look(): Promise<void> {
-    for (const job of [...(await world.list("SpeechJob")), ...(await world.list("VideoJob"))]) await release(job);
-    for (const endpoint of await world.list("GpuEndpoint")) await letGo(endpoint);
+    for (const job of [...(await stage.list("SpeechJob")), ...(await stage.list("VideoJob"))]) await release(job);
+    for (const endpoint of await stage.list("GpuEndpoint")) await letGo(endpoint);
   }
   const looking = (async () => {
     while (!stopped) {
-      await sleep(LOOK_MS);
+      await stage.pass(LOOK_MS);
+      // The object is gone by now.
       await look().catch((error: unknown) => {
-        // The object is gone by now, or the API server has just started.
-        if (!isNotFound(error) && !isTooManyRequests(error)) failure ??= error;
+        if (!isNotFound(error)) throw error;
       });
     }
   })();
   return {
     help: (): Help => ({ ...help }),
-    end: () => {
-      stopped = true;
-    },
     /** @throws what went wrong meanwhile */
-    stop: async () => {
+    stop(): Promise<void> {
       stopped = true;
-      await looking;
-      if (failure !== undefined) throw failure;
+      return looking;
     },
   };
 }

@@ -1,0 +1,296 @@
+import { fastify } from "fastify";
+import { pino } from "pino";
+import { z } from "zod";
+import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
+import { secretResource } from "../../../src/controllers/references.ts";
+import { createKubeClient, type KubeClient } from "../../../src/kube/client.ts";
+import type { Connections } from "../../../src/kube/connections.ts";
+import { configMapResource, namespaceResource, type Resource } from "../../../src/kube/resource.ts";
+import type { AssumptionsInput } from "../../../src/simulator/assumptions.ts";
+import { createCore } from "../../../src/simulator/core.ts";
+import { controlRoutes } from "../../../src/simulator/routes/control.ts";
+import { fileRoutes } from "../../../src/simulator/routes/files.ts";
+import { createService, type Service } from "../../../src/simulator/service.ts";
+import { anonymous } from "../../../tools/cluster/credentials.ts";
+import { merged } from "../../support/manifests.ts";
+import { type AnyObject, type AuditEntry, condition, type World } from "../../support/world.ts";
+import { parseJson } from "../api-server/json.ts";
+import { type ApiServer, createApiServer } from "../api-server/server.ts";
+import { createStorage, type Storage } from "../api-server/storage.ts";
+import { EPOCH_MS } from "../engine/process-clock.ts";
+import { createScheduler, type Scheduler, settled } from "../engine/scheduler.ts";
+import { createUuids } from "../engine/uuids.ts";
+import { type ApiNetwork, answerOf } from "../network/api-connections.ts";
+import type { ServiceNetwork } from "../network/service-dispatcher.ts";
+import { CALM } from "../network/weather.ts";
+import { OPERATOR_NAMESPACE, type OperatorProcess, startProcess } from "../operator/process.ts";
+import { faultyCalls } from "./faulty-service.ts";
+
+export const API_KEY = "simulator-key";
+export const NAMESPACE = "team";
+
+/**
+ * The world of a test in simulated time: the same calls as with a real API server (test/support/world.ts), which take no time. Time
+ * passes only in `pass` and `eventually`. Users call from one function at a time, or from several that `together` starts.
+ */
+export type Stage = Pick<
+  World,
+  "namespace" | "kube" | "apply" | "get" | "patch" | "list" | "remove" | "audit" | "state" | "control"
+> & {
+  scheduler: Scheduler;
+  storage: Storage;
+  service: Service;
+  pass(ms: number): Promise<void>;
+  /** Waits until `probe` returns a value, and tells its last error or value if it never does. */
+  eventually<T>(what: string, probe: () => Promise<T | undefined | false>, timeoutMs?: number): Promise<T>;
+  /** Starts a process of the operator. */
+  start(hooks?: Hooks): OperatorProcess;
+  /** What the processes logged. */
+  log(): string;
+  /** Why processes ended by themselves. */
+  exits(): string[];
+  end(): Promise<void>;
+};
+
+/** What a test sees and changes between a process and both servers. */
+export type Hooks = {
+  api?: (server: ApiServer) => Partial<ApiNetwork>;
+  service?: (of: ServiceNetwork) => Partial<ServiceNetwork>;
+};
+
+export type StageOptions = {
+  seed?: number;
+  simulator?: AssumptionsInput;
+  /** Merged into the spec of Account `default`; null leaves the account out. */
+  account?: Record<string, unknown> | null;
+  /** Folder for the volumes of ArtifactStores. Results are served by a socket then: their copies take real time. */
+  artifactRoot?: string;
+};
+
+const RESOURCES = new Map(
+  [...KINDS.map(({ resource }) => resource), secretResource, configMapResource].map((one) => [one.kind, one]),
+);
+/** Within it, everything that a scenario waits for happens. */
+const GENEROUS_MS = 30 * 60_000;
+const LOOK_MS = 500;
+
+export async function createStage(options: StageOptions = {}): Promise<Stage> {
+  const { seed = 1, artifactRoot } = options;
+  const scheduler = createScheduler(seed);
+  const now = () => EPOCH_MS + scheduler.now();
+  const storage = createStorage();
+  const server = createApiServer({ storage, now, uid: createUuids(scheduler.random("uids")) });
+  const kube = instantClient(server);
+  const service = createService({
+    seed,
+    now,
+    sleep: (ms) => new Promise((resolve) => void scheduler.after(ms, resolve)),
+    config: { bootDelayMs: 0, apiKeys: [API_KEY], ...options.simulator },
+  });
+  const web = fastify({ forceCloseConnections: true });
+  controlRoutes(web, service);
+  fileRoutes(web, service);
+  if (artifactRoot !== undefined) service.configure({ publicURL: await web.listen({ port: 0, host: "127.0.0.1" }) });
+  const call = faultyCalls(service, createCore(service));
+  const started: OperatorProcess[] = [];
+  const lines: string[] = [];
+  const exits: string[] = [];
+  const log = pino(
+    { level: "debug", base: null, timestamp: false },
+    { write: (line: string) => void lines.push(line) },
+  );
+  /** Calls of users that wait for something real. */
+  let calling = 0;
+
+  const resource = (kind: string): Resource => {
+    const found = RESOURCES.get(kind);
+    if (found === undefined) throw new Error(`the stage knows no kind ${kind}`);
+    return found;
+  };
+  const time = createTime(scheduler, () => calling > 0 || (artifactRoot !== undefined && hasRealWork()));
+  const at = (kind: string) => (resource(kind).namespaced ? { namespace: NAMESPACE } : {});
+  async function control(method: string, url: string, payload?: unknown): Promise<unknown> {
+    calling += 1;
+    const answer = await web
+      .inject({
+        method: method === "GET" || method === "DELETE" ? method : "POST",
+        url,
+        ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }),
+        ...(payload === undefined ? {} : { headers: { "content-type": "application/json" } }),
+      })
+      .finally(() => {
+        calling -= 1;
+      });
+    if (answer.statusCode >= 300) throw new Error(`${method} ${url}: ${answer.statusCode} ${answer.body}`);
+    return answer.json();
+  }
+
+  const stage: Stage = {
+    namespace: NAMESPACE,
+    ...{ kube, scheduler, storage, service, control },
+    apply: ({ metadata, spec, ...object }) =>
+      kube.create<AnyObject>(resource(object.kind), at(object.kind), {
+        apiVersion: "mooring.dev/v1alpha1",
+        spec: record.parse(spec ?? {}),
+        ...object,
+        metadata: { ...metadata, ...at(object.kind) },
+      }),
+    get: (kind, name) => kube.get<AnyObject>(resource(kind), { ...at(kind), name }),
+    patch: (kind, name, patch) => kube.mergePatch<AnyObject>(resource(kind), { ...at(kind), name }, patch),
+    list: async (kind) => (await kube.list<AnyObject>(resource(kind), at(kind))).items,
+    remove: (kind, name) => kube.delete(resource(kind), { ...at(kind), name }),
+    audit: async (operation) => entries.parse(service.audit.list({ operation })),
+    state: async () => state.parse(await control("GET", "/__state")),
+    ...time,
+    start(hooks: Hooks = {}) {
+      const identity = `operator-${started.length + 1}`;
+      const network = { scheduler, counts: new Map<string, number>(), weather: () => CALM };
+      const plainService: ServiceNetwork = {
+        ...network,
+        random: scheduler.random(`service ${identity}`),
+        call,
+        onSend: () => {},
+      };
+      const process = startProcess({
+        ...{ identity, scheduler, skewMs: 0, log, leaderElect: false },
+        ...(artifactRoot === undefined ? {} : { artifactRoot }),
+        api: () => ({
+          ...network,
+          server,
+          random: scheduler.random(`api ${identity}`),
+          onSend: () => {},
+          onEffect: () => {},
+          ...hooks.api?.(server),
+        }),
+        service: () => ({ ...plainService, ...hooks.service?.(plainService) }),
+        onExit: (reason) => void exits.push(`${identity}: ${reason}`),
+      });
+      started.push(process);
+      return process;
+    },
+    log: () => lines.join(""),
+    exits: () => exits,
+    async end() {
+      for (const process of started) process.kill();
+      for (const process of started) process.discard();
+      await settled();
+      await web.close();
+    },
+  };
+  await createBase(stage, options);
+  return stage;
+}
+
+const entries: z.ZodType<AuditEntry[]> = z.array(z.custom<AuditEntry>((value) => typeof value === "object"));
+const record = z.record(z.string(), z.unknown());
+const state = z.object({ endpoints: z.array(record), tasks: z.array(record) });
+
+/** Time passes while every user waits for it: an event, and then everything that waits for promises, files and sockets. */
+function createTime(scheduler: Scheduler, isBusy: () => boolean): Pick<Stage, "pass" | "eventually"> {
+  const waiting = new Set<(error: unknown) => void>();
+  let driving = false;
+
+  async function drive(): Promise<void> {
+    driving = true;
+    try {
+      for (;;) {
+        do await settled();
+        while (isBusy());
+        if (waiting.size === 0) return;
+        await scheduler.step(Number.MAX_SAFE_INTEGER);
+      }
+    } catch (error) {
+      for (const reject of waiting) reject(error);
+      waiting.clear();
+    } finally {
+      driving = false;
+    }
+  }
+
+  function pass(ms: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      waiting.add(reject);
+      scheduler.after(ms, () => {
+        waiting.delete(reject);
+        resolve();
+      });
+      if (!driving) void drive();
+    });
+  }
+
+  return {
+    pass,
+    async eventually(what, probe, timeoutMs = GENEROUS_MS) {
+      const end = scheduler.now() + timeoutMs;
+      for (let last: unknown; ; await pass(LOOK_MS)) {
+        try {
+          const value = await probe();
+          if (value !== undefined && value !== false) return value;
+          last = value;
+        } catch (error) {
+          last = error;
+        }
+        if (scheduler.now() > end) throw new Error(`${what}: not within ${timeoutMs / 1000} s; last: ${String(last)}`);
+      }
+    },
+  };
+}
+
+/** Files of a volume are read and written in real time, and so are results. */
+function hasRealWork(): boolean {
+  return process
+    .getActiveResourcesInfo()
+    .some((name) => /^FSReq|^FileHandle|^GetAddrInfo|^TCP(Connect|Socket)/.test(name));
+}
+
+/** A client whose requests take no time. */
+function instantClient(server: ApiServer): KubeClient {
+  const connect = (): Connections => ({
+    async send({ method, path, body }) {
+      const url = new URL(path, "http://api");
+      const result = server.call({
+        method,
+        path: url.pathname,
+        query: url.searchParams,
+        body: typeof body === "string" ? parseJson(body) : undefined,
+      });
+      if ("watch" in result) throw new Error(`${path} is a watch`);
+      return answerOf(result.status, JSON.stringify(result.body));
+    },
+    close: async () => {},
+  });
+  return createKubeClient(anonymous("http://api.invalid"), { connect });
+}
+
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+async function createBase({ kube, apply, service }: Stage, { account }: StageOptions): Promise<void> {
+  for (const name of ["kube-system", OPERATOR_NAMESPACE, NAMESPACE])
+    await kube.create(namespaceResource, {}, { metadata: { name }, spec: {} });
+  await apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "key" }, data: { apiKey: base64(API_KEY) } });
+  if (account === null) return;
+  const spec = {
+    baseURL: service.config().publicURL ?? "http://service.invalid",
+    apiKeySecretRef: { name: "key", key: "apiKey" },
+    rateLimit: { requestsPerSecond: 2000, burst: 2000 },
+  };
+  await apply({ kind: "Account", metadata: { name: "default" }, spec: merged(spec, account ?? {}) });
+}
+
+/** Waits for a condition of an object, and shows the whole status when it does not come. */
+export async function waitForCondition(
+  stage: Stage,
+  kind: string,
+  name: string,
+  type: string,
+  status = "True",
+): Promise<AnyObject> {
+  let last: AnyObject | undefined;
+  const isSo = async () => {
+    last = await stage.get(kind, name);
+    return condition(last, type)?.status === status && last;
+  };
+  return stage.eventually(`${kind} ${name} ${type}=${status}`, isSo).catch((error: unknown) => {
+    throw new Error(`${error}\n${JSON.stringify(last?.status, null, 2)}`);
+  });
+}
