@@ -1,5 +1,5 @@
 /** A number of 16 digits or more: a double cannot hold each of them. In a string, it only costs time. */
-const LONG_NUMBER = /[:[,\s]-?\d{16}/;
+const LONG_NUMBER = /(?:^|[:[,\s])-?\d{16}/;
 const INTEGER = /^-?\d+$/;
 
 /**

@@ -18,3 +18,7 @@ it("every other value is as JSON.parse reads it", () => {
   expect(parseJSON(text)).toEqual(JSON.parse(text));
   expect(() => parseJSON('{"a":9007199254740993')).toThrow(SyntaxError);
 });
+
+it("an integer that is the whole text, as an element of a page is, keeps its digits too", () => {
+  expect(parseJSON("-9007199254740993")).toBe("-9007199254740993");
+});
