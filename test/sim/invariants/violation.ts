@@ -16,6 +16,7 @@ export type Invariant =
   | "NoSecret"
   | "Bounded"
   | "Paced"
+  | "BackedOff"
   | "Stable"
   | "Quiet"
   | "NoCrash"

@@ -164,6 +164,22 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/provider/http/gate",
   },
   {
+    name: "backoff-of-a-job",
+    file: "src/controllers/jobs/controller.ts",
+    find: "if (resetsBackoff === true)",
+    replace: "if (resetsBackoff !== true)",
+    breaks: ["BackedOff"],
+    tests: "test/unit/controllers/jobs/backoff",
+  },
+  {
+    name: "retry-after",
+    file: "src/provider/http/gate.ts",
+    find: "state.pausedUntil = Math.max(state.pausedUntil, now + pauseMs);",
+    replace: "",
+    breaks: ["BackedOff"],
+    tests: "test/unit/provider/http/gate",
+  },
+  {
     name: "wrong-path",
     file: "src/provider/http/classify.ts",
     find: 'if (!PATH_STATUSES.includes(status) || names === "InPath") return false;',

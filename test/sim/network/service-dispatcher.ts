@@ -60,6 +60,13 @@ export class ServiceDispatcher extends InProcessDispatcher {
     onSend(request, "After");
   }
 
+  /** A response without effect. */
+  #early(request: CoreRequest, fault: RequestFault | undefined): Response | undefined {
+    if (fault === "errorBefore") return serverError(request);
+    if (fault === "throttled") return throttled(this.#network.counts.get("service throttled") ?? 0);
+    return fault === "gatewayBefore" ? GATEWAY_PAGE : undefined;
+  }
+
   #transmit(request: CoreRequest, fault: RequestFault | undefined, exchange: Exchange): void {
     const { scheduler, random, weather } = this.#network;
     const latency = () => drawLatency(weather(), random);
@@ -69,7 +76,7 @@ export class ServiceDispatcher extends InProcessDispatcher {
       later(() => exchange.fail("other side closed"));
       return;
     }
-    const early = fault === "errorBefore" ? serverError(request) : fault === undefined ? undefined : EARLY[fault];
+    const early = this.#early(request, fault);
     if (early !== undefined) {
       later(() => exchange.answer(early));
       return;
@@ -115,10 +122,12 @@ const GATEWAY_PAGE: Response = {
   headers: { "content-type": "text/html" },
   text: "<html><body>502 Bad Gateway</body></html>",
 };
-const EARLY: { [fault in RequestFault]?: Response } = {
-  gatewayBefore: GATEWAY_PAGE,
-  throttled: jsonResponse(429, { code: 429, reason: "RATE_LIMIT_EXCEEDED", message: "too many requests" }),
-};
+
+/** Every third 429 says how long to wait. */
+function throttled(count: number): Response {
+  const response = jsonResponse(429, { code: 429, reason: "RATE_LIMIT_EXCEEDED", message: "too many requests" });
+  return count % 3 === 0 ? { ...response, headers: { ...response.headers, "retry-after": "7" } } : response;
+}
 
 /** A text is a stream of lines. */
 export function jsonResponse(status: number, body: unknown): Response {

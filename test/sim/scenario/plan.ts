@@ -154,6 +154,7 @@ export function planOf(seed: number, hours?: number): Plan {
       ...planFaults(random, planned, pace).filter(({ fault }) => fault !== "foreignKey" || generation === "Current"),
       ...planStaleStates(`${seed} ${hours}`, objects, { chaosMs, gapMs: STALE_STATE_GAPS * pace.faultGapMs[0] }),
       ...planLostKeys(`${seed} ${hours}`, chaosMs),
+      ...planBusyService(`${seed} ${hours}`, chaosMs),
     ],
     chaosMs,
   };
@@ -271,6 +272,16 @@ function endpointAction(random: Random, serial: number): Action {
   if (draw < 0.8) return { do: "remoteScale", serial, max: max + 10 };
   if (draw < 0.9) return { do: "remoteDelete", serial };
   return { do: "reconcile", serial, token: `look-${max}` };
+}
+
+/** For minutes, a service of a fifth of the seeds refuses most requests that change something, as one that is busy does. */
+function planBusyService(purpose: string, chaosMs: number): Timed<Fault>[] {
+  const random = createRandom(hashText(`busy service ${purpose}`));
+  if (random.next() < 0.8) return [];
+  const at = Math.round(random.between(0, chaosMs / 2));
+  const forMs = Math.round(random.between(MINUTE_MS, 4 * MINUTE_MS));
+  const share = random.between(0.5, 0.9);
+  return [{ fault: "requests", of: "service", at, forMs, share, kinds: ["throttled"], writesOnly: true }];
 }
 
 function planFaults(random: Random, objects: readonly ObjectPlan[], { chaosMs, faultGapMs }: Pace): Timed<Fault>[] {

@@ -6,6 +6,7 @@ import { createStorage, type Storage } from "../api-server/storage.ts";
 import { EPOCH_MS } from "../engine/process-clock.ts";
 import { createScheduler, type Scheduler } from "../engine/scheduler.ts";
 import { createUuids } from "../engine/uuids.ts";
+import { createBackoffWatch } from "../invariants/backoffs.ts";
 import { createEndpointCensus, type EndpointCensus } from "../invariants/endpoints.ts";
 import { createPayments, type Payments } from "../invariants/payments.ts";
 import { createRecords, type Records, type Senders } from "../invariants/records.ts";
@@ -108,6 +109,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     hasEnded: (identity) => senders.endOf(identity) !== undefined,
   });
   const traffic = createTraffic(storage, scheduler.now, judge);
+  const backoffs = createBackoffWatch(storage, scheduler.now, judge);
   const weather = { api: CALM, service: CALM };
   const counts: FaultCounts = new Map();
   const staleness: World["staleness"] = { current: undefined };
@@ -163,14 +165,17 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
       onSend(request, moment) {
         if (moment === "Before") {
           traffic.toService({ identity, leaderElect }, request);
+          backoffs.sent(identity, request);
           restores.sent(request);
           records.sent(identity, request);
         }
         replicas.sent(of(), request.method === "GET" ? "Read" : "ServiceWrite", moment);
       },
       // A response in the service's own format. Its 5xx proves nothing.
-      onEnd: (request, response) =>
-        records.ended(request, response !== undefined && response.status < 500 ? "Clear" : "Ambiguous"),
+      onEnd(request, response) {
+        backoffs.ended(identity, request, response);
+        records.ended(request, response !== undefined && response.status < 500 ? "Clear" : "Ambiguous");
+      },
     }),
   });
   const replicas = createReplicas({ count: plan.replicas, scheduler, wiring });
