@@ -1,5 +1,6 @@
 import { rfc3339, stopwatch } from "../base/clock.ts";
 import type { KubeObject } from "../kube/types.ts";
+import type { SendOptions } from "../provider/call-options.ts";
 import { ServiceError } from "../provider/errors.ts";
 import { type SubmissionRecord, UnwantedRequestError } from "./record.ts";
 import { type RecordedObject, type StoreRecordDeps, storeRecord } from "./store-record.ts";
@@ -15,14 +16,14 @@ import { type RecordedObject, type StoreRecordDeps, storeRecord } from "./store-
  *
  * # Guarantees
  * - The object has the record before the first byte leaves.
- * - The lease, `assertWanted` and the API key are checked before the record is written and again before the first byte. Nothing is
- *   sent when a check fails, when the record is not surely stored, when the signal is aborted, or when the write takes longer than
- *   `maxStoreMs`.
+ * - `assertWanted` and the API key are checked before the record is written and again before the first byte, right after `send` has
+ *   checked that this process serves the account. Nothing is sent when a check fails, when the record is not surely stored, when the
+ *   signal is aborted, or when the write takes longer than `maxStoreMs`.
  * - It never rejects and never sends a second request.
  *
  * # Assumptions
- * - `send` awaits `commit` and calls `beforeSend` once each, in this order, sends nothing before `beforeSend` has returned,
- *   and sends one request at most. It throws what these two throw.
+ * - `send` awaits `commit` and calls `beforeSend` once each, in this order, each only while this process surely holds the lease. It
+ *   sends nothing before `beforeSend` has returned, and one request at most. It throws what these two throw.
  * - Errors of the service are `ServiceError`. Its `delivery` is the verdict. An `AcceptedError` means that the service accepted
  *   the request; any other error after `beforeSend` has returned leaves the outcome unknown.
  *
@@ -45,7 +46,6 @@ export async function submitOnce<T extends KubeObject, V>(
   let sent = false;
 
   const assertSendable = () => {
-    deps.assertLeading();
     request.assertWanted();
     if (request.keyVersion() !== record.keyVersion) {
       throw new UnwantedRequestError("the API key changed before the request was sent: nothing is sent");
@@ -100,12 +100,7 @@ export type SubmitOnceDeps = StoreRecordDeps & {
   newID: () => string;
   /** This process, as its records name it. */
   identity: string;
-  /** Throws unless this process holds the lease. */
-  assertLeading: () => void;
 };
-
-/** What `send` hands to the call of the service. */
-export type SendOptions = { signal: AbortSignal; commit: () => Promise<void>; beforeSend: () => void };
 
 export type SubmitOnceRequest<T extends KubeObject, V> = Pick<
   SubmissionRecord,
@@ -118,7 +113,7 @@ export type SubmitOnceRequest<T extends KubeObject, V> = Pick<
   onStored?(object: T, record: SubmissionRecord): void;
   /** Throws when the object no longer wants the request: it is deleted, suspended or changed. */
   assertWanted(): void;
-  send(options: SendOptions): Promise<V>;
+  send(options: { [K in "signal" | "commit" | "beforeSend"]: NonNullable<SendOptions[K]> }): Promise<V>;
   /** Called right before the first byte leaves. */
   onSent?(): void;
   /** Longest time between the begin of the write and the first byte, ms. Default: no limit. */

@@ -59,7 +59,6 @@ describe.each(ANSWERS)("%s", (_what, body, call, why) => {
         reader: { read: async () => ({ kind: "NotFound" }) },
         newID: () => id,
         identity: sender,
-        assertLeading: () => undefined,
       },
       {
         ...request,

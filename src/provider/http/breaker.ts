@@ -11,16 +11,16 @@ import { OPERATIONS, type Operation } from "../operations.ts";
  * process may serve the account, no call is sent: that process uses the rate limit, and does not know of these calls.
  */
 export type Breaker = {
-  /**
-   * @throws ServiceError `BreakerOpen`, `Forbidden` or `WrongPath`, delivery NotSent, `retryAfterMs` until the next try; `Aborted`, delivery
-   * NotSent, while another process may serve the account
-   */
+  /** @throws ServiceError `BreakerOpen`, `Forbidden` or `WrongPath`, delivery NotSent, `retryAfterMs` until the next try */
   check(operation: Operation): void;
-  /** The same, for a call that is sent next: takes the one try. Its end has to be told by `ended`. */
+  /**
+   * The same, for a call that is sent next: takes the one try. Its end has to be told by `ended`.
+   * @throws ServiceError as `check`; `Aborted`, delivery NotSent, while another process may serve the account
+   */
   enter(operation: Operation): void;
   /**
    * Right before a call is sent: by the answers to other calls since `enter`, the circuit may have opened, or the account
-   * may be held; or the process was paused, and another one may serve the account. @throws ServiceError as `check`
+   * may be held; or the process was paused, and another one may serve the account. @throws ServiceError as `enter`
    */
   recheck(operation: Operation): void;
   /** `outcome` undefined: it worked, or the service refused it for a reason of the request's own. */
@@ -166,7 +166,6 @@ export function createBreaker(options: BreakerOptions): Breaker {
   }
 
   function check(operation: Operation): void {
-    checkServing(operation);
     checkHeld(operation);
     const circuit = openCircuit(operation);
     if (circuit === undefined || (circuit.openUntil <= clock.monotonic() && !circuit.trying)) return;
@@ -191,6 +190,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
   return {
     check,
     enter(operation) {
+      checkServing(operation);
       check(operation);
       const circuit = openCircuit(operation);
       if (circuit !== undefined) circuit.trying = true;

@@ -64,7 +64,6 @@ export function createSendings({ clock, gate, breaker, onCall }: SendingOptions)
       async send(run) {
         for (;;) {
           if (!pass.isFresh()) await orAborted(pass.renew(signal));
-          breaker?.recheck(operation);
           if (signal?.aborted === true) throw aborted(operation, signal.reason);
           try {
             return await run(beforeWrite);

@@ -7,7 +7,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
     file: "src/submission/submit-once.ts",
     find: "    assertSendable();\n    sent = true;",
     replace: "    sent = true;",
-    breaks: ["PaidOnce", "OneEndpoint", "LeaseBeforeRequest"],
+    breaks: ["PaidOnce", "OneEndpoint"],
     tests: "test/unit/submission/submit-once",
   },
   {

@@ -23,7 +23,6 @@ type Trouble = {
   /** Thrown before `commit` is called: the rate limit, the rules of the interface. */
   beforeCommit?: Error;
   /** Calls of a check that pass before it throws. */
-  leaseLostAfter?: number;
   unwantedAfter?: number;
   keyChangedAfter?: number;
   abortedAfterStore?: boolean;
@@ -80,7 +79,6 @@ async function run(trouble: Trouble = {}) {
     reader: { read: async () => ({ kind: "NotFound" as const }) },
     newID: () => id,
     identity: sender,
-    assertLeading: throwsAfter(trouble.leaseLostAfter, "lease lost"),
   };
   const result = await submitOnce(deps, options);
   return { result, stored, sent };
@@ -101,8 +99,6 @@ describe("a request that is sent at most once", () => {
       stored: 0,
       recorded: false,
     },
-    { name: "the lease is lost before the record", trouble: { leaseLostAfter: 0 }, stored: 0, recorded: false },
-    { name: "the lease is lost during the write", trouble: { leaseLostAfter: 1 }, stored: 1, recorded: true },
     { name: "the object goes before the record", trouble: { unwantedAfter: 0 }, stored: 0, recorded: false },
     { name: "the object goes during the write", trouble: { unwantedAfter: 1 }, stored: 1, recorded: true },
     { name: "the key changes before the record", trouble: { keyChangedAfter: 0 }, stored: 0, recorded: false },

@@ -14,7 +14,7 @@ import { createStore } from "../../../../src/runtime/store.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { type Change, merged } from "../../../support/manifests.ts";
 import { type Answer, failure, scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
-import { accountAt, type ServiceAnswer, scriptedService } from "../../../support/service-account.ts";
+import { accountAt, type ServiceAnswer, scriptedService, sessionAt } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
 
 export const UID = videoJobOf("image").metadata.uid;
@@ -92,16 +92,17 @@ export async function jobWorld({
     () => true,
     () => {},
   );
-  const account = accountAt(service.url);
+  const assertLeading = () => {
+    if (!leads) throw new Error("not leading");
+  };
+  const account = accountAt(service.url, {}, sessionAt(service.url, { assertServing: assertLeading }));
   accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: account });
   const otherKey = "ClusterAccount/other";
   accounts.set(otherKey, { state: { kind: "Ready" }, handle: accountAt(service.url, { key: otherKey }) });
   const shared = sharedOf(api.client, videoJobResource, {
     accounts,
     heldByRestore,
-    assertLeading: () => {
-      if (!leads) throw new Error("not leading");
-    },
+    assertLeading,
   });
   const running = createRunningRequests({ clock: systemClock, random: () => 0.5, admission: shared.admission });
   let wake = Promise.withResolvers<void>();

@@ -187,10 +187,11 @@ describe("a paid request", () => {
 
   it("does not leave when the lease is not surely held", async () => {
     const w = await world(() => ({ body: { task_id: "t" } }));
-    const assertLeading = () => {
+    const assertServing = () => {
       throw new Error("the lease is not surely held");
     };
-    expect(await w.send(w.service.url, { assertLeading })).toMatchObject({
+    const account = accountAt(w.service.url, {}, sessionAt(w.service.url, { assertServing }));
+    expect(await w.send(w.service.url, {}, account)).toMatchObject({
       kind: "NotTaken",
       block: { message: expect.stringContaining("not surely held") },
     });

@@ -63,7 +63,7 @@ describe("while another process may serve the account", () => {
     return { bench, client, lose };
   }
 
-  it("no call takes a turn at the rate limit, not even the probe", async () => {
+  it("no call is sent, not even the probe", async () => {
     const { bench, client, lose } = await setUp();
     lose();
     expect(await failure(client.getEndpointLimits({}))).toMatchObject(givenUp);
