@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { AssumptionsInput } from "../../src/simulator/assumptions.ts";
 import { manifest } from "../support/manifests.ts";
-import { FOREIGN_KEY, memberWorld, useKey } from "../support/member-world.ts";
 import {
   type AnyObject,
   API_KEY,
@@ -14,6 +14,29 @@ import {
 } from "../support/world.ts";
 
 closeWorldsAfterAll();
+
+const FOREIGN_KEY = "key-of-another-member";
+const deleteOperation = { method: "DELETE", path: "/gpus/v2/endpoints/{id}" } as const;
+
+/** A world whose keys see only what their own member created. */
+async function memberWorld(prefix: string, simulator: AssumptionsInput = {}): Promise<World> {
+  return disposableWorld(prefix, {
+    simulator: { keySees: "Member", apiKeys: [API_KEY, FOREIGN_KEY], deleteOperation, ...simulator },
+    account: { endpoints: { syncInterval: "1s", deleteOperation } },
+  });
+}
+
+/** The account gets another key; resolves when the operator uses it. */
+async function useKey(world: World, apiKey: string): Promise<void> {
+  await world.patch("Secret", "key", { stringData: { apiKey } });
+  await world.patch("Account", "default", {
+    metadata: { annotations: { "mooring.dev/reconcile-requested-at": apiKey } },
+  });
+  await eventually(
+    "the account was asked",
+    async () => (await world.get("Account", "default")).status?.["lastHandledReconcileAt"] === apiKey,
+  );
+}
 
 const TIMEOUT = { timeout: 300_000 };
 

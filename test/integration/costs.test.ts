@@ -4,15 +4,55 @@
  * A change that makes one of them exceed its limit fails, with a table of all costs. If the change is worth its cost, raise the limit:
  * measure with `npm run test:full -- --only integration costs`, keep the margin that the row names, and say in the commit what the cost buys.
  */
+
+import { mkdtemp, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, inject, it } from "vitest";
+import { z } from "zod";
 import { metric } from "../../bench/metric.ts";
 import { startProxy } from "../../tools/chaos/proxy.ts";
 import { targetOf } from "../../tools/cluster/credentials.ts";
-import { type CostProbe, createCostProbe } from "../support/cost-reading.ts";
 import { manifest } from "../support/manifests.ts";
 import { closeWorldsAfterAll, disposableWorld, eventually, type Operator, plainKubeconfig } from "../support/world.ts";
 
 closeWorldsAfterAll();
+
+const readingSchema = z.object({
+  /** Counts the readings. */
+  readings: z.number(),
+  /** Of JavaScript objects, since the start of the process. */
+  allocatedBytes: z.number(),
+  /** The size of each file that the process has loaded, by its path. */
+  files: z.record(z.string(), z.number()),
+});
+type CostReading = z.infer<typeof readingSchema>;
+
+type CostProbe = {
+  /** For `StartOptions.within`. */
+  within: string[];
+  read(operator: Operator): Promise<CostReading>;
+};
+
+/** Loads cost-probe.ts into one operator. */
+async function createCostProbe(): Promise<CostProbe> {
+  const file = join(await mkdtemp(join(tmpdir(), "mooring-costs-")), "reading.json");
+  const module = fileURLToPath(new URL("cost-probe.ts", import.meta.url));
+  let readings = 0;
+  return {
+    within: ["env", `NODE_OPTIONS=--import=${module} --max-semi-space-size=4`, `COST_PROBE_FILE=${file}`],
+    async read({ pid }) {
+      process.kill(pid, "SIGUSR2");
+      const reading = await eventually("the probe of the operator answers", async () => {
+        const latest = readingSchema.parse(JSON.parse(await readFile(file, "utf8")));
+        return latest.readings > readings && latest;
+      });
+      readings = reading.readings;
+      return reading;
+    },
+  };
+}
 
 const ENDPOINTS = 300;
 const JOBS = 50;

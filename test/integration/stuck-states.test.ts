@@ -3,9 +3,10 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Reason } from "../../src/api/v1alpha1/reasons.ts";
 import { isNotFound } from "../../src/kube/errors.ts";
-import { ACCOUNT_SCENES } from "../support/stuck-states/account-scenes.ts";
-import { ENDPOINT_SCENES } from "../support/stuck-states/endpoint-scenes.ts";
-import { JOB_SCENES } from "../support/stuck-states/job-scenes.ts";
+import { condition, eventsOf, eventually } from "../support/world.ts";
+import { ACCOUNT_SCENES } from "./stuck-states/account-scenes.ts";
+import { ENDPOINT_SCENES } from "./stuck-states/endpoint-scenes.ts";
+import { JOB_SCENES } from "./stuck-states/job-scenes.ts";
 import {
   conditionOf,
   createShell,
@@ -14,11 +15,10 @@ import {
   type Outputs,
   readable,
   worldOf,
-} from "../support/stuck-states/outputs.ts";
-import { ALL_REASONS, NEED_NOBODY, pageOf, SHOWN_ELSEWHERE } from "../support/stuck-states/page.ts";
-import { createStage, type Scene, type Stage } from "../support/stuck-states/stage.ts";
-import { BILL_SCENES, STORE_SCENES } from "../support/stuck-states/store-scenes.ts";
-import { condition, eventsOf, eventually } from "../support/world.ts";
+} from "./stuck-states/outputs.ts";
+import { ALL_REASONS, NEED_NOBODY, pageOf, SHOWN_ELSEWHERE } from "./stuck-states/page.ts";
+import { createStage, type Scene, type Stage } from "./stuck-states/stage.ts";
+import { BILL_SCENES, STORE_SCENES } from "./stuck-states/store-scenes.ts";
 
 const PAGE = fileURLToPath(new URL("../../docs/stuck-states.md", import.meta.url));
 const GROUPS = [

@@ -3,12 +3,15 @@
  * limit of the chart, keeps answering /healthz, and serves another account as before.
  */
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, it } from "vitest";
 import { tools } from "../../support/command-line.ts";
 import { limitMemory, peakMiB } from "../../support/hostile/memory-limit.ts";
-import { HOSTILE_LISTS } from "../../support/hostile/responses.ts";
-import { startHostileService } from "../../support/hostile/service.ts";
 import { manifest } from "../../support/manifests.ts";
 import {
   closeWorldsAfterAll,
@@ -20,6 +23,127 @@ import {
 } from "../../support/world.ts";
 
 closeWorldsAfterAll();
+
+/** A service that answers each path as it likes. `requests` counts by path. */
+type HostileService = {
+  url: string;
+  requests(): Record<string, number>;
+  /** Answers every request whose path begins with `path` like this from now on. */
+  answer(path: string, response: HostileResponse): void;
+  close(): void;
+};
+
+/** Endpoint limits that let the account become ready. */
+const LIMITS = JSON.stringify({ minWorkerNum: 0, maxWorkerNum: 10, cudaVersionList: ["12.4"] });
+
+async function startHostileService(): Promise<HostileService> {
+  const answers = new Map<string, HostileResponse>();
+  const requests: Record<string, number> = {};
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://service");
+    requests[pathname] = (requests[pathname] ?? 0) + 1;
+    request.resume();
+    const found = [...answers].find(([path]) => pathname.startsWith(path))?.[1];
+    response.writeHead(200, { "content-type": "application/json" });
+    if (found === undefined)
+      response.end(pathname.endsWith("/limit") ? LIMITS : '{"data":[],"bills":[],"key_budgets":[]}');
+    else void send(response, found.body(searchParams.get("cursor") ?? ""));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: () => requests,
+    answer: (path, response) => void answers.set(path, response),
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function send(response: ServerResponse, body: Iterable<string>): Promise<void> {
+  // A client that leaves in the middle is what the tests expect.
+  await pipeline(Readable.from(joined(body)), response).catch(() => undefined);
+}
+
+/** The same text in pieces of 64 KiB or more. */
+function* joined(body: Iterable<string>): Iterable<string> {
+  let pieces: string[] = [];
+  let size = 0;
+  for (const piece of body) {
+    pieces.push(piece);
+    size += piece.length;
+    if (size < 64 * 1024) continue;
+    yield pieces.join("");
+    pieces = [];
+    size = 0;
+  }
+  yield pieces.join("");
+}
+
+/** Bodies that a hostile service sends instead of what was asked for. Each is made as it is sent, so the service needs no memory. */
+type HostileResponse = {
+  name: string;
+  /** The body in pieces, for a page that begins at `cursor` ("" is the first). */
+  body: (cursor: string) => Iterable<string>;
+};
+
+const MIB = 1024 * 1024;
+
+function* repeated(before: string, piece: string, count: number, after: string): Iterable<string> {
+  yield before;
+  const at1 = Math.max(1, Math.floor((64 * 1024) / piece.length));
+  for (let left = count; left > 0; left -= at1) yield piece.repeat(Math.min(at1, left));
+  yield after;
+}
+
+const endpoint = (id: string, extra = "") =>
+  `{"id":"${id}","name":"n","app_name":"app-${id}","image":"i","status":{"status":"running"}${extra}}`;
+
+/** 1,000 endpoints of a page, none of which any other page has. */
+function* page(cursor: string, size: number, extra = ""): Iterable<string> {
+  const number = cursor === "" ? 0 : Number(cursor);
+  yield '{"data":[';
+  for (let index = 0; index < size; index++) yield `${index === 0 ? "" : ","}${endpoint(`p${number}-${index}`, extra)}`;
+  yield `],"has_more":true,"next_cursor":"${number + 1}"}`;
+}
+
+/** A list of endpoints, and what is wrong with it. */
+const HOSTILE_LISTS: readonly HostileResponse[] = [
+  {
+    name: "1,000,000 endpoints in one page",
+    body: () => repeated('{"data":[', '{"id":"e"},', 1_000_000, '{"id":"e"}]}'),
+  },
+  {
+    name: "9,999 endpoints in one page",
+    body: () => repeated('{"data":[', `${endpoint("e")},`, 9_998, `${endpoint("e")}]}`),
+  },
+  { name: "15 MiB of empty objects", body: () => repeated('{"data":[', "{},", 5 * MIB, "{}]}") },
+  { name: "15 MiB of names beside the list", body: () => names('{"data":[],"a":{', 1_000_000) },
+  { name: "a record of 1,000,000 names", body: () => names('{"data":[{"id":"e","a":{', 1_000_000) },
+  {
+    name: "a record with 1,000,000 workers",
+    body: () => repeated('{"data":[{"id":"e","workers":[', "{},", 1_000_000, "{}]}]}"),
+  },
+  {
+    name: "a text of 15 MiB",
+    body: () => repeated('{"data":[{"id":"e","name":"', "x".repeat(1024), 15 * 1024, '"}]}'),
+  },
+  { name: "200 MiB", body: () => repeated('{"data":[', `${endpoint("e")},`, 3 * MIB, "{}]}") },
+  { name: "100,000 levels", body: () => repeated('{"data":[', "[", 100_000, "") },
+  { name: "pages without an end", body: (cursor) => page(cursor, 1_000) },
+  { name: "empty pages without an end", body: (cursor) => page(cursor, 0) },
+  { name: "large pages without an end", body: (cursor) => page(cursor, 500, `,"command":"${"c".repeat(20_000)}"`) },
+];
+
+function* names(before: string, count: number): Iterable<string> {
+  yield before;
+  for (let index = 0; index < count; index += 1_000) {
+    yield Array.from({ length: 1_000 }, (_, one) => `"k${index + one}":1,`).join("");
+  }
+  yield '"z":1}}]}';
+}
 
 /** The chart's limit. */
 const LIMIT_MIB = 512;

@@ -1,5 +1,5 @@
-import { manifest } from "../manifests.ts";
-import { condition, eventually, type World, waitForCondition } from "../world.ts";
+import { manifest } from "../../support/manifests.ts";
+import { condition, eventually, type World, waitForCondition } from "../../support/world.ts";
 import { endpointIDOf, of, reconcileNow, type Scene, type Stage, secret } from "./stage.ts";
 
 const tokenFrom = (name: string) => ({

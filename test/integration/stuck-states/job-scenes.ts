@@ -1,5 +1,5 @@
-import { manifest } from "../manifests.ts";
-import { type World, waitForCondition } from "../world.ts";
+import { manifest } from "../../support/manifests.ts";
+import { type World, waitForCondition } from "../../support/world.ts";
 import { of, reconcileNow, type Scene, type Stage } from "./stage.ts";
 
 const LONG_MS: [number, number] = [6_000_000, 6_000_000];

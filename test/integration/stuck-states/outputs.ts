@@ -2,8 +2,8 @@ import { chmod, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
-import { type Ended, run } from "../run.ts";
-import { API_KEY, BUNDLE } from "../world.ts";
+import { type Ended, run } from "../../support/run.ts";
+import { API_KEY, BUNDLE } from "../../support/world.ts";
 import type { Scene, Stage } from "./stage.ts";
 
 /** What both commands print of a stuck object, for the page. */

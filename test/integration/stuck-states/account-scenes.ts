@@ -1,7 +1,7 @@
 import { clusterAccountResource } from "../../../src/api/v1alpha1/kinds.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
-import { manifest } from "../manifests.ts";
-import { waitForCondition } from "../world.ts";
+import { manifest } from "../../support/manifests.ts";
+import { waitForCondition } from "../../support/world.ts";
 import { of, type Scene, secret } from "./stage.ts";
 
 const BUDGET = [{ memberID: "member-1", keyName: "default", type: "One-time" as const, limit: 0 }];

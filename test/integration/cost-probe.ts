@@ -1,12 +1,11 @@
 /**
  * Runs inside an operator (`node --import`). On SIGUSR2 it writes what the process has loaded, and how much it has allocated, to the file
- * of COST_PROBE_FILE (cost-reading.ts).
+ * of COST_PROBE_FILE (costs.test.ts).
  */
 import { renameSync, statSync, writeFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
 import { GCProfiler, getHeapStatistics } from "node:v8";
-import type { CostReading } from "./cost-reading.ts";
 
 const file = process.env["COST_PROBE_FILE"] ?? "";
 const files = new Map<string, number>();
@@ -47,7 +46,7 @@ function allocatedSince(): number {
 process.on("SIGUSR2", () => {
   allocatedBytes += allocatedSince();
   readings++;
-  const reading: CostReading = { readings, allocatedBytes, files: Object.fromEntries(files) };
+  const reading = { readings, allocatedBytes, files: Object.fromEntries(files) };
   writeFileSync(`${file}.new`, JSON.stringify(reading));
   renameSync(`${file}.new`, file);
 });

@@ -5,7 +5,7 @@ import type { Reason } from "../../../src/api/v1alpha1/reasons.ts";
 import type { AssumptionsInput } from "../../../src/simulator/assumptions.ts";
 import { createSimulator } from "../../../src/simulator/server.ts";
 import { type S3Server, startVersitygw } from "../../../tools/artifacts/versitygw.ts";
-import { type AnyObject, API_KEY, createWorld, type World } from "../world.ts";
+import { type AnyObject, API_KEY, createWorld, type World } from "../../support/world.ts";
 
 /** A simulator with an Account of its own. */
 export type Service = { url: string; control(path: string, body: unknown): Promise<void> };

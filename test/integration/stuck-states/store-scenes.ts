@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { manifest } from "../manifests.ts";
+import { manifest } from "../../support/manifests.ts";
 import { type Scene, type Stage, secret } from "./stage.ts";
 
 const bucket = ({ s3 }: Stage, name: string, credentials: string, change: Record<string, unknown> = {}) => ({
