@@ -9,11 +9,14 @@ const LONGEST_FORM_MS = 3_600_000;
 /** Modules keep no state, so files share them: loading them anew for each file takes half of the time. */
 const shared = { environment: "node", isolate: false } as const;
 const timeouts = { testTimeout: LONGEST_MS, hookTimeout: LONGEST_MS };
-const globalSetup = ["test/support/control-plane-setup.ts"];
+const controlPlane = {
+  globalSetup: ["test/support/control-plane-setup.ts"],
+  setupFiles: ["test/support/close-worlds.ts"],
+};
 /** One control plane serves every file. Most tests wait for a controller's next look: four files fill two cores. */
-const cluster = { ...shared, ...timeouts, maxWorkers: 4, maxConcurrency: 20, globalSetup };
+const cluster = { ...shared, ...timeouts, maxWorkers: 4, maxConcurrency: 20, ...controlPlane };
 /** A control plane of their own, for one file after the other. */
-const alone = { ...shared, ...timeouts, maxWorkers: 1, globalSetup };
+const alone = { ...shared, ...timeouts, maxWorkers: 1, ...controlPlane };
 
 /** The projects of test/kinds.ts. Each group has the machine to itself. */
 export default defineConfig({

@@ -4,18 +4,8 @@ import { gpuEndpointResource } from "../../src/api/v1alpha1/kinds.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { createWriter, planOperations, runOperations } from "../../tools/chaos/chaos-scenario.ts";
 import { manifest } from "../support/manifests.ts";
-import {
-  type AnyObject,
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  plainKubeconfig,
-  type World,
-} from "../support/world.ts";
+import { type AnyObject, condition, createWorld, eventually, plainKubeconfig, type World } from "../support/world.ts";
 import { chaosProxy, OBJECTS, SECONDS, SEED } from "./chaos-world.ts";
-
-closeWorldsAfterAll();
 
 type Remote = { id: string; parameters: { appName: string; workerConfig: { maxNum: number } } };
 
@@ -47,7 +37,7 @@ async function wrongs(world: World, alive: ReadonlySet<string>): Promise<string[
 it(`${OBJECTS} endpoints through chaos: each ends as its spec says, and none is made twice`, {
   timeout: SECONDS * 1_000 + 420_000,
 }, async (test) => {
-  const world = await disposableWorld("chaos");
+  const world = await createWorld("chaos");
   const proxy = await chaosProxy(test);
   const operator = await world.startOperator({ kubeconfig: await plainKubeconfig(proxy.url) });
   let running = true;

@@ -4,16 +4,13 @@ import { targetOf } from "../../tools/cluster/credentials.ts";
 import { manifest } from "../support/manifests.ts";
 import { openRecordsOf } from "../support/open-records.ts";
 import {
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventually,
   type Operator,
   plainKubeconfig,
   waitForCondition,
 } from "../support/world.ts";
-
-closeWorldsAfterAll();
 
 type Moment = "before" | "after";
 /** `turn`: which of these requests it is, from 1; default: the first. */
@@ -29,7 +26,7 @@ const JOB_STATUS: Step = { ...JOB_RECORD, turn: 2 };
 
 /** A world whose operator dies with SIGKILL at one request, between the operator and the server it is for. */
 async function crashAt(step: Step, moment: Moment) {
-  const world = await disposableWorld("crash", { account: null });
+  const world = await createWorld("crash", { account: null });
   let operator: Operator | undefined;
   let sprung = false;
   let armed = false;

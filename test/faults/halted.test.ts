@@ -2,10 +2,8 @@ import { delimiter, dirname } from "node:path";
 import { expect, inject, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
 import { run } from "../support/run.ts";
-import { closeWorldsAfterAll, disposableWorld, eventually, waitForCondition } from "../support/world.ts";
+import { createWorld, eventually, waitForCondition } from "../support/world.ts";
 import { paidCalls } from "./paid-calls.ts";
-
-closeWorldsAfterAll();
 
 /** Runs a line as a user pastes it, with kubectl on the PATH. */
 function paste(line: string) {
@@ -14,7 +12,7 @@ function paste(line: string) {
 }
 
 it("kubectl describe of a halted job has the facts, and a command to paste for each option", async () => {
-  const world = await disposableWorld("halted");
+  const world = await createWorld("halted");
   await world.control("POST", "/__faults", { operation: "submitSpeech", kind: "resetAfter", times: 3 });
   await world.startOperator();
   const sentAfter = Date.now() - 1_000;

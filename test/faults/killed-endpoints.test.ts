@@ -3,9 +3,7 @@ import { expect, it } from "vitest";
 import { createRandom } from "../../src/simulator/random.ts";
 import { manifest } from "../support/manifests.ts";
 import { openRecordsOf } from "../support/open-records.ts";
-import { closeWorldsAfterAll, disposableWorld, eventually, type World } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { createWorld, eventually, type World } from "../support/world.ts";
 
 /** By hand, whole: `MOORING_KILL_ENDPOINTS=300 MOORING_KILLS=40 npx vitest run test/faults/killed-endpoints`. */
 const ENDPOINTS = Number(process.env.MOORING_KILL_ENDPOINTS ?? 40);
@@ -26,7 +24,7 @@ it(`${ENDPOINTS} endpoints while the operator is killed ${KILLS} times: as many 
   timeout: KILLS * 20_000 + 420_000,
 }, async () => {
   const random = createRandom(SEED);
-  const world = await disposableWorld("killed", {
+  const world = await createWorld("killed", {
     // A second endpoint of the same app name would be taken, so that it shows.
     simulator: { timeScale: 1, bootDelayMs: 0, listDelayMs: LIST_DELAY_MS, duplicateAppName: "Accept" },
   });

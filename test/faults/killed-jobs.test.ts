@@ -7,17 +7,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { createRandom } from "../../src/simulator/random.ts";
 import { manifest, type Variant } from "../support/manifests.ts";
 import { openRecordsOf } from "../support/open-records.ts";
-import {
-  type AnyObject,
-  type AuditEntry,
-  closeWorldsAfterAll,
-  disposableWorld,
-  eventually,
-  type World,
-} from "../support/world.ts";
+import { type AnyObject, type AuditEntry, createWorld, eventually, type World } from "../support/world.ts";
 import { PAID, paidCalls } from "./paid-calls.ts";
-
-closeWorldsAfterAll();
 
 /** By hand, whole: `MOORING_KILL_JOBS=400 MOORING_KILLS=30 npx vitest run test/faults/killed-jobs`. */
 const JOBS = Number(process.env.MOORING_KILL_JOBS ?? 48);
@@ -66,7 +57,7 @@ it(`${JOBS} jobs while the operator is killed ${KILLS} times: paid once an attem
   const root = await mkdtemp(join(tmpdir(), "mooring-killed-"));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   const start = () => world.startOperator({ args: [`--artifact-root=${root}`] });
-  const world = await disposableWorld("killedjobs", { simulator: { timeScale: 0.5 } });
+  const world = await createWorld("killedjobs", { simulator: { timeScale: 0.5 } });
   await world.control("POST", "/__faults", FAULTS);
   await world.apply({ kind: "ArtifactStore", metadata: { name: "results" }, spec: { volume: { path: "results" } } });
   const lives = Array.from({ length: KILLS }, () => SHORTEST_MS + random.next() * (LONGEST_MS - SHORTEST_MS));

@@ -3,17 +3,7 @@ import type { KubeObject } from "../../src/kube/types.ts";
 import { leaseResource } from "../../src/runtime/lease.ts";
 import { manifest } from "../support/manifests.ts";
 import { senderOf } from "../support/open-records.ts";
-import {
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  type Operator,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventually, type Operator, type World, waitForCondition } from "../support/world.ts";
 
 const LEASE_MS = 15_000;
 const ELECT = { args: ["--leader-elect"] };
@@ -21,7 +11,7 @@ const leads = (operator: Operator) => operator.log().includes('"msg":"controller
 
 /** Two replicas, the first of which leads. */
 async function twoReplicas(prefix: string) {
-  const world = await disposableWorld(prefix);
+  const world = await createWorld(prefix);
   const leader = await world.startOperator(ELECT);
   await eventually("the first leads", async () => leads(leader));
   const standby = await world.startOperator(ELECT);

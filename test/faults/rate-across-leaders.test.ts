@@ -4,9 +4,7 @@ import { createRandom } from "../../src/simulator/random.ts";
 import { manifest } from "../support/manifests.ts";
 import { observeService } from "../support/observed-service.ts";
 import { expectRate, LEADING, reignsOf } from "../support/reigns.ts";
-import { closeWorldsAfterAll, disposableWorld, eventually, type Operator } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { createWorld, eventually, type Operator } from "../support/world.ts";
 
 const RATE = 10;
 const BURST = 10;
@@ -18,7 +16,7 @@ it(`${LEADERS} leaders one after the other, under load, never exceed the rate of
   timeout: LEADERS * 60_000,
 }, async () => {
   const random = createRandom(1);
-  const world = await disposableWorld("rate", { account: null });
+  const world = await createWorld("rate", { account: null });
   const leaders: Operator[] = [];
   const service = await observeService(world.simulator.url, () => leaders.map(({ pid }) => pid));
   await world.apply({

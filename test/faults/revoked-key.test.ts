@@ -1,16 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
-import {
-  API_KEY,
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { API_KEY, condition, createWorld, eventually, waitForCondition } from "../support/world.ts";
 
 /** By hand, whole: `MOORING_REVOKED_OBJECTS=1000 MOORING_REVOKED_SECONDS=120 npx vitest run test/faults/revoked-key`. */
 const OBJECTS = Number(process.env.MOORING_REVOKED_OBJECTS ?? 50);
@@ -19,7 +10,7 @@ const SECONDS = Number(process.env.MOORING_REVOKED_SECONDS ?? 20);
 it(`${OBJECTS} jobs and ${OBJECTS} endpoints whose key is revoked for ${SECONDS} s: single calls a minute, and all go on after`, {
   timeout: SECONDS * 1_000 + 600_000,
 }, async () => {
-  const world = await disposableWorld("revoked", { simulator: { timeScale: 1, bootDelayMs: 0, apiKeys: [API_KEY] } });
+  const world = await createWorld("revoked", { simulator: { timeScale: 1, bootDelayMs: 0, apiKeys: [API_KEY] } });
   for (let i = 0; i < OBJECTS; i++) await world.apply(manifest("endpoint", {}, `e-${i}`));
   for (let i = 0; i < OBJECTS; i++) await world.apply(manifest("hd", {}, `j-${i}`));
   await world.startOperator();

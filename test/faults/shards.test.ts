@@ -8,17 +8,14 @@ import { manifest } from "../support/manifests.ts";
 import { type ObservedService, observeService } from "../support/observed-service.ts";
 import { expectRate, reignsOf } from "../support/reigns.ts";
 import {
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventually,
   type Operator,
   plainKubeconfig,
   type World,
   waitForCondition,
 } from "../support/world.ts";
-
-closeWorldsAfterAll();
 
 const SHARDS = 3;
 const ACCOUNTS_PER_SHARD = 2;
@@ -41,7 +38,7 @@ type Process = {
 
 /** Accounts for each shard, and nothing else. */
 async function shardedWorld(prefix: string, perShard = ACCOUNTS_PER_SHARD) {
-  const world = await disposableWorld(prefix, { account: null, simulator: { timeScale: 0.5 } });
+  const world = await createWorld(prefix, { account: null, simulator: { timeScale: 0.5 } });
   const processes: Process[] = [];
   const accounts: TestAccount[] = [];
   for (let index = 0; accounts.length < SHARDS * perShard; index++) {

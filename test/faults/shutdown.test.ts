@@ -4,15 +4,13 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { manifest } from "../support/manifests.ts";
 import { openRecordsOf } from "../support/open-records.ts";
-import { closeWorldsAfterAll, disposableWorld, eventually, waitForCondition } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { createWorld, eventually, waitForCondition } from "../support/world.ts";
 
 it("SIGTERM waits for a request and a stream that take longer than 20 s; another job is not sent meanwhile", async () => {
   const root = await mkdtemp(join(tmpdir(), "mooring-shutdown-"));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   // The stream has 32 chunks in 28 s.
-  const world = await disposableWorld("sigterm-long", {
+  const world = await createWorld("sigterm-long", {
     simulator: { timeScale: 0.1, streamChunkBytes: 2_000, streamChunkMs: 8_750 },
   });
   const operator = await world.startOperator({ args: [`--artifact-root=${root}`] });
@@ -43,7 +41,7 @@ it("SIGTERM waits for a request and a stream that take longer than 20 s; another
 });
 
 it("SIGTERM finishes what is being sent, and its status writes, before the operator ends", async () => {
-  const world = await disposableWorld("sigterm");
+  const world = await createWorld("sigterm");
   const operator = await world.startOperator();
   await waitForCondition(world, "Account", "default", "Ready");
   // Each answer takes 3 s after its effect: long enough to be told to stop in between.

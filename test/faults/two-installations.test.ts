@@ -3,17 +3,7 @@ import { namespaceResource } from "../../src/kube/resource.ts";
 import { installationNamespace } from "../support/installation-namespace.ts";
 import { manifest } from "../support/manifests.ts";
 import { startRestarted } from "../support/restarted-operator.ts";
-import {
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventsOf,
-  eventually,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventsOf, eventually, type World, waitForCondition } from "../support/world.ts";
 
 const JOBS = 40;
 /** A response takes this long after its effect. */
@@ -27,7 +17,7 @@ async function temporaryNamespace(world: World): Promise<string> {
 }
 
 it(`two installations for the same namespace: none of ${JOBS} jobs is paid twice, and the second one says why it waits`, async (test) => {
-  const world = await disposableWorld("installations", { simulator: { timeScale: 0.5 } });
+  const world = await createWorld("installations", { simulator: { timeScale: 0.5 } });
   const second = await temporaryNamespace(world);
   const third = await temporaryNamespace(world);
   const names = Array.from({ length: JOBS }, (_, index) => `job-${index}`);

@@ -4,18 +4,8 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { FaultInput } from "../../src/simulator/faults.ts";
 import { manifest, type Variant } from "../support/manifests.ts";
-import {
-  type AnyObject,
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
+import { type AnyObject, condition, createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
 import { PAID, paidCalls } from "./paid-calls.ts";
-
-closeWorldsAfterAll();
 
 const JOBS = 50;
 /** Statuses in the service's own format, after the effect; together they hit 40 % of the calls. */
@@ -41,7 +31,7 @@ it(`${JOBS} jobs of all kinds, and 40 % of the paid calls take effect and fail: 
 }, async () => {
   const root = await mkdtemp(join(tmpdir(), "mooring-unknown-"));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
-  const world = await disposableWorld("unknown");
+  const world = await createWorld("unknown");
   const faults = PAID.flatMap((operation) =>
     STATUSES.map((status): FaultInput => ({ operation, kind: "status", status, after: true, probability: EACH })),
   );
@@ -79,7 +69,7 @@ it(`${JOBS} jobs of all kinds, and 40 % of the paid calls take effect and fail: 
 it("an outage of a paid operation halts few jobs: the others wait, and are sent when it works again", {
   timeout: 300_000,
 }, async () => {
-  const world = await disposableWorld("outage");
+  const world = await createWorld("outage");
   const operation = "submitImageToVideo";
   await world.control("POST", "/__faults", { operation, kind: "status", status: 500, after: true, probability: 1 });
   await world.startOperator();
@@ -120,7 +110,7 @@ it("an outage of a paid operation halts few jobs: the others wait, and are sent 
 it("an update that fails, or reports an error in a 2xx, is sent again and is no drift fight", {
   timeout: 240_000,
 }, async () => {
-  const world = await disposableWorld("updates");
+  const world = await createWorld("updates");
   await world.startOperator();
   await world.apply(manifest("endpoint", {}, "echo"));
   await waitForCondition(world, "GpuEndpoint", "echo", "Ready");

@@ -1,13 +1,11 @@
 import { expect, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
-import { closeWorldsAfterAll, condition, disposableWorld, eventually, waitForCondition } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventually, waitForCondition } from "../support/world.ts";
 
 const FINALIZER = "mooring.dev/finalizer";
 
 it.concurrent("an account in use does not vanish: it names who uses it, serves them to the end, and goes with the last one", async () => {
-  const world = await disposableWorld("inuse");
+  const world = await createWorld("inuse");
   await world.startOperator();
   await waitForCondition(world, "Account", "default", "Ready");
   expect((await world.get("Account", "default")).metadata.finalizers ?? []).not.toContain(FINALIZER);
@@ -38,7 +36,7 @@ it.concurrent("an account in use does not vanish: it names who uses it, serves t
 });
 
 it.concurrent("a service that does not answer holds the account at once, costs single calls, and is taken up again", async () => {
-  const world = await disposableWorld("silent");
+  const world = await createWorld("silent");
   await world.startOperator();
   const names = Array.from({ length: 30 }, (_, index) => `e-${index}`);
   for (const name of names) await world.apply(manifest("endpoint", {}, name));
@@ -60,7 +58,7 @@ it.concurrent("a service that does not answer holds the account at once, costs s
 });
 
 it.concurrent("no endpoint of the account is shown any more, as with another team's key: none is made again unasked", async () => {
-  const world = await disposableWorld("otherkey", { account: { endpoints: { syncInterval: "1s" } } });
+  const world = await createWorld("otherkey", { account: { endpoints: { syncInterval: "1s" } } });
   await world.startOperator();
   const names = ["a", "b", "c"];
   for (const name of names) await world.apply(manifest("endpoint", {}, name));
@@ -85,7 +83,7 @@ it.concurrent("no endpoint of the account is shown any more, as with another tea
 });
 
 it("every kind handles a request of `flux reconcile`", { timeout: 120_000 }, async () => {
-  const world = await disposableWorld("flux");
+  const world = await createWorld("flux");
   await world.startOperator();
   await world.apply(manifest("endpoint", {}, "a"));
   await world.apply(manifest("hd", {}, "said"));
@@ -112,7 +110,7 @@ it("every kind handles a request of `flux reconcile`", { timeout: 120_000 }, asy
 const SECRET_POLL_MS = 15_000;
 
 it.concurrent("a service that misses the first two probes is usable before the operator reads the Secret again", async () => {
-  const world = await disposableWorld("probe");
+  const world = await createWorld("probe");
   await world.control("POST", "/__faults", { kind: "gatewayPage", operation: "getEndpointLimits", times: 2 });
   await world.startOperator();
   await waitForCondition(world, "Account", "default", "Ready");

@@ -6,16 +6,13 @@ import {
   type AnyObject,
   API_KEY,
   BUNDLE,
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventually,
   type Operator,
   type World,
   waitForCondition,
 } from "../support/world.ts";
-
-closeWorldsAfterAll();
 
 const charge = (time: string, amount: number, more: Record<string, unknown> = {}) => ({
   time,
@@ -46,7 +43,7 @@ const QUARTER = { lastDays: null, startTime: "2026-01-01T00:00:00Z", endTime: "2
 let world: World;
 let operator: Operator;
 beforeAll(async () => {
-  world = await disposableWorld("bills", { account: { billing: { interval: "1s", settleTime: "1s" } } });
+  world = await createWorld("bills", { account: { billing: { interval: "1s", settleTime: "1s" } } });
   await world.control("POST", "/__state/charges", CHARGES);
   operator = await world.startOperator();
 });

@@ -1,15 +1,6 @@
 import { expect, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
-import {
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
 
 const phases = async (world: World) => {
   const counts: Record<string, number> = {};
@@ -30,7 +21,7 @@ it.concurrent("a budget that runs out in the middle of 100 jobs: none is sent ov
   // Ten characters cost 200 of 1/10000 yuan each, so 0.2 yuan a job; 6 yuan pay for 30.
   const cost = 2_000;
   const budgets = (limit: number) => [{ memberID: "member-1", keyName: "default", type: "One-time" as const, limit }];
-  const world = await disposableWorld("budget", {
+  const world = await createWorld("budget", {
     simulator: {
       timeScale: 0.01,
       prices: { speechHDPerThousandCharacters: cost * 100 },
@@ -61,7 +52,7 @@ it.concurrent("a budget that runs out in the middle of 100 jobs: none is sent ov
 it.concurrent("a budget that begins again each month: what it held goes when its period ends, by itself", async () => {
   const cost = 2_000;
   const budget = { memberID: "member-1", keyName: "default", type: "Recurring" as const, limit: 4 * cost };
-  const world = await disposableWorld("reset", {
+  const world = await createWorld("reset", {
     simulator: { timeScale: 0.01, prices: { speechHDPerThousandCharacters: cost * 100 }, budgets: [budget] },
     account: {
       budget: { memberID: "member-1", reservePerTask: "0.2", action: "HoldNew" },
@@ -96,7 +87,7 @@ it.concurrent("a budget that begins again each month: what it held goes when its
 });
 
 it.concurrent("maxConcurrentTasks: never more in flight, across a restart too, and all are done at last", async () => {
-  const world = await disposableWorld("tasks", {
+  const world = await createWorld("tasks", {
     simulator: { timeScale: 0.2 },
     account: { maxConcurrentTasks: 3 },
   });
@@ -130,7 +121,7 @@ const budgetOf = (tasks: number) => ({
 const holdNew = { memberID: "member-1", reservePerTask: "0.2", action: "HoldNew" };
 
 it.concurrent("deleting jobs whose tasks are in the service's queue does not give back what the tasks will cost", async () => {
-  const world = await disposableWorld("deleted", {
+  const world = await createWorld("deleted", {
     simulator: {
       queueMs: [85_000, 85_000],
       speechTaskMs: [0, 0],
@@ -155,7 +146,7 @@ it.concurrent("deleting jobs whose tasks are in the service's queue does not giv
 });
 
 it.concurrent("a budget that cannot be read any more: no more is paid than it left, and the gate holds and says so", async () => {
-  const world = await disposableWorld("unread", {
+  const world = await createWorld("unread", {
     simulator: { timeScale: 0.01, prices, budgets: [budgetOf(3)], enforceBudgets: false },
     account: { budget: holdNew, billing: { interval: "2s" } },
   });
@@ -187,7 +178,7 @@ it.concurrent("a budget that cannot be read any more: no more is paid than it le
 
 it.concurrent("a limit that is raised in the account lets waiting jobs go at once", async () => {
   const budget = { monthlyLimit: "0.1", reservePerTask: "0.2", action: "HoldNew" };
-  const world = await disposableWorld("raised", { simulator: { timeScale: 0.01, prices }, account: { budget } });
+  const world = await createWorld("raised", { simulator: { timeScale: 0.01, prices }, account: { budget } });
   await world.control("POST", "/__state/charges", [
     { time: new Date().toISOString(), amount: COST, productName: "Model A", category: "llm" },
   ]);

@@ -15,16 +15,13 @@ import { RIGHTS, rightsText } from "../support/rights.ts";
 import { run } from "../support/run.ts";
 import {
   type AnyObject,
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventually,
   plainKubeconfig,
   type World,
   waitForCondition,
 } from "../support/world.ts";
-
-closeWorldsAfterAll();
 
 const EXAMPLES = fileURLToPath(new URL("../../examples", import.meta.url));
 const MODES = {
@@ -247,7 +244,7 @@ async function recordRefusals(
 }
 
 test("kubectl auth can-i --list gives the checked list, which the end-to-end test uses too", async () => {
-  const world = await disposableWorld("rights");
+  const world = await createWorld("rights");
   await installRights(world, []);
   const kubectl = (...args: string[]) => runProgram(inject("kubectl"), ["--kubeconfig", inject("kubeconfig"), ...args]);
   const user = `system:serviceaccount:${world.namespace}:mooring`;
@@ -260,7 +257,7 @@ describe("an operator with exactly these rights", () => {
     { mode: "cluster-wide", watched: (namespace: string) => `rbac.secretNamespaces={${namespace}}` },
     { mode: "per namespace", watched: (namespace: string) => `watchNamespaces={${namespace}}` },
   ])("$mode: takes the main path, and nothing is refused", async ({ watched }) => {
-    const world = await disposableWorld("rights");
+    const world = await createWorld("rights");
     const { namespace, kube } = world;
     const exports = ["configMaps", "secrets"].map((kind) => `rbac.exportNamespaces.${kind}={${namespace}}`);
     const rights = await installRights(world, ["--set", [watched(namespace), ...exports].join(",")]);
@@ -316,7 +313,7 @@ describe("an operator with exactly these rights", () => {
 
 /** An operator of the chart's release in one namespace, with its rights there only, that serves another namespace. */
 async function operatorFor(team: World, ...settings: string[]) {
-  const system = await disposableWorld("rights");
+  const system = await createWorld("rights");
   const kubeconfig = await installRights(system, settings.length === 0 ? [] : ["--set", settings.join(",")]);
   const operator = await system.startOperator({ kubeconfig, args: [`--watch-namespaces=${team.namespace}`] });
   /** As the admin of the served namespace does it, by the command of docs/install.md. */
@@ -331,7 +328,7 @@ async function operatorFor(team: World, ...settings: string[]) {
 
 describe("an operator with the rights of the default values", () => {
   it("can read no Secret and write no ConfigMap of kube-system, even when its token is stolen", async () => {
-    const team = await disposableWorld("team");
+    const team = await createWorld("team");
     const { kubeconfig } = await operatorFor(team);
     const stolen = (...args: string[]) =>
       run(inject("kubectl"), ["--kubeconfig", kubeconfig, "--namespace=kube-system", ...args]);
@@ -352,7 +349,7 @@ describe("an operator with the rights of the default values", () => {
   });
 
   it("says which value of the chart grants a read or an export, and goes on when it is granted", async () => {
-    const team = await disposableWorld("team", { account: { billing: { interval: "1s", settleTime: "1s" } } });
+    const team = await createWorld("team", { account: { billing: { interval: "1s", settleTime: "1s" } } });
     const { namespace } = team;
     const { grant } = await operatorFor(team);
     const account = await waitForCondition(team, "Account", "default", "Stalled");
@@ -389,7 +386,7 @@ describe("an operator with the rights of the default values", () => {
   });
 
   it("runs the examples in a namespace of rbac.secretNamespaces, as `default` is by itself", async () => {
-    const team = await disposableWorld("team");
+    const team = await createWorld("team");
     const { operator } = await operatorFor(team, `rbac.secretNamespaces={${team.namespace}}`);
     const kubectl = ["--kubeconfig", inject("kubeconfig"), "--namespace", team.namespace];
     await runProgram(inject("kubectl"), [...kubectl, "apply", "-f", EXAMPLES]);

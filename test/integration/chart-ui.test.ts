@@ -9,9 +9,7 @@ import { render } from "../support/chart.ts";
 import { manifest } from "../support/manifests.ts";
 import { run } from "../support/run.ts";
 import { startUi } from "../support/ui-process.ts";
-import { closeWorldsAfterAll, disposableWorld, eventually } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { createWorld, eventually } from "../support/world.ts";
 
 type Kubeconfig = { users: { user: object }[] };
 
@@ -36,7 +34,7 @@ const kubectl = async (input: string, ...args: string[]): Promise<string> => {
 
 describe("the web page of the chart", () => {
   it("shows objects, events and spending with the permissions that the chart gives it, and has no others", async () => {
-    const world = await disposableWorld("chart-ui");
+    const world = await createWorld("chart-ui");
     const { namespace } = world;
     await world.startOperator();
     await world.apply(manifest("turbo", {}, "greeting"));

@@ -6,17 +6,7 @@ import { installationNamespace } from "../support/installation-namespace.ts";
 import { manifest } from "../support/manifests.ts";
 import { openRecordsOf } from "../support/open-records.ts";
 import { type Ended, run } from "../support/run.ts";
-import {
-  BUNDLE,
-  closeWorldsAfterAll,
-  disposableWorld,
-  eventually,
-  type Operator,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { BUNDLE, createWorld, eventually, type Operator, type World, waitForCondition } from "../support/world.ts";
 
 /** Runs `mooring cleanup` for a world. Of a flag that is given twice, the last value counts. */
 function cleanup({ namespace }: World, ...args: string[]): Promise<Ended> {
@@ -28,7 +18,7 @@ const finalizers = async (world: World, name: string) =>
   (await world.get("GpuEndpoint", name)).metadata.finalizers ?? [];
 
 it.concurrent("an operator that is gone strands nothing: cleanup takes the finalizers off, and deletions go on", async () => {
-  const world = await disposableWorld("cleanup");
+  const world = await createWorld("cleanup");
   const operator = await world.startOperator({ args: ["--leader-elect"] });
   for (const name of ["kept", "going"]) await world.apply(manifest("endpoint", {}, name));
   for (const name of ["kept", "going"]) await waitForCondition(world, "GpuEndpoint", name, "Ready");
@@ -85,7 +75,7 @@ it.concurrent("an operator that is gone strands nothing: cleanup takes the final
 });
 
 it.concurrent("a create without an outcome stays recorded, and a later operator finds its endpoint", async () => {
-  const world = await disposableWorld("cleanup");
+  const world = await createWorld("cleanup");
   await world.control("POST", "/__faults", {
     kind: "latency",
     operation: "createEndpoint",
@@ -106,7 +96,7 @@ it.concurrent("a create without an outcome stays recorded, and a later operator 
 });
 
 it.concurrent("endpoints are scaled to zero first on request, and a later operator leaves them suspended", async () => {
-  const world = await disposableWorld("cleanup");
+  const world = await createWorld("cleanup");
   const operator = await world.startOperator({ args: ["--leader-elect"] });
   await world.apply(manifest("endpoint", {}, "running"));
   const { status } = await waitForCondition(world, "GpuEndpoint", "running", "Ready");
@@ -130,7 +120,7 @@ it.concurrent("endpoints are scaled to zero first on request, and a later operat
 });
 
 it.concurrent("an endpoint that no operator scales is named, and its operator is not stopped", async () => {
-  const world = await disposableWorld("cleanup");
+  const world = await createWorld("cleanup");
   const operator = await world.startOperator();
   await world.apply(manifest("endpoint", {}, "paused"));
   await waitForCondition(world, "GpuEndpoint", "paused", "Ready");
@@ -153,7 +143,7 @@ async function operatorWithEndpoint(world: World, namespace: string): Promise<Op
 it.concurrent("the namespace of the operator is being deleted: cleanup goes on when the operator cannot work any more", async ({
   onTestFinished,
 }) => {
-  const world = await disposableWorld("cleanup");
+  const world = await createWorld("cleanup");
   const name = await installationNamespace(world);
   const theirs = { namespace: name, name: "theirs" };
   const metadata = { name: theirs.name, finalizers: ["example.com/theirs"] };
@@ -181,7 +171,7 @@ it.concurrent("the namespace of the operator is being deleted: cleanup goes on w
 it.concurrent("the namespace of the operator is not there: cleanup changes nothing, and works when it is there again", async ({
   onTestFinished,
 }) => {
-  const world = await disposableWorld("cleanup");
+  const world = await createWorld("cleanup");
   const name = await installationNamespace(world);
   const operator = await operatorWithEndpoint(world, name);
   await operator.kill();

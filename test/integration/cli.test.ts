@@ -6,16 +6,7 @@ import { stringify } from "yaml";
 import { tools } from "../support/command-line.ts";
 import { manifest } from "../support/manifests.ts";
 import { run } from "../support/run.ts";
-import {
-  BUNDLE,
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { BUNDLE, condition, createWorld, type World, waitForCondition } from "../support/world.ts";
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "mooring-cli-"));
@@ -27,7 +18,7 @@ const taskOf = async (world: World, index: number) => String((await world.audit(
 
 describe("mooring resolve", () => {
   it("attaches a halted job to its task: it succeeds, and one request was paid", async () => {
-    const world = await disposableWorld("resolve");
+    const world = await createWorld("resolve");
     const { mooring } = tools(world);
     await world.control("POST", "/__faults", { operation: "submitSpeech", kind: "resetAfter", times: 2 });
     await world.startOperator();
@@ -67,7 +58,7 @@ describe("mooring resolve", () => {
 
 describe("mooring say and mooring film", () => {
   it("write a file, and pay once however often the command runs", async () => {
-    const world = await disposableWorld("say");
+    const world = await createWorld("say");
     const { mooring } = tools(world);
     await world.startOperator();
     const path = await folder();
@@ -92,7 +83,7 @@ describe("mooring say and mooring film", () => {
 
 describe("mooring plan", () => {
   it("shows what an apply changes at the service, with values, and exits as CI needs it", async () => {
-    const world = await disposableWorld("plan");
+    const world = await createWorld("plan");
     const { mooring, kubectl } = tools(world);
     await world.startOperator();
     await waitForCondition(world, "Account", "default", "Ready");
@@ -132,7 +123,7 @@ describe("mooring plan", () => {
 
 describe("kubectl mooring", () => {
   it("is the same program under the name of a plugin", async () => {
-    const world = await disposableWorld("plugin");
+    const world = await createWorld("plugin");
     const path = await folder();
     await symlink(BUNDLE, join(path, "kubectl-mooring"));
     await chmod(BUNDLE, 0o755);

@@ -4,23 +4,20 @@ import { manifest } from "../support/manifests.ts";
 import {
   type AnyObject,
   API_KEY,
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventsOf,
   eventually,
   type World,
   waitForCondition,
 } from "../support/world.ts";
 
-closeWorldsAfterAll();
-
 const FOREIGN_KEY = "key-of-another-member";
 const deleteOperation = { method: "DELETE", path: "/gpus/v2/endpoints/{id}" } as const;
 
 /** A world whose keys see only what their own member created. */
 async function memberWorld(prefix: string, simulator: AssumptionsInput = {}): Promise<World> {
-  return disposableWorld(prefix, {
+  return createWorld(prefix, {
     simulator: { keySees: "Member", apiKeys: [API_KEY, FOREIGN_KEY], deleteOperation, ...simulator },
     account: { endpoints: { syncInterval: "1s", deleteOperation } },
   });
@@ -56,7 +53,7 @@ const message = (object: AnyObject, type: string) => condition(object, type)?.me
 
 describe.concurrent("a deletion ends when the service shows that it took effect", () => {
   it("updates without effect keep the object, until they take effect", TIMEOUT, async () => {
-    const world = await disposableWorld("noeffect", { simulator: { updateIgnores: ["*"] } });
+    const world = await createWorld("noeffect", { simulator: { updateIgnores: ["*"] } });
     await world.startOperator();
     await world.apply(manifest("endpoint", {}, "kept"));
     const { status } = await waitForCondition(world, "GpuEndpoint", "kept", "Ready");
@@ -102,7 +99,7 @@ describe.concurrent("a deletion ends when the service shows that it took effect"
   );
 
   it("an endpoint that no status shows, because its create had no response, is scaled to zero", TIMEOUT, async () => {
-    const world = await disposableWorld("unknown");
+    const world = await createWorld("unknown");
     await world.control("POST", "/__faults", {
       kind: "latency",
       operation: "createEndpoint",
@@ -120,7 +117,7 @@ describe.concurrent("a deletion ends when the service shows that it took effect"
   });
 
   it("an endpoint that replaces a removed one, and that no status shows yet, is scaled to zero", TIMEOUT, async () => {
-    const world = await disposableWorld("replaced", { account: { endpoints: { syncInterval: "1s" } } });
+    const world = await createWorld("replaced", { account: { endpoints: { syncInterval: "1s" } } });
     const operator = await world.startOperator();
     await world.apply(manifest("endpoint", {}, "other"));
     await world.apply(manifest("endpoint", {}, "replaced"));
@@ -148,7 +145,7 @@ describe.concurrent("a deletion ends when the service shows that it took effect"
     "an object that is gone before the $response response to its create leaves nothing running",
     TIMEOUT,
     async ({ latencyMs }, t) => {
-      const world = await disposableWorld("departed", {
+      const world = await createWorld("departed", {
         account: { requestTimeout: "10s", endpoints: { syncInterval: "1s" } },
       });
       await world.control("POST", "/__faults", {
@@ -260,7 +257,7 @@ describe.concurrent("a change of the spec is applied when a read shows it", () =
   const imageOf = async (world: World) => (await remotes(world))[0]?.parameters.image.image;
 
   async function changed(prefix: string): Promise<World> {
-    const world = await disposableWorld(prefix, { account: { endpoints: { syncInterval: "2s" } } });
+    const world = await createWorld(prefix, { account: { endpoints: { syncInterval: "2s" } } });
     await world.startOperator();
     await world.apply(manifest("endpoint", {}, "e"));
     await waitForCondition(world, "GpuEndpoint", "e", "Ready");

@@ -15,9 +15,7 @@ import { metric } from "../../bench/metric.ts";
 import { startProxy } from "../../tools/chaos/proxy.ts";
 import { targetOf } from "../../tools/cluster/credentials.ts";
 import { manifest } from "../support/manifests.ts";
-import { closeWorldsAfterAll, disposableWorld, eventually, type Operator, plainKubeconfig } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { createWorld, eventually, type Operator, plainKubeconfig } from "../support/world.ts";
 
 const readingSchema = z.object({
   /** Counts the readings. */
@@ -106,7 +104,7 @@ type Cost = keyof typeof LIMITS;
 const CHUNK = /\/dist\/[^/]+\.mjs$/;
 
 it("300 endpoints and 50 jobs cost no more than the limits", async () => {
-  const world = await disposableWorld("costs", { simulator: { bootDelayMs: 0 } });
+  const world = await createWorld("costs", { simulator: { bootDelayMs: 0 } });
   await world.control("POST", "/__faults", { kind: "status", operation: "listBills", status: 404, times: 1_000 });
   const requests = new Map<string, number>();
   const pass = ({ method, path }: { method: string; path: string }) => {

@@ -10,9 +10,7 @@ import { tool } from "../../tools/programs/tool.ts";
 import { CHART } from "../support/chart.ts";
 import { manifest } from "../support/manifests.ts";
 import { createScene } from "../support/page-scene.ts";
-import { closeWorldsAfterAll, eventually, type World, waitForCondition } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { eventually, type World, waitForCondition } from "../support/world.ts";
 
 const PROGRAM = "prometheus";
 

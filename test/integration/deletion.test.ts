@@ -4,16 +4,13 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
 import {
   type AnyObject,
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventually,
   type World,
   type WorldOptions,
   waitForCondition,
 } from "../support/world.ts";
-
-closeWorldsAfterAll();
 
 const POLICIES = ["ScaleToZero", "Retain", "Delete"] as const;
 const HISTORIES = ["serves", "is suspended", "was never created", "is gone from the service"] as const;
@@ -90,7 +87,7 @@ describe.each(Object.keys(ACCOUNTS) as AccountCase[])("an endpoint is deleted wh
   let world: World;
 
   beforeAll(async () => {
-    world = await disposableWorld("deletion", ACCOUNTS[account]);
+    world = await createWorld("deletion", ACCOUNTS[account]);
     await world.startOperator();
     await Promise.all(cases.map(async (one) => ids.set(one.name, await create(world, one))));
     await Promise.all(

@@ -3,12 +3,10 @@ import { accountResource } from "../../src/api/v1alpha1/kinds.ts";
 import { tools } from "../support/command-line.ts";
 import { manifest } from "../support/manifests.ts";
 import { run } from "../support/run.ts";
-import { BUNDLE, closeWorldsAfterAll, disposableWorld, eventually } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { BUNDLE, createWorld, eventually } from "../support/world.ts";
 
 it("mooring doctor: a line a check, and what is wrong with which account", async () => {
-  const world = await disposableWorld("doctor");
+  const world = await createWorld("doctor");
   const { mooring } = tools(world);
   const good = await mooring("doctor");
   const lines = good.stdout.trim().split("\n");
@@ -73,7 +71,7 @@ it("mooring doctor: a line a check, and what is wrong with which account", async
 });
 
 it("mooring doctor: names the shard that no process leads", async () => {
-  const world = await disposableWorld("doctor-shards");
+  const world = await createWorld("doctor-shards");
   const { namespace } = world;
   const operators = await Promise.all(
     [0, 2].map((index) => world.startOperator({ args: ["--leader-elect", `--shard=${index}/3`] })),

@@ -3,16 +3,7 @@ import type { DriftField } from "../../src/api/v1alpha1/gpu-endpoint.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { type Change, manifest, merged } from "../support/manifests.ts";
-import {
-  type AnyObject,
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  type World,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { type AnyObject, condition, createWorld, eventually, type World } from "../support/world.ts";
 
 const network = { type: "network", id: "net-1", mountPath: "/models" };
 const local = { type: "local", mountPath: "/scratch" };
@@ -219,7 +210,7 @@ describe.each(["Current", "Earlier"] as const)("field by field, generation %s", 
     (await world.audit("updateEndpoint")).filter(({ id, seq }) => id === endpointID && seq > since);
 
   beforeAll(async () => {
-    world = await disposableWorld(`fields-${generation.toLowerCase()}`, {
+    world = await createWorld(`fields-${generation.toLowerCase()}`, {
       account: { endpoints: { generation, syncInterval: "1s" } },
     });
     await world.startOperator();

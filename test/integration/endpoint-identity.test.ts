@@ -7,15 +7,12 @@ import { manifest } from "../support/manifests.ts";
 import {
   type AnyObject,
   API_KEY,
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventually,
   type World,
   waitForCondition,
 } from "../support/world.ts";
-
-closeWorldsAfterAll();
 
 type Scale = KubeObject<{ replicas: number }, { replicas: number; selector: string }> & {
   status: { replicas: number; selector: string };
@@ -69,7 +66,7 @@ const fields = (object: AnyObject) => ((object.status?.drift ?? []) as { field: 
 describe.concurrent("whose endpoint it is, and who has the last word on it", () => {
   let world: World;
   beforeAll(async () => {
-    world = await disposableWorld("identity", { account: { endpoints: { syncInterval: "2s" } } });
+    world = await createWorld("identity", { account: { endpoints: { syncInterval: "2s" } } });
     await world.startOperator();
     await waitForCondition(world, "Account", "default", "Ready");
   });
@@ -312,7 +309,7 @@ describe.concurrent("whose endpoint it is, and who has the last word on it", () 
 });
 
 it.concurrent("a lost create is found though the list's search knows no app names", async () => {
-  const world = await disposableWorld("search", {
+  const world = await createWorld("search", {
     simulator: { keywordSearches: ["id"], duplicateAppName: "Accept", timeScale: 1, listDelayMs: 5_000 },
     account: { endpoints: { syncInterval: "1h" } },
   });

@@ -1,17 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Resource } from "../../src/kube/resource.ts";
 import { manifest } from "../support/manifests.ts";
-import {
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  type Operator,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventually, type Operator, type World, waitForCondition } from "../support/world.ts";
 
 const VALUES = [
   "first-hidden-value",
@@ -50,7 +40,7 @@ describe("values from Secrets and ConfigMaps", () => {
   let operator: Operator;
 
   beforeAll(async () => {
-    world = await disposableWorld("values", { account: null });
+    world = await createWorld("values", { account: null });
     for (const generation of generations) {
       await world.apply({
         kind: "Account",
@@ -198,7 +188,7 @@ describe("the account's limits", () => {
   const limits = { maxWorkerNum: 4, maxGPUNum: 2, maxFreeTimeout: 100, maxQueueWaitTime: 20 };
   let world: World;
   beforeAll(async () => {
-    world = await disposableWorld("limits", { simulator: { limits } });
+    world = await createWorld("limits", { simulator: { limits } });
     await world.startOperator();
   });
 

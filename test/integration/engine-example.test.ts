@@ -2,12 +2,10 @@ import { readFile } from "node:fs/promises";
 import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
 import { runHashController } from "../../docs/engine-example.ts";
-import { closeWorldsAfterAll, disposableWorld, eventually } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { createWorld, eventually } from "../support/world.ts";
 
 it("the worked example of docs/engine.md does what it says, against the real API server", async () => {
-  const world = await disposableWorld("engine", { account: null });
+  const world = await createWorld("engine", { account: null });
   const stop = new AbortController();
   const stopController = await runHashController(world.kube, [world.namespace], pino({ level: "silent" }), stop.signal);
   onTestFinished(async () => {

@@ -1,22 +1,12 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
-import {
-  type AnyObject,
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { type AnyObject, condition, createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
 
 type Holder = AnyObject & { data?: Record<string, string> };
 
 let world: World;
 beforeAll(async () => {
-  world = await disposableWorld("exports");
+  world = await createWorld("exports");
   await world.startOperator();
 });
 

@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
-import { closeWorldsAfterAll, condition, disposableWorld, eventually, waitForCondition } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventually, waitForCondition } from "../support/world.ts";
 
 const QUIET_MS = 20_000;
 /** An open circuit lets one call through after 24 s at the earliest, and the next one after another 48 s. */
 const MOST_SINGLE_CALLS = 2;
 
 it("a 403 for one operation: its jobs stall with backoff, and nothing else of the account notices", async () => {
-  const world = await disposableWorld("forbidden");
+  const world = await createWorld("forbidden");
   await world.startOperator();
   const endpoints = ["e-0", "e-1", "e-2"];
   await Promise.all(endpoints.map((name) => world.apply(manifest("endpoint", {}, name))));

@@ -11,22 +11,13 @@ import { isHandled, outcomeOf, resourceOf } from "../fuzz/specs/driver.ts";
 import { statusProblems } from "../fuzz/specs/oracles.ts";
 import { CANARY } from "../fuzz/specs/world.ts";
 import { isJson, type Json, objectAt, parseJson } from "../sim/api-server/json.ts";
-import {
-  type AnyObject,
-  closeWorldsAfterAll,
-  disposableWorld,
-  eventually,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
+import { type AnyObject, createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
 
 /** The long form is `npm run test:sim -- fuzz --specs`, which has no real API server. MOORING_FUZZED_SPECS sets the number of objects. */
 const OBJECTS = Number(process.env["MOORING_FUZZED_SPECS"] ?? 40);
 const SEED = Number(process.env["MOORING_FUZZED_SPECS_SEED"] ?? 1);
 /** Objects at once. */
 const PARALLEL = 10;
-
-closeWorldsAfterAll();
 
 const shown = (object: AnyObject): Json => {
   const json = parseJson(JSON.stringify(object));
@@ -77,7 +68,7 @@ it(`${OBJECTS} fuzzed specs are refused by the API server or handled, and the op
 async function startWorld() {
   const root = await mkdtemp(join(tmpdir(), "mooring-fuzzed-specs-"));
   onTestFinished(() => rm(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }));
-  const world = await disposableWorld("fuzzed-specs", { simulator: { timeScale: 0 } });
+  const world = await createWorld("fuzzed-specs", { simulator: { timeScale: 0 } });
   for (const name of ["values", "other"]) {
     const stringData = { value: `${CANARY}-value`, other: `${CANARY}-other` };
     await world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name }, stringData });

@@ -11,19 +11,11 @@ import { ARGO_CD, type HealthCase, testHealth } from "../support/lua.ts";
 import { manifest } from "../support/manifests.ts";
 import { fencedBlocks } from "../support/markdown.ts";
 import { objectsIn, resourceSteps } from "../support/page-manifests.ts";
-import {
-  type AnyObject,
-  closeWorldsAfterAll,
-  disposableWorld,
-  eventually,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
+import { type AnyObject, createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const blocks = fencedBlocks(await readFile(join(root, "docs/gitops.md"), "utf8"));
 
-closeWorldsAfterAll();
 let world: World;
 let folder: string;
 
@@ -35,7 +27,7 @@ const shell = (script: string) =>
   });
 
 beforeAll(async () => {
-  world = await disposableWorld("gitops", { simulator: { timeScale: 0.05 } });
+  world = await createWorld("gitops", { simulator: { timeScale: 0.05 } });
   await world.startOperator();
   folder = await mkdtemp(join(tmpdir(), "mooring-gitops-"));
   await mkdir(join(folder, "bin"));

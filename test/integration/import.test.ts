@@ -4,14 +4,13 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { createByHand, tools } from "../support/command-line.ts";
 import { oddEndpoints } from "../support/odd-endpoints.ts";
-import { closeWorldsAfterAll, condition, disposableWorld, eventually, type World } from "../support/world.ts";
+import { condition, createWorld, eventually, type World } from "../support/world.ts";
 
 const COUNT = 50;
 /** Of these, some hold values that a GpuEndpoint leaves to the service: an update with them would be refused. */
 const PLAIN = COUNT - 5;
 const folders: string[] = [];
 
-closeWorldsAfterAll();
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
 
 async function folder(): Promise<string> {
@@ -39,7 +38,7 @@ describe.concurrent.each([
   { generation: "Earlier", env: "inline", sweep: "listEndpointsEarlier", seed: 12 },
 ])(`${COUNT} varied endpoints, generation $generation, env $env`, ({ generation, env, sweep, seed }) => {
   it("are imported, applied and switched to Full without one update", async () => {
-    const world = await disposableWorld("import", { seed, account: { endpoints: { generation, syncInterval: "1s" } } });
+    const world = await createWorld("import", { seed, account: { endpoints: { generation, syncInterval: "1s" } } });
     const { mooring, kubectl } = tools(world);
     for (const { create: body, patch } of oddEndpoints(COUNT)) {
       const id = await createByHand(world, body);

@@ -11,18 +11,8 @@ import { manifest } from "../support/manifests.ts";
 import { commandsIn, fencedBlocks } from "../support/markdown.ts";
 import { projectRoot } from "../support/pages.ts";
 import { run } from "../support/run.ts";
-import {
-  API_KEY,
-  BUNDLE,
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
+import { API_KEY, BUNDLE, condition, createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
 
-closeWorldsAfterAll();
 const folder = await mkdtemp(join(tmpdir(), "mooring-install-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -101,7 +91,7 @@ describe("the switch from the simulator to an account", () => {
   });
 
   it("leaves no object that is bound to the simulator, if the objects are deleted first", async () => {
-    const world = await disposableWorld("switch", { account: null });
+    const world = await createWorld("switch", { account: null });
     const real = await createSimulator({ config: { bootDelayMs: 0, timeScale: 0.1, apiKeys: [API_KEY] } });
     try {
       await world.startOperator();

@@ -9,17 +9,16 @@ import { runProgram } from "../../tools/cluster/run-program.ts";
 import { manifest } from "../support/manifests.ts";
 import { objectsIn, resourceSteps } from "../support/page-manifests.ts";
 import { projectRoot } from "../support/pages.ts";
-import { closeWorldsAfterAll, disposableWorld, eventually, type World, waitForCondition } from "../support/world.ts";
+import { createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
 
 const examples = join(projectRoot, "examples/integrations");
 const textOf = (name: string) => readFile(join(examples, name), "utf8");
 
-closeWorldsAfterAll();
 let world: World;
 let folder: string;
 
 beforeAll(async () => {
-  world = await disposableWorld("integrations", { simulator: { timeScale: 0.05 } });
+  world = await createWorld("integrations", { simulator: { timeScale: 0.05 } });
   await world.startOperator();
   folder = await mkdtemp(join(tmpdir(), "mooring-integrations-"));
   await mkdir(join(folder, "bin"));

@@ -3,16 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { FaultInput } from "../../src/simulator/faults.ts";
 import { kstatusOf } from "../support/kstatus.ts";
 import { manifest, type Variant } from "../support/manifests.ts";
-import {
-  type AnyObject,
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  type World,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { type AnyObject, condition, createWorld, eventually, type World } from "../support/world.ts";
 
 /** A fault without the calls that it is for. */
 type Fault = FaultInput extends infer F ? (F extends FaultInput ? Omit<F, "operation" | "match"> : never) : never;
@@ -324,7 +315,7 @@ describe("every state of a job, every answer of the service", () => {
   const jobs = new Map<string, AnyObject>();
 
   beforeAll(async () => {
-    world = await disposableWorld("answers", { account: null });
+    world = await createWorld("answers", { account: null });
     await world.control(
       "POST",
       "/__faults",

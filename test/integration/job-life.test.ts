@@ -1,21 +1,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { eventResource } from "../../src/kube/resource.ts";
 import { manifest } from "../support/manifests.ts";
-import {
-  type AnyObject,
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { type AnyObject, condition, createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
 
 let world: World;
 beforeAll(async () => {
-  world = await disposableWorld("joblife", { simulator: { timeScale: 0.1, speechMaxCharacters: 50_000 } });
+  world = await createWorld("joblife", { simulator: { timeScale: 0.1, speechMaxCharacters: 50_000 } });
   await world.startOperator();
 });
 

@@ -8,17 +8,14 @@ import { type FileServer, sha256Of, startFileServer } from "../../tools/artifact
 import { manifest } from "../support/manifests.ts";
 import {
   type AnyObject,
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventsOf,
   eventually,
   type Operator,
   type World,
   waitForCondition,
 } from "../support/world.ts";
-
-closeWorldsAfterAll();
 
 let world: World;
 let operator: Operator;
@@ -31,7 +28,7 @@ const output = { storeRef: { name: "results" }, prefix: "films" };
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "mooring-output-"));
   source = await startFileServer();
-  world = await disposableWorld("output", { simulator: { timeScale: 0.1 } });
+  world = await createWorld("output", { simulator: { timeScale: 0.1 } });
   operator = await start();
   await world.apply(store("results"));
   await waitForCondition(world, "ArtifactStore", "results", "Ready");

@@ -3,22 +3,19 @@ import { manifest } from "../support/manifests.ts";
 import { senderOf } from "../support/open-records.ts";
 import {
   API_KEY,
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventually,
   type Operator,
   type World,
   waitForCondition,
 } from "../support/world.ts";
 
-closeWorldsAfterAll();
-
 describe("manifests become remote endpoints, speech and video", () => {
   let world: World;
   let operator: Operator;
   beforeAll(async () => {
-    world = await disposableWorld("main");
+    world = await createWorld("main");
     operator = await world.startOperator();
   });
 

@@ -2,9 +2,7 @@ import { expect, inject, it } from "vitest";
 import { startProxy } from "../../tools/chaos/proxy.ts";
 import { targetOf } from "../../tools/cluster/credentials.ts";
 import { manifest } from "../support/manifests.ts";
-import { closeWorldsAfterAll, condition, disposableWorld, eventually, plainKubeconfig } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventually, plainKubeconfig } from "../support/world.ts";
 
 const COUNT = 500;
 
@@ -13,7 +11,7 @@ const policies = ["ScaleToZero", "Retain"];
 it.each(policies)(
   `${COUNT} endpoints with %s at once: at most 1.1 writes of the record and 1.1 of the status each`,
   async (deletionPolicy) => {
-    const world = await disposableWorld(`many-${deletionPolicy.toLowerCase()}`, { simulator: { bootDelayMs: 0 } });
+    const world = await createWorld(`many-${deletionPolicy.toLowerCase()}`, { simulator: { bootDelayMs: 0 } });
     const counts = { status: 0, record: 0 };
     const proxy = await startProxy(
       await targetOf(inject("kubeconfig")),

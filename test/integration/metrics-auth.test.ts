@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { serviceAccounts } from "../support/service-account-tokens.ts";
-import { closeWorldsAfterAll, disposableWorld, eventually, type Operator } from "../support/world.ts";
+import { createWorld, eventually, type Operator } from "../support/world.ts";
 
-closeWorldsAfterAll();
 const accounts = serviceAccounts("metrics-auth");
 
 type Ports = { metrics: number; probes: number };
@@ -21,7 +20,7 @@ describe("an operator with --metrics-auth token-review and --leader-elect", () =
   let operator: Operator;
   let ports: Ports;
   beforeAll(async () => {
-    const world = await disposableWorld("metrics", { account: null });
+    const world = await createWorld("metrics", { account: null });
     operator = await world.startOperator({ args: ["--metrics-auth=token-review", "--leader-elect", "--profiling"] });
     ports = await portsOf(operator);
   });

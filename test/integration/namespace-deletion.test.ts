@@ -5,16 +5,7 @@ import { isNotFound } from "../../src/kube/errors.ts";
 import { namespaceResource } from "../../src/kube/resource.ts";
 import { manifest } from "../support/manifests.ts";
 import { startRestarted } from "../support/restarted-operator.ts";
-import {
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
 
 const NAMES = ["one", "two", "three", "four", "five"];
 const SECRETS_GONE = "Secret first";
@@ -24,7 +15,7 @@ const ACCOUNT_GONE = "Secret and account first";
 async function inhabited(
   test: Pick<TestContext, "onTestFailed" | "onTestFinished">,
 ): Promise<{ world: World; restart: () => Promise<void> }> {
-  const world = await disposableWorld("farewell");
+  const world = await createWorld("farewell");
   const leases = `${world.namespace}-leases`;
   await world.kube.create(namespaceResource, {}, { metadata: { name: leases }, spec: {} });
   test.onTestFinished(() => world.kube.delete(namespaceResource, { name: leases }));

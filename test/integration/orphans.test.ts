@@ -6,19 +6,10 @@ import { createByHand, tools } from "../support/command-line.ts";
 import { manifest } from "../support/manifests.ts";
 import { oddEndpoints } from "../support/odd-endpoints.ts";
 import { run } from "../support/run.ts";
-import {
-  API_KEY,
-  BUNDLE,
-  closeWorldsAfterAll,
-  disposableWorld,
-  eventually,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { API_KEY, BUNDLE, createWorld, eventually, waitForCondition } from "../support/world.ts";
 
 it("mooring orphans lists what is left behind and what was made by hand, and touches nothing", async () => {
-  const world = await disposableWorld("orphans", { seed: 21 });
+  const world = await createWorld("orphans", { seed: 21 });
   const { mooring, kubectl } = tools(world);
   await world.startOperator();
   await world.apply(manifest("endpoint", {}, "kept"));
@@ -60,7 +51,7 @@ it("mooring orphans lists what is left behind and what was made by hand, and tou
 });
 
 it("without an account in the cluster, the key comes from the environment or a file and is never shown", async () => {
-  const world = await disposableWorld("import-direct", { seed: 22, account: null });
+  const world = await createWorld("import-direct", { seed: 22, account: null });
   const id = await createByHand(world, oddEndpoints(2)[1]?.create);
   const direct = (args: string[], env: Record<string, string>) =>
     run(process.execPath, [BUNDLE, "import", "--base-url", world.simulator.url, ...args], {

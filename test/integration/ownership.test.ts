@@ -9,17 +9,14 @@ import { createByHand, tools } from "../support/command-line.ts";
 import { type Change, manifest } from "../support/manifests.ts";
 import {
   API_KEY,
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventsOf,
   eventually,
   type Operator,
   type World,
   waitForCondition,
 } from "../support/world.ts";
-
-closeWorldsAfterAll();
 
 const SECRET = "b-only-s3cr3t";
 const IMAGE = "registry.example.com/private-of-b/model:7";
@@ -38,8 +35,8 @@ describe.sequential("an endpoint that one GpuEndpoint is bound to", () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "mooring-ownership-"));
-    b = await disposableWorld("owner", { seed: 31, account: null, simulator: { duplicateAppName: "Accept" } });
-    a = await disposableWorld("rival", { seed: 32, account: null });
+    b = await createWorld("owner", { seed: 31, account: null, simulator: { duplicateAppName: "Accept" } });
+    a = await createWorld("rival", { seed: 32, account: null });
     const spec = { rateLimit: { requestsPerSecond: 2000, burst: 2000 }, endpoints: { syncInterval: "1s" } };
     await new Promise<void>((ready, failed) => {
       account = withClusterAccount(b, spec, async (name) => {

@@ -1,13 +1,11 @@
 import { expect, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
-import { closeWorldsAfterAll, condition, disposableWorld, eventually, waitForCondition } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventually, waitForCondition } from "../support/world.ts";
 
 const paused = (value: "true" | null) => ({ metadata: { annotations: { "mooring.dev/paused": value } } });
 
 it("given a paused Account, when the operator restarts, its objects say what they wait for", async () => {
-  const world = await disposableWorld("paused");
+  const world = await createWorld("paused");
   const first = await world.startOperator();
   await waitForCondition(world, "Account", "default", "Ready");
   await first.stop();
@@ -30,7 +28,7 @@ it("given a paused Account, when the operator restarts, its objects say what the
 });
 
 it("given a paused ArtifactStore, when the operator restarts, a job says what it waits for", async () => {
-  const world = await disposableWorld("pausedstore");
+  const world = await createWorld("pausedstore");
   await world.apply({
     kind: "ArtifactStore",
     metadata: { name: "results", ...paused("true").metadata },
@@ -46,7 +44,7 @@ it("given a paused ArtifactStore, when the operator restarts, a job says what it
 });
 
 it("given a job that is paused while its request is in flight, a stop of the operator records the outcome and takes no longer", async () => {
-  const world = await disposableWorld("pausedjob");
+  const world = await createWorld("pausedjob");
   const operator = await world.startOperator();
   await waitForCondition(world, "Account", "default", "Ready");
   await world.control("POST", "/__faults", {

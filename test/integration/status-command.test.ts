@@ -2,23 +2,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { describe, expect, inject, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
 import { run } from "../support/run.ts";
-import {
-  BUNDLE,
-  closeWorldsAfterAll,
-  disposableWorld,
-  eventually,
-  type World,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { BUNDLE, createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
 
 const mooring = ({ namespace }: World, ...args: string[]) =>
   run(process.execPath, [BUNDLE, ...args, `--kubeconfig=${inject("kubeconfig")}`, `--namespace=${namespace}`]);
 
 /** A job whose only response is lost. */
 async function haltedWorld(prefix: string): Promise<World> {
-  const world = await disposableWorld(prefix);
+  const world = await createWorld(prefix);
   await world.control("POST", "/__faults", { kind: "resetAfter", operation: "synthesizeSpeech" });
   await world.startOperator();
   await world.apply(manifest("turbo", {}, "greeting"));
@@ -48,7 +39,7 @@ describe.concurrent("what a user sees", () => {
   });
 
   it("status --watch prints a line for each change", async () => {
-    const world = await disposableWorld("watch");
+    const world = await createWorld("watch");
     await world.startOperator();
     await waitForCondition(world, "Account", "default", "Ready");
     const flags = [`--kubeconfig=${inject("kubeconfig")}`, `--namespace=${world.namespace}`];
@@ -70,7 +61,7 @@ describe.concurrent("what a user sees", () => {
   });
 
   it("an object that does not exist is one line", async () => {
-    const world = await disposableWorld("explain");
+    const world = await createWorld("explain");
     const { code, stderr } = await mooring(world, "explain", "gpuendpoint/nothing");
     expect(code).toBe(1);
     expect(stderr).toMatch(/^mooring: .*gpuendpoints .*nothing.*\n$/);

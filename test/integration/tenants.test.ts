@@ -2,22 +2,12 @@ import { expect, it } from "vitest";
 import { clusterAccountResource } from "../../src/api/v1alpha1/kinds.ts";
 import { withClusterAccount } from "../support/cluster-account.ts";
 import { manifest } from "../support/manifests.ts";
-import {
-  type AnyObject,
-  API_KEY,
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { type AnyObject, API_KEY, condition, createWorld, eventually, waitForCondition } from "../support/world.ts";
 
 const ready = (object: AnyObject) => condition(object, "Ready");
 
 it.concurrent("a namespace that a ClusterAccount does not allow is reported and sends nothing; after it is labeled, it continues", async () => {
-  const world = await disposableWorld("tenant", { account: null });
+  const world = await createWorld("tenant", { account: null });
   await withClusterAccount(world, { allowedNamespaces: { matchLabels: { paid: "yes" } } }, async (name) => {
     const accountRef = { kind: "ClusterAccount", name };
     await world.startOperator();
@@ -41,7 +31,7 @@ it.concurrent("a namespace that a ClusterAccount does not allow is reported and 
 });
 
 it.concurrent("a namespaced Account at a private address is refused, and nothing is sent there", async () => {
-  const world = await disposableWorld("private");
+  const world = await createWorld("private");
   await world.startOperator({ args: ["--allow-private-networks=false"] });
   const account = await waitForCondition(world, "Account", "default", "Reachable", "False");
   expect(condition(account, "Ready")).toMatchObject({ status: "False", reason: "AddressNotAllowed" });
@@ -50,8 +40,8 @@ it.concurrent("a namespaced Account at a private address is refused, and nothing
 });
 
 it.concurrent("an Account reads the Secret of its own namespace only: one of that name elsewhere is not found", async () => {
-  const other = await disposableWorld("keys");
-  const world = await disposableWorld("nokey", { account: { apiKeySecretRef: { name: "elsewhere", key: "apiKey" } } });
+  const other = await createWorld("keys");
+  const world = await createWorld("nokey", { account: { apiKeySecretRef: { name: "elsewhere", key: "apiKey" } } });
   await other.apply({
     apiVersion: "v1",
     kind: "Secret",
@@ -66,7 +56,7 @@ it.concurrent("an Account reads the Secret of its own namespace only: one of tha
 });
 
 it.concurrent("a BillReport through a ClusterAccount shows no API key, until its administrator lets the namespace see it", async () => {
-  const world = await disposableWorld("tenant-bills", { account: null });
+  const world = await createWorld("tenant-bills", { account: null });
   await world.control("POST", "/__state/charges", [
     { time: "2026-01-10T00:00:00Z", amount: 20_000, productName: "Model A", category: "llm" },
   ]);

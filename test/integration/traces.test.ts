@@ -11,16 +11,13 @@ import { expectWellFormed, treeOf } from "../support/spans.ts";
 import {
   type AnyObject,
   API_KEY,
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventsOf,
   eventually,
   type World,
   waitForCondition,
 } from "../support/world.ts";
-
-closeWorldsAfterAll();
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT = "00f067aa0ba902b7";
@@ -45,7 +42,7 @@ beforeAll(async () => {
   await writeFile(path("collector.key"), server.key);
   collector = await startCollector({ tls: { certificate: path("collector.crt"), key: path("collector.key") } });
   source = await startFileServer();
-  world = await disposableWorld("traces", { simulator: { timeScale: 1, bootDelayMs: 4_000 } });
+  world = await createWorld("traces", { simulator: { timeScale: 1, bootDelayMs: 4_000 } });
   await world.apply({ kind: "ArtifactStore", metadata: { name: "results" }, spec: { volume: { path: "results" } } });
 });
 afterAll(async () => {

@@ -4,9 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type BucketScene, createBucketScene, STORE, STORE_SECRET, storeSpec } from "../support/bucket-scene.ts";
 import { run } from "../support/run.ts";
 import { startUi, type UiProcess } from "../support/ui-process.ts";
-import { closeWorldsAfterAll, eventually } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { eventually } from "../support/world.ts";
 
 let scene: BucketScene;
 let ui: UiProcess;

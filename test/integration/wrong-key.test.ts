@@ -1,21 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
-import {
-  API_KEY,
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  waitForCondition,
-} from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { API_KEY, condition, createWorld, eventually, waitForCondition } from "../support/world.ts";
 
 const QUIET_MS = 20_000;
 
 it("a wrong key: one clear condition, dependants held, no call storm, recovery by itself after the right Secret", async () => {
-  const world = await disposableWorld("key", { apiKey: "wrong-key" });
+  const world = await createWorld("key", { apiKey: "wrong-key" });
   const names = Array.from({ length: 20 }, (_, index) => `n-${index}`);
   await Promise.all(names.map((name) => world.apply(manifest("endpoint", {}, name))));
   await Promise.all(names.map((name) => world.apply(manifest("hd", {}, name))));

@@ -1,9 +1,7 @@
 import { beforeAll, expect, it } from "vitest";
 import { browserForTests, expectAccessible } from "../support/browser.ts";
 import { type BucketScene, createBucketScene } from "../support/bucket-scene.ts";
-import { closeWorldsAfterAll } from "../support/world.ts";
 
-closeWorldsAfterAll();
 const openPage = browserForTests();
 
 let scene: BucketScene;

@@ -5,9 +5,7 @@ import { join } from "node:path";
 import { beforeAll, expect, inject, it, onTestFinished } from "vitest";
 import { browserForTests, expectAccessible } from "../support/browser.ts";
 import { manifest } from "../support/manifests.ts";
-import { closeWorldsAfterAll, disposableWorld, type World } from "../support/world.ts";
-
-closeWorldsAfterAll();
+import { createWorld, type World } from "../support/world.ts";
 
 /** A connection to the API server that a test can interrupt. */
 type Relay = {
@@ -63,7 +61,7 @@ const openPage = browserForTests();
 
 let world: World;
 beforeAll(async () => {
-  world = await disposableWorld("live");
+  world = await createWorld("live");
   await world.apply(manifest("turbo", {}, "first"));
 });
 

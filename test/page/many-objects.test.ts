@@ -3,9 +3,8 @@ import { speechJobResource } from "../../src/api/v1alpha1/kinds.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { browserForTests, expectAccessible, type OpenPage } from "../support/browser.ts";
 import { manifest } from "../support/manifests.ts";
-import { closeWorldsAfterAll, disposableWorld, type World } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 
-closeWorldsAfterAll();
 const openPage = browserForTests();
 
 const OBJECTS = 10_000;
@@ -43,7 +42,7 @@ async function firstList({ page, ui }: OpenPage): Promise<number> {
 }
 
 it("10,000 objects: the first list is there about as soon as with 60, and every page, filter and change soon after", async () => {
-  const [world, smallWorld] = [await disposableWorld("many"), await disposableWorld("few")];
+  const [world, smallWorld] = [await createWorld("many"), await createWorld("few")];
   await Promise.all([createJobs(world, OBJECTS), createJobs(smallWorld, FEW_OBJECTS)]);
   const small = await openPage({ args: [`--namespace=${smallWorld.namespace}`] });
   const started = performance.now();

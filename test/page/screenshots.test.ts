@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { browserForTests } from "../support/browser.ts";
 import { createScene, type Scene } from "../support/page-scene.ts";
-import { closeWorldsAfterAll, eventually } from "../support/world.ts";
+import { eventually } from "../support/world.ts";
 
-closeWorldsAfterAll();
 const openPage = browserForTests();
 
 let scene: Scene;

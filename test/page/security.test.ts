@@ -4,9 +4,8 @@ import { browserForTests } from "../support/browser.ts";
 import { createScene, type Scene, SECRET_VALUE } from "../support/page-scene.ts";
 import { run } from "../support/run.ts";
 import { startUi } from "../support/ui-process.ts";
-import { API_KEY, closeWorldsAfterAll, eventually } from "../support/world.ts";
+import { API_KEY, eventually } from "../support/world.ts";
 
-closeWorldsAfterAll();
 const openPage = browserForTests();
 
 let scene: Scene;

@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { browserForTests, expectAccessible, type OpenPage } from "../support/browser.ts";
 import { createScene, type Scene } from "../support/page-scene.ts";
-import { closeWorldsAfterAll, eventually } from "../support/world.ts";
+import { eventually } from "../support/world.ts";
 
-closeWorldsAfterAll();
 const openPage = browserForTests();
 
 let scene: Scene;

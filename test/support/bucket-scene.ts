@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll } from "vitest";
 import { type S3Server, startVersitygw } from "../../tools/artifacts/versitygw.ts";
 import { manifest } from "./manifests.ts";
-import { disposableWorld, type World, waitForCondition } from "./world.ts";
+import { createWorld, type World, waitForCondition } from "./world.ts";
 
 /** A namespace with a SpeechJob `spoken` and a VideoJob `filmed` whose results are in a bucket. */
 export type BucketScene = { world: World; s3: S3Server; uiArgs: string[] };
@@ -35,7 +35,7 @@ export async function createBucketScene(prefix: string): Promise<BucketScene> {
   afterAll(() => s3.stop());
   await mkdir(join(s3.folder, BUCKET));
   // The URL of speech expires at once, that of video does not.
-  const world = await disposableWorld(prefix, { simulator: { speechUrlSeconds: 1 } });
+  const world = await createWorld(prefix, { simulator: { speechUrlSeconds: 1 } });
   await world.startOperator();
   await world.apply(secretOf(s3));
   await world.apply({ kind: "ArtifactStore", metadata: { name: STORE }, spec: storeSpec(s3) });

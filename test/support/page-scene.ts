@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { manifest } from "./manifests.ts";
-import { disposableWorld, type Operator, type World, waitForCondition } from "./world.ts";
+import { createWorld, type Operator, type World, waitForCondition } from "./world.ts";
 
 /** A namespace with an object in each state that the web page shows. */
 export type Scene = { world: World; operator: Operator; artifactRoot: string; uiArgs: string[] };
@@ -32,7 +32,7 @@ const EARLIER = Array.from({ length: 9 }, (_, day) => ({
 export async function createScene(prefix: string, operatorArgs: readonly string[] = []): Promise<Scene> {
   const artifactRoot = await mkdtemp(join(tmpdir(), "mooring-artifacts-"));
   afterAll(() => rm(artifactRoot, { recursive: true, force: true }));
-  const world = await disposableWorld(prefix, {
+  const world = await createWorld(prefix, {
     simulator: { budgets: [{ memberID: "member-1", keyName: "team key", type: "One-time", limit: 900_000 }] },
     account: {
       endpoints: { syncInterval: "1s" },

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, inject } from "vitest";
+import { inject } from "vitest";
 import {
   accountResource,
   artifactStoreResource,
@@ -100,6 +100,7 @@ export type World = {
   close(): Promise<void>;
 };
 
+/** A world that is taken down after the tests of the file. */
 export async function createWorld(prefix: string, options: WorldOptions = {}): Promise<World> {
   const cluster = options.kubeconfig ?? inject("kubeconfig");
   const kube = createKubeClient(await loadCredentials({ kubeconfig: cluster }));
@@ -151,6 +152,7 @@ export async function createWorld(prefix: string, options: WorldOptions = {}): P
       return answer.json();
     },
     async close() {
+      if (!open.delete(world)) return;
       await Promise.all([...operators].map((operator) => operator.kill()));
       await simulator.close();
       await kube.delete(namespaceResource, { name: namespace }).catch((error: unknown) => {
@@ -159,6 +161,7 @@ export async function createWorld(prefix: string, options: WorldOptions = {}): P
       await kube.close();
     },
   };
+  open.add(world);
   await world.apply({
     apiVersion: "v1",
     kind: "Secret",
@@ -180,21 +183,13 @@ export async function createWorld(prefix: string, options: WorldOptions = {}): P
   return world;
 }
 
-/** A world that is taken down after the tests of the file. Call it inside a hook or a test. */
-export async function disposableWorld(prefix: string, options: WorldOptions = {}): Promise<World> {
-  const world = await createWorld(prefix, options);
-  leftOver.add(world);
-  return world;
-}
-const leftOver = new Set<World>();
+const open = new Set<World>();
 const folders = new Set<string>();
-export function closeWorldsAfterAll(): void {
-  afterAll(async () => {
-    await Promise.all([...leftOver].map((world) => world.close()));
-    leftOver.clear();
-    await Promise.all([...folders].map((folder) => rm(folder, { recursive: true, force: true })));
-    folders.clear();
-  });
+/** Runs after each test file: see close-worlds.ts. */
+export async function closeWorlds(): Promise<void> {
+  await Promise.all([...open].map((world) => world.close()));
+  await Promise.all([...folders].map((folder) => rm(folder, { recursive: true, force: true })));
+  folders.clear();
 }
 
 async function spawnOperator(

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { clusterAccountResource, KINDS } from "../../src/api/v1alpha1/kinds.ts";
 import { createSemaphore } from "../../src/base/semaphore.ts";
-import { closeWorldsAfterAll, disposableWorld, type World, waitForCondition } from "../support/world.ts";
+import { createWorld, type World, waitForCondition } from "../support/world.ts";
 import { waitForEveryKind } from "./api-server-ready.ts";
 import { basesOf, baseWith } from "./bases.ts";
 import { driveField, type FieldReport } from "./drive.ts";
@@ -21,15 +21,13 @@ const SAMPLED = /^(image|workers\.max|suspend|env\[\]\.value|policy\.type|port)$
 /** Objects that change at once. */
 const pool = createSemaphore({ capacity: 24 });
 
-closeWorldsAfterAll();
-
 let world: World;
 let observer: Observer;
 let root: string;
 beforeAll(async () => {
   await waitForEveryKind();
   root = await mkdtemp(join(tmpdir(), "mooring-transitions-"));
-  world = await disposableWorld("transitions", {
+  world = await createWorld("transitions", {
     simulator: { timeScale: 0, limits: { maxWorkerNum: 100 } },
     account: { endpoints: { syncInterval: "1s" } },
   });

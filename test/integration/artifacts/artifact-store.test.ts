@@ -3,17 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type S3Server, startVersitygw } from "../../../tools/artifacts/versitygw.ts";
-import {
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventsOf,
-  eventually,
-  type World,
-  waitForCondition,
-} from "../../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventsOf, eventually, type World, waitForCondition } from "../../support/world.ts";
 
 let s3: S3Server;
 beforeAll(async () => {
@@ -54,7 +44,7 @@ async function becomes(world: World, name: string, reason: string) {
 }
 
 it.concurrent("a store says whether it works, and why not, and mends itself when the cause is mended", async () => {
-  const world = await disposableWorld("stores");
+  const world = await createWorld("stores");
   await world.apply(secret("right"));
   await world.apply(secret("wrong", "wrong-secret"));
   await world.apply(bucket("works", "right", { prefix: "2026/films" }));
@@ -104,7 +94,7 @@ it.concurrent("a store says whether it works, and why not, and mends itself when
 });
 
 it.concurrent("without --allow-private-networks a store at a private address is refused; a volume under --artifact-root works", async () => {
-  const world = await disposableWorld("guarded-stores");
+  const world = await createWorld("guarded-stores");
   const root = await mkdtemp(join(tmpdir(), "mooring-artifacts-"));
   try {
     await world.apply(secret("right"));

@@ -4,17 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type S3Server, startVersitygw } from "../../../tools/artifacts/versitygw.ts";
 import { manifest } from "../../support/manifests.ts";
-import {
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventsOf,
-  eventually,
-  type World,
-  waitForCondition,
-} from "../../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventsOf, eventually, type World, waitForCondition } from "../../support/world.ts";
 
 let world: World;
 let root: string;
@@ -24,7 +14,7 @@ beforeAll(async () => {
   await mkdir(join(s3.folder, "results"));
   root = await mkdtemp(join(tmpdir(), "mooring-limits-"));
   // The service speaks for 20 minutes, whatever the text is: 19 MB.
-  world = await disposableWorld("limits", {
+  world = await createWorld("limits", {
     simulator: {
       timeScale: 0.1,
       charactersPerSecond: 0.001,

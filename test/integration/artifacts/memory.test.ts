@@ -5,9 +5,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type S3Server, startVersitygw } from "../../../tools/artifacts/versitygw.ts";
 import { manifest } from "../../support/manifests.ts";
-import { closeWorldsAfterAll, disposableWorld, waitForCondition } from "../../support/world.ts";
-
-closeWorldsAfterAll();
+import { createWorld, waitForCondition } from "../../support/world.ts";
 
 const JOBS = 16;
 /** The memory limit that the chart sets. */
@@ -29,7 +27,7 @@ async function residentMiB(pid: number): Promise<number> {
 
 it("sixteen long results in hex at once fit into the pod", async () => {
   // Twenty minutes of audio: 19 MB, or 38 MB of hex, each.
-  const world = await disposableWorld("memory", {
+  const world = await createWorld("memory", {
     simulator: { timeScale: 0.1, charactersPerSecond: 0.001, maxAudioSeconds: 1_200 },
   });
   await world.apply({

@@ -10,15 +10,12 @@ import { withClusterAccount } from "../../support/cluster-account.ts";
 import { manifest } from "../../support/manifests.ts";
 import {
   type AnyObject,
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventually,
   type World,
   waitForCondition,
 } from "../../support/world.ts";
-
-closeWorldsAfterAll();
 
 /** A server that must not be reached: counts connections. */
 type Trap = { url: string; connections(): number; close(): Promise<void> };
@@ -85,7 +82,7 @@ const artifactOf = ({ status }: AnyObject) =>
 it("a ClusterAccount's results are not copied from private addresses that it does not allow", {
   timeout: 300_000,
 }, async () => {
-  const world = await disposableWorld("addresses", { account: null });
+  const world = await createWorld("addresses", { account: null });
   await world.apply({ kind: "ArtifactStore", metadata: { name: "disk" }, spec: { volume: { path: "films" } } });
   await world.startOperator({ args: [`--artifact-root=${root}`, "--allow-private-networks=false"] });
   await withClusterAccount(world, {}, async (account) => {

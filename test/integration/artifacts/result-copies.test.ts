@@ -7,9 +7,7 @@ import type { JobResult } from "../../../src/api/v1alpha1/job.ts";
 import { startFileServer } from "../../../tools/artifacts/file-server.ts";
 import { type S3Server, startVersitygw } from "../../../tools/artifacts/versitygw.ts";
 import { manifest } from "../../support/manifests.ts";
-import { closeWorldsAfterAll, condition, disposableWorld, eventually, waitForCondition } from "../../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventually, waitForCondition } from "../../support/world.ts";
 
 let s3: S3Server;
 let root: string;
@@ -24,7 +22,7 @@ afterAll(async () => {
 });
 
 it.concurrent("a video's result is the same at the service, in a bucket and on a volume", async () => {
-  const world = await disposableWorld("output");
+  const world = await createWorld("output");
   await world.apply({
     apiVersion: "v1",
     kind: "Secret",
@@ -61,7 +59,7 @@ it.concurrent("a video's result is the same at the service, in a bucket and on a
 it.concurrent("a namespaced Account's results are not fetched from private addresses, unless --allow-private-networks", async () => {
   const source = await startFileServer();
   try {
-    const world = await disposableWorld("guarded");
+    const world = await createWorld("guarded");
     source.files.set("/film", { bytes: 1_000, status: 503 });
     const video = { video_url: `${source.url}/film`, video_url_ttl: "3600", video_type: "mp4" };
     const body = { task: { status: "TASK_STATUS_SUCCEED" }, videos: [video] };

@@ -13,16 +13,7 @@ import { afterAll, expect, it } from "vitest";
 import { tools } from "../../support/command-line.ts";
 import { limitMemory, peakMiB } from "../../support/hostile/memory-limit.ts";
 import { manifest } from "../../support/manifests.ts";
-import {
-  closeWorldsAfterAll,
-  condition,
-  disposableWorld,
-  eventually,
-  type Operator,
-  waitForCondition,
-} from "../../support/world.ts";
-
-closeWorldsAfterAll();
+import { condition, createWorld, eventually, type Operator, waitForCondition } from "../../support/world.ts";
 
 /** A service that answers each path as it likes. `requests` counts by path. */
 type HostileService = {
@@ -187,7 +178,7 @@ function watchHealth(operator: Operator): { longestMs(): number; stop(): void } 
 
 it("costs the operator little and another account nothing", async () => {
   const service = await startHostileService();
-  const world = await disposableWorld("hostile");
+  const world = await createWorld("hostile");
   const operator = await world.startOperator({ within: limit.within });
   await eventually("the operator starts", async () => operator.log().includes('"probes":'));
   const readyAfter = async (name: string) => {

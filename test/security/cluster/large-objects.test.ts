@@ -9,16 +9,13 @@ import type { KubeObject } from "../../../src/kube/types.ts";
 import { limitMemory, peakMiB } from "../../support/hostile/memory-limit.ts";
 import { type Change, manifest } from "../../support/manifests.ts";
 import {
-  closeWorldsAfterAll,
   condition,
-  disposableWorld,
+  createWorld,
   eventually,
   type Operator,
   type World,
   waitForCondition,
 } from "../../support/world.ts";
-
-closeWorldsAfterAll();
 
 /** The chart's limit. */
 const LIMIT_MIB = 512;
@@ -61,7 +58,7 @@ async function createAll(world: World, large: (typeof LARGE)[number]): Promise<v
 let world: World;
 let operator: Operator;
 beforeAll(async () => {
-  world = await disposableWorld("large", {
+  world = await createWorld("large", {
     account: { speech: { maxCharacters: 1_000_000 } },
     simulator: { speechTaskMs: [0, 100], speechMaxCharacters: 1_000_000 },
   });
