@@ -16,39 +16,12 @@ import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts"
 import { type AudioChunk, type AudioSink, readSpeechBody, type SpeechResult } from "./speech/speech-body.ts";
 import { readSpeechStream } from "./speech/speech-stream.ts";
 import { type TaskResult, taskResultFrom } from "./tasks/task-result.ts";
-import {
-  bill,
-  billPageOf,
-  type KeyBudgetWire,
-  keyBudget,
-  keyBudgetPageOf,
-  keyBudgetsQuery,
-  listBillsQuery,
-} from "./wire/billing.ts";
+import { bill, billPageOf, type KeyBudgetWire, keyBudget, keyBudgetPageOf } from "./wire/billing.ts";
 import { MOST_BILLS, PAGE_RECORDS, TEXT } from "./wire/bounds.ts";
-import {
-  createdEndpointV1,
-  type createEndpointParameters,
-  createEndpointRequest,
-  endpointDetailV1,
-  endpointEarlierQuery,
-  listEndpointsEarlierQuery,
-  updateEndpointRequest,
-} from "./wire/endpoints-v1.ts";
-import { endpointIDPath, endpointV2, listEndpointsQuery } from "./wire/endpoints-v2.ts";
+import { createdEndpointV1, endpointDetailV1 } from "./wire/endpoints-v1.ts";
+import { endpointV2 } from "./wire/endpoints-v2.ts";
 import { endpointLimits, type ReportedLimits } from "./wire/limits.ts";
-import { submitSpeechRequest, synthesizeSpeechRequest } from "./wire/speech.ts";
-import { submittedTask, taskResult, taskResultQuery } from "./wire/tasks.ts";
-import { imageToVideoRequest, videoToVideoRequest } from "./wire/video.ts";
-
-/** Parameters of a create, in the service's spelling. Ports may be integers; they are sent as strings. */
-export type EndpointBody = z.input<typeof createEndpointParameters>;
-/** Parameters of an update: the id and all parameters in full, without those that only a create has. */
-export type EndpointUpdateBody = z.input<typeof updateEndpointRequest>;
-export type SynthesizeSpeechBody = z.input<typeof synthesizeSpeechRequest>;
-export type SubmitSpeechBody = z.input<ReturnType<typeof submitSpeechRequest>>;
-export type ImageToVideoBody = z.input<typeof imageToVideoRequest>;
-export type VideoToVideoBody = z.input<typeof videoToVideoRequest>;
+import { submittedTask, taskResult } from "./wire/tasks.ts";
 
 /** A page of the current generation's list. `nextCursor` is "" on the last one. */
 export type EndpointPage = { data: EndpointRecord[]; nextCursor: string; hasMore: boolean };
@@ -62,12 +35,18 @@ export type ListEndpointsInput = {
   keyword?: string;
   memberIDs?: string[];
 };
-export type ListBillsInput = z.input<typeof listBillsQuery>;
+export type ListBillsInput = {
+  cycleType: "Day" | "Week" | "Month";
+  /** Unix seconds. */
+  startTime: number;
+  endTime: number;
+  category?: string;
+  productName?: string;
+};
 
 /**
- * The wire: one typed function per operation of the interface, in the service's spelling. Only src/provider uses it. Each
- * function checks its input against the rules of the interface (`InvalidRequest`, `NotSent`), waits for the rate limit,
- * awaits `commit` and `beforeSend`, sends once, and parses the response leniently. Every failure is a `ServiceError`,
+ * The wire: one typed function per operation of the interface, in the service's spelling. Only src/provider uses it. The schemas of
+ * src/api have checked what a body is made of, and the service checks it again. Each function waits for the rate limit, awaits `commit` and `beforeSend`, sends once, and parses the response leniently. Every failure is a `ServiceError`,
  * except an error that `commit` or `beforeSend` throws.
  */
 export type ServiceClient = {
@@ -79,8 +58,8 @@ export type ServiceClient = {
     options?: CallOptions,
   ): Promise<EarlierEndpointPage>;
   getEndpointEarlier(input: { id: string }, options?: CallOptions): Promise<EndpointRecord>;
-  createEndpoint(input: EndpointBody, options?: CallOptions): Promise<{ id: string }>;
-  updateEndpoint(input: EndpointUpdateBody, options?: CallOptions): Promise<void>;
+  createEndpoint(input: object, options?: CallOptions): Promise<{ id: string }>;
+  updateEndpoint(input: object, options?: CallOptions): Promise<void>;
   /**
    * undefined: the account sets no delete operation. A 2xx that reports no error means that the service took the request:
    * confirm by a read.
@@ -89,16 +68,12 @@ export type ServiceClient = {
   getEndpointLimits(input?: Record<string, never>, options?: CallOptions): Promise<ReportedLimits>;
   getTaskResult(input: { taskID: string }, options?: CallOptions): Promise<TaskResult>;
   /** Always sent with stream false. Audio in hex goes to `sink`; without one, only a URL can be read. */
-  synthesizeSpeech(
-    input: Omit<SynthesizeSpeechBody, "stream">,
-    options?: CallOptions,
-    sink?: AudioSink,
-  ): Promise<SpeechResult>;
+  synthesizeSpeech(input: object, options?: CallOptions, sink?: AudioSink): Promise<SpeechResult>;
   /** Sent when iteration starts, with stream true. Ends normally only when the service reports the end. */
-  streamSpeech(input: Omit<SynthesizeSpeechBody, "stream">, options?: CallOptions): AsyncIterable<AudioChunk>;
-  submitSpeech(input: SubmitSpeechBody, options?: CallOptions): Promise<{ taskID: string }>;
-  submitImageToVideo(input: ImageToVideoBody, options?: CallOptions): Promise<{ taskID: string }>;
-  submitVideoToVideo(input: VideoToVideoBody, options?: CallOptions): Promise<{ taskID: string }>;
+  streamSpeech(input: object, options?: CallOptions): AsyncIterable<AudioChunk>;
+  submitSpeech(input: object, options?: CallOptions): Promise<{ taskID: string }>;
+  submitImageToVideo(input: object, options?: CallOptions): Promise<{ taskID: string }>;
+  submitVideoToVideo(input: object, options?: CallOptions): Promise<{ taskID: string }>;
   listBills(input: ListBillsInput, options?: CallOptions): Promise<Bill[]>;
   listKeyBudgets(input: { memberID: string }, options?: CallOptions): Promise<KeyBudget[]>;
 };
@@ -119,11 +94,8 @@ export type ServiceClientOptions = {
   onCall?: (event: CallEvent) => void;
 };
 
-/** The identifier is never empty: a path without it may name all endpoints. */
-const deletionRules = z.record(z.string(), z.string().min(1).max(255));
-
 function deletionOf({ method, path, idField }: DeleteOperation, endpointID: string) {
-  const request = { method, template: path, rules: deletionRules };
+  const request = { method, template: path, id: endpointID };
   if (idField === undefined) return { ...request, path: { id: endpointID } };
   const named = { [idField]: endpointID };
   return method === "DELETE" ? { ...request, query: named } : { ...request, body: named };
@@ -167,25 +139,24 @@ function endpointCalls({ caller: { call }, sanitize, identified }: Shared, optio
         keyword: keyword || undefined,
         member_ids: memberIDs?.join(",") || undefined,
       };
-      const request = { query, rules: listEndpointsQuery, ...endpoints.current };
+      const request = { query, ...endpoints.current };
       const isEmpty = ({ data }: { data: unknown[] }) => data.length === 0;
       const page = await call("listEndpoints", { ...request, isEmpty }, callOptions);
       const nextCursor = page.next_cursor;
       return { data: page.data, nextCursor, hasMore: page.has_more ?? nextCursor !== "" };
     },
     getEndpoint: async ({ endpointID }, callOptions) => {
-      const path = { endpoint_id: endpointID };
-      const request = { path, rules: endpointIDPath, answer: endpointV2 };
+      const request = { id: endpointID, path: { endpoint_id: endpointID }, answer: endpointV2 };
       return fromCurrent(await call("getEndpoint", request, callOptions), sanitize);
     },
     listEndpointsEarlier: async (query, callOptions) => {
-      const request = { query, rules: listEndpointsEarlierQuery, ...endpoints.earlier };
+      const request = { query, ...endpoints.earlier };
       const isEmpty = ({ endpoints }: { endpoints: unknown[] }) => endpoints.length === 0;
       const page = await call("listEndpointsEarlier", { ...request, isEmpty }, callOptions);
       return { data: page.endpoints, total: page.total };
     },
     getEndpointEarlier: async (query, callOptions) => {
-      const request = { query, rules: endpointEarlierQuery, answer: endpointDetailV1 };
+      const request = { id: query.id, query, answer: endpointDetailV1 };
       const isEmpty = ({ endpoint }: { endpoint: unknown }) => endpoint === null;
       const { endpoint } = await call("getEndpointEarlier", { ...request, isEmpty }, callOptions);
       if (endpoint !== null) return fromEarlier(endpoint, sanitize);
@@ -193,13 +164,13 @@ function endpointCalls({ caller: { call }, sanitize, identified }: Shared, optio
       throw new ServiceError({ operation: "getEndpointEarlier", kind: "NotFound", delivery: "Refused", message });
     },
     createEndpoint: async (endpoint, callOptions) => {
-      const request = { body: { endpoint }, rules: createEndpointRequest, answer: createdEndpointV1 };
+      const request = { body: { endpoint }, answer: createdEndpointV1 };
       const answer = call("createEndpoint", request, callOptions).then(({ id }) => id);
       return { id: await identified("createEndpoint", callOptions?.hidden, answer) };
     },
     updateEndpoint: async (body, callOptions) => {
       // The interface does not show the response body, so any 2xx that reports no error is a success.
-      await call("updateEndpoint", { body, rules: updateEndpointRequest }, callOptions);
+      await call("updateEndpoint", { body }, callOptions);
     },
     deleteEndpoint:
       deleteOperation === undefined
@@ -213,38 +184,25 @@ function endpointCalls({ caller: { call }, sanitize, identified }: Shared, optio
 }
 
 function mediaCalls({ caller: { call, receive, stream }, sanitize, identified }: Shared) {
-  const speechHD = submitSpeechRequest();
-
-  async function submit(
-    operation: Operation,
-    request: { body: unknown; rules: z.ZodType },
-    callOptions: CallOptions | undefined,
-  ): Promise<{ taskID: string }> {
-    const answer = call(operation, { ...request, answer: submittedTask }, callOptions).then(({ task_id }) => task_id);
+  async function submit(operation: Operation, body: object, callOptions: CallOptions | undefined) {
+    const answer = call(operation, { body, answer: submittedTask }, callOptions).then(({ task_id }) => task_id);
     return { taskID: await identified(operation, callOptions?.hidden, answer) };
   }
 
   return {
     getTaskResult: async ({ taskID }, callOptions) => {
-      const request = { query: { task_id: taskID }, rules: taskResultQuery, answer: taskResult };
+      const request = { id: taskID, query: { task_id: taskID }, answer: taskResult };
       return taskResultFrom(await call("getTaskResult", request, callOptions), sanitize);
     },
     synthesizeSpeech: (input, callOptions, sink) => {
-      const request = { body: { ...input, stream: false }, rules: synthesizeSpeechRequest };
+      const request = { body: { ...input, stream: false } };
       return receive("synthesizeSpeech", request, callOptions, (answer) => readSpeechBody(answer, sink));
     },
     streamSpeech: (input, callOptions) =>
-      stream(
-        "streamSpeech",
-        { body: { ...input, stream: true }, rules: synthesizeSpeechRequest },
-        callOptions,
-        readSpeechStream,
-      ),
-    submitSpeech: (body, callOptions) => submit("submitSpeech", { body, rules: speechHD }, callOptions),
-    submitImageToVideo: (body, callOptions) =>
-      submit("submitImageToVideo", { body, rules: imageToVideoRequest }, callOptions),
-    submitVideoToVideo: (body, callOptions) =>
-      submit("submitVideoToVideo", { body, rules: videoToVideoRequest }, callOptions),
+      stream("streamSpeech", { body: { ...input, stream: true } }, callOptions, readSpeechStream),
+    submitSpeech: (body, callOptions) => submit("submitSpeech", body, callOptions),
+    submitImageToVideo: (body, callOptions) => submit("submitImageToVideo", body, callOptions),
+    submitVideoToVideo: (body, callOptions) => submit("submitVideoToVideo", body, callOptions),
   } satisfies Partial<ServiceClient>;
 }
 
@@ -252,14 +210,14 @@ function moneyCalls({ caller: { call }, sanitize }: Shared) {
   return {
     listBills: async (query, callOptions) => {
       const page = { list: "bills", record: bill.transform((wire) => billFrom(wire, sanitize)), most: MOST_BILLS };
-      const request = { query, rules: listBillsQuery, answer: billPageOf(z.custom<Bill>()), page };
+      const request = { query, answer: billPageOf(z.custom<Bill>()), page };
       const isEmpty = ({ bills }: { bills: unknown[] }) => bills.length === 0;
       return (await call("listBills", { ...request, isEmpty }, callOptions)).bills;
     },
     listKeyBudgets: async ({ memberID }, callOptions) => {
       const page = { list: "key_budgets", record: keyBudget, most: PAGE_RECORDS };
       const answer = keyBudgetPageOf(z.custom<KeyBudgetWire>());
-      const request = { query: { member_id: memberID }, rules: keyBudgetsQuery, answer, page };
+      const request = { id: memberID, query: { member_id: memberID }, answer, page };
       const isEmpty = ({ key_budgets }: { key_budgets: unknown[] }) => key_budgets.length === 0;
       const { key_budgets } = await call("listKeyBudgets", { ...request, isEmpty }, callOptions);
       return key_budgets.map((budget) => keyBudgetFrom(budget, sanitize));

@@ -1,4 +1,3 @@
-import type { EndpointBody, EndpointUpdateBody } from "../client.ts";
 import type { EndpointSpec } from "../types.ts";
 
 /** Parameters that create and update share (interface: both operations). */
@@ -29,10 +28,10 @@ function parameters(spec: EndpointSpec) {
     ...(spec.clusterID === "" ? {} : { clusterID: spec.clusterID }),
     envs: spec.env.map(({ name, value }) => ({ key: name, value })),
     healthy: { path: spec.healthPath },
-  } satisfies Partial<EndpointBody>;
+  };
 }
 
-export function createBody(spec: EndpointSpec): EndpointBody {
+export function createBody(spec: EndpointSpec) {
   return {
     ...parameters(spec),
     appName: spec.appName,
@@ -42,7 +41,7 @@ export function createBody(spec: EndpointSpec): EndpointBody {
 }
 
 /** An update replaces every parameter (interface: "All parameters must be passed in full"). */
-export function updateBody(id: string, spec: EndpointSpec): EndpointUpdateBody {
+export function updateBody(id: string, spec: EndpointSpec) {
   return { id, ...parameters(spec) };
 }
 

@@ -9,15 +9,16 @@ import type { Transport, TransportRequest } from "./transport.ts";
 
 type Query = Record<string, string | number | undefined>;
 
-/** What a call sends and how its response is parsed. `rules` check the body, the query or the path. */
+/** What a call sends and how its response is parsed. */
 type CallRequest<A extends z.ZodType | undefined = undefined> = {
   /** Replace the operation's own. */
   method?: TransportRequest["method"];
   template?: string;
+  /** Of the object that the request names. Never empty: a path without it can name all objects. */
+  id?: string;
   path?: Record<string, string>;
   query?: Query;
   body?: unknown;
-  rules?: z.ZodType;
   answer?: A;
   /** Whether an answer carries nothing that was asked for. Such an answer is no success when it reports an error. */
   isEmpty?(value: A extends z.ZodType ? z.output<A> : undefined): boolean;
@@ -137,23 +138,14 @@ export function createCaller({ transport, paths = {}, ...options }: CallerOption
 }
 
 function prepare(operation: Operation, request: CallRequest<z.ZodType | undefined>, paths: PathOverrides): Prepared {
-  const checked = checkRules(operation, request);
+  if (request.id === "") throw breach(operation, "the identifier of the object is empty");
+  const dots = Object.entries(request.path ?? {}).find(([, value]) => value === "." || value === "..");
+  if (dots !== undefined) throw breach(operation, `${dots[0]} must not be "." or "..", which name another path`);
   return {
     method: request.method,
     path: pathOf(request.template ?? paths[operation] ?? OPERATIONS[operation].path, request.path, request.query),
-    body: checked === undefined ? undefined : JSON.stringify(checked),
+    body: request.body === undefined ? undefined : JSON.stringify(request.body),
   };
-}
-
-/** Checks the call against the rules of the interface. Returns the body as it is sent. */
-function checkRules(operation: Operation, request: CallRequest<z.ZodType | undefined>): unknown {
-  const dots = Object.entries(request.path ?? {}).find(([, value]) => value === "." || value === "..");
-  if (dots !== undefined) throw breach(operation, `${dots[0]} must not be "." or "..", which name another path`);
-  if (request.rules === undefined) return request.body;
-  const checked = request.rules.safeParse(request.body ?? request.query ?? request.path);
-  if (checked.success) return request.body === undefined ? undefined : checked.data;
-  const issues = checked.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim());
-  throw breach(operation, issues.join("; "));
 }
 
 function breach(operation: Operation, reason: string): ServiceError {

@@ -1,9 +1,4 @@
-import type { SubmitSpeechBody, SynthesizeSpeechBody } from "../client.ts";
-import type { AUDIO_FORMATS, LANGUAGES_HD, LANGUAGES_TURBO } from "../wire/speech.ts";
-
-/** Languages of short text, and of long text, which knows fewer. */
-export type SpeechLanguage = (typeof LANGUAGES_TURBO)[number];
-export type LongSpeechLanguage = (typeof LANGUAGES_HD)[number];
+/** The bodies of the speech operations (interface: Speech synthesis). A schema has checked what they are made of. */
 
 type Voice = {
   voiceID?: string | undefined;
@@ -21,7 +16,7 @@ type CommonRequest = {
     | {
         sampleRate?: number | undefined;
         bitrate?: number | undefined;
-        format?: (typeof AUDIO_FORMATS)[number] | undefined;
+        format?: string | undefined;
         channel?: number | undefined;
       }
     | undefined;
@@ -39,7 +34,7 @@ type CommonRequest = {
 /** Short text, fewer than 10000 characters. A voice or timbre weights are required. */
 export type SpeechRequest = CommonRequest & {
   voiceSetting: Voice & { latexRead?: boolean | undefined };
-  languageBoost?: SpeechLanguage | undefined;
+  languageBoost?: string | undefined;
   timbreWeights?: { voiceID: string; weight: number }[] | undefined;
   aigcWatermark?: boolean | undefined;
 };
@@ -47,10 +42,10 @@ export type SpeechRequest = CommonRequest & {
 /** Long text, up to one million characters. */
 export type LongSpeechRequest = CommonRequest & {
   voiceSetting: Voice;
-  languageBoost?: LongSpeechLanguage | undefined;
+  languageBoost?: string | undefined;
 };
 
-export function submitBody(request: LongSpeechRequest): SubmitSpeechBody {
+export function submitBody(request: LongSpeechRequest) {
   return {
     ...common(request),
     voice_setting: voice(request.voiceSetting),
@@ -58,15 +53,11 @@ export function submitBody(request: LongSpeechRequest): SubmitSpeechBody {
   };
 }
 
-export function synthesizeBody(
-  request: SpeechRequest & { outputFormat: "url" | "hex" },
-): Omit<SynthesizeSpeechBody, "stream"> {
+export function synthesizeBody(request: SpeechRequest & { outputFormat: "url" | "hex" }) {
   return { ...shortText(request), output_format: request.outputFormat };
 }
 
-export function streamBody(
-  request: SpeechRequest & { excludeAggregatedAudio: boolean },
-): Omit<SynthesizeSpeechBody, "stream"> {
+export function streamBody(request: SpeechRequest & { excludeAggregatedAudio: boolean }) {
   return { ...shortText(request), stream_options: { exclude_aggregated_audio: request.excludeAggregatedAudio } };
 }
 

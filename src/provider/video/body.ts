@@ -1,6 +1,3 @@
-import type { ImageToVideoBody, VideoToVideoBody } from "../client.ts";
-import type { V2V_SIZES } from "../wire/video.ts";
-
 /** A field that is left out is not sent, so the service's default applies. */
 export type ImageToVideoRequest = {
   prompt: string;
@@ -29,7 +26,7 @@ export type VideoToVideoRequest = {
   parameters?:
     | {
         seed?: number | undefined;
-        size?: (typeof V2V_SIZES)[number] | undefined;
+        size?: string | undefined;
         audio?: boolean | undefined;
         /** Seconds. */
         duration?: 5 | 10 | undefined;
@@ -40,7 +37,7 @@ export type VideoToVideoRequest = {
     | undefined;
 };
 
-export function imageToVideoBody(request: ImageToVideoRequest): ImageToVideoBody {
+export function imageToVideoBody(request: ImageToVideoRequest) {
   return {
     prompt: request.prompt,
     image_url: request.imageURL,
@@ -58,7 +55,7 @@ export function imageToVideoBody(request: ImageToVideoRequest): ImageToVideoBody
   };
 }
 
-export function videoToVideoBody({ input, parameters }: VideoToVideoRequest): VideoToVideoBody {
+export function videoToVideoBody({ input, parameters }: VideoToVideoRequest) {
   return {
     input: {
       prompt: input.prompt,

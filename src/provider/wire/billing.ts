@@ -3,20 +3,6 @@ import { isRecord, lenientBigInt, lenientNumber, lenientRecord, lenientText, pag
 
 /** Bills and budgets (interface: Billing and budgets). Money is in 1/10000 yuan unless the name says otherwise. */
 
-/** 2026-01-01 00:00:00 UTC in Unix seconds. The interface does not show the time zone of the bound. */
-export const BILLS_FROM_UTC = 1_767_225_600;
-
-/** The widest reading of the bound is used here (UTC+14 sees the date first); the service decides what it takes. */
-export const listBillsQuery = z
-  .strictObject({
-    cycleType: z.enum(["Day", "Week", "Month"]),
-    category: z.string().optional(),
-    productName: z.string().optional(),
-    startTime: z.int().min(BILLS_FROM_UTC - 14 * 3600, "must not be earlier than 2026-01-01 00:00:00"),
-    endTime: z.int(),
-  })
-  .refine((query) => query.endTime > query.startTime, { path: ["endTime"], error: "must be greater than startTime" });
-
 /**
  * Money and counts stay strings, as they came: they are exact, and what to do with them is the caller's to say.
  * billNum0-15, basePrice0-5 and discountPrice0-5 are kept as unknown fields are.
@@ -45,8 +31,6 @@ export const bill = z.looseObject({
 export type BillWire = z.output<typeof bill>;
 /** `record` reads one bill. */
 export const billPageOf = <S extends z.ZodType>(record: S) => z.looseObject({ bills: pageList(record) });
-
-export const keyBudgetsQuery = z.strictObject({ member_id: z.string().min(1) });
 
 export const keyBudget = z
   .unknown()

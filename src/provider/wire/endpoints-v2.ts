@@ -67,13 +67,3 @@ export type EndpointV2 = z.output<typeof endpointV2>;
 /** A page of the list. `record` reads one endpoint of it. */
 export const endpointPageOf = <S extends z.ZodType>(record: S) =>
   z.looseObject({ data: pageList(record), next_cursor: lenientText, has_more: lenientBoolean });
-
-/** Query of the list: limit >= 0, cursor 0-1024 characters, member_ids separated by commas. */
-export const listEndpointsQuery = z.strictObject({
-  limit: z.int().min(0).optional(),
-  cursor: z.string().max(1024).optional(),
-  keyword: z.string().optional(),
-  member_ids: z.string().optional(),
-});
-
-export const endpointIDPath = z.strictObject({ endpoint_id: z.string().min(1).max(ENDPOINT_ID) });

@@ -14,8 +14,6 @@ import {
 
 /** Results of asynchronous tasks (interface: Async task result). */
 
-export const taskResultQuery = z.strictObject({ task_id: z.string().min(1) });
-
 /** What every asynchronous operation answers. */
 export const submittedTask = z.looseObject({ task_id: identifier(TASK_ID) });
 

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { AccountHandle } from "../../../../src/controllers/account/registry.ts";
 import { observeBinding } from "../../../../src/controllers/gpu-endpoint/observe.ts";
-import type { EndpointBody } from "../../../../src/provider/client.ts";
 import { createOf, endpointOf } from "../../../support/endpoints.ts";
 import { hastyClock } from "../../../support/fake-clock.ts";
 import type { Change } from "../../../support/manifests.ts";
@@ -10,7 +9,7 @@ import { KEY } from "../../provider/http/make-client.ts";
 import { type Bench, endpointBody, startBench } from "../../simulator/start.ts";
 
 const signal = new AbortController().signal;
-const network: Partial<EndpointBody> = {
+const network: object = {
   volumeMounts: [{ type: "network", id: "net-1", mountPath: "/models" }],
   clusterID: "cluster-1",
 };
@@ -19,7 +18,7 @@ const volumes = [{ type: "network", id: "net-1", mountPath: "/models" }];
 let bench: Bench;
 afterEach(() => bench.close());
 
-async function remote(parameters: Partial<EndpointBody> = {}) {
+async function remote(parameters: object = {}) {
   bench = await startBench({ bootDelayMs: 0 });
   const { id } = await bench.client.createEndpoint({ ...endpointBody(), ...parameters });
   await bench.ask("/__audit").then(() => fetch(`${bench.url}/__audit`, { method: "DELETE" }));

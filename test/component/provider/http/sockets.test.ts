@@ -113,11 +113,11 @@ describe("a request that never left", () => {
     expect(client.events).toEqual([]);
   });
 
-  it("a request that breaks the interface's rules", async () => {
+  it("a request that names no object", async () => {
     client = makeClient("http://127.0.0.1:1");
-    const error = await failure(client.submitImageToVideo({ prompt: "", image_url: "http://x" }));
+    const error = await failure(client.getTaskResult({ taskID: "" }));
     expect(error).toMatchObject({ kind: "InvalidRequest", delivery: "NotSent" });
-    expect(error.message).toContain("prompt must have 1 to 2000 characters");
+    expect(error.message).toContain("the identifier of the object is empty");
   });
 });
 

@@ -84,7 +84,7 @@ const ENDPOINT_RULES: Rule[] = [
         accepted: ["", ships(255)],
       },
       { field: "volumeMounts.0.size", rule: "integer", refused: NO_INTEGER, accepted: [30, ABSENT] },
-      { field: "volumeMounts.0.size", rule: "fixed at 30", refused: [29, 31], checkedBy: "service" },
+      { field: "volumeMounts.0.size", rule: "fixed at 30", refused: [29, 31] },
       { field: "volumeMounts.0.id", rule: "omitted for local", refused: ["disk-1", null] },
       { field: "volumeMounts.1.size", rule: "omitted for network", refused: [30, null] },
       { field: "volumeMounts.1.id", rule: "network storage id", refused: [ABSENT, 1, null] },
@@ -131,7 +131,6 @@ const ENDPOINT_RULES: Rule[] = [
     field: "endpoint.rootfsSize",
     rule: "fixed at 100",
     refused: [99, 101],
-    checkedBy: "service",
   },
   { operation: "createEndpoint", field: "endpoint.volumeMounts", rule: "required", refused: [ABSENT] },
   { operation: "updateEndpoint", field: "id", rule: "required", refused: [ABSENT, ...NO_STRING] },
@@ -143,7 +142,6 @@ const ENDPOINT_RULES: Rule[] = [
     rule: "not shown whether it may be empty",
     refused: [],
     accepted: [""],
-    checkedBy: "client",
   }).map((rule): Rule => ({ operation: "createEndpoint", ...rule })),
 ];
 

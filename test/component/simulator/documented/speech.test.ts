@@ -162,7 +162,7 @@ const SPEECH_RULES: Rule[] = [
       },
       { field: "timbre_weights.0.voice_id", rule: "string", refused: [ABSENT, ...NO_STRING] },
       { field: "timbre_weights.0.weight", rule: "number", refused: NO_NUMBER, accepted: [0.5] },
-      { field: "stream", rule: "boolean", refused: NO_BOOLEAN, accepted: [false, ABSENT], checkedBy: "service" },
+      { field: "stream", rule: "boolean", refused: NO_BOOLEAN, accepted: [false, ABSENT] },
       { field: "stream_options", rule: "optional object", refused: NO_OBJECT, accepted: [{}, ABSENT] },
       {
         field: "stream_options.exclude_aggregated_audio",
@@ -202,7 +202,6 @@ const SPEECH_RULES: Rule[] = [
         rule: "at most 50000 characters",
         refused: [letters(50_001)],
         accepted: [letters(50_000), ships(50_000)],
-        checkedBy: "service",
       },
       { field: "language_boost", rule: "languages up to Hindi", refused: SYNC_LANGUAGES },
       ...fields(
@@ -222,21 +221,18 @@ const SPEECH_RULES: Rule[] = [
         rule: "not shown whether required",
         refused: [],
         accepted: [ABSENT],
-        checkedBy: "client",
       },
       {
         field: "timbre_weights.0.voice_id",
         rule: "not shown whether it may be empty",
         refused: [],
         accepted: [""],
-        checkedBy: "client",
       },
       {
         field: "text",
         rule: "not shown whether a pause may have leading zeros",
         refused: [],
         accepted: ["a<#005#>b"],
-        checkedBy: "client",
       },
     ],
   ),

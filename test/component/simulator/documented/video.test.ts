@@ -81,14 +81,12 @@ const I2V_OPEN_RULES = inEach(
       refused: [],
       accepted: [600],
       given: { width: ABSENT },
-      checkedBy: "client",
     },
     {
       field: "loras.0.path",
       rule: "not shown whether it may be empty",
       refused: [],
       accepted: [""],
-      checkedBy: "client",
     },
   ],
 );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createBody, hiddenValues, updateBody } from "../../../../src/provider/endpoints/body.ts";
-import { createEndpointParameters, updateEndpointRequest } from "../../../../src/provider/wire/endpoints-v1.ts";
+import { createEndpointBody, updateEndpointBody } from "../../../../src/simulator/requests/endpoint.ts";
 import { desiredOf, endpointOf } from "../../../support/endpoints.ts";
 
 const full = {
@@ -51,8 +51,8 @@ describe("what is sent", () => {
     ["a suspended endpoint", { suspend: true }],
   ])("fits the interface: %s", (_name, change) => {
     const desired = desiredOf(endpointOf(change), env);
-    expect(() => createEndpointParameters.parse(createBody(desired))).not.toThrow();
-    expect(() => updateEndpointRequest.parse(updateBody("ep-1", desired))).not.toThrow();
+    expect(() => createEndpointBody.parse({ endpoint: createBody(desired) })).not.toThrow();
+    expect(() => updateEndpointBody.parse(updateBody("ep-1", desired))).not.toThrow();
   });
 
   it("has no optional strings that the spec leaves out", () => {
