@@ -1,9 +1,8 @@
-import * as z from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Sanitizer } from "../base/sanitizer.ts";
 import type { CallEvent } from "./call-options.ts";
+import { createEndpointReader } from "./endpoints/endpoint-memory.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
-import { createPageReaders } from "./endpoints/page-readers.ts";
 import { type AccountRecords, createRecordBudget } from "./endpoints/record-budget.ts";
 import { ServiceError } from "./errors.ts";
 import type { Breaker } from "./http/breaker.ts";
@@ -16,12 +15,9 @@ import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts"
 import { type AudioChunk, type AudioSink, readSpeechBody, type SpeechResult } from "./speech/speech-body.ts";
 import { readSpeechStream } from "./speech/speech-stream.ts";
 import { type TaskResult, taskResultFrom } from "./tasks/task-result.ts";
-import { bill, billPageOf, type KeyBudgetWire, keyBudget, keyBudgetPageOf } from "./wire/billing.ts";
-import { MOST_BILLS, PAGE_RECORDS, TEXT } from "./wire/bounds.ts";
-import { createdEndpointV1, endpointDetailV1 } from "./wire/endpoints-v1.ts";
-import { endpointV2 } from "./wire/endpoints-v2.ts";
+import { ENDPOINT_ID, MOST_BILLS, PAGE_RECORDS, TASK_ID, TEXT } from "./wire/bounds.ts";
+import { fieldsOf, identifier, toBoolean, toFields, toNumber, toText, UnusableError } from "./wire/lenient.ts";
 import { endpointLimits, type ReportedLimits } from "./wire/limits.ts";
-import { submittedTask, taskResult } from "./wire/tasks.ts";
 
 /** A page of the current generation's list. `nextCursor` is "" on the last one. */
 export type EndpointPage = { data: EndpointRecord[]; nextCursor: string; hasMore: boolean };
@@ -129,44 +125,60 @@ type Shared = {
 
 function endpointCalls({ caller: { call }, sanitize, identified }: Shared, options: ServiceClientOptions) {
   const { deleteOperation } = options;
-  const endpoints = createPageReaders(sanitize, options.records ?? createRecordBudget().open());
+  const memory = options.records ?? createRecordBudget().open();
+  /** The list of a generation, with a memory of its own. */
+  const pageOf = (list: string, recordFrom: typeof fromCurrent) => {
+    const read = createEndpointReader((value) => recordFrom(value, sanitize), memory.share());
+    const record = (value: unknown) => {
+      const endpoint = read(value);
+      if (sanitize.quotesSecret(endpoint.id)) throw new UnusableError("id", "quotes the API key");
+      return endpoint;
+    };
+    return { list, record, most: PAGE_RECORDS };
+  };
+  const current = pageOf("data", fromCurrent);
+  const earlier = pageOf("endpoints", fromEarlier);
 
   return {
-    listEndpoints: async ({ limit, cursor, keyword, memberIDs }, callOptions) => {
+    listEndpoints: ({ limit, cursor, keyword, memberIDs }, callOptions) => {
       const query = {
         limit,
         cursor: cursor || undefined,
         keyword: keyword || undefined,
         member_ids: memberIDs?.join(",") || undefined,
       };
-      const request = { query, ...endpoints.current };
-      const isEmpty = ({ data }: { data: unknown[] }) => data.length === 0;
-      const page = await call("listEndpoints", { ...request, isEmpty }, callOptions);
-      const nextCursor = page.next_cursor;
-      return { data: page.data, nextCursor, hasMore: page.has_more ?? nextCursor !== "" };
+      const answer = (rest: unknown, data: EndpointRecord[]): EndpointPage => {
+        const page = toFields(rest);
+        const nextCursor = toText(page["next_cursor"]);
+        return { data, nextCursor, hasMore: toBoolean(page["has_more"]) ?? nextCursor !== "" };
+      };
+      return call("listEndpoints", { query, page: current, answer, isEmpty: hasNoData }, callOptions);
     },
-    getEndpoint: async ({ endpointID }, callOptions) => {
-      const request = { id: endpointID, path: { endpoint_id: endpointID }, answer: endpointV2 };
-      return fromCurrent(await call("getEndpoint", request, callOptions), sanitize);
+    getEndpoint: ({ endpointID }, callOptions) => {
+      const answer = (value: unknown) => fromCurrent(value, sanitize);
+      return call("getEndpoint", { id: endpointID, path: { endpoint_id: endpointID }, answer }, callOptions);
     },
-    listEndpointsEarlier: async (query, callOptions) => {
-      const request = { query, ...endpoints.earlier };
-      const isEmpty = ({ endpoints }: { endpoints: unknown[] }) => endpoints.length === 0;
-      const page = await call("listEndpointsEarlier", { ...request, isEmpty }, callOptions);
-      return { data: page.endpoints, total: page.total };
+    listEndpointsEarlier: (query, callOptions) => {
+      const answer = (rest: unknown, data: EndpointRecord[]): EarlierEndpointPage => {
+        return { data, total: toNumber(toFields(rest)["total"]) };
+      };
+      return call("listEndpointsEarlier", { query, page: earlier, answer, isEmpty: hasNoData }, callOptions);
     },
     getEndpointEarlier: async (query, callOptions) => {
-      const request = { id: query.id, query, answer: endpointDetailV1 };
-      const isEmpty = ({ endpoint }: { endpoint: unknown }) => endpoint === null;
-      const { endpoint } = await call("getEndpointEarlier", { ...request, isEmpty }, callOptions);
-      if (endpoint !== null) return fromEarlier(endpoint, sanitize);
+      const answer = (value: unknown) => {
+        const { endpoint } = fieldsOf(value);
+        return { endpoint: endpoint === null ? undefined : fromEarlier(endpoint, sanitize) };
+      };
+      const isEmpty = (found: ReturnType<typeof answer>) => found.endpoint === undefined;
+      const { endpoint } = await call("getEndpointEarlier", { id: query.id, query, answer, isEmpty }, callOptions);
+      if (endpoint !== undefined) return endpoint;
       const message = `the response has no endpoint for id ${query.id}`;
       throw new ServiceError({ operation: "getEndpointEarlier", kind: "NotFound", delivery: "Refused", message });
     },
     createEndpoint: async (endpoint, callOptions) => {
-      const request = { body: { endpoint }, answer: createdEndpointV1 };
-      const answer = call("createEndpoint", request, callOptions).then(({ id }) => id);
-      return { id: await identified("createEndpoint", callOptions?.hidden, answer) };
+      const answer = (value: unknown) => identifier(fieldsOf(value), "id", ENDPOINT_ID);
+      const id = call("createEndpoint", { body: { endpoint }, answer }, callOptions);
+      return { id: await identified("createEndpoint", callOptions?.hidden, id) };
     },
     updateEndpoint: async (body, callOptions) => {
       // The interface does not show the response body, so any 2xx that reports no error is a success.
@@ -175,7 +187,9 @@ function endpointCalls({ caller: { call }, sanitize, identified }: Shared, optio
     deleteEndpoint:
       deleteOperation === undefined
         ? undefined
-        : ({ endpointID }, callOptions) => call("deleteEndpoint", deletionOf(deleteOperation, endpointID), callOptions),
+        : async ({ endpointID }, callOptions) => {
+            await call("deleteEndpoint", deletionOf(deleteOperation, endpointID), callOptions);
+          },
     getEndpointLimits: async (_input, callOptions) => {
       const limits = await call("getEndpointLimits", { answer: endpointLimits }, callOptions);
       return { ...limits, cudaVersionList: limits.cudaVersionList.map((version) => sanitize(version, TEXT.word)) };
@@ -183,16 +197,18 @@ function endpointCalls({ caller: { call }, sanitize, identified }: Shared, optio
   } satisfies Partial<ServiceClient>;
 }
 
+const hasNoData = ({ data }: { data: unknown[] }) => data.length === 0;
+
 function mediaCalls({ caller: { call, receive, stream }, sanitize, identified }: Shared) {
   async function submit(operation: Operation, body: object, callOptions: CallOptions | undefined) {
-    const answer = call(operation, { body, answer: submittedTask }, callOptions).then(({ task_id }) => task_id);
-    return { taskID: await identified(operation, callOptions?.hidden, answer) };
+    const answer = (value: unknown) => identifier(fieldsOf(value), "task_id", TASK_ID);
+    return { taskID: await identified(operation, callOptions?.hidden, call(operation, { body, answer }, callOptions)) };
   }
 
   return {
-    getTaskResult: async ({ taskID }, callOptions) => {
-      const request = { id: taskID, query: { task_id: taskID }, answer: taskResult };
-      return taskResultFrom(await call("getTaskResult", request, callOptions), sanitize);
+    getTaskResult: ({ taskID }, callOptions) => {
+      const answer = (value: unknown) => taskResultFrom(value, sanitize);
+      return call("getTaskResult", { id: taskID, query: { task_id: taskID }, answer }, callOptions);
     },
     synthesizeSpeech: (input, callOptions, sink) => {
       const request = { body: { ...input, stream: false } };
@@ -207,20 +223,18 @@ function mediaCalls({ caller: { call, receive, stream }, sanitize, identified }:
 }
 
 function moneyCalls({ caller: { call }, sanitize }: Shared) {
+  const isEmpty = (records: unknown[]) => records.length === 0;
   return {
-    listBills: async (query, callOptions) => {
-      const page = { list: "bills", record: bill.transform((wire) => billFrom(wire, sanitize)), most: MOST_BILLS };
-      const request = { query, answer: billPageOf(z.custom<Bill>()), page };
-      const isEmpty = ({ bills }: { bills: unknown[] }) => bills.length === 0;
-      return (await call("listBills", { ...request, isEmpty }, callOptions)).bills;
+    listBills: (query, callOptions) => {
+      const page = { list: "bills", record: (value: unknown) => billFrom(value, sanitize), most: MOST_BILLS };
+      return call("listBills", { query, page, answer: (_: unknown, bills: Bill[]) => bills, isEmpty }, callOptions);
     },
-    listKeyBudgets: async ({ memberID }, callOptions) => {
-      const page = { list: "key_budgets", record: keyBudget, most: PAGE_RECORDS };
-      const answer = keyBudgetPageOf(z.custom<KeyBudgetWire>());
-      const request = { id: memberID, query: { member_id: memberID }, answer, page };
-      const isEmpty = ({ key_budgets }: { key_budgets: unknown[] }) => key_budgets.length === 0;
-      const { key_budgets } = await call("listKeyBudgets", { ...request, isEmpty }, callOptions);
-      return key_budgets.map((budget) => keyBudgetFrom(budget, sanitize));
+    listKeyBudgets: ({ memberID }, callOptions) => {
+      const record = (value: unknown) => keyBudgetFrom(value, sanitize);
+      const page = { list: "key_budgets", record, most: PAGE_RECORDS };
+      const query = { member_id: memberID };
+      const answer = (_: unknown, budgets: KeyBudget[]) => budgets;
+      return call("listKeyBudgets", { id: memberID, query, page, answer, isEmpty }, callOptions);
     },
   } satisfies Partial<ServiceClient>;
 }

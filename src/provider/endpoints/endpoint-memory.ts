@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import * as z from "zod";
 import { isRecord, toText } from "../wire/lenient.ts";
 import { type EndpointRecord, weightOf } from "./endpoint-record.ts";
 import type { RecordShare } from "./record-budget.ts";
@@ -11,30 +10,23 @@ const MOST = 50_000;
 const MOST_BYTES = 32 * 1024 * 1024;
 
 /**
- * Parses records of the endpoint list. Returns the same object again while the service shows the same bytes, so an idle
- * account's list costs one hash per record instead of a parse and a comparison.
+ * Reads records of the endpoint list. Returns the same object again while the service shows the same bytes, so an idle
+ * account's list costs one hash per record instead of a reading and a comparison.
+ * @throws what `recordFrom` throws
  */
-export function createEndpointReader<S extends z.ZodType>(
-  wire: S,
-  recordFrom: (endpoint: z.output<S>) => EndpointRecord,
+export function createEndpointReader(
+  recordFrom: (endpoint: unknown) => EndpointRecord,
   fits: RecordShare,
-): z.ZodType<EndpointRecord> {
+): (endpoint: unknown) => EndpointRecord {
   const memory = new Map<string, KnownRecord>();
   /** Of all records since the memory started; a changed one counts again. */
   let bytes = 0;
-  return z.unknown().transform((raw, context) => {
-    const id = isRecord(raw) ? toText(raw["id"]) : "";
-    const digest = createHash("sha1").update(JSON.stringify(raw)).digest("base64");
+  return (endpoint) => {
+    const id = isRecord(endpoint) ? toText(endpoint["id"]) : "";
+    const digest = createHash("sha1").update(JSON.stringify(endpoint)).digest("base64");
     const known = memory.get(id);
     if (known?.digest === digest) return known.record;
-    const parsed = wire.safeParse(raw);
-    if (!parsed.success) {
-      for (const { message, path } of parsed.error.issues) {
-        context.addIssue({ code: "custom", message, path: [...path], input: raw });
-      }
-      return z.NEVER;
-    }
-    const record = recordFrom(parsed.data);
+    const record = recordFrom(endpoint);
     bytes += weightOf(record);
     if (memory.size >= MOST || bytes > MOST_BYTES || !fits(bytes)) {
       memory.clear();
@@ -43,5 +35,5 @@ export function createEndpointReader<S extends z.ZodType>(
     }
     memory.set(id, { digest, record });
     return record;
-  });
+  };
 }

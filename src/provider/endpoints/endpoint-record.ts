@@ -1,7 +1,17 @@
 import { plainText, type Sanitizer } from "../../base/sanitizer.ts";
-import { ENDPOINT_URL, TEXT, unixSeconds } from "../wire/bounds.ts";
-import type { EndpointV1 } from "../wire/endpoints-v1.ts";
-import type { EndpointV2 } from "../wire/endpoints-v2.ts";
+import { ENDPOINT_ID, ENDPOINT_URL, MOST, TEXT, unixSeconds } from "../wire/bounds.ts";
+import {
+  type Fields,
+  fieldsOf,
+  identifier,
+  isRecord,
+  records,
+  toBoolean,
+  toFields,
+  toNumber,
+  toText,
+  values,
+} from "../wire/lenient.ts";
 
 export type RemoteStatus = { status: string; error: string; message: string };
 
@@ -71,113 +81,152 @@ export type EndpointRecord = {
   };
 };
 
+type Read = (value: unknown, most: number) => string;
+
+/** Texts that are only shown. */
+const shownBy =
+  (sanitize: Sanitizer): Read =>
+  (value, most) =>
+    sanitize(toText(value), most);
+
+function statusOf(status: unknown, error: unknown, message: unknown, shown: Read): RemoteStatus {
+  return { status: shown(status, TEXT.state), error: shown(error, TEXT.error), message: shown(message, TEXT.message) };
+}
+
 const isNumber = (value: number | undefined): value is number => value !== undefined;
 
-export function fromCurrent(wire: EndpointV2, sanitize: Sanitizer = plainText): EndpointRecord {
-  const config = wire.worker_config;
-  const status = statusWith(sanitize);
+const envsOf = (fields: Fields) =>
+  records(fields, "envs", MOST.variables).map(({ key, value }) => ({ key: toText(key), value: toText(value) }));
+
+function policyOf({ policy }: Fields): EndpointRecord["policy"] {
+  const { type, value } = toFields(policy);
+  return { type: toText(type), value: toNumber(value) };
+}
+
+function volumesOf(volumes: readonly Fields[], mountPath: string): EndpointRecord["volumes"] {
+  return volumes.map(({ type, id, size, [mountPath]: path }) => {
+    return { type: toText(type), id: toText(id), sizeGB: toNumber(size), mountPath: toText(path) };
+  });
+}
+
+/** Of the current generation (interface: paths under /gpus/v2). @throws UnusableError */
+export function fromCurrent(value: unknown, sanitize: Sanitizer = plainText): EndpointRecord {
+  const wire = fieldsOf(value);
+  const config = toFields(wire["worker_config"]);
+  const health = toFields(wire["health_check"]);
+  const shown = shownBy(sanitize);
+  const status = (of: unknown) => {
+    const { status, error, message } = toFields(of);
+    return statusOf(status, error, message, shown);
+  };
   return {
-    id: wire.id,
-    type: sanitize(wire.type, TEXT.word),
-    name: wire.name,
-    appName: wire.app_name,
-    status: status(wire.status),
-    url: sanitize(wire.url, ENDPOINT_URL),
-    productID: sanitize(wire.product_id, TEXT.name),
-    workers: wire.workers.map((worker) => ({
-      id: sanitize(worker.id, TEXT.name),
-      status: status(worker.status),
-      log: sanitize(worker.log, ENDPOINT_URL),
-      healthy: worker.health,
-      draining: worker.drain,
+    id: identifier(wire, "id", ENDPOINT_ID),
+    type: shown(wire["type"], TEXT.word),
+    name: toText(wire["name"]),
+    appName: toText(wire["app_name"]),
+    status: status(wire["status"]),
+    url: shown(wire["url"], ENDPOINT_URL),
+    productID: shown(wire["product_id"], TEXT.name),
+    workers: records(wire, "workers", MOST.workers).map((worker) => ({
+      id: shown(worker["id"], TEXT.name),
+      status: status(worker["status"]),
+      log: shown(worker["log"], ENDPOINT_URL),
+      healthy: toBoolean(worker["health"]),
+      draining: toBoolean(worker["drain"]),
     })),
     scaling: {
-      min: config.min_replicas,
-      max: config.max_replicas,
-      idleTimeout: config.idle_timeout,
-      maxConcurrency: config.max_concurrent_per_worker,
-      gpus: config.gpu_num,
-      requestTimeout: config.request_timeout,
-      minCudaVersion: config.min_cuda_version,
+      min: toNumber(config["min_replicas"]),
+      max: toNumber(config["max_replicas"]),
+      idleTimeout: toNumber(config["idle_timeout"]),
+      maxConcurrency: toNumber(config["max_concurrent_per_worker"]),
+      gpus: toNumber(config["gpu_num"]),
+      requestTimeout: toNumber(config["request_timeout"]),
+      minCudaVersion: toText(config["min_cuda_version"]),
     },
-    rootfsSizeGB: config.rootfs_size_gb,
-    policy: { type: wire.policy.type, value: wire.policy.value },
-    image: wire.image,
-    registryAuthID: wire.registry_auth_id,
-    entrypoint: wire.entrypoint,
-    command: wire.command,
-    volumes: wire.volumes.map((volume) => ({
-      type: volume.type,
-      id: volume.id,
-      sizeGB: volume.size,
-      mountPath: volume.mount_point,
-    })),
-    envs: wire.envs.map(({ key, value }) => ({ key, value })),
-    ports: wire.ports.filter(isNumber),
-    healthCheck: { path: wire.health_check.path, port: wire.health_check.port },
-    regionID: sanitize(wire.region_id, TEXT.name),
-    memberID: sanitize(wire.member_id, TEXT.name),
-    ownerID: sanitize(wire.owner_id, TEXT.name),
-    createdAt: unixSeconds(wire.created_at),
+    rootfsSizeGB: toNumber(config["rootfs_size_gb"]),
+    policy: policyOf(wire),
+    image: toText(wire["image"]),
+    registryAuthID: toText(wire["registry_auth_id"]),
+    entrypoint: toText(wire["entrypoint"]),
+    command: toText(wire["command"]),
+    volumes: volumesOf(records(wire, "volumes", MOST.volumes), "mount_point"),
+    envs: envsOf(wire),
+    ports: values(wire, "ports", MOST.ports).map(toNumber).filter(isNumber),
+    healthCheck: { path: toText(health["path"]), port: toNumber(health["port"]) },
+    regionID: shown(wire["region_id"], TEXT.name),
+    memberID: shown(wire["member_id"], TEXT.name),
+    ownerID: shown(wire["owner_id"], TEXT.name),
+    createdAt: unixSeconds(toNumber(wire["created_at"])),
   };
 }
 
-export function fromEarlier(wire: EndpointV1, sanitize: Sanitizer = plainText): EndpointRecord {
-  const config = wire.workerConfig;
-  const shown = statusWith(sanitize);
-  const status = ({ state, error, message }: EndpointV1["state"]) => shown({ status: state, error, message });
-  const { path, initialDelay, period, timeout, successThreshold, failureThreshold } = wire.healthy;
+/** Of the earlier generation (interface: paths under /gpu-instance/openapi/v1). @throws UnusableError */
+export function fromEarlier(value: unknown, sanitize: Sanitizer = plainText): EndpointRecord {
+  const wire = fieldsOf(value);
+  const config = toFields(wire["workerConfig"]);
+  const image = toFields(wire["image"]);
+  const health = toFields(wire["healthy"]);
+  const shown = shownBy(sanitize);
+  const status = (of: unknown) => {
+    const { state, error, message } = toFields(of);
+    return statusOf(state, error, message, shown);
+  };
+  const products = records(wire, "products", MOST.products).map(({ id }) => shown(id, TEXT.name));
   return {
-    id: wire.id,
+    id: identifier(wire, "id", ENDPOINT_ID),
     type: "",
-    name: wire.name,
-    appName: wire.appName,
-    status: status(wire.state),
-    url: sanitize(wire.url, ENDPOINT_URL),
-    productID: sanitize(wire.products[0]?.id ?? "", TEXT.name),
-    workers: wire.workers.map((worker) => ({
-      id: sanitize(worker.id, TEXT.name),
-      status: status(worker.state),
-      log: sanitize(worker.log, ENDPOINT_URL),
-      healthy: worker.healthy,
+    name: toText(wire["name"]),
+    appName: toText(wire["appName"]),
+    status: status(wire["state"]),
+    url: shown(wire["url"], ENDPOINT_URL),
+    productID: products[0] ?? "",
+    workers: records(wire, "workers", MOST.workers).map((worker) => ({
+      id: shown(worker["id"], TEXT.name),
+      status: status(worker["state"]),
+      log: shown(worker["log"], ENDPOINT_URL),
+      healthy: toBoolean(worker["healthy"]),
       draining: undefined,
     })),
     scaling: {
-      min: config.minNum,
-      max: config.maxNum,
-      idleTimeout: config.freeTimeout,
-      maxConcurrency: config.maxConcurrent,
-      gpus: config.gpuNum,
-      requestTimeout: config.requestTimeout,
-      minCudaVersion: config.cudaVersion,
+      min: toNumber(config["minNum"]),
+      max: toNumber(config["maxNum"]),
+      idleTimeout: toNumber(config["freeTimeout"]),
+      maxConcurrency: toNumber(config["maxConcurrent"]),
+      gpus: toNumber(config["gpuNum"]),
+      requestTimeout: toNumber(config["requestTimeout"]),
+      minCudaVersion: toText(config["cudaVersion"]),
     },
-    rootfsSizeGB: wire.rootfsSize,
-    policy: { type: wire.policy.type, value: wire.policy.value },
-    image: wire.image.image,
-    registryAuthID: wire.image.authId,
+    rootfsSizeGB: toNumber(wire["rootfsSize"]),
+    policy: policyOf(wire),
+    image: toText(image["image"]),
+    registryAuthID: toText(image["authId"]),
     entrypoint: "",
-    command: wire.image.command,
-    volumes: wire.volumeMounts.map((volume) => ({
-      type: volume.type,
-      id: volume.id,
-      sizeGB: volume.size,
-      mountPath: volume.mountPath,
-    })),
-    envs: wire.envs.map(({ key, value }) => ({ key, value })),
-    ports: wire.ports.filter(isNumber),
-    healthCheck: { path, port: undefined },
+    command: toText(image["command"]),
+    volumes: volumesOf(records(wire, "volumeMounts", MOST.volumes), "mountPath"),
+    envs: envsOf(wire),
+    ports: values(wire, "ports", MOST.ports).map(earlierPort).filter(isNumber),
+    healthCheck: { path: toText(health["path"]), port: undefined },
     regionID: "",
     memberID: "",
     ownerID: "",
     createdAt: undefined,
     details: {
-      clusterID: wire.clusterID,
-      products: wire.products.map(({ id }) => sanitize(id, TEXT.name)).filter((id) => id !== ""),
-      log: sanitize(wire.log, ENDPOINT_URL),
-      health: { initialDelay, period, timeout, successThreshold, failureThreshold },
+      clusterID: toText(wire["clusterID"]),
+      products: products.filter((id) => id !== ""),
+      log: shown(wire["log"], ENDPOINT_URL),
+      health: {
+        initialDelay: toNumber(health["initialDelay"]),
+        period: toNumber(health["period"]),
+        timeout: toNumber(health["timeout"]),
+        successThreshold: toNumber(health["successThreshold"]),
+        failureThreshold: toNumber(health["failureThreshold"]),
+      },
     },
   };
 }
+
+/** `{port: "8080"}` in the list, `{port: 8080}` in the detail, and a bare number for good measure. */
+const earlierPort = (value: unknown) => toNumber(isRecord(value) ? value["port"] : value);
 
 /**
  * Adds to a record of the current generation what only the earlier generation shows of the same endpoint: the cluster of
@@ -217,11 +266,3 @@ export function weightOf({ workers, volumes, envs, ports, details, ...record }: 
 }
 
 const lengthOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0);
-
-function statusWith(sanitize: Sanitizer) {
-  return ({ status, error, message }: RemoteStatus): RemoteStatus => ({
-    status: sanitize(status, TEXT.state),
-    error: sanitize(error, TEXT.error),
-    message: sanitize(message, TEXT.message),
-  });
-}

@@ -1,5 +1,4 @@
-import type { LimitField } from "../wire/endpoints-v1.ts";
-import type { ReportedLimits } from "../wire/limits.ts";
+import type { LimitField, ReportedLimits } from "../wire/limits.ts";
 
 /** The smallest and the largest value that the account allows; undefined: the service does not show it. */
 export type AllowedRange = { min: number | undefined; max: number | undefined };

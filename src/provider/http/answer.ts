@@ -1,10 +1,10 @@
-import type * as z from "zod";
 import type { Clock } from "../../base/clock.ts";
 import type { Sanitizer } from "../../base/sanitizer.ts";
 import { cleanWords, type Delivery, ServiceError } from "../errors.ts";
 import type { Operation } from "../operations.ts";
 import { errorBodyOf, reportedErrorOf } from "../wire/errors.ts";
 import { isTooComplex, jsonIn, parseJSON } from "../wire/json.ts";
+import { UnusableError } from "../wire/lenient.ts";
 import { notJSON, type PageRecords, readPage, UnreadablePageError } from "../wire/pages.ts";
 import { words } from "./classify.ts";
 
@@ -21,19 +21,19 @@ export type Answer = {
   /** Waits until memory for `bytes` of the body is free. What it returns gives it back. */
   reserve(bytes: number): Promise<() => void>;
   /** Parses a body. @throws ServiceError `UnreadableResponse` */
-  parse<A extends z.ZodType>(text: string, schema: A): z.output<A>;
+  parse<A>(text: string, answer: (value: unknown) => A): A;
   /** `why` follows "the answer 200". */
   unreadable(why: string): ServiceError;
 };
 
-/**
- * What a body is parsed by. `isEmpty`: the value carries nothing that was asked for. `page`: its records are read in turns of
- * the event loop, and `answer` reads the rest.
- */
-export type AnswerRules = {
-  answer?: z.ZodType | undefined;
-  isEmpty?(value: unknown): boolean;
-  page?: PageRecords | undefined;
+/** What a body is read by. */
+export type AnswerRules<A, R> = {
+  /** The list of a page. Its records are read in turns of the event loop. */
+  page?: PageRecords<R>;
+  /** Reads the whole body, or what a page has besides its list. Default: any body will do. @throws UnusableError */
+  answer?(value: unknown, records: R[]): A;
+  /** Whether the answer carries nothing that was asked for. Such an answer is no success when it reports an error. */
+  isEmpty?(answer: NoInfer<A>): boolean;
 };
 
 /** `value`: what the response shows, for its own words. */
@@ -72,23 +72,29 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
     }
   }
 
-  function check(value: unknown, { answer, isEmpty }: AnswerRules): unknown {
-    if (answer === undefined) return value;
-    const checked = answer.safeParse(value);
-    if (!checked.success) {
-      const problems = checked.error.issues
-        .map(({ path, message }) => `${path.join(".")} ${message}`.trim())
-        .join("; ");
-      throw reported(value) ?? unreadable(`cannot be read: ${problems}`, { value });
+  /** `read` reads the answer in `value`. */
+  function answerIn<A>(value: unknown, read: () => A): A {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof UnusableError)) throw error;
+      throw reported(value) ?? unreadable(`cannot be read: ${error.message}`, { value });
     }
-    const error = isEmpty?.(checked.data) === true ? reported(value) : undefined;
-    if (error !== undefined) throw error;
-    return checked.data;
   }
 
-  async function readRecords(body: Buffer, page: PageRecords): Promise<unknown> {
+  function check<A, R>(value: unknown, { answer, isEmpty }: AnswerRules<A, R>, records: R[]): A | undefined {
+    const read = answer && answerIn(value, () => answer(value, records));
+    const isUseless = answer === undefined || (read !== undefined && isEmpty?.(read) === true);
+    const error = isUseless ? reported(value) : undefined;
+    if (error !== undefined) throw error;
+    return read;
+  }
+
+  async function readRecords<R>(body: Buffer, page: PageRecords<R>): Promise<{ records: R[]; rest: unknown }> {
     try {
-      return await readPage(body, page, clock);
+      const { records, rest } = await readPage(body, page, clock);
+      if (records !== undefined) return { records, rest };
+      throw reported(rest) ?? unreadable(`cannot be read: ${page.list} must be a list`, { value: rest });
     } catch (error) {
       if (!(error instanceof UnreadablePageError)) throw error;
       throw unreadable(`cannot be read: ${error.message}`, { tooLarge: error.tooLarge });
@@ -97,15 +103,18 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
 
   return {
     unreadable,
-    parse: (text: string, answer: z.ZodType) => check(parsed(text), { answer }),
-    async read(body: Buffer, rules: AnswerRules): Promise<unknown> {
-      if (rules.page !== undefined) return check(await readRecords(body, rules.page), rules);
+    parse<A>(text: string, answer: (value: unknown) => A): A {
+      const value = parsed(text);
+      return answerIn(value, () => answer(value));
+    },
+    async read<A, R>(body: Buffer, rules: AnswerRules<A, R>): Promise<A | undefined> {
+      if (rules.page !== undefined) {
+        const { records, rest } = await readRecords(body, rules.page);
+        return check(rest, rules, records);
+      }
       if (isTooComplex(body, MOST_VALUES)) throw unreadable(`cannot be read: it has more than ${MOST_VALUES} values`);
       const text = body.toString("utf8");
-      if (rules.answer !== undefined) return check(parsed(text), rules);
-      const error = reported(jsonIn(text));
-      if (error !== undefined) throw error;
-      return undefined;
+      return check(rules.answer === undefined ? jsonIn(text) : parsed(text), rules, []);
     },
   };
 }

@@ -1,16 +1,14 @@
-import type * as z from "zod";
 import { plainText } from "../../base/sanitizer.ts";
 import { cleanWords, ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation, type PathOverrides } from "../operations.ts";
-import type { PageRecords } from "../wire/pages.ts";
-import { type Answer, readerOf } from "./answer.ts";
+import { type Answer, type AnswerRules, readerOf } from "./answer.ts";
 import { type CallOptions, createSendings, type SendingOptions } from "./sending.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
 
 type Query = Record<string, string | number | undefined>;
 
-/** What a call sends and how its response is parsed. */
-type CallRequest<A extends z.ZodType | undefined = undefined> = {
+/** What a call sends. */
+type CallRequest = {
   /** Replace the operation's own. */
   method?: TransportRequest["method"];
   template?: string;
@@ -19,12 +17,9 @@ type CallRequest<A extends z.ZodType | undefined = undefined> = {
   path?: Record<string, string>;
   query?: Query;
   body?: unknown;
-  answer?: A;
-  /** Whether an answer carries nothing that was asked for. Such an answer is no success when it reports an error. */
-  isEmpty?(value: A extends z.ZodType ? z.output<A> : undefined): boolean;
-  /** The records of a page are read in turns of the event loop; `answer` then reads the rest. */
-  page?: PageRecords;
 };
+
+type WithAnswer<A, R> = AnswerRules<A, R> & Required<Pick<AnswerRules<A, R>, "answer">>;
 
 export type CallerOptions = SendingOptions & { transport: Transport; paths?: PathOverrides };
 
@@ -35,15 +30,19 @@ export function createCaller({ transport, paths = {}, ...options }: CallerOption
   const { clock } = options;
   const begin = createSendings(options);
 
-  async function call(operation: Operation, request: CallRequest, options?: CallOptions): Promise<void>;
-  async function call<A extends z.ZodType>(
-    operation: Operation,
-    request: CallRequest<A>,
-    options?: CallOptions,
-  ): Promise<z.output<A>>;
   async function call(
     operation: Operation,
-    request: CallRequest<z.ZodType | undefined>,
+    request: CallRequest & { answer?: never },
+    options?: CallOptions,
+  ): Promise<unknown>;
+  async function call<A, R = never>(
+    operation: Operation,
+    request: CallRequest & WithAnswer<A, R>,
+    options?: CallOptions,
+  ): Promise<A>;
+  async function call<A, R>(
+    operation: Operation,
+    request: CallRequest & AnswerRules<A, R>,
     options: CallOptions = {},
   ): Promise<unknown> {
     const prepared = prepare(operation, request, paths);
@@ -122,22 +121,13 @@ export function createCaller({ transport, paths = {}, ...options }: CallerOption
   ): Promise<Answer> {
     const { status, chunks, reserve } = await transport.open({ operation, ...prepared, signal, hidden, beforeWrite });
     const sanitize = transport.sanitizer(hidden);
-    const { parse, unreadable } = readerOf(operation, status, sanitize, clock);
-    return {
-      operation,
-      status,
-      chunks,
-      reserve,
-      sanitize,
-      unreadable,
-      parse: (text, schema) => parse(text, schema) as z.output<typeof schema>,
-    };
+    return { operation, status, chunks, reserve, sanitize, ...readerOf(operation, status, sanitize, clock) };
   }
 
   return { call, receive, stream };
 }
 
-function prepare(operation: Operation, request: CallRequest<z.ZodType | undefined>, paths: PathOverrides): Prepared {
+function prepare(operation: Operation, request: CallRequest, paths: PathOverrides): Prepared {
   if (request.id === "") throw breach(operation, "the identifier of the object is empty");
   const dots = Object.entries(request.path ?? {}).find(([, value]) => value === "." || value === "..");
   if (dots !== undefined) throw breach(operation, `${dots[0]} must not be "." or "..", which name another path`);

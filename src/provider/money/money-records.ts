@@ -1,7 +1,6 @@
 import { plainText, type Sanitizer } from "../../base/sanitizer.ts";
-import type { BillWire, KeyBudgetWire } from "../wire/billing.ts";
 import { int64, TEXT, unixSeconds } from "../wire/bounds.ts";
-import { isRecord, toBigInt, toNumber, toText } from "../wire/lenient.ts";
+import { fieldsOf, isRecord, toBigInt, toNumber, toText } from "../wire/lenient.ts";
 
 /**
  * One bill of an API key (interface: API key bill record). Amounts are exact, in 1/10000 yuan. Usage and prices stay as the
@@ -59,34 +58,37 @@ export type KeyBudget = {
 /** Longest price list of a bill, as JSON. */
 const PRICES_LIMIT = 16_384;
 
-export function billFrom(wire: BillWire, sanitize: Sanitizer = plainText): Bill {
-  const name = (text: string) => sanitize(text, TEXT.billName);
+/** @throws UnusableError */
+export function billFrom(value: unknown, sanitize: Sanitizer = plainText): Bill {
+  const wire = fieldsOf(value);
+  const name = (field: string) => sanitize(toText(wire[field]), TEXT.billName);
   const numbered = (prefix: string, count: number) =>
     Array.from({ length: count }, (_, i) => sanitize(toText(wire[`${prefix}${i}`]), TEXT.word));
-  const money = (text: string) => int64(toBigInt(text));
+  const money = (field: string) => int64(toBigInt(wire[field]));
+  const { multimodalPricing, tieredConfig } = wire;
   return {
-    userID: name(wire.userId),
-    startTime: unixSeconds(toNumber(wire.startTime)),
-    endTime: unixSeconds(toNumber(wire.endTime)),
-    billingMethod: wire.billingMethod,
-    productName: name(wire.productName),
-    category: name(wire.category),
-    keyID: name(wire.ownerID),
-    keyName: name(wire.apikeyName),
-    keyMask: name(wire.apikeyMask),
-    productID: name(wire.productId),
+    userID: name("userId"),
+    startTime: unixSeconds(toNumber(wire["startTime"])),
+    endTime: unixSeconds(toNumber(wire["endTime"])),
+    billingMethod: toNumber(wire["billingMethod"]),
+    productName: name("productName"),
+    category: name("category"),
+    keyID: name("ownerID"),
+    keyName: name("apikeyName"),
+    keyMask: name("apikeyMask"),
+    productID: name("productId"),
     usage: numbered("billNum", 16),
     basePrices: numbered("basePrice", 6),
     discountPrices: numbered("discountPrice", 6),
-    amount: money(wire.amount),
-    voucherAmount: money(wire.voucherAmount),
-    payAmount: money(wire.payAmount),
-    payAmountDisplay: wire.payAmountDisplay,
-    pricePrecision: wire.pricePrecision,
-    llmSeries: name(wire.llmSeries),
-    requestCount: money(wire.requestCount),
-    ...(isRecord(wire.multimodalPricing) ? { multimodalPricing: prices(wire.multimodalPricing, sanitize) } : {}),
-    ...(isRecord(wire.tieredConfig) ? { tieredConfig: prices(wire.tieredConfig, sanitize) } : {}),
+    amount: money("amount"),
+    voucherAmount: money("voucherAmount"),
+    payAmount: money("payAmount"),
+    payAmountDisplay: toNumber(wire["payAmountDisplay"]),
+    pricePrecision: toNumber(wire["pricePrecision"]),
+    llmSeries: name("llmSeries"),
+    requestCount: money("requestCount"),
+    ...(isRecord(multimodalPricing) ? { multimodalPricing: prices(multimodalPricing, sanitize) } : {}),
+    ...(isRecord(tieredConfig) ? { tieredConfig: prices(tieredConfig, sanitize) } : {}),
   };
 }
 
@@ -98,17 +100,21 @@ function prices(list: Record<string, unknown>, sanitize: Sanitizer): Record<stri
   return { omitted: "the list is too long, or has characters or values that are not shown" };
 }
 
-export function keyBudgetFrom(wire: KeyBudgetWire, sanitize: Sanitizer = plainText): KeyBudget {
+/** @throws UnusableError */
+export function keyBudgetFrom(value: unknown, sanitize: Sanitizer = plainText): KeyBudget {
+  const wire = fieldsOf(value);
+  const shown = (field: string, most: number) => sanitize(toText(wire[field]), most);
+  const money = (field: string) => int64(toBigInt(wire[field]));
   return {
-    keyID: sanitize(wire.key_id, TEXT.name),
-    keyName: sanitize(wire.key_name, TEXT.name),
-    type: sanitize(wire.budget_type, TEXT.word),
-    limit: int64(wire.budget_limit),
-    used: int64(wire.used),
-    remaining: int64(wire.remaining),
-    cycle: sanitize(wire.cycle, TEXT.word),
-    periodStart: moment(wire.period_start),
-    periodEnd: moment(wire.period_end),
+    keyID: shown("key_id", TEXT.name),
+    keyName: shown("key_name", TEXT.name),
+    type: shown("budget_type", TEXT.word),
+    limit: money("budget_limit"),
+    used: money("used"),
+    remaining: money("remaining"),
+    cycle: shown("cycle", TEXT.word),
+    periodStart: moment(toText(wire["period_start"])),
+    periodEnd: moment(toText(wire["period_end"])),
   };
 }
 

@@ -2,7 +2,7 @@ import { cleanWords, ServiceError } from "../errors.ts";
 import type { Answer } from "../http/answer.ts";
 import { resultURL } from "../tasks/task-result.ts";
 import { RESULT_URL } from "../wire/bounds.ts";
-import { speechAnswer } from "../wire/speech.ts";
+import { fieldsOf, requiredText } from "../wire/lenient.ts";
 import { createAudioScanner, createHexDecoder } from "./audio-scanner.ts";
 
 /** What the response has besides the audio. The interface shows no other field. */
@@ -63,7 +63,8 @@ export async function* readAudioBody(answer: Answer, asked: "URL" | "Any"): Asyn
     if (decoded?.isHex === false) throw fail("neither hex nor a URL");
   }
 
-  const { audio } = answer.parse(scanner.envelope(text === "" && bytes > 0 ? PASSED_ON : text), speechAnswer);
+  const envelope = scanner.envelope(text === "" && bytes > 0 ? PASSED_ON : text);
+  const audio = answer.parse(envelope, (value) => requiredText(fieldsOf(value), "audio"));
   if (bytes > 0 && hex.whole()) return;
   if (bytes > 0) throw fail("hex with half a byte at its end");
   if (!/^https?:\/\//i.test(audio)) throw fail(asked === "URL" ? "not a URL" : "neither hex nor a URL");

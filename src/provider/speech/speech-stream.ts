@@ -1,6 +1,7 @@
 import { cleanWords, ServiceError } from "../errors.ts";
 import type { Answer } from "../http/answer.ts";
-import { speechChunk } from "../wire/speech.ts";
+import { jsonIn } from "../wire/json.ts";
+import { toFields, toNumber } from "../wire/lenient.ts";
 import { createAudioMemory } from "./audio-memory.ts";
 import { createAudioScanner, createHexDecoder } from "./audio-scanner.ts";
 import { type AudioChunk, readAudioBody } from "./speech-body.ts";
@@ -185,13 +186,8 @@ function createHeldLine({ memory, note, pass, decode, decodeWith }: AudioSoFar) 
 }
 
 function statusOf(json: string): 1 | 2 | undefined {
-  try {
-    const status = speechChunk.safeParse(JSON.parse(json)).data?.status;
-    return status === 1 || status === 2 ? status : undefined;
-  } catch {
-    // Not JSON: the caller reports the line.
-    return undefined;
-  }
+  const status = toNumber(toFields(jsonIn(json))["status"]);
+  return status === 1 || status === 2 ? status : undefined;
 }
 
 const headOf = ({ bytes }: Piece) => bytes.subarray(0, 512).toString("utf8");

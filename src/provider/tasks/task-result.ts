@@ -1,8 +1,16 @@
 import { plainText, type Sanitizer } from "../../base/sanitizer.ts";
 import { OPERATION_NAMES, type Operation, taskOf } from "../operations.ts";
-import { count, OUTPUTS_SHOWN, RESULT_URL, TASK_ID, TEXT } from "../wire/bounds.ts";
-import { toNumber } from "../wire/lenient.ts";
-import type { TaskResultWire } from "../wire/tasks.ts";
+import { count, OUTPUTS_READ, OUTPUTS_SHOWN, RESULT_URL, TASK_ID, TEXT } from "../wire/bounds.ts";
+import {
+  type Fields,
+  fieldsOf,
+  firstValues,
+  isRecord,
+  requiredText,
+  toFields,
+  toNumber,
+  toText,
+} from "../wire/lenient.ts";
 
 /** Ten years. A URL that works longer is as good as one that works forever. */
 const LONGEST_LIFE = 10 * 365 * 86_400;
@@ -80,18 +88,22 @@ export function resultsOf(result: TaskResult): ({ kind: ResultKind } & TaskOutpu
   ].filter((output) => output.url !== "");
 }
 
-export function taskResultFrom(wire: TaskResultWire, sanitize: Sanitizer = plainText): TaskResult {
-  const { task_id, task_type, status, reason, eta, progress_percent } = wire.task;
-  const seconds = count(eta);
+/** @throws UnusableError */
+export function taskResultFrom(value: unknown, sanitize: Sanitizer = plainText): TaskResult {
+  const wire = fieldsOf(value);
+  const task = toFields(wire["task"]);
+  const status = requiredText(task, "status");
+  const shown = (field: string, most: number) => sanitize(toText(task[field]), most);
+  const [eta, progressPercent] = [count(toNumber(task["eta"])), toNumber(task["progress_percent"])];
   return {
     task: {
-      taskID: sanitize(task_id, TASK_ID),
-      taskType: sanitize(task_type, TEXT.state),
-      status: sanitize(status, TEXT.state),
+      taskID: shown("task_id", TASK_ID),
+      taskType: shown("task_type", TEXT.state),
+      status: shown("status", TEXT.state),
       state: taskStateOf(status),
-      reason: sanitize(reason, TEXT.message),
-      ...(seconds === undefined ? {} : { eta: seconds }),
-      ...(progress_percent === undefined ? {} : { progressPercent: progress_percent }),
+      reason: shown("reason", TEXT.message),
+      ...(eta === undefined ? {} : { eta }),
+      ...(progressPercent === undefined ? {} : { progressPercent }),
     },
     ...outputsFrom(wire, sanitize),
   };
@@ -103,36 +115,30 @@ function fileTypeOf(text: string): string {
   return /^[a-z0-9]{1,16}$/i.test(type) ? type : "";
 }
 
-type RawOutput = { url: string; type: string; ttl: string };
+/** The shape of an image is not shown: a bare URL, or an object in the manner of the other two. */
+const imageFields = (image: unknown): unknown => (isRecord(image) ? image : { image_url: image });
 
-function outputsFrom(
-  wire: TaskResultWire,
-  sanitize: Sanitizer,
-): Pick<TaskResult, "images" | "videos" | "audios" | "omitted"> {
+function outputsFrom(wire: Fields, sanitize: Sanitizer): Pick<TaskResult, "images" | "videos" | "audios" | "omitted"> {
   let room = OUTPUTS_SHOWN;
   let omitted = 0;
-  const shown = (raw: RawOutput): TaskOutput[] => {
-    if (raw.url === "") return [{ url: "", type: fileTypeOf(raw.type) }];
-    const url = resultURL(raw.url, sanitize);
+  const shown = (kind: string, output: Fields): TaskOutput[] => {
+    const text = toText(output[`${kind}_url`]);
+    const type = fileTypeOf(toText(output[`${kind}_type`]));
+    if (text === "") return [{ url: "", type }];
+    const url = resultURL(text, sanitize);
     if (room > 0 && url.kind === "Usable") {
       room--;
-      const ttlSeconds = toNumber(raw.ttl);
-      const life =
-        ttlSeconds === undefined || ttlSeconds <= 0 ? {} : { ttlSeconds: Math.min(ttlSeconds, LONGEST_LIFE) };
-      return [{ url: url.url, type: fileTypeOf(raw.type), ...life }];
+      const ttlSeconds = toNumber(output[`${kind}_url_ttl`]) ?? 0;
+      return [{ url: url.url, type, ...(ttlSeconds > 0 ? { ttlSeconds: Math.min(ttlSeconds, LONGEST_LIFE) } : {}) }];
     }
     omitted++;
     return [];
   };
-  const audios = wire.audios.flatMap((one) =>
-    shown({ url: one.audio_url, type: one.audio_type, ttl: one.audio_url_ttl }),
-  );
-  const videos = wire.videos.flatMap((one) =>
-    shown({ url: one.video_url, type: one.video_type, ttl: one.video_url_ttl }),
-  );
-  const images = wire.images.flatMap((one) =>
-    shown({ url: one.image_url, type: one.image_type, ttl: one.image_url_ttl }),
-  );
+  const outputs = (kind: string, list: readonly unknown[]) => list.filter(isRecord).flatMap((one) => shown(kind, one));
+  const first = (list: string) => firstValues(wire[list], OUTPUTS_READ);
+  const audios = outputs("audio", first("audios"));
+  const videos = outputs("video", first("videos"));
+  const images = outputs("image", first("images").map(imageFields));
   return { images, videos, audios, ...(omitted === 0 ? {} : { omitted }) };
 }
 

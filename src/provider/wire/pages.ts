@@ -1,15 +1,14 @@
 import { setImmediate } from "node:timers/promises";
-import type * as z from "zod";
 import type { Clock } from "../../base/clock.ts";
 import { elementsIn, isTooComplex, parseJSON } from "./json.ts";
-import { isRecord } from "./lenient.ts";
+import { isRecord, UnusableError } from "./lenient.ts";
 
 /** The list of a page, which can have thousands of records. */
-export type PageRecords = {
+export type PageRecords<R> = {
   /** Name of the list. */
   list: string;
-  /** Reads one record. */
-  record: z.ZodType;
+  /** Reads one record. @throws UnusableError */
+  record(value: unknown): R;
   /** Most records: a page with more is refused. */
   most: number;
 };
@@ -33,17 +32,17 @@ const RECORD = { bytes: 2 * 1024 * 1024, values: 20_000 };
 const REST = { bytes: 64 * 1024, values: 1_000 };
 
 /**
- * Reads a page record by record, and gives way to other work every few milliseconds. The list comes back with what `record` made of its
- * elements; the schema of the page reads the rest.
+ * Reads a page record by record, and gives way to other work every few milliseconds.
+ * Returns what `record` made of the elements of the list (undefined: there is no list), and the rest of the page.
  * @throws UnreadablePageError for what is no JSON, exceeds a limit, or has a record that cannot be read
  */
-export async function readPage(
+export async function readPage<R>(
   body: Buffer,
-  { list, record, most }: PageRecords,
+  { list, record, most }: PageRecords<R>,
   clock: Pick<Clock, "monotonic">,
-): Promise<unknown> {
+): Promise<{ records: R[] | undefined; rest: unknown }> {
   const turn = createTurn(clock);
-  const records: unknown[] = [];
+  const records: R[] = [];
   const elements = elementsIn(body, list);
   let next = elements.next();
   for (let index = 0; next.done !== true; index++, next = elements.next()) {
@@ -51,22 +50,22 @@ export async function readPage(
     if (index === most) throw new UnreadablePageError(`${list} has more than ${most} records`, true);
     const element = parsed(body.subarray(next.value.from, next.value.to), { ...RECORD, what: `${list} has a record` });
     if (element === null) continue;
-    const result = record.safeParse(element);
-    if (!result.success) {
-      const [issue] = result.error.issues;
-      const path = [list, index, ...(issue?.path ?? [])].join(".");
-      throw new UnreadablePageError(`${path} ${issue?.message}`);
+    try {
+      records.push(record(element));
+    } catch (error) {
+      if (!(error instanceof UnusableError)) throw error;
+      throw new UnreadablePageError(`${list}.${index}${error.path === "" ? " " : "."}${error.message}`);
     }
-    records.push(result.data);
   }
   const { from, to } = next.value ?? { from: body.length, to: body.length };
   const rest = Buffer.concat([body.subarray(0, from), Buffer.from(from === to ? "" : "null"), body.subarray(to)]);
   const page = parsed(rest, { ...REST, what: `besides the list ${list}, the page has a part` });
-  if (!isRecord(page)) return page;
-  if (Array.isArray(page[list]) && page[list].length > 0) {
+  const again = isRecord(page) ? page[list] : undefined;
+  if (Array.isArray(again) && again.length > 0) {
     throw new UnreadablePageError(`${list} occurs twice, or its name is escaped`);
   }
-  return from === to ? page : { ...page, [list]: records };
+  const isThere = isRecord(page) && (from !== to || again === null || Array.isArray(again));
+  return { records: isThere ? records : undefined, rest: page };
 }
 
 function parsed(json: Buffer, { bytes, values, what }: { bytes: number; values: number; what: string }): unknown {

@@ -117,15 +117,15 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   {
     name: "identifier-bounds",
     file: "src/provider/wire/lenient.ts",
-    find: "    if (text.length > most) refuse(",
-    replace: "    if (text.length > most * 1e6) refuse(",
+    find: "  if (text.length > most) throw refuse(",
+    replace: "  if (text.length > most * 1e6) throw refuse(",
     tests: "test/security/task-identifiers",
   },
   {
     name: "list-bounds",
     file: "src/provider/wire/lenient.ts",
-    find: "list.refine(({ length }) => length <= most,",
-    replace: "list.refine(({ length }) => length <= most * 1e6,",
+    find: "  if (list.length > most) throw",
+    replace: "  if (list.length > most * 1e6) throw",
     tests: "test/unit/provider/wire/bounds",
   },
   {

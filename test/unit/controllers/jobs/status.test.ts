@@ -8,7 +8,6 @@ import type { JobOutcome } from "../../../../src/controllers/jobs/status.ts";
 import { jobResults, resultsFrom } from "../../../../src/controllers/jobs/tasks.ts";
 import type { JobStatus } from "../../../../src/controllers/jobs/types.ts";
 import { taskResultFrom } from "../../../../src/provider/tasks/task-result.ts";
-import { taskResult } from "../../../../src/provider/wire/tasks.ts";
 import { START } from "../../../support/fake-clock.ts";
 import { active, halted, JOB_STATES, jobAfter, results, running, stored, wait } from "../../../support/golden/jobs.ts";
 import { taskOf, video } from "../../../support/jobs.ts";
@@ -145,7 +144,7 @@ describe("the life of a URL", () => {
     ["https://key:secret@files.example.com/a", "<script>"],
   ])("%s of type %j is named, not linked", (address, type) => {
     const video = { video_url: address, video_url_ttl: "3600", video_type: type };
-    const wire = taskResult.parse({ task: { status: "TASK_STATUS_SUCCEED" }, videos: [video] });
+    const wire = { task: { status: "TASK_STATUS_SUCCEED" }, videos: [video] };
     const found = resultsFrom(taskResultFrom(wire), START, publicOnly("not public"));
     expect(found).toEqual([{ kind: "Video", address, expiresAt: "2026-03-01T01:00:00Z" }]);
     const { status } = jobAfter(running, { phase: "Succeeded", result: undefined, results: found });

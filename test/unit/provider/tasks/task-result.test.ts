@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { taskResultFrom } from "../../../../src/provider/tasks/task-result.ts";
-import { taskResult } from "../../../../src/provider/wire/tasks.ts";
 
 it.each([
   { status: "TASK_STATUS_QUEUED", state: "Queued" },
@@ -17,6 +16,6 @@ it.each([
   { status: "TASK_STATUS_NEW", state: "Other" },
   { status: "toString", state: "Other" },
 ])("a task with status $status is $state, and keeps the service's own word", ({ status, state }) => {
-  const { task } = taskResultFrom(taskResult.parse({ task: { task_id: "t", status } }));
+  const { task } = taskResultFrom({ task: { task_id: "t", status } });
   expect(task).toMatchObject({ status, state });
 });

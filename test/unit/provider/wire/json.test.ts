@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import { taskResultFrom } from "../../../../src/provider/tasks/task-result.ts";
 import { parseJSON } from "../../../../src/provider/wire/json.ts";
-import { submittedTask, taskResult } from "../../../../src/provider/wire/tasks.ts";
+import { fieldsOf, identifier } from "../../../../src/provider/wire/lenient.ts";
 
 it.each([
   ["9007199254740993"],
@@ -9,8 +10,8 @@ it.each([
   ["-9007199254740993"],
   [`1${"0".repeat(400)}`],
 ])("a task ID in digits that a double cannot hold keeps each of them: %s", (digits) => {
-  expect(submittedTask.parse(parseJSON(`{"task_id": ${digits}}`)).task_id).toBe(digits);
-  expect(taskResult.parse(parseJSON(`{"task":{"task_id":${digits},"status":"S"}}`)).task.task_id).toBe(digits);
+  expect(identifier(fieldsOf(parseJSON(`{"task_id": ${digits}}`)), "task_id", 512)).toBe(digits);
+  expect(taskResultFrom(parseJSON(`{"task":{"task_id":${digits},"status":"S"}}`)).task.taskID).toBe(digits);
 });
 
 it("every other value is as JSON.parse reads it", () => {
