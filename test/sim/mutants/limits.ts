@@ -180,6 +180,13 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/provider/http/gate",
   },
   {
+    name: "listener-of-a-pause",
+    file: "src/base/clock.ts",
+    find: '      signal?.removeEventListener("abort", finish);\n',
+    replace: "",
+    tests: "test/unit/base/clock",
+  },
+  {
     name: "wrong-path",
     file: "src/provider/http/classify.ts",
     find: 'if (!PATH_STATUSES.includes(status) || names === "InPath") return false;',

@@ -1,5 +1,6 @@
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { deadlineSignal, systemClock, withDeadline } from "../../../src/base/clock.ts";
+import { deadlineSignal, delay, inLine, systemClock, withDeadline } from "../../../src/base/clock.ts";
 import { createFakeClock, settle } from "../../support/fake-clock.ts";
 
 const DAY_MS = 86_400_000;
@@ -72,5 +73,19 @@ it("a deadline on a clock passes when the clock says so, and its timer ends with
   end.resolve("late");
   expect(await running).toBe("late");
   await withDeadline(clock, 5_000, () => settle());
+  expect(clock.timers()).toBe(0);
+});
+
+it("a pause and a place in a line leave no listener on a signal that lives longer", async () => {
+  const clock = createFakeClock();
+  const { signal } = new AbortController();
+  const pause = delay(clock, 1_000, signal);
+  const places = [
+    inLine<void>(signal, (enter) => clock.setTimeout(enter, 1_000)),
+    inLine<void>(signal, (_, refuse) => clock.setTimeout(() => refuse(new Error("full")), 1_000)),
+  ];
+  expect(getEventListeners(signal, "abort")).toHaveLength(3);
+  await Promise.all([clock.advance(1_000), pause, Promise.allSettled(places)]);
+  expect(getEventListeners(signal, "abort")).toEqual([]);
   expect(clock.timers()).toBe(0);
 });
