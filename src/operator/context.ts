@@ -19,7 +19,7 @@ import type { ControllerDeps } from "../controllers/controller-deps.ts";
 import { findOrphans } from "../controllers/gpu-endpoint/claims.ts";
 import { endpointsKnownTo } from "../controllers/gpu-endpoint/known-endpoints.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
-import { createRunningRequests } from "../controllers/jobs/submit.ts";
+import { createRunningRequests } from "../controllers/jobs/running.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
 import { createRecordBudget } from "../provider/endpoints/record-budget.ts";

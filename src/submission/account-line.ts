@@ -75,12 +75,12 @@ const TURN: Hold = {
 
 const UNDER_WAY = `${MAX_UNDER_WAY} requests of the account are under way, the most that the operator has at a time`;
 
-type Waiter = { operation: Operation; askedAt: number; wake: () => void };
+type WaitingJob = { operation: Operation; askedAt: number; wake: () => void };
 
 export function createAccountLine(options: AccountLineOptions): AccountLine {
   const { clock, allowance, stopped, ended } = options;
   const places = createPlaces();
-  const queue = createFairQueue<Waiter>();
+  const queue = createFairQueue<WaitingJob>();
   const reservations = createReservations(clock);
   for (const task of ended) reservations.settle(task);
   const tell = createTeller(clock, stopped);
@@ -233,7 +233,7 @@ function fullnessHold(places: Places): Hold | undefined {
 }
 
 /** Wakes jobs, so that they show a new reason: some at once, the others second by second. Each call replaces the one before. */
-function createTeller(clock: Clock, stopped: () => boolean): (waiters: readonly Waiter[]) => void {
+function createTeller(clock: Clock, stopped: () => boolean): (waiters: readonly WaitingJob[]) => void {
   let cancel: (() => void) | undefined;
 
   return function tell(waiters) {
@@ -262,7 +262,7 @@ type Places = {
   /** Moves the place on; without a place nothing happens. */
   advance(uid: string, stage: Stage): void;
   /** The place that the job had; undefined: none. */
-  remove(uid: string): Place | undefined;
+  remove(uid: string): { operation: Operation; stage: Stage } | undefined;
   stageOf(uid: string): Stage | undefined;
   /** Jobs whose request has not begun and that asked last before `time`. */
   admittedBefore(time: number): string[];
@@ -272,10 +272,8 @@ type Places = {
   size(): number;
 };
 
-type Place = { operation: Operation; stage: Stage };
-
 function createPlaces(): Places {
-  const places = new Map<string, Place>();
+  const places = new Map<string, { operation: Operation; stage: Stage }>();
   const stages: Record<Stage, number> = { Admitted: 0, Unsent: 0, Opening: 0, Sent: 0, InFlight: 0 };
   const operations = new Map<Operation, number>();
   /** When each job in stage Admitted asked last. */
@@ -288,7 +286,7 @@ function createPlaces(): Places {
     operations.set(operation, (operations.get(operation) ?? 0) + 1);
   }
 
-  function remove(uid: string): Place | undefined {
+  function remove(uid: string) {
     const place = places.get(uid);
     if (place === undefined) return undefined;
     const { operation, stage } = place;

@@ -21,23 +21,23 @@ export type BalanceHold = {
   retry(): void;
 };
 
-type Hold = { message: string; pauseMs: number; until: number; trying: string | undefined };
+type EmptyBalance = { message: string; pauseMs: number; until: number; trying: string | undefined };
 
 const FIRST_PAUSE_MS = 60_000;
 const LONGEST_PAUSE_MS = 30 * 60_000;
 
 /** @param onChange called when the hold begins or ends, and when a request may try */
 export function createBalanceHold(clock: Clock, onChange: () => void): BalanceHold {
-  let hold: Hold | undefined;
+  let hold: EmptyBalance | undefined;
   let cancel: (() => void) | undefined;
 
-  function wait(next: Hold): void {
+  function wait(next: EmptyBalance): void {
     hold = next;
     cancel?.();
     cancel = clock.setTimeout(onChange, next.until - clock.monotonic());
   }
 
-  const isHeld = (one: Hold) => one.trying !== undefined || clock.monotonic() < one.until;
+  const isHeld = (one: EmptyBalance) => one.trying !== undefined || clock.monotonic() < one.until;
 
   return {
     message: () => (hold !== undefined && isHeld(hold) ? hold.message : undefined),

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { differences } from "../../src/controllers/gpu-endpoint/fields.ts";
 import { statusOf } from "../../src/controllers/gpu-endpoint/status.ts";
-import { withoutSecrets } from "../../src/controllers/jobs/tasks.ts";
+import { withoutSecrets } from "../../src/controllers/jobs/polls.ts";
 import { StalledError } from "../../src/controllers/references.ts";
 import { failure, KEY, makeClient, type TestClient } from "../component/provider/http/make-client.ts";
 import { endpointBody } from "../component/simulator/start.ts";

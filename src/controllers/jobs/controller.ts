@@ -8,16 +8,19 @@ import type { ControllerDeps } from "../controller-deps.ts";
 import { createReconciler, isPaused } from "../reconciler.ts";
 import { createWholeObjects } from "../whole-object.ts";
 import { startCopy } from "./copies.ts";
-import { createLiveJobs, observeGeneration, reconcileFinished } from "./finish.ts";
+import type { JobDeps, JobWiring } from "./deps.ts";
+import { announce } from "./events.ts";
+import { createLiveJobs } from "./finish.ts";
+import { observeGeneration, reconcileFinished } from "./finished.ts";
 import { handledAtHalt } from "./halt.ts";
 import { deadlineOf, type JobState, type Observed, openRecordOf, stateOf } from "./observations.ts";
 import { observe } from "./observe.ts";
-import { announce, jobStatusOf } from "./status.ts";
+import { jobStatusOf } from "./status.ts";
 import { showRecord } from "./steps.ts";
 import { type RecordedRequest, startRequest, type WriteRecord } from "./submit.ts";
 import { createTaskFollower } from "./tasks.ts";
 import { decide, type Transition } from "./transitions.ts";
-import type { Job, JobAdapter, JobDeps, JobStatus, JobWiring } from "./types.ts";
+import type { Job, JobAdapter, JobStatus } from "./types.ts";
 
 /** Reconciles the jobs of one kind: observe, decide, apply, report. `transitions.ts` has the table of states. */
 export function createJobReconciler<T extends Job>(

@@ -1,30 +1,11 @@
 import type { Logger } from "pino";
-import type { JobResult } from "../../api/v1alpha1/job.ts";
-import { ArtifactError } from "../../artifacts/errors.ts";
-import { artifactKey, LONGEST_EXTENSION } from "../../artifacts/key.ts";
-import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Clock } from "../../base/clock.ts";
-import { isSameService } from "../../base/service-address.ts";
-import { otherTask } from "../../provider/tasks/task-result.ts";
 import { createBackoffs } from "../../runtime/backoff.ts";
-import type { AccountHandle } from "../account/registry.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
-import { artifactVerdict, messageOf } from "../verdict.ts";
+import { copyResults, keyOfResult, taskRefresh } from "./copy-results.ts";
+import type { JobDeps } from "./deps.ts";
 import type { Observed } from "./observations.ts";
-import { resultsFrom } from "./tasks.ts";
-import type { Block, Copies, Copy, CopyEnd, Job, JobDeps } from "./types.ts";
-
-/** The results that the task has now. @throws when it shows none: no answer proves that it never will again */
-type Refresh = (signal: AbortSignal) => Promise<JobResult[]>;
-
-/** Where results are copied from and to. */
-export type CopyRoute = {
-  store: ArtifactStoreHandle;
-  lookup: AccountHandle["resultLookup"];
-  /** Asks the task for its results again. Undefined: the results are of no task. */
-  refresh: Refresh | undefined;
-  clock: Clock;
-};
+import type { Copies, Copy, Job } from "./types.ts";
 
 /** The longest that the copy of a deleted job goes on, ms. */
 export const DELETED_COPY_MS = 10 * 60_000;
@@ -66,39 +47,6 @@ export function createCopies({ clock, random }: { clock: Clock; random: () => nu
   };
 }
 
-/**
- * Copies the results that are not stored yet, one after the other. A URL that has expired, or that the source refuses, is
- * replaced by a fresh one from the task. Never rejects.
- */
-export async function copyResults(job: Job, route: CopyRoute, copy: Copy, signal: AbortSignal): Promise<CopyEnd> {
-  const urls = createFreshURLs(job.status?.results ?? [], route, signal);
-  const { results } = urls;
-  const onProgress = ({ bytes, totalBytes }: Pick<Copy, "bytes" | "totalBytes">) => {
-    copy.bytes = bytes;
-    copy.totalBytes = totalBytes;
-  };
-  for (const index of results.keys()) {
-    try {
-      for (let url = await urls.first(index); url !== undefined; ) {
-        try {
-          const key = keyOfResult(job, index, results[index]?.type);
-          const usedBytes = results.reduce((sum, { artifact }) => sum + (artifact?.bytes ?? 0), 0);
-          const options = { lookup: route.lookup, signal, usedBytes, urgent: () => copy.urgent, onProgress };
-          urls.stored(index, await route.store.copy(url, key, options));
-          break;
-        } catch (error) {
-          url = await urls.instead(index, url, error);
-        }
-      }
-    } catch (error) {
-      const expired = Date.parse(results[index]?.expiresAt ?? "") <= route.clock.now();
-      const block = blockOf(error, index, { problem: urls.problem(), expired });
-      return { kind: "Failed", results, ...block };
-    }
-  }
-  return { kind: "Stored", results };
-}
-
 /** Starts the copy of the results, which runs beside the reconciles. The finalizer blocks the deletion of the job meanwhile. */
 export async function startCopy<T extends Job>(
   { shared, adapter, copies, wake }: JobDeps<T>,
@@ -117,26 +65,6 @@ export async function startCopy<T extends Job>(
       return copyResults(job, route, copy, ending);
     },
   );
-}
-
-/**
- * Every failed copy is repeated. Stalled: a user must act before it can succeed. `problem`: why the task gave no fresh URL.
- * `expired`: the URL is not valid any more, so a source that fails is not expected to recover.
- */
-function blockOf(
-  error: unknown,
-  index: number,
-  { problem, expired }: { problem: string | undefined; expired: boolean },
-): Block {
-  const also = problem === undefined ? "" : `; the task shows no other URL: ${problem}`;
-  const message = `result ${index} is not copied yet: ${messageOf(error)}${also}`;
-  const verdict = error instanceof ArtifactError ? artifactVerdict(error) : undefined;
-  if (verdict?.kind === "Stalled") return { reason: verdict.reason, message, stalled: true };
-  const kind = error instanceof ArtifactError ? error.kind : undefined;
-  const sourceFails = kind === "SourceUnreachable" || kind === "SourceChanged";
-  if (kind === "SourceGone" || (sourceFails && expired)) return { reason: "ResultUnavailable", message, stalled: true };
-  if (kind === "TooLarge") return { reason: "ResultTooLarge", message, stalled: true };
-  return { reason: "Retrying", message, stalled: false };
 }
 
 /**
@@ -166,113 +94,4 @@ export async function abandonCopies(
     log.warn({ reason: String(error) }, "an unfinished copy was not removed from the store");
     return false;
   }
-}
-
-/** The key of a result in its store. */
-export function keyOfResult(job: Job, index: number, type: string | undefined): string {
-  const { namespace, name, uid } = job.metadata;
-  const kind = job.kind ?? "Job";
-  return artifactKey({ prefix: job.spec.output?.prefix, namespace, kind, name, uid, index, type: type ?? "" });
-}
-
-/** At least as long as the key of every result: the service decides how many there are, and of which type. */
-export function longestKeyOf(job: Job): string {
-  return keyOfResult(job, 999, "x".repeat(LONGEST_EXTENSION));
-}
-
-/** The URLs of one run of a copy. */
-type FreshURLs = {
-  /** The results with what is known of them by now. */
-  readonly results: JobResult[];
-  /** The URL to copy a result from. Undefined: it is stored, or has none. */
-  first(index: number): Promise<string | undefined>;
-  /** Another URL after the copy from one has failed. @throws the error of the copy when there is none */
-  instead(index: number, failed: string, error: unknown): Promise<string>;
-  /** The result has a copy now. */
-  stored(index: number, artifact: NonNullable<JobResult["artifact"]>): void;
-  /** Why the task gave no other URL. */
-  problem(): string | undefined;
-};
-
-/** Asks the task once in a run: before the copy when a URL has expired, or when the source refuses it. */
-function createFreshURLs(
-  known: readonly JobResult[],
-  { refresh, clock }: Pick<CopyRoute, "refresh" | "clock">,
-  signal: AbortSignal,
-): FreshURLs {
-  const results = [...known];
-  let asked = false;
-  let problem: string | undefined;
-
-  async function ask(): Promise<void> {
-    if (asked || refresh === undefined) return;
-    asked = true;
-    try {
-      const fresh = await refresh(signal);
-      if (fresh.length !== results.length) throw new Error(`it has ${fresh.length} results, not ${results.length}`);
-      for (const [index, { url, address, expiresAt }] of fresh.entries()) {
-        const result = results[index];
-        if (result === undefined || result.artifact !== undefined) continue;
-        results[index] = { ...result, url, address, expiresAt };
-      }
-    } catch (error) {
-      problem = messageOf(error);
-    }
-  }
-
-  return {
-    results,
-    problem: () => problem,
-    stored(index, artifact) {
-      const result = results[index];
-      if (result !== undefined) results[index] = { ...result, artifact };
-    },
-    async first(index) {
-      const { artifact, expiresAt } = results[index] ?? {};
-      if (artifact === undefined && expiresAt !== undefined && Date.parse(expiresAt) <= clock.now()) await ask();
-      return artifact === undefined ? sourceOf(results[index]) : undefined;
-    },
-    async instead(index, failed, error) {
-      if (!isRefused(error)) throw error;
-      await ask();
-      const fresh = sourceOf(results[index]);
-      if (fresh !== undefined && fresh !== failed) return fresh;
-      // A URL that does not work is not valid for longer because the task shows it again.
-      const before = known[index];
-      if (before !== undefined && sourceOf(before) === failed) results[index] = before;
-      throw error;
-    },
-  };
-}
-
-/** Where a result is copied from. Each connection is judged again: the account may allow by now what was refused before. */
-function sourceOf(result: JobResult | undefined): string | undefined {
-  return result?.url ?? result?.address;
-}
-
-function isRefused(error: unknown): boolean {
-  return error instanceof ArtifactError && error.kind === "SourceGone";
-}
-
-/**
- * How to ask the task of a job for its results again: by the account that it was submitted with.
- * @returns undefined for results that come from no task
- */
-export function taskRefresh(
-  { status }: Job,
-  account: Pick<AccountHandle, "tasks" | "baseURL" | "resultLookup">,
-): Refresh | undefined {
-  const { taskID, submission, account: bound } = status ?? {};
-  if (taskID === undefined || submission?.state !== "Accepted") return undefined;
-  return async (signal) => {
-    if (bound !== undefined && !isSameService(bound.baseURL, account.baseURL)) {
-      throw new Error(`the account now has base URL ${account.baseURL}, and the task is of ${bound.baseURL}`);
-    }
-    const { result, at } = await account.tasks.read(taskID, signal);
-    const other = otherTask(result, taskID);
-    if (other !== undefined) throw new Error(other);
-    const results = resultsFrom(result, at, account.resultLookup);
-    if (results.length === 0) throw new Error(`the service shows it as ${result.task.status}, without results`);
-    return results;
-  };
 }

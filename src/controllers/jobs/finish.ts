@@ -1,16 +1,13 @@
-import { type ConditionUpdate, getCondition, isTrue, setConditions } from "../../api/v1alpha1/conditions.ts";
 import { FINALIZER } from "../../api/v1alpha1/meta.ts";
-import { rfc3339 } from "../../base/clock.ts";
-import { isNotFound } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { AbandonedTask } from "../account/abandoned-tasks.ts";
-import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
 import { abandonCopies, startCopy } from "./copies.ts";
+import type { JobDeps } from "./deps.ts";
 import { observe } from "./observe.ts";
-import { allStored } from "./status.ts";
 import { isPastDeadline } from "./tasks.ts";
-import { type Answer, type Job, type JobDeps, type JobStatus, workOf } from "./types.ts";
+import { type Job, type RequestOutcome, workOf } from "./types.ts";
 
 /** The unfinished jobs of one kind. Releases what this process holds for a job when the job finishes or is deleted. */
 export type LiveJobs<T extends Job> = {
@@ -137,7 +134,7 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
 }
 
 /** The task that a job leaves behind that is deleted or has failed by its deadline. `answer`: the response that its status does not show. */
-function runningTask(job: Job, answer: Answer | undefined): AbandonedTask | undefined {
+function runningTask(job: Job, answer: RequestOutcome | undefined): AbandonedTask | undefined {
   const work = workOf(job);
   if (answer !== undefined) {
     if (answer.kind !== "Accepted" || !("taskID" in answer.accepted)) return undefined;
@@ -151,123 +148,23 @@ function runningTask(job: Job, answer: Answer | undefined): AbandonedTask | unde
 }
 
 /** The request can have made a task that no response shows. */
-function isUnseen(answer: Answer | undefined): boolean {
+function isUnseen(answer: RequestOutcome | undefined): boolean {
   return answer?.kind === "Unknown" || answer?.kind === "Unusable";
 }
 
 /** Answers of requests that surely cost nothing. */
-const WITHOUT_EFFECT: readonly (Answer["kind"] | undefined)[] = ["NotTaken", "Refused", "Withdrawn"];
+const WITHOUT_EFFECT: readonly (RequestOutcome["kind"] | undefined)[] = ["NotTaken", "Refused", "Withdrawn"];
 
-function releaseOf({ status }: Job, answer: Answer | undefined): { charged: boolean; unseen: boolean } {
+function releaseOf({ status }: Job, answer: RequestOutcome | undefined): { charged: boolean; unseen: boolean } {
   const unseen = isUnseen(answer) || status?.submission?.state === "Unknown" || status?.phase === "Halted";
   return { charged: !WITHOUT_EFFECT.includes(answer?.kind), unseen };
-}
-
-// A finished job
-
-/** Reconciles a finished job: deletes it after ttlSecondsAfterFinished, and reports that the URLs of its results expire. */
-export async function reconcileFinished<T extends Job>(
-  shared: ControllerDeps,
-  kind: Kind<T>,
-  job: T,
-  { signal }: ReconcileContext,
-): Promise<Result> {
-  const now = shared.clock.now();
-  const { status } = job;
-  if (status === undefined) return undefined;
-  const { ttlSecondsAfterFinished } = job.spec;
-  const waits: number[] = [];
-  if (ttlSecondsAfterFinished !== undefined && status.completionTime !== undefined) {
-    const endOfLife = Date.parse(status.completionTime) + ttlSecondsAfterFinished * 1000;
-    if (now >= endOfLife) {
-      await removeFinished(shared, kind, job, signal);
-      return undefined;
-    }
-    waits.push(endOfLife - now);
-  }
-  // The copy is done, so nothing has to block the deletion of the object.
-  const released = await kind.setFinalizer(job, false, signal);
-  const observed = await observeGeneration(kind, released, signal);
-  const expiry = expiryOf(observed.status ?? status, now);
-  if (expiry.kind === "Later") waits.push(expiry.atMs - now);
-  else if (expiry.kind !== "None") {
-    await kind.patchStatus(observed, expiry.status as T["status"], signal);
-    const reason = expiry.kind === "Warn" ? "Expiring" : "Expired";
-    shared.recorder.warning(job, reason, "Expire", expiry.message);
-    if (expiry.nextMs !== undefined) waits.push(expiry.nextMs - now);
-  }
-  return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
-}
-
-/** For a changed spec that changes nothing else in the status, as of a finished job: the status tells that it was observed. */
-export async function observeGeneration<T extends Job>(kind: Kind<T>, job: T, signal: AbortSignal): Promise<T> {
-  const { status } = job;
-  const { generation } = job.metadata;
-  if (status?.observedGeneration === undefined || status.observedGeneration >= generation) return job;
-  const conditions = status.conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
-  const observed = { ...status, observedGeneration: generation, conditions };
-  return kind.patchStatus(job, observed as T["status"], signal);
-}
-
-async function removeFinished<T extends Job>(
-  shared: ControllerDeps,
-  kind: Kind<T>,
-  job: T,
-  signal: AbortSignal,
-): Promise<void> {
-  const { name, namespace, uid, resourceVersion } = job.metadata;
-  const body = { preconditions: { uid, resourceVersion }, propagationPolicy: "Background" };
-  try {
-    await shared.kube.delete(kind.resource, { namespace, name }, { signal, body });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
-}
-
-/** The share of a URL's lifetime after which the status warns. */
-const WARN_AT = 0.75;
-
-export type Expiry =
-  | { kind: "None" }
-  /** Nothing to report before `atMs` (ms since the epoch). */
-  | { kind: "Later"; atMs: number }
-  | { kind: "Warn" | "Expired"; status: JobStatus; message: string; nextMs: number | undefined };
-
-/** What to report about the URLs of a finished job: once when a quarter of their lifetime is left, once when they have expired. */
-export function expiryOf(status: JobStatus, now: number): Expiry {
-  const { resultsExpireAt, completionTime, conditions } = status;
-  if (resultsExpireAt === undefined || allStored(status.results) || !isTrue(conditions, "ResultsAvailable")) {
-    return { kind: "None" };
-  }
-  const end = Date.parse(resultsExpireAt);
-  if (now >= end) {
-    const message = `The URLs expired at ${resultsExpireAt}, and the results are not stored`;
-    return { kind: "Expired", status: changed(status, "Expired", message, now), message, nextMs: undefined };
-  }
-  const start = completionTime === undefined ? end : Date.parse(completionTime);
-  const warnAt = Math.min(end, start + (end - start) * WARN_AT);
-  if (getCondition(conditions, "ResultsAvailable")?.reason === "Expiring") return { kind: "Later", atMs: end };
-  if (now < warnAt) return { kind: "Later", atMs: warnAt };
-  const message = `The URLs expire at ${resultsExpireAt}, and the results are not stored: download them before then`;
-  return { kind: "Warn", status: changed(status, "Expiring", message, now), message, nextMs: end };
-}
-
-function changed(status: JobStatus, reason: "Expiring" | "Expired", message: string, now: number): JobStatus {
-  const update: ConditionUpdate = {
-    type: "ResultsAvailable",
-    status: reason === "Expired" ? "False" : "True",
-    reason,
-    message,
-    observedGeneration: status.observedGeneration,
-  };
-  return { ...status, conditions: setConditions(status.conditions, [update], rfc3339(now)) };
 }
 
 /** Warns when a deleted job may still be charged. `answer`: the response that arrived after the deletion. */
 function announceDeleted(
   { recorder, log }: Pick<ControllerDeps, "recorder" | "log">,
   job: Job,
-  answer: Answer | undefined,
+  answer: RequestOutcome | undefined,
 ): void {
   const note = deletionNote(job, answer);
   if (note === undefined) return;
@@ -276,7 +173,7 @@ function announceDeleted(
   log.warn({ kind: job.kind, key: keyOf(job), uid: job.metadata.uid, request }, note);
 }
 
-function deletionNote({ status }: Job, answer: Answer | undefined): string | undefined {
+function deletionNote({ status }: Job, answer: RequestOutcome | undefined): string | undefined {
   const submitted = status?.submission?.state;
   const task = answer?.kind === "Accepted" && "taskID" in answer.accepted ? answer.accepted.taskID : status?.taskID;
   if (task !== undefined && (answer?.kind === "Accepted" || submitted === "Accepted") && status?.phase !== "Storing") {

@@ -7,16 +7,8 @@ import { nextAttempt } from "../../submission/record.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import type { Cause } from "../verdict.ts";
-import {
-  type Accepted,
-  type Block,
-  type Job,
-  type JobDeps,
-  type JobSpec,
-  type JobStatus,
-  type PaidRequest,
-  paidOperation,
-} from "./types.ts";
+import type { JobDeps } from "./deps.ts";
+import { type Block, type Job, type JobSpec, type JobStatus, type PaidRequest, paidOperation } from "./types.ts";
 
 /** The state of a job. It derives from the status and the requests under way in this process. */
 export type JobState =
@@ -82,7 +74,7 @@ const isFinished = (phase: JobStatus["phase"]) => phase === "Succeeded" || phase
 /** Why a job fails. */
 type End = Cause & { result?: TaskResult | undefined };
 /** The task or the request succeeded. `submitted`: the request whose response contained the results. */
-type Delivery = {
+type Delivered = {
   results: JobResult[];
   result?: TaskResult | undefined;
   submitted?: Submitted | undefined;
@@ -147,8 +139,8 @@ export type Observations = {
   TaskFailedRetry: { message: string };
 
   // Results
-  Results: Delivery;
-  ResultsToStore: Delivery;
+  Results: Delivered;
+  ResultsToStore: Delivered;
   /** The response is all that there is. A task that succeeded without results is polled on. */
   NoResults: End & { submitted: Submitted };
 
@@ -207,9 +199,6 @@ export type ObservationsIn = {
 };
 export type ObservationIn<S extends StateKind> = Observation<ObservationsIn[S]>;
 
-/** After this many unknown submissions a job halts, also under `onSubmissionUnknown: Resubmit`. */
-export const MAX_UNKNOWN = 10;
-
 /** What observations and steps are computed from. `now`: ms since the epoch. */
 export type JobContext = { job: Job; now: number };
 
@@ -221,22 +210,6 @@ export type Observed = { observation: Observation; account?: AccountHandle; stor
 
 /** The status shows a request or a wait that takes longer than this. Most take less. */
 export const SHOW_SENDING_AFTER_MS = 1_500;
-
-/** The service accepted the request. */
-export function observeAccepted(accepted: Accepted, submitted: Submitted, spec: JobSpec): ObservationIn<"Sending"> {
-  if ("taskID" in accepted) return { kind: "Accepted", ...submitted, taskID: accepted.taskID };
-  const withAudio = { ...submitted, firstAudioMs: accepted.firstAudioMs };
-  if (accepted.results.length > 0) return observeDelivery(accepted.results, spec, { submitted: withAudio });
-  const message = "The request succeeded without any result and may have been charged: ask the service's support";
-  return { kind: "NoResults", reason: "NoResult", message, submitted: withAudio };
-}
-
-/** The outcome of the request is unknown. */
-export function observeUnknown(submitted: Submitted, cause: string, { job }: JobContext): ObservationIn<"Sending"> {
-  const unknown = submitted.record.attempt - (job.status?.failedTasks ?? 0);
-  const again = job.spec.onSubmissionUnknown === "Resubmit" && unknown < MAX_UNKNOWN;
-  return { kind: again ? "UnknownButResubmit" : "Unknown", ...submitted, cause };
-}
 
 /** The results of a task or of a response: at least one. */
 export function observeDelivery(
@@ -262,4 +235,15 @@ export function pastDeadline({ job, now }: JobContext): Observation<"PastDeadlin
 export function deadlineOf({ spec, status }: Job): number | undefined {
   if (spec.activeDeadlineSeconds === undefined || status?.firstSubmitTime === undefined) return undefined;
   return Date.parse(status.firstSubmitTime) + spec.activeDeadlineSeconds * 1000;
+}
+
+/** The job waits for its account or its store. */
+export function blocked(block: Block): Observed {
+  return { observation: { kind: "Blocked", ...block } };
+}
+
+/** The store of `spec.output`. Undefined: the results are not stored. */
+export function storeOf<T extends Job>({ deps, job }: ObserveContext<T>): ResolvedStore | undefined {
+  const { output } = job.spec;
+  return output === undefined ? undefined : deps.stores.resolve(job.metadata.namespace, output.storeRef);
 }

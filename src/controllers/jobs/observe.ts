@@ -1,25 +1,32 @@
 import { nextAttempt } from "../../submission/record.ts";
-import { accountOfResources, accountToUse, boundKey } from "../account/binding.ts";
-import { type AccountHandle, type Resolved, refOf } from "../account/registry.ts";
-import type { ResolvedStore } from "../artifact-store/registry.ts";
+import { accountToUse } from "../account/binding.ts";
+import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
+import { observeCopy } from "./copy.ts";
+import type { JobDeps } from "./deps.ts";
 import { observeHaltedJob } from "./halt.ts";
 import {
+  blocked,
   type JobContext,
   type JobState,
   type Observation,
   type ObservationIn,
   type ObserveContext,
   type Observed,
-  observeAccepted,
-  observeUnknown,
+  observeDelivery,
   pastDeadline,
   SHOW_SENDING_AFTER_MS,
+  type Submitted,
+  storeOf,
 } from "./observations.ts";
+import { observeTracking } from "./polls.ts";
 import { checkJob, isInLine, prepare } from "./prepare.ts";
-import { heldAccount, mismatchOf, observeTracking } from "./tasks.ts";
-import { type Answer, type Block, type Job, type JobDeps, type RunningRequests, workOf } from "./types.ts";
+import type { RunningRequests } from "./running.ts";
+import { heldAccount, mismatchOf } from "./tasks.ts";
+import { type Accepted, type Job, type JobSpec, type RequestOutcome, workOf } from "./types.ts";
 
+/** After this many unknown submissions a job halts, also under `onSubmissionUnknown: Resubmit`. */
+export const MAX_UNKNOWN = 10;
 /** Re-check interval for a job whose store is full. */
 const FULL_STORE_MS = 30_000;
 
@@ -151,7 +158,7 @@ export function observeSending(
  * The status shows another request, of another process or of an earlier time: without a result, this one matters no more. A task that was
  * accepted is not forgotten, unless the other request has one as well.
  */
-function isObsolete({ kind, record }: Answer, { status }: Job): boolean {
+function isObsolete({ kind, record }: RequestOutcome, { status }: Job): boolean {
   const { submission } = status ?? {};
   if (submission === undefined || submission.id === record.id) return false;
   const isForeign = submission.state === "Intended" && submission.sender !== record.sender;
@@ -160,7 +167,7 @@ function isObsolete({ kind, record }: Answer, { status }: Job): boolean {
 }
 
 function observeAnswer(
-  answer: Answer,
+  answer: RequestOutcome,
   context: JobContext,
   backoffUntil: number | undefined,
 ): ObservationIn<"Sending"> {
@@ -192,71 +199,18 @@ function observeAnswer(
   }
 }
 
-function observeCopy<T extends Job>(context: ObserveContext<T>): Observed | undefined {
-  const { deps, job, now } = context;
-  const { uid } = job.metadata;
-  const copy = deps.copies.find(uid);
-  if (copy?.end !== undefined) {
-    const { end } = copy;
-    if (end.kind === "Stored") return { observation: { kind: "Stored", results: end.results } };
-    const lost = resultsLost(context, end.message, end.results);
-    return { observation: lost ?? { ...end, kind: "CopyFailed" } };
-  }
-  if (copy !== undefined) return { observation: { kind: "Copying", note: copyNote(copy.bytes, copy.totalBytes) } };
-
-  const until = deps.copies.backoffUntil(uid);
-  if (until !== undefined && until > now) return { observation: { kind: "BackingOff", until } };
-  const store = storeOf(context);
-  if (store?.kind === "Checking") return undefined;
-  if (store?.kind === "Held") return blockedCopy(context, { reason: store.reason, message: store.message });
-  const account = accountOfResults(context);
-  if (account.kind === "Checking") return undefined;
-  if (account.kind === "Held") return blockedCopy(context, { reason: "AccountNotReady", message: account.message });
-  return { observation: { kind: "NotCopying" }, account: account.account, store };
+/** The service accepted the request. */
+export function observeAccepted(accepted: Accepted, submitted: Submitted, spec: JobSpec): ObservationIn<"Sending"> {
+  if ("taskID" in accepted) return { kind: "Accepted", ...submitted, taskID: accepted.taskID };
+  const withAudio = { ...submitted, firstAudioMs: accepted.firstAudioMs };
+  if (accepted.results.length > 0) return observeDelivery(accepted.results, spec, { submitted: withAudio });
+  const message = "The request succeeded without any result and may have been charged: ask the service's support";
+  return { kind: "NoResults", reason: "NoResult", message, submitted: withAudio };
 }
 
-function blocked(block: Block): Observed {
-  return { observation: { kind: "Blocked", ...block } };
-}
-
-function blockedCopy(context: JobContext, cause: Omit<Block, "stalled">): Observed {
-  const lost = resultsLost(context, cause.message);
-  return lost === undefined ? blocked({ ...cause, stalled: true }) : { observation: lost };
-}
-
-/**
- * The URLs have expired, and nothing is stored. The results of a task are never lost: whatever it answers now, it can show other URLs
- * later. `cause`: why the copy failed.
- */
-function resultsLost(
-  { job, now }: JobContext,
-  cause: string,
-  results = job.status?.results ?? [],
-): Observation<"ResultsLost"> | undefined {
-  if (job.status?.taskID !== undefined) return undefined;
-  const expiries = results.flatMap(({ artifact, expiresAt }) => (artifact === undefined ? (expiresAt ?? []) : []));
-  const expireAt = expiries.sort()[0];
-  if (expireAt === undefined || now < Date.parse(expireAt)) return undefined;
-  const message = `The results expired at ${expireAt} before they were copied (${cause}): create a new ${job.kind} to make them again`;
-  return { kind: "ResultsLost", reason: "NoResult", message };
-}
-
-/** The account that made the results. It limits the addresses that are read, also while its key or budget holds it. */
-function accountOfResults<T extends Job>({ deps, job }: ObserveContext<T>): Resolved {
-  const { accounts } = deps.shared;
-  const key = boundKey(job);
-  const handle = key === undefined ? undefined : accounts.get(key)?.handle;
-  if (handle !== undefined) return { kind: "Usable", account: handle, ref: refOf(handle.key) };
-  return accounts.resolveCleanup(accountOfResources(job), job.metadata.namespace);
-}
-
-function storeOf<T extends Job>({ deps, job }: ObserveContext<T>): ResolvedStore | undefined {
-  const { output } = job.spec;
-  return output === undefined ? undefined : deps.stores.resolve(job.metadata.namespace, output.storeRef);
-}
-
-function copyNote(bytes: number, totalBytes: number | undefined): string {
-  if (bytes === 0) return "Copying the results to the store";
-  const mib = (value: number) => `${Math.round(value / 2 ** 20)} MiB`;
-  return `Copying the results to the store: ${mib(bytes)}${totalBytes === undefined ? "" : ` of ${mib(totalBytes)}`}`;
+/** The outcome of the request is unknown. */
+export function observeUnknown(submitted: Submitted, cause: string, { job }: JobContext): ObservationIn<"Sending"> {
+  const unknown = submitted.record.attempt - (job.status?.failedTasks ?? 0);
+  const again = job.spec.onSubmissionUnknown === "Resubmit" && unknown < MAX_UNKNOWN;
+  return { kind: again ? "UnknownButResubmit" : "Unknown", ...submitted, cause };
 }

@@ -8,9 +8,10 @@ import type { Wait } from "../../submission/account-line.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { createValueReader, StalledError } from "../references.ts";
-import { longestKeyOf } from "./copies.ts";
+import { longestKeyOf } from "./copy-results.ts";
+import type { JobDeps } from "./deps.ts";
 import type { Observation, ObserveContext } from "./observations.ts";
-import { InvalidJobError, type Job, type JobDeps, type PaidRequest } from "./types.ts";
+import { InvalidJobError, type Job, type PaidRequest } from "./types.ts";
 
 type StoreInUse = Extract<ResolvedStore, { kind: "Usable" }> | undefined;
 type Invalid = Observation<"InvalidSpec">;

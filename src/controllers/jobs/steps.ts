@@ -3,9 +3,9 @@ import { backoffDelay } from "../../runtime/backoff.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import { type SubmissionRecord, submissionOf } from "../../submission/record.ts";
 import { type JobContext, type Observation, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
+import { RELEASE_SLOT_AFTER_MS } from "./polls.ts";
 import type { JobOutcome } from "./status.ts";
-import { RELEASE_SLOT_AFTER_MS } from "./tasks.ts";
-import type { Block, Job, JobStatus, PaidRequest } from "./types.ts";
+import type { Job, JobStatus, PaidRequest } from "./types.ts";
 
 /** What a reconcile is to do. The steps are pure: `controller.ts` does it. */
 export type Step = {
@@ -31,10 +31,6 @@ const TASK_BACKOFF = { baseMs: 10_000, capMs: 6 * 60_000, jitter: 0, random: () 
 const RESUBMIT_BACKOFF = { baseMs: 1_000, capMs: 5 * 60_000, jitter: 0, random: () => 0 };
 /** Re-check interval for a job past its deadline, because a poll without a change does not wake it. */
 const LATE_POLL_MS = 2_000;
-/** How often the status shows the progress of a copy. */
-const SHOW_COPY_MS = 15_000;
-/** Re-check interval for a blocked copy, because no event announces that the URLs expire. */
-const BLOCKED_COPY_MS = 5 * 60_000;
 /** Re-check interval for queued jobs, in case a wake-up is lost. The admission forgets a job after 150 s. */
 const TURN_MS = 60_000;
 
@@ -227,30 +223,6 @@ function writtenOnFailure(observation: Parameters<typeof fail>[0], { job, now }:
     default:
       return {};
   }
-}
-
-// A copy
-
-export function beginCopy(): Step {
-  return { copy: true };
-}
-
-export function showCopy({ note }: Observation<"Copying">, context: JobContext): Step {
-  return storing(context, { reason: "Storing", message: note, stalled: false }, SHOW_COPY_MS);
-}
-
-/** Only the copy is repeated: another paid request would make another result. */
-export function showFailedCopy({ results, reason, message, stalled }: Observation<"CopyFailed">): Step {
-  return { outcome: { phase: "Storing", result: undefined, results, reason, message, stalled }, againMs: 0 };
-}
-
-export function showBlockedCopy({ reason, message, stalled }: Observation<"Blocked">, context: JobContext): Step {
-  return storing(context, { reason, message, stalled }, BLOCKED_COPY_MS);
-}
-
-function storing({ job }: JobContext, block: Block, againMs: number): Step {
-  const results = job.status?.results ?? [];
-  return { outcome: { phase: "Storing", result: undefined, results, ...block }, againMs };
 }
 
 /** Status fields of a request that the service accepted or may have accepted. */

@@ -1,3 +1,4 @@
+import { beginCopy, showBlockedCopy, showCopy, showFailedCopy } from "./copy.ts";
 import { attach, halt, release, showHalted, showNotAttached } from "./halt.ts";
 import type { JobContext, JobState, Observation, ObservationKind, ObservationsIn, StateKind } from "./observations.ts";
 import * as steps from "./steps.ts";
@@ -111,12 +112,12 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
     PastDeadline: fails, // the task runs on: finish.ts
   },
   Storing: {
-    Blocked: { step: steps.showBlockedCopy, next: "Storing" },
+    Blocked: { step: showBlockedCopy, next: "Storing" },
     BackingOff: { step: steps.unchanged, next: "Storing" },
-    NotCopying: { step: steps.beginCopy, next: "Storing" },
-    Copying: { step: steps.showCopy, next: "Storing" },
+    NotCopying: { step: beginCopy, next: "Storing" },
+    Copying: { step: showCopy, next: "Storing" },
     Stored: { ...succeeds, endsCopy: "Done" },
-    CopyFailed: { step: steps.showFailedCopy, next: "Storing", endsCopy: "Failed" },
+    CopyFailed: { step: showFailedCopy, next: "Storing", endsCopy: "Failed" },
     ResultsLost: { ...fails, endsCopy: "Done" },
   },
   Succeeded: {},

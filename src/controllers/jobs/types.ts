@@ -11,12 +11,10 @@ import type { AccountSession } from "../../provider/types.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { OpenSubmission } from "../../submission/record.ts";
-import type { AccountHandle, AccountKey } from "../account/registry.ts";
-import type { StoreRegistry } from "../artifact-store/registry.ts";
-import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import type { AccountHandle } from "../account/registry.ts";
+import type { Kind } from "../controller-deps.ts";
 import type { ValueReader } from "../references.ts";
 import type { Cause } from "../verdict.ts";
-import type { WholeObjects } from "../whole-object.ts";
 
 /** A job of any kind. A new kind of job is added to this file, and to no other file of this folder. */
 export type Job = SpeechJob | VideoJob;
@@ -56,7 +54,7 @@ export type JobStatus = Omit<VideoJobStatus, "model"> & Pick<SpeechJobStatus, "f
 export type Accepted = { taskID: string } | { results: JobResult[]; firstAudioMs?: number };
 
 /** What a paid request needs to be sent. */
-export type Sending = {
+export type SendContext = {
   session: PaidServices;
   options: SendOptions;
   clock: Clock;
@@ -80,7 +78,7 @@ export type PaidRequest = {
    * @throws ServiceError `delivery` has the outcome. After `options.beforeSend` has resolved, any other error means that the
    * outcome is unknown
    */
-  send(sending: Sending): Promise<Accepted>;
+  send(sending: SendContext): Promise<Accepted>;
 };
 
 /** Characters of a resubmit token that `status.lastHandledResubmitToken` can store. */
@@ -128,7 +126,7 @@ export type JobAdapter<T extends Job> = {
 export type Block = Cause & { stalled: boolean; againMs?: number };
 
 /** The outcome of a paid request (api: "A paid request is sent at most once per attempt"). */
-export type Answer = { account: BoundAccount; record: OpenSubmission } & (
+export type RequestOutcome = { account: BoundAccount; record: OpenSubmission } & (
   | { kind: "Accepted"; accepted: Accepted }
   /** Surely without effect. It is sent again with backoff, and not before `retryAfterMs`. */
   | { kind: "NotTaken"; block: Block; retryAfterMs: number | undefined }
@@ -146,57 +144,6 @@ export type Answer = { account: BoundAccount; record: OpenSubmission } & (
   /** Nothing was sent: the job was paused, suspended, changed or deleted first. */
   | { kind: "Withdrawn" }
 );
-
-/** A paid request of this process, from its admission until its outcome is in the status. */
-export type RunningRequest = {
-  /** ms since the epoch. */
-  since: number;
-  /** The first byte has left. */
-  sent: boolean;
-  firstAudioMs?: number;
-  /** It waits until its artifact is open. */
-  opens?: boolean;
-  answer?: Answer;
-};
-
-export type Progress = { opening(opens: boolean): void; sent(): void; firstAudio(ms: number): void };
-
-/**
- * The paid requests under way, by the UID of their job. They run beside the reconciles, so that neither a long rate limit
- * nor a stream of 20 minutes keeps a worker from other jobs.
- */
-export type RunningRequests = {
-  find(uid: string): RunningRequest | undefined;
-  /**
-   * Runs the request of an admitted job. `wake` is called when the status has something to show or to record. `run` never
-   * rejects; its signal aborts at the end of the process. It is aborted from the beginning once `drain` has been called.
-   */
-  begin(uid: string, wake: () => void, run: (progress: Progress, signal: AbortSignal) => Promise<Answer>): void;
-  /**
-   * Whether the body of a job's request fits into the memory for all bodies under way, and takes its place there. Small bodies always do.
-   * False: `wake` is called when there may be room. The place is free again after the answer, or with `vacate`.
-   */
-  fits(uid: string, body: { account: AccountKey; characters: number }, wake: () => void): boolean;
-  /** The request is not sent now. Without effect while it is under way. */
-  vacate(uid: string): void;
-  /** The outcome is in the status, or there is no status to show it in. */
-  forget(uid: string): void;
-  /** Until when a job that was turned away must wait, ms since the epoch. */
-  backoffUntil(uid: string): number | undefined;
-  /**
-   * Makes a job wait before its next request: 1 s doubled with each call, at most 5 min, or `retryAfterMs` if that is longer. Returns
-   * until when.
-   */
-  backOff(uid: string, retryAfterMs: number | undefined): number;
-  /** The next backoff of the job starts at 1 s again. */
-  resetBackoff(uid: string): void;
-  /**
-   * Admits no more jobs, withdraws the requests of which no byte has left, also those that begin later, and waits until every
-   * outcome is in the status, at most 30 s after the last response: a request whose outcome is not written by then counts as unknown.
-   * When `deadline` aborts, the requests under way are aborted: their outcome is unknown.
-   */
-  drain(deadline: AbortSignal): Promise<void>;
-};
 
 /** How a copy ended. `results` includes the artifacts that are stored by now, and fresh URLs. */
 export type CopyEnd = { kind: "Stored"; results: JobResult[] } | (Block & { kind: "Failed"; results: JobResult[] });
@@ -233,23 +180,4 @@ export type TaskFollower = {
 export type JobMetrics = {
   /** A status was written after that of `job`. */
   moved(kind: string, job: Job, status: JobStatus | undefined): void;
-};
-
-/** What runs for the jobs of both kinds beside their reconciles. */
-export type JobWiring = {
-  running: RunningRequests;
-  copies: Copies;
-  stores: StoreRegistry;
-  /** Default: none are kept. */
-  metrics?: JobMetrics;
-};
-
-/** What every step of a reconcile of one kind works with. */
-export type JobDeps<T extends Job> = JobWiring & {
-  shared: ControllerDeps;
-  adapter: JobAdapter<T>;
-  tasks: TaskFollower;
-  wholes: WholeObjects<T>;
-  /** Reconciles the job again. */
-  wake(job: T): void;
 };

@@ -20,7 +20,7 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "memory-of-bodies",
-    file: "src/controllers/jobs/body-memory.ts",
+    file: "src/controllers/jobs/running.ts",
     find: "memory.tryTake(account, characters)",
     replace: "memory.tryTake(account, 0)",
     tests: "test/unit/controllers/jobs/body-memory",

@@ -134,7 +134,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "task-failure-retry-limit",
-    file: "src/controllers/jobs/tasks.ts",
+    file: "src/controllers/jobs/polls.ts",
     find: "if (failures <= spec.backoffLimit) return",
     replace: "if (failures <= spec.backoffLimit + 1) return",
     breaks: ["PaidOnce"],

@@ -42,7 +42,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   },
   {
     name: "request-after-drain",
-    file: "src/controllers/jobs/submit.ts",
+    file: "src/controllers/jobs/running.ts",
     find: "      if (draining) ending.abort(stopping());\n",
     replace: "",
     tests: "test/unit/controllers/jobs/running",
@@ -79,7 +79,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   },
   {
     name: "results-of-a-task",
-    file: "src/controllers/jobs/observe.ts",
+    file: "src/controllers/jobs/copy.ts",
     find: "if (job.status?.taskID !== undefined) return undefined;",
     replace: "",
     tests: "test/unit/controllers/jobs/tracking",

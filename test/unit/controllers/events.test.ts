@@ -4,7 +4,7 @@ import type { GpuEndpoint } from "../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { announceKey } from "../../../src/controllers/account/events.ts";
 import { forgetDeparted, isRetained } from "../../../src/controllers/gpu-endpoint/departed.ts";
 import { createEndpointMemories } from "../../../src/controllers/gpu-endpoint/memory.ts";
-import { announce } from "../../../src/controllers/jobs/status.ts";
+import { announce } from "../../../src/controllers/jobs/events.ts";
 import type { JobStatus } from "../../../src/controllers/jobs/types.ts";
 import type { EventRecorder } from "../../../src/runtime/recorder.ts";
 import { endpointOf } from "../../support/endpoints.ts";

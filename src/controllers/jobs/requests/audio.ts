@@ -6,7 +6,7 @@ import type { Speech } from "../../../provider/types.ts";
 import { AcceptedError } from "../../../submission/submit-once.ts";
 import { messageOf } from "../../verdict.ts";
 import { jobResults, keptResults } from "../tasks.ts";
-import type { Accepted, Sending } from "../types.ts";
+import type { Accepted, SendContext } from "../types.ts";
 
 /**
  * One synthesis in one response: a URL is the result itself, bytes go into the store as they arrive. The store is opened before the
@@ -15,7 +15,7 @@ import type { Accepted, Sending } from "../types.ts";
 export async function synthesize(
   request: Parameters<Speech["synthesize"]>[0],
   type: string,
-  sending: Sending,
+  sending: SendContext,
 ): Promise<Accepted> {
   const { session, clock } = sending;
   return stored(
@@ -35,7 +35,7 @@ export async function synthesize(
 export async function stream(
   request: Parameters<Speech["stream"]>[0],
   type: string,
-  sending: Sending,
+  sending: SendContext,
 ): Promise<Accepted> {
   const { session, clock, onFirstAudio } = sending;
   let firstAudioMs: number | undefined;
@@ -64,16 +64,19 @@ export async function stream(
 }
 
 type Write = (chunk: Uint8Array) => Promise<void>;
-type Work = (options: Sending["options"], write: Write | undefined) => Promise<{ results: JobResult[] } | undefined>;
+type Synthesis = (
+  options: SendContext["options"],
+  write: Write | undefined,
+) => Promise<{ results: JobResult[] } | undefined>;
 
 /**
  * Runs `work` with a writer that is open before the request is sent. `work` returns results, or undefined for bytes. When the response
  * breaks off, the bytes that came are stored.
  */
 async function stored(
-  sending: Sending,
+  sending: SendContext,
   { type, maxBytes }: { type: string; maxBytes: number },
-  work: Work,
+  work: Synthesis,
 ): Promise<{ results: JobResult[] }> {
   const { options, openArtifact } = sending;
   let writer: ArtifactWriter | undefined;

@@ -5,7 +5,7 @@ import type { LongSpeechRequest, SpeechRequest } from "../../../provider/speech/
 import type { AccountHandle } from "../../account/registry.ts";
 import type { Kind } from "../../controller-deps.ts";
 import { referencesOf, type ValueReader } from "../../references.ts";
-import { InvalidJobError, type JobAdapter, type PaidRequest, type Sending } from "../types.ts";
+import { InvalidJobError, type JobAdapter, type PaidRequest, type SendContext } from "../types.ts";
 import { stream, synthesize } from "./audio.ts";
 
 export function speechJobAdapter(kind: Kind<SpeechJob>): JobAdapter<SpeechJob> {
@@ -64,7 +64,7 @@ function secretsOf({ spec }: SpeechJob, text: string): string[] {
   return spec.textFrom === undefined ? [] : [text];
 }
 
-function hiding(sending: Sending, hidden: readonly string[]): Sending {
+function hiding(sending: SendContext, hidden: readonly string[]): SendContext {
   return { ...sending, options: { ...sending.options, hidden } };
 }
 

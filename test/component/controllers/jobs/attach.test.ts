@@ -11,7 +11,7 @@ import { createJobReconciler } from "../../../../src/controllers/jobs/controller
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import type { Job } from "../../../../src/controllers/jobs/types.ts";
 import { ServiceError, type ServiceErrorKind } from "../../../../src/provider/errors.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";

@@ -7,8 +7,8 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
-import { type Answer, workOf } from "../../../../src/controllers/jobs/types.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
+import { type RequestOutcome, workOf } from "../../../../src/controllers/jobs/types.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
@@ -115,7 +115,7 @@ const answer = { record: recordOf(), account: bound };
 const results = [{ kind: "Video" as const, url: video.url, type: "mp4", expiresAt: "2026-03-02T00:00:00Z" }];
 const block = { reason: "RateLimited", message: "m", stalled: false } as const;
 
-it.each<{ name: string; spec?: Change; ends: Answer; phase: string; free: boolean }>([
+it.each<{ name: string; spec?: Change; ends: RequestOutcome; phase: string; free: boolean }>([
   {
     name: "accepted",
     ends: { ...answer, kind: "Accepted", accepted: { taskID: "task-1" } },

@@ -6,8 +6,8 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
-import { type Answer, workOf } from "../../../../src/controllers/jobs/types.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
+import { type RequestOutcome, workOf } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import type { Allowance } from "../../../../src/submission/reservations.ts";
@@ -18,7 +18,7 @@ import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts"
 import { sharedOf } from "../../../support/shared.ts";
 
 const ACCOUNT = "Account/team/default";
-const answer: Answer = {
+const answer: RequestOutcome = {
   kind: "Accepted",
   accepted: { taskID: "task-1" },
   record: recordOf(),
@@ -93,7 +93,7 @@ describe("the place of a job that has not begun", () => {
 async function withRequest(status?: VideoJobStatus) {
   const w = await setUp({}, {}, status);
   const { uid = "" } = w.job.metadata;
-  const answered = Promise.withResolvers<Answer>();
+  const answered = Promise.withResolvers<RequestOutcome>();
   w.askForJob();
   w.running.begin(
     uid,
@@ -138,7 +138,7 @@ it("a job whose last status write was stored, but not answered, gives its place 
   expect([w.admitted, w.running.find(w.uid)]).toEqual([[w.uid, "next"], undefined]);
 });
 
-it.each<{ name: string; sent: boolean; ended: Answer; expected: string }>([
+it.each<{ name: string; sent: boolean; ended: RequestOutcome; expected: string }>([
   { name: "did not leave", sent: false, ended: { ...answer, kind: "Withdrawn" }, expected: "None" },
   { name: "left", sent: true, ended: { ...answer, kind: "TooLarge", message: "" }, expected: "Settling" },
   {
@@ -157,7 +157,7 @@ it.each<{ name: string; sent: boolean; ended: Answer; expected: string }>([
     w.allowance.budget = { kind: "Limited", headroom: 1_000_000n, message: "" };
     await w.reconcile();
     w.askForJob();
-    const answered = Promise.withResolvers<Answer>();
+    const answered = Promise.withResolvers<RequestOutcome>();
     w.running.begin(
       uid,
       () => {},

@@ -7,8 +7,9 @@ import { createKind, type Kind } from "../../../../src/controllers/controller-de
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import { showRecord } from "../../../../src/controllers/jobs/steps.ts";
-import { createRunningRequests, type WriteRecord } from "../../../../src/controllers/jobs/submit.ts";
+import type { WriteRecord } from "../../../../src/controllers/jobs/submit.ts";
 import type { Job } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { videoJobOf } from "../../../support/jobs.ts";

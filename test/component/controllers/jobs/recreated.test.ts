@@ -7,7 +7,7 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { createFakeClock, until } from "../../../support/fake-clock.ts";

@@ -5,7 +5,7 @@ import type { AccountHandle } from "../../../../src/controllers/account/registry
 import { type ControllerDeps, createKind } from "../../../../src/controllers/controller-deps.ts";
 import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts";
 import { submit } from "../../../../src/controllers/jobs/submit.ts";
-import type { Answer } from "../../../../src/controllers/jobs/types.ts";
+import type { RequestOutcome } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import {
@@ -34,7 +34,7 @@ async function world(answer: (request: ServiceRequest) => ServiceAnswer, meddle?
     more: Partial<ControllerDeps> = {},
     account: AccountHandle = accountAt(url),
     decidedOn: VideoJob = job,
-  ): Promise<Answer> =>
+  ): Promise<RequestOutcome> =>
     submit(
       { ...shared, ...more },
       {
@@ -98,7 +98,7 @@ describe("a paid request", () => {
     expect(w.service.requests).toHaveLength(1);
   });
 
-  it.each<[string, ServiceAnswer, Answer["kind"]]>([
+  it.each<[string, ServiceAnswer, RequestOutcome["kind"]]>([
     ["an accepted task", { body: { task_id: "t" } }, "Accepted"],
     ["a refusal of the parameters", own(400, "INVALID_REQUEST_BODY", "bad prompt"), "Refused"],
     ["a refusal for want of verification", own(403, "NEED_REAL_NAME_VERIFY"), "Refused"],
@@ -127,7 +127,7 @@ describe("a paid request", () => {
     expect(w.recorded()).toMatchObject({ id: submitted.record.id, state: "Intended" });
   });
 
-  it.each<[string, ServiceAnswer, Answer["kind"], times: number]>([
+  it.each<[string, ServiceAnswer, RequestOutcome["kind"], times: number]>([
     ["holds the account on a 401 in any form", { status: 401, body: "<html>no</html>" }, "NotTaken", 1],
     ["holds nothing on a 403, which concerns the operation", own(403, "ACCESS_DENIED"), "NotTaken", 0],
     ["holds nothing on a 403 that names the key: the probe decides", own(403, "API_KEY_DISABLED"), "NotTaken", 0],
@@ -148,7 +148,7 @@ describe("a paid request", () => {
   it("that the key may not send stalls the job, which tries again with backoff or when the circuit does", async () => {
     const w = await world(() => own(403, "ACCESS_DENIED", "video is not allowed"));
     const account = accountAt(w.service.url);
-    const answers: Answer[] = [];
+    const answers: RequestOutcome[] = [];
     for (let i = 0; i < 4; i++) answers.push(await w.send(w.service.url, {}, account, w.kind.store.get("team/sea")));
     expect(w.service.requests).toHaveLength(3);
     expect(answers[0]).toMatchObject({
@@ -162,7 +162,7 @@ describe("a paid request", () => {
   it("to a path that does not exist stalls the job, which tries again with backoff or when the circuit does", async () => {
     const w = await world(() => ({ status: 404, body: { message: "no Route matched with those values" } }));
     const account = accountAt(w.service.url);
-    const answers: Answer[] = [];
+    const answers: RequestOutcome[] = [];
     for (let i = 0; i < 40; i++) answers.push(await w.send(w.service.url, {}, account, w.kind.store.get("team/sea")));
     expect(w.service.requests).toHaveLength(3);
     for (const answer of answers) {

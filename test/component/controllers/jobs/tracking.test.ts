@@ -8,7 +8,7 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import { ServiceError } from "../../../../src/provider/errors.ts";
 import type { Useless } from "../../../../src/provider/tasks/task-result.ts";
 import type { PollFailure, TaskObservation, Tasks } from "../../../../src/provider/types.ts";

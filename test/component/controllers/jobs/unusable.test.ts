@@ -13,7 +13,7 @@ import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts
 import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
 import { submit } from "../../../../src/controllers/jobs/submit.ts";
 import { decide } from "../../../../src/controllers/jobs/transitions.ts";
-import type { Answer } from "../../../../src/controllers/jobs/types.ts";
+import type { RequestOutcome } from "../../../../src/controllers/jobs/types.ts";
 import { createValueReader } from "../../../../src/controllers/references.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { speechJobOf, videoJobOf } from "../../../support/jobs.ts";
@@ -73,7 +73,7 @@ async function sendOnce(job: SpeechJob | VideoJob, answer: ServiceAnswer, writer
 }
 
 /** The status after the outcome. */
-function statusAfter(job: SpeechJob, answer: Answer) {
+function statusAfter(job: SpeechJob, answer: RequestOutcome) {
   const now = Date.parse("2026-03-01T00:01:00Z");
   const running = { find: () => ({ since: now, sent: true, answer }), backoffUntil: () => undefined };
   const observation = observeSending(

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createBodyMemory } from "../../../../src/controllers/jobs/body-memory.ts";
+import { createBodyMemory } from "../../../../src/controllers/jobs/running.ts";
 
 const MILLION = 1_000_000;
 

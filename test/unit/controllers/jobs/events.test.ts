@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { JobPhase } from "../../../../src/api/v1alpha1/job.ts";
 import type { Reason } from "../../../../src/api/v1alpha1/reasons.ts";
-import { announce } from "../../../../src/controllers/jobs/status.ts";
+import { announce } from "../../../../src/controllers/jobs/events.ts";
 import type { JobStatus } from "../../../../src/controllers/jobs/types.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 

@@ -7,7 +7,7 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import { keyOf } from "../../../../src/kube/types.ts";
 import { createGate } from "../../../../src/provider/http/gate.ts";
 import { createTaskPoller } from "../../../../src/provider/tasks/poller.ts";

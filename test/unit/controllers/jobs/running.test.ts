@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
-import type { Answer } from "../../../../src/controllers/jobs/types.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
+import type { RequestOutcome } from "../../../../src/controllers/jobs/types.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../../../src/submission/reservations.ts";
 import { createFakeClock, settle } from "../../../support/fake-clock.ts";
 import { recordOf } from "../../../support/jobs.ts";
 
-const answer: Answer = {
+const answer: RequestOutcome = {
   kind: "Accepted",
   accepted: { taskID: "t" },
   record: recordOf(),
@@ -21,7 +21,7 @@ type World = ReturnType<typeof create>;
 
 /** A request that is sent and answered when told. */
 function request({ admission, running }: World, account: string, uid: string, woken: string[] = []) {
-  const answered = Promise.withResolvers<Answer>();
+  const answered = Promise.withResolvers<RequestOutcome>();
   let sent = () => {};
   let opening = (_opens: boolean) => {};
   const wake = () => woken.push(uid);
@@ -201,7 +201,7 @@ describe("paid requests beside the reconciles", () => {
   it("have a signal of their own, so that what listens to it goes with the request", async () => {
     const { running } = create();
     const signals: AbortSignal[] = [];
-    const begin = (uid: string, answered: Promise<Answer>) =>
+    const begin = (uid: string, answered: Promise<RequestOutcome>) =>
       running.begin(
         uid,
         () => {},

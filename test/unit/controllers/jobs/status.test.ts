@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
 import { PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
 import { publicOnly } from "../../../../src/base/address-guard.ts";
-import { expiryOf } from "../../../../src/controllers/jobs/finish.ts";
+import { expiryOf } from "../../../../src/controllers/jobs/finished.ts";
 import type { JobOutcome } from "../../../../src/controllers/jobs/status.ts";
 import { jobResults, resultsFrom } from "../../../../src/controllers/jobs/tasks.ts";
 import type { JobStatus } from "../../../../src/controllers/jobs/types.ts";

@@ -5,17 +5,15 @@ import { observeHalted } from "../../../../src/controllers/jobs/halt.ts";
 import {
   deadlineOf,
   type JobState,
-  MAX_UNKNOWN,
   type Observation,
   type Observations,
-  observeAccepted,
-  observeUnknown,
   openRecordOf,
   type StateKind,
   stateOf,
 } from "../../../../src/controllers/jobs/observations.ts";
+import { MAX_UNKNOWN, observeAccepted, observeUnknown } from "../../../../src/controllers/jobs/observe.ts";
+import { observeTask } from "../../../../src/controllers/jobs/polls.ts";
 import { jobStatusOf } from "../../../../src/controllers/jobs/status.ts";
-import { observeTask } from "../../../../src/controllers/jobs/tasks.ts";
 import { decide, JOB_TABLE } from "../../../../src/controllers/jobs/transitions.ts";
 import type { Job, JobStatus } from "../../../../src/controllers/jobs/types.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";

@@ -9,7 +9,7 @@ import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/submit.ts";
+import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import type { KubeClient } from "../../../../src/kube/client.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
 import { configMapResource } from "../../../../src/kube/resource.ts";
