@@ -29,7 +29,7 @@ import { createObjectReader } from "../runtime/object-reader.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
 import { createSpendingAdmission } from "../submission/admission.ts";
-import { NO_ALLOWANCE } from "../submission/reservations.ts";
+import { NO_ALLOWANCE } from "../submission/allowance.ts";
 import { createAddresses } from "./addresses.ts";
 import { registerShowbackMetrics } from "./billing-metrics.ts";
 import { type Informers, jobInformersOf } from "./informers.ts";

@@ -2,16 +2,11 @@ import type { Clock } from "../base/clock.ts";
 import { createFairQueue } from "../base/fair-queue.ts";
 import type { Money } from "../base/money.ts";
 import type { Operation } from "../provider/operations.ts";
-import { type BalanceHold, createBalanceHold } from "./balance-hold.ts";
-import {
-  type Allowance,
-  type BookReading,
-  type BudgetRefusal,
-  createReservations,
-  type EndedTask,
-  type TaskEnd,
-  type Unbilled,
-} from "./reservations.ts";
+import type { Allowance, BookReading, BudgetRefusal } from "./allowance.ts";
+import type { TaskEnd } from "./attribution.ts";
+import { createBalanceHold } from "./balance-hold.ts";
+import { createPlaces, type Places, type Stage } from "./places.ts";
+import { createReservations, type EndedTask } from "./reservations.ts";
 
 /** A job that sends one paid request. */
 export type Work = { uid: string; namespace: string; operation: Operation };
@@ -25,30 +20,7 @@ export type SpendingRefusal = BudgetRefusal | { reason: "InsufficientBalance"; m
 /** Why the next job of an account has no place. */
 type Hold = SpendingRefusal | { reason: "ConcurrencyLimited" | "RateLimited"; message: string };
 
-/** The jobs of one account that have a place or wait for one (admission.ts has the contract). */
-export type AccountLine = {
-  /** undefined: admitted. */
-  request(work: Work, wake: () => void): Wait | undefined;
-  has(uid: string): boolean;
-  withdraw(uid: string): void;
-  /** Moves the job's place on; without a place nothing happens. */
-  advance(uid: string, stage: "Unsent" | "Opening" | "Sent"): void;
-  running(work: Work): void;
-  taskEnded(uid: string): void;
-  /** `end`: undefined when its request surely cost nothing. */
-  release(uid: string, end: TaskEnd | undefined): void;
-  exhausted(): SpendingRefusal | undefined;
-  /** The service refused a paid request for the balance, or took one. */
-  balance: Pick<BalanceHold, "refused" | "accepted" | "reason">;
-  spend(operation: Operation): () => void;
-  unbilled(): Unbilled | undefined;
-  moneyRead(readings: readonly BookReading[]): void;
-  recheck(): void;
-  urgency(): "Settling" | "Waiting" | "None";
-  waiting(): number;
-};
-
-export type AccountLineOptions = {
+type AccountLineOptions = {
   clock: Clock;
   allowance: () => Allowance;
   stopped: () => boolean;
@@ -77,7 +49,10 @@ const UNDER_WAY = `${MAX_UNDER_WAY} requests of the account are under way, the m
 
 type WaitingJob = { operation: Operation; askedAt: number; wake: () => void };
 
-export function createAccountLine(options: AccountLineOptions): AccountLine {
+export type AccountLine = ReturnType<typeof createAccountLine>;
+
+/** The jobs of one account that have a place or wait for one (admission.ts has the contract). */
+export function createAccountLine(options: AccountLineOptions) {
   const { clock, allowance, stopped, ended } = options;
   const places = createPlaces();
   const queue = createFairQueue<WaitingJob>();
@@ -130,6 +105,7 @@ export function createAccountLine(options: AccountLineOptions): AccountLine {
     return next && holdOn(next.value.operation);
   }
 
+  /** `end`: undefined when its request surely cost nothing. */
   function release(uid: string, end: TaskEnd | undefined): void {
     queue.remove(uid);
     const place = places.remove(uid);
@@ -152,7 +128,8 @@ export function createAccountLine(options: AccountLineOptions): AccountLine {
   }
 
   return {
-    request({ uid, namespace, operation }, wake) {
+    /** undefined: admitted. */
+    request({ uid, namespace, operation }: Work, wake: () => void): Wait | undefined {
       const now = clock.monotonic();
       if (places.stageOf(uid) === "Admitted") {
         places.admit(uid, operation, now);
@@ -165,8 +142,8 @@ export function createAccountLine(options: AccountLineOptions): AccountLine {
       admitNext(uid);
       return places.stageOf(uid) === undefined ? { ...(hold() ?? TURN), ahead: queue.ahead(uid) } : undefined;
     },
-    has: (uid) => places.stageOf(uid) !== undefined || queue.get(uid) !== undefined,
-    withdraw(uid) {
+    has: (uid: string) => places.stageOf(uid) !== undefined || queue.get(uid) !== undefined,
+    withdraw(uid: string): void {
       if (places.stageOf(uid) === "Admitted") {
         places.remove(uid);
         balance.ended(uid);
@@ -174,32 +151,34 @@ export function createAccountLine(options: AccountLineOptions): AccountLine {
       queue.remove(uid);
       admitNext();
     },
-    advance(uid, stage) {
+    /** Moves the job's place on; without a place nothing happens. */
+    advance(uid: string, stage: Stage): void {
       places.advance(uid, stage);
       admitNext();
     },
-    running({ uid, operation }) {
+    running({ uid, operation }: Work): void {
       places.running(uid, operation);
       admitNext();
     },
-    taskEnded(uid) {
+    taskEnded(uid: string): void {
       if (places.stageOf(uid) === "InFlight") release(uid, "Seen");
     },
     release,
+    /** The service refused a paid request for the balance, or took one. */
     balance,
-    exhausted() {
+    exhausted(): SpendingRefusal | undefined {
       const unpaid = balance.message();
       if (unpaid !== undefined) return { reason: "InsufficientBalance", message: unpaid };
       const refusal = reservations.exhausted(places.operations(), allowance());
       if (refusal !== undefined) refusedAt = clock.monotonic();
       return refusal;
     },
-    spend(operation) {
+    spend(operation: Operation): () => void {
       const { budget } = allowance();
       return budget?.kind === "Limited" ? reservations.spend(operation) : () => {};
     },
     unbilled: reservations.unbilled,
-    moneyRead(readings) {
+    moneyRead(readings: readonly BookReading[]): void {
       const { budget } = allowance();
       const leftNow = budget?.kind === "Limited" ? budget.headroom : undefined;
       if (left !== undefined && leftNow !== undefined && leftNow > left) balance.retry();
@@ -208,7 +187,7 @@ export function createAccountLine(options: AccountLineOptions): AccountLine {
       recheck();
     },
     recheck,
-    urgency() {
+    urgency(): "Settling" | "Waiting" | "None" {
       if (reservations.settling()) return "Settling";
       if (!forgotten(refusedAt)) return "Waiting";
       const reason = hold()?.reason;
@@ -243,77 +222,5 @@ function createTeller(clock: Clock, stopped: () => boolean): (waiters: readonly 
     for (const { wake } of waiters.slice(0, WAKE_AT_ONCE)) wake();
     const others = waiters.slice(WAKE_AT_ONCE);
     if (others.length > 0) cancel = clock.setTimeout(() => tell(others), WAKE_EVERY_MS);
-  };
-}
-
-/**
- * How far a job with a place is: its request has not begun, waits for the rate limit, waits until its artifact is open (for memory
- * that all accounts share), was sent and the status does not show its outcome, or the status shows its task. Only from `Sent` on can it
- * cost something.
- */
-export type Stage = "Admitted" | "Unsent" | "Opening" | "Sent" | "InFlight";
-
-/** The jobs of one account that have a place, by UID, counted by stage and by operation. */
-type Places = {
-  /** Gives the job a place, or notes that it asked again. `askedAt`: monotonic ms. */
-  admit(uid: string, operation: Operation, askedAt: number): void;
-  /** The place of a job whose status shows a task. */
-  running(uid: string, operation: Operation): void;
-  /** Moves the place on; without a place nothing happens. */
-  advance(uid: string, stage: Stage): void;
-  /** The place that the job had; undefined: none. */
-  remove(uid: string): { operation: Operation; stage: Stage } | undefined;
-  stageOf(uid: string): Stage | undefined;
-  /** Jobs whose request has not begun and that asked last before `time`. */
-  admittedBefore(time: number): string[];
-  count(stage: Stage): number;
-  /** Places by operation; an operation without a place is not there. */
-  operations(): ReadonlyMap<Operation, number>;
-  size(): number;
-};
-
-function createPlaces(): Places {
-  const places = new Map<string, { operation: Operation; stage: Stage }>();
-  const stages: Record<Stage, number> = { Admitted: 0, Unsent: 0, Opening: 0, Sent: 0, InFlight: 0 };
-  const operations = new Map<Operation, number>();
-  /** When each job in stage Admitted asked last. */
-  const askedAt = new Map<string, number>();
-
-  function set(uid: string, operation: Operation, stage: Stage): void {
-    remove(uid);
-    places.set(uid, { operation, stage });
-    stages[stage]++;
-    operations.set(operation, (operations.get(operation) ?? 0) + 1);
-  }
-
-  function remove(uid: string) {
-    const place = places.get(uid);
-    if (place === undefined) return undefined;
-    const { operation, stage } = place;
-    places.delete(uid);
-    askedAt.delete(uid);
-    stages[stage]--;
-    const others = (operations.get(operation) ?? 0) - 1;
-    if (others > 0) operations.set(operation, others);
-    else operations.delete(operation);
-    return place;
-  }
-
-  return {
-    admit(uid, operation, asked) {
-      set(uid, operation, "Admitted");
-      askedAt.set(uid, asked);
-    },
-    running: (uid, operation) => set(uid, operation, "InFlight"),
-    advance(uid, stage) {
-      const place = places.get(uid);
-      if (place !== undefined) set(uid, place.operation, stage);
-    },
-    remove,
-    stageOf: (uid) => places.get(uid)?.stage,
-    admittedBefore: (time) => [...askedAt].flatMap(([uid, at]) => (at < time ? [uid] : [])),
-    count: (stage) => stages[stage],
-    operations: () => operations,
-    size: () => places.size,
   };
 }

@@ -1,7 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { Operation } from "../provider/operations.ts";
 import { type AccountLine, createAccountLine, type SpendingRefusal, type Wait, type Work } from "./account-line.ts";
-import type { Allowance, BookReading, EndedTask, Unbilled } from "./reservations.ts";
+import type { Allowance, BookReading } from "./allowance.ts";
+import type { EndedTask, Unbilled } from "./reservations.ts";
 
 /**
  * Decides which of an account's jobs may send their paid request now. There is one queue per account.

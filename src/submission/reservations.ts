@@ -1,54 +1,21 @@
 import type { Clock } from "../base/clock.ts";
 import { formatYuan, type Money } from "../base/money.ts";
 import type { Operation } from "../provider/operations.ts";
-
-/** What the budget of an account leaves for new paid work. */
-export type BudgetState =
-  /** It is not read yet, cannot be read, or does not name the key that counts. */
-  | { kind: "Unknown"; message: string }
-  /** Nothing limits what may be spent. */
-  | { kind: "Unlimited"; message: string }
-  /** `headroom`: what may be spent until the budget is exceeded; 0 or less when it is exceeded. */
-  | { kind: "Limited"; headroom: Money; message: string };
-
-/** What an account allows now. */
-export type Allowance = {
-  /** Most tasks in flight (`maxConcurrentTasks`); undefined: any number. */
-  maxTasks: number | undefined;
-  /** Set only when new paid work waits for the budget (`budget.action: HoldNew`). */
-  budget: BudgetState | undefined;
-  /** What a task reserves until its cost is billed (`budget.reservePerTask`). */
-  reserve: Money | undefined;
-  /** How long after the end of a task its charge may show (`billing.settleTime`). Default 24 h. */
-  settleMs?: number | undefined;
-};
-
-/** The allowance of an account that is not known yet; its jobs wait for the account itself. */
-export const NO_ALLOWANCE: Allowance = { maxTasks: undefined, budget: undefined, reserve: undefined };
-
-/** What an account has cost in total by one of its books, which are its key budgets and its bills. */
-export type BookReading = {
-  /** Tells one book from another: the difference between the sums of two books is no cost. */
-  book: string;
-  /** undefined: not read yet, or a part of it cannot be read. */
-  used: Money | undefined;
-  /** When the last read that succeeded began, monotonic ms; -Infinity: none did. */
-  startedAt: number;
-};
-
-/** Why the budget holds a task back. */
-export type BudgetRefusal = { reason: "BudgetExceeded" | "BudgetUnknown"; message: string };
+import type { Allowance, BookReading, BudgetRefusal, BudgetState } from "./allowance.ts";
+import {
+  advance,
+  type CostOf,
+  countsOf,
+  createTaskCosts,
+  type Ended,
+  highest,
+  reservedBy,
+  show,
+  type TaskCounts,
+  type TaskEnd,
+} from "./attribution.ts";
 
 const ADVICE = "raise the budget, or set spec.budget.action of the account to Warn";
-
-/** How many tasks of each operation are in flight. */
-export type TaskCounts = ReadonlyMap<Operation, number>;
-
-/**
- * How a task ended. `Seen`: its end was observed. `Unseen`: it may still run, and nobody observes it, as after a request
- * with an unknown outcome.
- */
-export type TaskEnd = "Seen" | "Unseen";
 
 /**
  * A task that ended. `agoMs`: how long ago; default 0. `lenient`: it holds nobody up while its cost is not known, as a task
@@ -105,20 +72,6 @@ export type Reservations = {
   unbilled(): Unbilled | undefined;
 };
 
-type CostOf = (operation: Operation) => Money | undefined;
-
-type Ended = {
-  operation: Operation;
-  end: TaskEnd;
-  /** Monotonic ms. */
-  endedAt: number;
-  /** ms since the epoch. */
-  time: number;
-  lenient: boolean;
-  /** What was attributed to it, by book. */
-  shown: Map<string, Money>;
-};
-
 /** Default of `billing.settleTime`. */
 const SETTLE_MS = 24 * 3_600_000;
 /** How much later an end counts that nobody saw. */
@@ -168,59 +121,13 @@ export function createReservations(clock: Clock): Reservations {
     return task;
   }
 
-  /** Places and ended tasks by operation. */
-  function countsOf(inFlight: TaskCounts, tasks: readonly Ended[]): Map<Operation, number> {
-    const counts = new Map(inFlight);
-    for (const { operation } of tasks) counts.set(operation, (counts.get(operation) ?? 0) + 1);
-    return counts;
-  }
-
-  /** What is left of a rise that shows before the end of the tasks in flight, at most their cost. */
-  function advance(inFlight: TaskCounts, left: Money, costOf: CostOf): Money {
-    const operations = [...inFlight.keys()];
-    if (operations.some((operation) => costOf(operation) === undefined)) return left;
-    const most = reservedBy(inFlight, costOf);
-    return left < most ? left : most;
-  }
-
   function attribute({ book, startedAt }: BookReading, rise: Money, inFlight: TaskCounts, costOf: CostOf): void {
     const tasks = ended.filter(({ endedAt }) => endedAt < startedAt);
     costs.raise(tasks, rise);
     const left = show(tasks, book, rise + (early.get(book) ?? 0n), costOf);
     // Tasks that ended during the reading may have been charged before.
-    early.set(
-      book,
-      advance(
-        countsOf(
-          inFlight,
-          ended.filter((task) => !tasks.includes(task)),
-        ),
-        left,
-        costOf,
-      ),
-    );
-  }
-
-  /** Shows an amount at the tasks. Returns what is left of it. */
-  function show(tasks: readonly Ended[], book: string, rise: Money, costOf: CostOf): Money {
-    const add = (task: Ended, amount: Money) => task.shown.set(book, (task.shown.get(book) ?? 0n) + amount);
-    let left = rise;
-    const unknown: Ended[] = [];
-    for (const task of tasks) {
-      const cost = costOf(task.operation);
-      if (cost === undefined) {
-        unknown.push(task);
-        continue;
-      }
-      const missing = cost - (task.shown.get(book) ?? 0n);
-      const amount = missing < left ? missing : left;
-      if (amount > 0n) add(task, amount);
-      left -= amount > 0n ? amount : 0n;
-    }
-    if (left <= 0n || new Set(unknown.map(({ operation }) => operation)).size !== 1) return left;
-    const count = BigInt(unknown.length);
-    for (const task of unknown) add(task, (left + count - 1n) / count);
-    return 0n;
+    const others = ended.filter((task) => !tasks.includes(task));
+    early.set(book, advance(countsOf(inFlight, others), left, costOf));
   }
 
   return {
@@ -232,10 +139,8 @@ export function createReservations(clock: Clock): Reservations {
       const costOf = (one: Operation) => reserve ?? costs.of(one);
       const onTrial = ended.filter((task) => isOnTrial(task, costOf(task.operation)));
       const unpriced = (task: Ended) => task.lenient && costOf(task.operation) === undefined;
-      const counts = countsOf(
-        inFlight,
-        ended.filter((task) => !onTrial.includes(task) && !unpriced(task)),
-      );
+      const priced = ended.filter((task) => !onTrial.includes(task) && !unpriced(task));
+      const counts = countsOf(inFlight, priced);
       const cost = costOf(operation);
       const least = cost ?? highest(onTrial.filter((task) => task.operation === operation));
       if (least > budget.headroom) return { reason: "BudgetExceeded", message: tooMuch(budget.message, least) };
@@ -302,11 +207,6 @@ function refusalOf(budget: Exclude<BudgetState, { kind: "Unlimited" }>): BudgetR
   return budget.headroom > 0n ? undefined : { reason: "BudgetExceeded", message: `${budget.message}: ${ADVICE}` };
 }
 
-/** A task of unknown cost counts as 0. */
-function reservedBy(counts: TaskCounts, costOf: CostOf): Money {
-  return [...counts].reduce((sum, [one, count]) => sum + (costOf(one) ?? 0n) * BigInt(count), 0n);
-}
-
 /** The tasks among `ended` that ended before `time`, ms since the epoch. */
 function unbilledOf(ended: readonly Ended[], time: number): UnbilledTasks[] {
   const found = new Map<Operation, UnbilledTasks>();
@@ -325,41 +225,4 @@ const RESERVED = "Tasks whose cost is not billed yet reserve the rest of the bud
 
 function tooMuch(left: string, cost: Money): string {
   return `A task reserves ${formatYuan(cost)} yuan, which is more than is left: ${left}`;
-}
-
-/** The highest amount that a book has shown of one of the tasks. */
-function highest(tasks: readonly Ended[]): Money {
-  const amounts = tasks.flatMap(({ shown }) => [...shown.values()]);
-  return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
-}
-
-/** The highest cost that was seen of one task of each operation. */
-type TaskCosts = {
-  /** undefined: none was seen yet. */
-  of(operation: Operation): Money | undefined;
-  /** Tasks that had ended when the account's cost rose: a known cost is raised to their share of it. */
-  raise(tasks: readonly { operation: Operation }[], rise: Money): void;
-  /** What was attributed to a task until its charge was not expected any more, by book. */
-  seen(operation: Operation, shown: Iterable<Money>): void;
-};
-
-function createTaskCosts(): TaskCosts {
-  const costs = new Map<Operation, Money>();
-
-  function atLeast(operation: Operation, cost: Money): void {
-    if (cost > (costs.get(operation) ?? 0n)) costs.set(operation, cost);
-  }
-
-  return {
-    of: (operation) => costs.get(operation),
-    raise(tasks, rise) {
-      const [operation, ...others] = new Set(tasks.map((task) => task.operation));
-      if (operation === undefined || others.length > 0 || !costs.has(operation)) return;
-      const count = BigInt(tasks.length);
-      atLeast(operation, (rise + count - 1n) / count);
-    },
-    seen(operation, shown) {
-      for (const amount of shown) atLeast(operation, amount);
-    },
-  };
 }

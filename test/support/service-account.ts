@@ -8,7 +8,7 @@ import { keyedHashOf } from "../../src/controllers/hash.ts";
 import type { DeleteOperation } from "../../src/provider/operations.ts";
 import { openPassiveSession } from "../../src/provider/session.ts";
 import type { AccountSession } from "../../src/provider/types.ts";
-import { NO_ALLOWANCE } from "../../src/submission/reservations.ts";
+import { NO_ALLOWANCE } from "../../src/submission/allowance.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
 export type ServiceRequest = { method: string; path: string; authorization: string | undefined; body: unknown };

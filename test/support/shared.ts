@@ -10,7 +10,7 @@ import { createObjectReader } from "../../src/runtime/object-reader.ts";
 import { createEventRecorder } from "../../src/runtime/recorder.ts";
 import { createReferencePoller } from "../../src/runtime/reference-poller.ts";
 import { createSpendingAdmission } from "../../src/submission/admission.ts";
-import { NO_ALLOWANCE } from "../../src/submission/reservations.ts";
+import { NO_ALLOWANCE } from "../../src/submission/allowance.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
 /** What every controller shares, over a client of a scripted API server; no account is known unless `change` brings some. */

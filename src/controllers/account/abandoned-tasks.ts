@@ -6,7 +6,7 @@ import type { NamespacedObject } from "../../kube/types.ts";
 import { OPERATION_NAMES } from "../../provider/operations.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { SpendingAdmission } from "../../submission/admission.ts";
-import type { TaskEnd } from "../../submission/reservations.ts";
+import type { TaskEnd } from "../../submission/attribution.ts";
 import { type AccountHandle, type AccountKey, type AccountRegistry, accountKey } from "./registry.ts";
 
 /**

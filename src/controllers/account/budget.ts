@@ -4,7 +4,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { formatYuan, type Money, parseYuan } from "../../base/money.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
 import type { ReadTime } from "../../provider/money/spend.ts";
-import type { BookReading, BudgetState } from "../../submission/reservations.ts";
+import type { BookReading, BudgetState } from "../../submission/allowance.ts";
 
 const SHOWN_BUDGETS = 100;
 

@@ -10,7 +10,7 @@ import type { BillingSettings, ReadTime } from "../../provider/money/spend.ts";
 import type { Operation } from "../../provider/operations.ts";
 import type { ResponseMemory } from "../../provider/response-memory.ts";
 import { type ConnectionSettings, openSession, type SessionObservers } from "../../provider/session.ts";
-import type { BookReading } from "../../submission/reservations.ts";
+import type { BookReading } from "../../submission/allowance.ts";
 import { keyedHashOf } from "../hash.ts";
 import {
   type BudgetSpec,

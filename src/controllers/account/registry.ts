@@ -7,7 +7,7 @@ import type { AddressGuard } from "../../base/address-guard.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
 import type { AccountSession } from "../../provider/types.ts";
-import type { Allowance, BudgetState } from "../../submission/reservations.ts";
+import type { Allowance, BudgetState } from "../../submission/allowance.ts";
 import type { BudgetSpec } from "./budget.ts";
 import type { MissingEndpoint } from "./vanished.ts";
 

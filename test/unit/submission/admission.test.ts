@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Operation } from "../../../src/provider/operations.ts";
 import type { Work } from "../../../src/submission/account-line.ts";
 import { createSpendingAdmission, type SpendingAdmission } from "../../../src/submission/admission.ts";
-import type { Allowance, BudgetState, EndedTask } from "../../../src/submission/reservations.ts";
+import type { Allowance, BudgetState } from "../../../src/submission/allowance.ts";
+import type { EndedTask } from "../../../src/submission/reservations.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const KEY = "Account/team/default";

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createSpendingAdmission, type SpendingAdmission } from "../../../src/submission/admission.ts";
-import type { Allowance, EndedTask } from "../../../src/submission/reservations.ts";
+import type { Allowance } from "../../../src/submission/allowance.ts";
+import type { EndedTask } from "../../../src/submission/reservations.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const KEY = "Account/team/default";

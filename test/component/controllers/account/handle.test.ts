@@ -5,7 +5,7 @@ import type { BudgetSpec } from "../../../../src/controllers/account/budget.ts";
 import { createAccountHandle } from "../../../../src/controllers/account/handle.ts";
 import { createRecordBudget } from "../../../../src/provider/endpoints/record-budget.ts";
 import { createResponseMemory } from "../../../../src/provider/response-memory.ts";
-import type { BookReading } from "../../../../src/submission/reservations.ts";
+import type { BookReading } from "../../../../src/submission/allowance.ts";
 import { createFakeClock, settle, until } from "../../../support/fake-clock.ts";
 import { manifest } from "../../../support/manifests.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";

@@ -11,7 +11,7 @@ import { createRunningRequests } from "../../../../src/controllers/jobs/running.
 import { workOf } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import { NO_ALLOWANCE } from "../../../../src/submission/reservations.ts";
+import { NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { taskOf, videoJobOf } from "../../../support/jobs.ts";

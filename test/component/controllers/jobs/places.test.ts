@@ -10,7 +10,7 @@ import { createRunningRequests } from "../../../../src/controllers/jobs/running.
 import { type RequestOutcome, workOf } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import type { Allowance } from "../../../../src/submission/reservations.ts";
+import type { Allowance } from "../../../../src/submission/allowance.ts";
 import { createFakeClock, settle } from "../../../support/fake-clock.ts";
 import { recordOf, videoJobOf } from "../../../support/jobs.ts";
 import type { Change } from "../../../support/manifests.ts";

@@ -4,7 +4,7 @@ import { createAccountRegistry } from "../../../../src/controllers/account/regis
 import { workOf } from "../../../../src/controllers/jobs/types.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import { type Allowance, NO_ALLOWANCE } from "../../../../src/submission/reservations.ts";
+import { type Allowance, NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { taskOf, videoJobOf } from "../../../support/jobs.ts";

@@ -16,7 +16,7 @@ import { createController } from "../../../../src/runtime/controller.ts";
 import { createMetrics } from "../../../../src/runtime/metrics.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import { NO_ALLOWANCE } from "../../../../src/submission/reservations.ts";
+import { NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { speechJobOf, taskOf } from "../../../support/jobs.ts";
 import { memoryKube } from "../../../support/memory-kube.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import type { RequestOutcome } from "../../../../src/controllers/jobs/types.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import { NO_ALLOWANCE } from "../../../../src/submission/reservations.ts";
+import { NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";
 import { createFakeClock, settle } from "../../../support/fake-clock.ts";
 import { recordOf } from "../../../support/jobs.ts";
 

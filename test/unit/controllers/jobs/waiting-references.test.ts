@@ -19,7 +19,7 @@ import { createMetrics } from "../../../../src/runtime/metrics.ts";
 import { createReferencePoller } from "../../../../src/runtime/reference-poller.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import type { Allowance } from "../../../../src/submission/reservations.ts";
+import type { Allowance } from "../../../../src/submission/allowance.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { speechJobOf } from "../../../support/jobs.ts";
 import { memoryKube } from "../../../support/memory-kube.ts";
