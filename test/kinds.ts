@@ -37,7 +37,7 @@ export const KINDS = {
   campaign: partOfFull("test/faults/campaign/", "MOORING_CAMPAIGN"),
   pairs: partOfFull("test/pairs/", "MOORING_PAIRS"),
   perturbation: simulated("perturbation", "MOORING_PERTURB"),
-  transitions: partOfFull("test/transitions/", "MOORING_TRANSITIONS"),
+  transitions: simulated("transitions", "MOORING_TRANSITIONS"),
   e2e: { when: "request", project: "e2e", built: false, config: "vitest.e2e.config.ts" },
   upgrade: partOfFull("test/faults/kubernetes-upgrade.", "MOORING_UPGRADE"),
   mutants: {
@@ -55,11 +55,12 @@ export type KindName = keyof typeof KINDS;
 export const LONG_OPTIONS = ["seconds", "jobs", "endpoints", "kills", "seed", "parallel", "rows", "keep", "select"];
 
 /** Systematic searches for unknown defects in the simulation: `npm run test:sim -- FORM` runs them in full. */
-export const SIMULATED_FORMS = ["test/sim/perturbation"];
+export const SIMULATED_FORMS = ["test/sim/perturbation", "test/sim/transitions"];
 /** Faults and searches for unknown defects at a real API server. In `npm test`, the simulation has them. */
-const FORMS = ["test/faults", "test/pairs", "test/transitions"];
+const FORMS = ["test/faults", "test/pairs"];
 /** Each takes more than a minute, mostly because it waits for what takes time with a real API server. */
 const LONG = [
+  "admitted-values",
   "accounts",
   "cleanup",
   "confirmation",

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 import { isJson, type Json } from "../../sim/api-server/json.ts";
-import { basesOf } from "../../transitions/bases.ts";
-import { type Schema, specSchemaOf } from "../../transitions/schema.ts";
+import { basesOf } from "../../sim/transitions/bases.ts";
+import { type Schema, specSchemaOf } from "../../sim/transitions/schema.ts";
 import { type Edit, edit, edited } from "./edits.ts";
 import { jsonOf } from "./places.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { isJson, type Json, type JsonValue } from "../../sim/api-server/json.ts";
-import type { Schema } from "../../transitions/schema.ts";
-import { candidatesOf } from "../../transitions/values.ts";
+import type { Schema } from "../../sim/transitions/schema.ts";
+import { candidatesOf } from "../../sim/transitions/values.ts";
 import { jsonOf, type Place, pathOf, placesOf, setIn, spotOf, typicalOf } from "./places.ts";
 import { TEXTS, WORDS } from "./texts.ts";
 

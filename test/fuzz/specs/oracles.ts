@@ -6,8 +6,8 @@ import { isJson, type Json, objectAt, textAt } from "../../sim/api-server/json.t
 import type { Storage } from "../../sim/api-server/storage.ts";
 import { condition } from "../../sim/invariants/stability.ts";
 import type { PlacedAt } from "../../sim/scenario/cluster.ts";
+import { specSchemaOf } from "../../sim/transitions/schema.ts";
 import { breachesOf, statusSchemaOf } from "../../support/crd-schema.ts";
-import { specSchemaOf } from "../../transitions/schema.ts";
 import { HEALTHY } from "./cases.ts";
 import { pathOf, placesOf } from "./places.ts";
 import { CANARY, type Observed, type ServiceCall, type SpecWorld } from "./world.ts";

@@ -1,6 +1,6 @@
 import type { Json, JsonValue } from "../../sim/api-server/json.ts";
 import { isJson } from "../../sim/api-server/json.ts";
-import type { Schema } from "../../transitions/schema.ts";
+import type { Schema } from "../../sim/transitions/schema.ts";
 
 /** A place of a spec. `steps`: names of fields; `[]` is an item of a list, `*` a value of a map. */
 export type Place = { steps: readonly string[]; schema: Schema; isRequired: boolean };

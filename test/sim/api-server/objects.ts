@@ -11,6 +11,8 @@ export type ObjectsOptions = {
   /** Milliseconds since the epoch. */
   now: () => number;
   uid: () => string;
+  /** What rules of a kind refuse besides its schema. Default: nothing. */
+  rules?: (kind: string, after: Json, before: Json | undefined) => string[];
   /** Whether the schemas of jobs lack `status.submission.sender`. Default: they have it. */
   prunes?: () => boolean;
   /** Ignores `metadata.resourceVersion` in writes of these resources: a test of what needs the lock. */
@@ -18,7 +20,14 @@ export type ObjectsOptions = {
 };
 
 /** Reads and writes of single objects, with the rules of the API server. */
-export function createObjects({ storage, now, uid, prunes = () => false, unlocked = () => false }: ObjectsOptions) {
+export function createObjects({
+  storage,
+  now,
+  uid,
+  prunes = () => false,
+  unlocked = () => false,
+  rules = () => [],
+}: ObjectsOptions) {
   const keyOf = ({ namespace, name }: Pick<Target, "namespace" | "name">) =>
     namespace === undefined ? name : `${namespace}/${name}`;
   const idOf = ({ group, plural }: KindRules) => `${plural}.${group}`;
@@ -31,10 +40,12 @@ export function createObjects({ storage, now, uid, prunes = () => false, unlocke
     return object;
   }
 
-  function checked(target: Target, object: Json): Json {
-    const { kind } = target;
+  function checked(target: Target, object: Json, before?: Json): Json {
+    const { kind, subresource } = target;
     const normal = kind.normalized({ apiVersion: versionText(kind), kind: kind.kind, ...object });
     const problems = kind.problems(normal);
+    const isJudged = subresource === undefined && !problems.some((problem) => BLOCKING.test(problem));
+    if (isJudged) problems.push(...rules(kind.kind, normal, before));
     if (problems.length > 0) throw failure.invalid(titleOf(target), problems);
     if (kind.custom && prunes()) delete objectAt(normal["status"], "submission")["sender"];
     return normal;
@@ -68,7 +79,7 @@ export function createObjects({ storage, now, uid, prunes = () => false, unlocke
     for (const field of system) if (stored[field] === undefined) delete metadata[field];
     const { status: _status, ...rest } = after;
     const merged = kind.custom ? { ...rest, ...only(before, "status") } : after;
-    const next = checked(target, { ...merged, metadata });
+    const next = checked(target, { ...merged, metadata }, before);
     if (kind.custom && !isDeepStrictEqual(contentOf(before), contentOf(next))) {
       objectAt(next, "metadata")["generation"] = Number(stored["generation"] ?? 0) + 1;
     }
@@ -132,6 +143,9 @@ export function createObjects({ storage, now, uid, prunes = () => false, unlocke
     },
   };
 }
+
+/** After these, a real API server evaluates no rule. */
+const BLOCKING = /must be of type|unsupported value|Required value|(length|items) must be at most/;
 
 export const versionText = ({ group, version }: KindRules): string => (group === "" ? version : `${group}/${version}`);
 

@@ -25,7 +25,8 @@ export type ProcessOptions = {
   /** Folder for the volumes of ArtifactStores. Default: there is none. */
   artifactRoot?: string;
   api: (process: ProcessTime) => ApiNetwork;
-  service: (process: ProcessTime) => ServiceNetwork;
+  /** The service is at each origin, unless this says something else. */
+  service: (process: ProcessTime, origin: string) => ServiceNetwork;
   /** Default: metrics that nobody reads. */
   metrics?: Metrics;
   /** It ended by itself: it lost the lease, or it was told to stop. */
@@ -88,7 +89,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     allowAmbientCredentials: false,
     deniedNetworks: [],
     artifactRoot: options.artifactRoot,
-    openService: () => new ServiceDispatcher(options.service(time), time),
+    openService: (origin) => new ServiceDispatcher(options.service(time, origin), time),
   });
 
   async function run(): Promise<string> {

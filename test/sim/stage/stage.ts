@@ -14,6 +14,7 @@ import { anonymous } from "../../../tools/cluster/credentials.ts";
 import { merged } from "../../support/manifests.ts";
 import { type AnyObject, type AuditEntry, condition, type World } from "../../support/world.ts";
 import { parseJson } from "../api-server/json.ts";
+import { ruleProblems } from "../api-server/rules.ts";
 import { type ApiServer, createApiServer } from "../api-server/server.ts";
 import { createStorage, type Storage } from "../api-server/storage.ts";
 import { EPOCH_MS } from "../engine/process-clock.ts";
@@ -78,7 +79,7 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
   const scheduler = createScheduler(seed);
   const now = () => EPOCH_MS + scheduler.now();
   const storage = createStorage();
-  const server = createApiServer({ storage, now, uid: createUuids(scheduler.random("uids")) });
+  const server = createApiServer({ storage, now, uid: createUuids(scheduler.random("uids")), rules: ruleProblems });
   const kube = instantClient(server);
   const service = createService({
     seed,
@@ -161,7 +162,11 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
           onEffect: () => {},
           ...hooks.api?.(server),
         }),
-        service: () => ({ ...plainService, ...hooks.service?.(plainService) }),
+        service: (_time, origin) => ({
+          ...plainService,
+          ...(origin === new URL(serviceURL(service)).origin ? {} : { weather: () => ({ ...CALM, down: true }) }),
+          ...hooks.service?.(plainService),
+        }),
         onExit: (reason) => void exits.push(`${identity}: ${reason}`),
       });
       started.push(process);
@@ -261,6 +266,8 @@ function instantClient(server: ApiServer): KubeClient {
   return createKubeClient(anonymous("http://api.invalid"), { connect });
 }
 
+const serviceURL = (service: Service) => service.config().publicURL ?? "http://service.invalid";
+
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 async function createBase({ kube, apply, service }: Stage, { account }: StageOptions): Promise<void> {
@@ -269,7 +276,7 @@ async function createBase({ kube, apply, service }: Stage, { account }: StageOpt
   await apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "key" }, data: { apiKey: base64(API_KEY) } });
   if (account === null) return;
   const spec = {
-    baseURL: service.config().publicURL ?? "http://service.invalid",
+    baseURL: serviceURL(service),
     apiKeySecretRef: { name: "key", key: "apiKey" },
     rateLimit: { requestsPerSecond: 2000, burst: 2000 },
   };

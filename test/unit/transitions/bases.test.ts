@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
-import { basesOf, baseWith, specFor } from "../../transitions/bases.ts";
-import { withValue } from "../../transitions/paths.ts";
-import { fieldsOf, specSchemaOf } from "../../transitions/schema.ts";
-import { candidatesOf } from "../../transitions/values.ts";
+import { basesOf, baseWith, specFor } from "../../sim/transitions/bases.ts";
+import { withValue } from "../../sim/transitions/paths.ts";
+import { fieldsOf, specSchemaOf } from "../../sim/transitions/schema.ts";
+import { candidatesOf } from "../../sim/transitions/values.ts";
 
 const ALL_BASES = basesOf({ namespace: "team", simulator: { url: "http://127.0.0.1:9" } });
 const kinds = KINDS.map(({ resource: { kind }, spec }) => ({

@@ -1,14 +1,13 @@
-import { KINDS } from "../../src/api/v1alpha1/kinds.ts";
-import { isNotFound, KubeError } from "../../src/kube/errors.ts";
-import type { Resource } from "../../src/kube/resource.ts";
-import { PAID } from "../faults/paid-calls.ts";
-import { differences } from "../sim/perturbation/outcome.ts";
-import { type AnyObject, condition, type World } from "../support/world.ts";
+import { PAID } from "../../faults/paid-calls.ts";
+import { type AnyObject, condition } from "../../support/world.ts";
+import { differences } from "../perturbation/outcome.ts";
+import type { Stage } from "../stage/stage.ts";
+import { apiOf, type Result } from "./admission.ts";
 import { type Base, specFor } from "./bases.ts";
-import type { Observer, Snapshot } from "./observer.ts";
 import { withValue } from "./paths.ts";
 import { parameterMismatches, requestMismatch } from "./remote.ts";
 import type { Field } from "./schema.ts";
+import { type Snapshot, settled } from "./settle.ts";
 import { type Candidate, candidatesOf } from "./values.ts";
 
 /** What became of the values of one field. `wrong`: breaches of the oracles. */
@@ -24,8 +23,6 @@ export type FieldReport = {
   wrong: string[];
 };
 
-type Result = { kind: "Applied"; object: AnyObject } | { kind: "Rejected"; message: string };
-
 const isJob = (kind: string) => kind.endsWith("Job");
 /** What a spec leads to depends on whether the endpoint exists already. */
 const PATH_DEPENDENT = /^(managementPolicy|adoption)/;
@@ -33,15 +30,15 @@ const PATH_DEPENDENT = /^(managementPolicy|adoption)/;
 const NO_WAY_BACK: Record<string, RegExp> = { SpeechJob: /^suspend$/, VideoJob: /^suspend$/ };
 
 /** Drives one field of an object from its base through all values and back. */
-export async function driveField(world: World, observer: Observer, base: Base, field: Field): Promise<FieldReport> {
+export async function driveField(stage: Stage, base: Base, field: Field): Promise<FieldReport> {
   const { kind } = base;
   const name = `${base.name}-${slugOf(field.path)}`;
-  const api = apiOf(world, kind);
+  const api = apiOf(stage, kind);
   const report: FieldReport = { kind, path: field.path, changes: 0, rejections: 0, immutable: 0, wrong: [] };
   const spec = specFor(base.spec, name);
   const first = await api.create(name, spec);
-  if (first.kind === "Rejected") return { ...report, wrong: [`the base is refused: ${first.message}`] };
-  const origin = await observer.settled(kind, name, first.object.metadata.generation ?? 0);
+  if (first.kind !== "Applied") return { ...report, wrong: [`the base is refused: ${first.message}`] };
+  const origin = await settled(stage, kind, first.object);
 
   let before = origin;
   for (const [index, candidate] of candidatesOf(kind, field, base.spec).entries()) {
@@ -49,32 +46,25 @@ export async function driveField(world: World, observer: Observer, base: Base, f
     const complain = (problems: string[]) => report.wrong.push(...problems.map((problem) => `${shown}: ${problem}`));
     const changed = withValue(base.spec, field.path, candidate.value);
     const result = await api.update(name, specFor(changed, name));
-    const isImmutable = result.kind === "Rejected" && /cannot be changed|immutable/i.test(result.message);
-    complain(surprises(candidate, result, isImmutable));
-    if (result.kind === "Rejected") {
-      if (isImmutable) report.immutable += 1;
-      else report.rejections += 1;
-    } else {
+    complain(surprises(candidate, result));
+    if (result.kind === "Immutable") report.immutable += 1;
+    if (result.kind === "Rejected") report.rejections += 1;
+    if (result.kind === "Applied") {
       report.changes += 1;
-      const after = await observer.settled(kind, name, result.object.metadata.generation ?? 0);
+      const after = await settled(stage, kind, result.object);
       complain(remoteProblems(kind, before, after));
       before = after;
     }
-    if (result.kind === "Applied" || (isImmutable && candidate.expected !== "Rejected")) {
+    if (result.kind === "Applied" || (result.kind === "Immutable" && candidate.expected !== "Rejected")) {
       const twin = `${name}-${index}`;
-      complain(
-        await compareWithScratch({
-          twin,
-          scratchSpec: specFor(changed, twin),
-          after: result.kind === "Applied" ? before : undefined,
-        }),
-      );
+      const after = result.kind === "Applied" ? before : undefined;
+      complain(await compareWithScratch({ twin, scratchSpec: specFor(changed, twin), after }));
     }
   }
   const last = await api.update(name, spec);
-  if (last.kind === "Rejected") report.wrong.push(`the way back is refused: ${last.message}`);
+  if (last.kind !== "Applied") report.wrong.push(`the way back is refused: ${last.message}`);
   else if (NO_WAY_BACK[kind]?.test(field.path) !== true) {
-    const end = await observer.settled(kind, name, last.object.metadata.generation ?? 0);
+    const end = await settled(stage, kind, last.object);
     report.wrong.push(...differences(origin.remote, end.remote).map((line) => `after the rollback: remote: ${line}`));
     report.wrong.push(...differences(origin.status, end.status).map((line) => `after the rollback: ${line}`));
   }
@@ -90,11 +80,10 @@ export async function driveField(world: World, observer: Observer, base: Base, f
     const { twin, scratchSpec, after } = one;
     const created = await api.create(twin, isJob(kind) ? { ...scratchSpec, suspend: false } : scratchSpec);
     // A rule on several fields refuses the value, with another message than the immutable field does.
-    if (created.kind === "Rejected") return after === undefined ? [] : [`refused from scratch: ${created.message}`];
-    const scratch = await observer.settled(kind, twin, created.object.metadata.generation ?? 0);
-    // Accounts take turns: the fewer there are, the sooner each is reconciled.
+    if (created.kind !== "Applied") return after === undefined ? [] : [`refused from scratch: ${created.message}`];
+    const scratch = await settled(stage, kind, created.object);
     await api.remove(twin);
-    if (isJob(kind)) return requestProblems(world, field.path, scratch.object);
+    if (isJob(kind)) return requestProblems(stage, field.path, scratch.object);
     if (after === undefined) return remoteProblems(kind, scratch, scratch);
     if (PATH_DEPENDENT.test(field.path)) return [];
     // The object itself has the name of the export.
@@ -111,9 +100,9 @@ export async function driveField(world: World, observer: Observer, base: Base, f
 }
 
 /** The API server did not do what the value is meant for. */
-function surprises({ expected }: Candidate, result: Result, isImmutable: boolean): string[] {
+export function surprises({ expected }: Candidate, result: Result): string[] {
   if (expected === "Rejected" && result.kind === "Applied") return ["is invalid and was accepted"];
-  if (expected === "Accepted" && result.kind === "Rejected" && !isImmutable) return [`is refused: ${result.message}`];
+  if (expected === "Accepted" && result.kind === "Rejected") return [`is refused: ${result.message}`];
   return [];
 }
 
@@ -129,8 +118,8 @@ function remoteProblems(kind: string, before: Snapshot, after: Snapshot): string
 }
 
 /** The request of a job that was sent shows the value. */
-async function requestProblems(world: World, path: string, job: AnyObject): Promise<string[]> {
-  const audit = await world.audit();
+async function requestProblems(stage: Stage, path: string, job: AnyObject): Promise<string[]> {
+  const audit = await stage.audit();
   const request = audit.find(({ operation, id, body, effect }) => {
     if (!PAID.includes(operation) || effect === undefined) return false;
     const { taskID } = job.status ?? {};
@@ -139,56 +128,7 @@ async function requestProblems(world: World, path: string, job: AnyObject): Prom
   return request === undefined ? [] : requestMismatch(path, job.spec, request);
 }
 
-function slugOf(path: string): string {
+export function slugOf(path: string): string {
   const words = path.replaceAll("[]", ".item").replace(/[^A-Za-z]+/g, "-");
   return words.replace(/-$/, "").toLowerCase();
-}
-
-/** Creates and updates objects of a kind, and tells refusals from failures. */
-function apiOf({ kube, namespace }: World, kind: string) {
-  const resource = resourceOf(kind);
-  const place = resource.namespaced ? { namespace } : {};
-
-  async function attempt(write: () => Promise<AnyObject>): Promise<Result> {
-    try {
-      return { kind: "Applied", object: await write() };
-    } catch (error) {
-      if (!(error instanceof KubeError) || ![400, 422].includes(error.status)) throw error;
-      return { kind: "Rejected", message: error.message };
-    }
-  }
-  return {
-    create: (name: string, spec: Record<string, unknown>) =>
-      attempt(() =>
-        kube.create<AnyObject>(resource, place, {
-          apiVersion: "mooring.dev/v1alpha1",
-          kind,
-          metadata: { name, ...place },
-          spec,
-        }),
-      ),
-    /** A job may be gone already. */
-    remove: (name: string) =>
-      kube.delete(resource, { ...place, name }).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      }),
-    async update(name: string, spec: Record<string, unknown>): Promise<Result> {
-      for (;;) {
-        const object = await kube.get<AnyObject>(resource, { ...place, name });
-        const result = await attempt(() =>
-          kube.update<AnyObject>(resource, { ...place, name }, { ...object, spec }),
-        ).catch((error: unknown) => {
-          if (error instanceof KubeError && error.status === 409) return undefined;
-          throw error;
-        });
-        if (result !== undefined) return result;
-      }
-    },
-  };
-}
-
-function resourceOf(kind: string): Resource {
-  const found = KINDS.find(({ resource }) => resource.kind === kind);
-  if (found === undefined) throw new Error(`there is no kind ${kind}`);
-  return found.resource;
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import type { AuditEntry } from "../support/world.ts";
+import type { AuditEntry } from "../../support/world.ts";
 import { valueAt } from "./paths.ts";
 
 const named = z.object({ name: z.string(), value: z.string().optional() });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { KINDS } from "../../src/api/v1alpha1/kinds.ts";
+import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 
 /** The keywords of a CRD's schema that values are generated from. */
 export type Schema = {
@@ -51,7 +51,7 @@ const crd = z.object({
 export function specSchemaOf(kind: string): Schema {
   const plural = KINDS.find(({ resource }) => resource.kind === kind)?.resource.plural;
   if (plural === undefined) throw new Error(`there is no kind ${kind}`);
-  const file = join(import.meta.dirname, `../../crds/mooring.dev_${plural}.yaml`);
+  const file = join(import.meta.dirname, `../../../crds/mooring.dev_${plural}.yaml`);
   const [version] = crd.parse(parse(readFileSync(file, "utf8"))).spec.versions;
   return version.schema.openAPIV3Schema.properties.spec;
 }
