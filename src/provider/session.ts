@@ -13,10 +13,10 @@ import { createAccountMoney, type MoneySettings } from "./money/account-money.ts
 import type { CollectMonth } from "./money/spend.ts";
 import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts";
 import type { ResponseMemory } from "./response-memory.ts";
-import { streamBody, submitBody, synthesizeBody } from "./speech/body.ts";
+import { streamBody, submitBody } from "./speech/body.ts";
 import { createTaskPoller } from "./tasks/poller.ts";
 import type { AccountSession } from "./types.ts";
-import { imageToVideoBody, videoToVideoBody } from "./video/body.ts";
+import { spelled } from "./wire/spelling.ts";
 
 export type ConnectionSettings = {
   /** http(s), with or without a path prefix; no credentials, query or fragment. */
@@ -125,13 +125,14 @@ export function openSession(options: SessionOptions): AccountSession {
     endpoints,
     tasks,
     speech: {
-      synthesize: (request, options, sink) => client.synthesizeSpeech(synthesizeBody(request), options, sink),
-      stream: (request, options) => client.streamSpeech(streamBody(request), options),
+      synthesize: (request, options, sink) => client.synthesizeSpeech(spelled(request), options, sink),
+      stream: ({ excludeAggregatedAudio, ...request }, options) =>
+        client.streamSpeech(streamBody(request, excludeAggregatedAudio), options),
       submit: (request, options) => client.submitSpeech(submitBody(request), options),
     },
     video: {
-      imageToVideo: (request, options) => client.submitImageToVideo(imageToVideoBody(request), options),
-      videoToVideo: (request, options) => client.submitVideoToVideo(videoToVideoBody(request), options),
+      imageToVideo: (request, options) => client.submitImageToVideo(spelled(request), options),
+      videoToVideo: (request, options) => client.submitVideoToVideo(spelled(request), options),
     },
     money,
     sanitizer: transport.sanitizer,

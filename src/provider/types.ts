@@ -8,10 +8,9 @@ import type { Bill, KeyBudget } from "./money/money-records.ts";
 import type { BillsOfPeriod } from "./money/period.ts";
 import type { BillingSettings, ReadTime, Spend } from "./money/spend.ts";
 import type { Operation } from "./operations.ts";
-import type { LongSpeechRequest, SpeechRequest } from "./speech/body.ts";
+import type { SpeechRequest } from "./speech/body.ts";
 import type { AudioChunk, AudioSink, SpeechResult } from "./speech/speech-body.ts";
 import type { TaskResult, Useless } from "./tasks/task-result.ts";
-import type { ImageToVideoRequest, VideoToVideoRequest } from "./video/body.ts";
 
 /*
  * The remote service as the operator and the command line use it. Only src/provider knows its paths, field names, status
@@ -180,13 +179,13 @@ export type Speech = {
   /** Sent when iteration starts. Iteration ends normally only when the service reports the end of the synthesis. */
   stream(request: SpeechRequest & { excludeAggregatedAudio: boolean }, options: SendOptions): AsyncIterable<AudioChunk>;
   /** Long text; the result comes from the task. */
-  submit(request: LongSpeechRequest, options: SendOptions): Promise<{ taskID: string }>;
+  submit(request: SpeechRequest, options: SendOptions): Promise<{ taskID: string }>;
 };
 
-/** Video generation. Every call is paid and not idempotent: send it with a record (submission/submit-once.ts). */
+/** Video generation, with the parameters of the interface in camelCase. Every call is paid and not idempotent: send it with a record (submission/submit-once.ts). */
 export type Video = {
-  imageToVideo(request: ImageToVideoRequest, options: SendOptions): Promise<{ taskID: string }>;
-  videoToVideo(request: VideoToVideoRequest, options: SendOptions): Promise<{ taskID: string }>;
+  imageToVideo(request: object, options: SendOptions): Promise<{ taskID: string }>;
+  videoToVideo(request: object, options: SendOptions): Promise<{ taskID: string }>;
 };
 
 /** What the account costs and may cost. Amounts are exact, in 1/10000 yuan. */

@@ -1,20 +1,11 @@
+import type { GpuEndpointStatus } from "../api/v1alpha1/gpu-endpoint.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { attributesOf, type Span } from "./span.ts";
 import { parentOf, spanIdOf, traceIdOf } from "./trace-context.ts";
 
-export type TracedChange = {
-  generation: number;
-  observedTime: string;
-  sentTime?: string | undefined;
-  acceptedTime?: string | undefined;
-  syncedTime?: string | undefined;
-  readyTime?: string | undefined;
-};
+export type TracedChange = NonNullable<GpuEndpointStatus["lastChange"]>;
 
-export type TracedEndpoint = KubeObject<
-  unknown,
-  { lastChange?: TracedChange | undefined; endpointID?: string | undefined } | undefined
->;
+export type TracedEndpoint = KubeObject<unknown, Pick<GpuEndpointStatus, "lastChange" | "endpointID"> | undefined>;
 
 /** How a change ended before the endpoint was ready with it. `atMs`: ms since the epoch. */
 export type CutOff = { outcome: "Superseded" | "Deleted"; atMs: number };

@@ -5,38 +5,6 @@ import { type EndpointRecord, weightOf } from "./endpoint-record.ts";
 /** Stands for one API key, compared by identity: what one key shows proves nothing about what another key can see. */
 export type KeySession = symbol;
 
-/** The records of one account's endpoints, from lists and from single reads. The newer one counts. */
-export type EndpointIndex = {
-  get(id: string): EndpointRecord | undefined;
-  /** All with the app name, first those that the service shows. */
-  byAppName(appName: string): EndpointRecord[];
-  all(): EndpointRecord[];
-  /** The records that the service shows with the current key: in the last complete list, or in a read since. */
-  shown(): EndpointRecord[];
-  size(): number;
-  /** Bytes of memory that all of it takes, about. */
-  weight(): number;
-  /** Whether the last complete list lacks the endpoint, with this key. */
-  missing(id: string): boolean;
-  /** Whether two complete lists in a row lack the endpoint, of those that began after the first call for it, with this key. */
-  gone(id: string): boolean;
-  session(): KeySession;
-  /** The API key changed: begins a session. Lists that lacked an endpoint before do not count any more. */
-  keyChanged(): void;
-  /**
-   * Takes over a record of a single read. It is newer than every page that was requested before. Drops a record that was
-   * requested in another session (default: the current one).
-   */
-  observe(record: EndpointRecord, requestedIn?: KeySession): void;
-  /** The endpoint was written to: pages from before are outdated. */
-  wrote(id: string): void;
-  /** As `wrote`; and the record is not returned until it is observed again. */
-  forget(id: string): void;
-  /** A read does not find the endpoint: as `forget`. Lists decide whether it is gone. */
-  notFound(id: string): void;
-  beginList(): Listing;
-};
-
 /** One list while it is read. */
 export type Listing = {
   /** Takes over a record of a page that was requested at `askedAt` (monotonic ms). Returns whether it is new or changed. */
@@ -57,7 +25,11 @@ const MOST_ABSENT = 10_000;
 /** Bytes of memory of an ID whose absence is remembered, about. */
 const ABSENT_BYTES = 256;
 
-export function createEndpointIndex(clock: Clock): EndpointIndex {
+/**
+ * The records of one account's endpoints, from lists and from single reads. The newer one counts. `EndpointObserver` and `EndpointSweep`
+ * say what each function does.
+ */
+export function createEndpointIndex(clock: Clock) {
   const records = createNamedRecords();
   /** Complete lists in a row that lacked the endpoint, with the current key. No entry: the service shows it. */
   const missed = new Map<string, number>();
@@ -67,37 +39,38 @@ export function createEndpointIndex(clock: Clock): EndpointIndex {
 
   return {
     get: records.get,
-    byAppName(appName) {
+    byAppName(appName: string): EndpointRecord[] {
       const found = records.named(appName);
       return [...found.filter(({ id }) => !missed.has(id)), ...found.filter(({ id }) => missed.has(id))];
     },
     all: () => [...records.values()],
     size: records.size,
+    /** Bytes of memory that all of it takes, about. */
     weight: () => records.weight() + ABSENT_BYTES * missed.size,
-    missing: (id) => (missed.get(id) ?? 0) > 0,
-    gone(id) {
+    missing: (id: string) => (missed.get(id) ?? 0) > 0,
+    gone(id: string): boolean {
       if (!records.has(id) && !missed.has(id)) missed.set(id, 0);
       return (missed.get(id) ?? 0) >= LISTS_WITHOUT;
     },
     shown: () => [...records.values()].filter(({ id }) => !missed.has(id)),
     session: () => session,
-    keyChanged() {
+    keyChanged(): void {
       session = Symbol("key session");
       missed.clear();
       for (const id of records.ids()) missed.set(id, 0);
     },
-    observe(record, requestedIn = session) {
+    observe(record: EndpointRecord, requestedIn: KeySession = session): void {
       if (requestedIn !== session) return;
       alone.touch(record.id);
       missed.delete(record.id);
       records.put(record);
     },
     wrote: alone.touch,
-    forget(id) {
+    forget(id: string): void {
       alone.touch(id);
       records.remove(id);
     },
-    notFound(id) {
+    notFound(id: string): void {
       alone.touch(id);
       if (!missed.has(id)) missed.set(id, 0);
       records.remove(id);

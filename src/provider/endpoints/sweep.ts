@@ -74,7 +74,7 @@ type SweepWaiter = { resolve: () => void; reject: (error: unknown) => void };
 
 export function createEndpointSweep(options: EndpointSweepOptions): EndpointSweep {
   const { clock, log } = options;
-  const index = createEndpointIndex(clock);
+  const { all, size, weight, beginList, ...observed } = createEndpointIndex(clock);
   const share = (options.records ?? createRecordBudget().open()).share();
   let waiters = new Set<SweepWaiter>();
   let completed = 0;
@@ -87,7 +87,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   let unreadable: { error: ServiceError; times: number } | undefined;
 
   /** Counts the records. Those of endpoints that objects are bound to always fit. */
-  const fits = () => share(Math.max(0, index.weight() - EXPECTED.weight * options.expected()));
+  const fits = () => share(Math.max(0, weight() - EXPECTED.weight * options.expected()));
 
   /** A list during which the key changes shows parts of two views: it proves nothing and is read again. */
   async function sweepOnce(signal: AbortSignal): Promise<void> {
@@ -99,12 +99,12 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
 
   /** Returns false when the key changed meanwhile. */
   async function readList(signal: AbortSignal): Promise<boolean> {
-    const session = index.session();
-    const listing = index.beginList();
+    const session = observed.session();
+    const listing = beginList();
     try {
       const pages = endpointPages({ ...options, expected: options.expected() }, signal);
       for await (const { record, askedAt } of pages) {
-        if (index.session() !== session) return false;
+        if (observed.session() !== session) return false;
         if (!fits()) throw incomplete(NO_ROOM);
         if (listing.take(record, askedAt)) options.onChange(record.id, record.appName);
       }
@@ -115,7 +115,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
       }
       throw error;
     }
-    if (index.session() !== session) return false;
+    if (observed.session() !== session) return false;
     const { gone, missing } = listing.end();
     for (const { id, appName } of missing) options.onMissing?.(id, appName);
     for (const { id, appName } of gone) options.onChange(id, appName);
@@ -166,20 +166,10 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   }
 
   return {
-    get: index.get,
-    byAppName: index.byAppName,
-    missing: index.missing,
-    gone: index.gone,
-    shown: index.shown,
-    session: index.session,
-    keyChanged: index.keyChanged,
+    ...observed,
     failure: () => unreadable?.error.message,
-    total: index.size,
-    list: () => (completed > 0 ? index.all() : undefined),
-    observe: index.observe,
-    wrote: index.wrote,
-    forget: index.forget,
-    notFound: index.notFound,
+    total: size,
+    list: () => (completed > 0 ? all() : undefined),
     first: async (signal) => (completed > 0 ? undefined : next(signal)),
     async firstEnded(signal) {
       if (!started || firstAttempt.signal.aborted || !options.wanted()) return;

@@ -1,17 +1,9 @@
-/** The bodies of the speech operations (interface: Speech synthesis). A schema has checked what they are made of. */
+import { spelled } from "../wire/spelling.ts";
 
-type Voice = {
-  voiceID?: string | undefined;
-  speed?: number | undefined;
-  vol?: number | undefined;
-  pitch?: number | undefined;
-  emotion?: string | undefined;
-  textNormalization?: boolean | undefined;
-};
-
-/** What both models take. A field that is left out is not sent, so the service's default applies. */
-type CommonRequest = {
+/** Speech to synthesize, with the parameters of the interface in camelCase. A schema has checked them. */
+export type SpeechRequest = {
   text: string;
+  voiceSetting: { speed?: number | undefined; latexRead?: boolean | undefined; [parameter: string]: unknown };
   audioSetting?:
     | {
         sampleRate?: number | undefined;
@@ -20,78 +12,16 @@ type CommonRequest = {
         channel?: number | undefined;
       }
     | undefined;
-  pronunciationDict?: { tone: Record<string, unknown>[] } | undefined;
-  voiceModify?:
-    | {
-        pitch?: number | undefined;
-        intensity?: number | undefined;
-        timbre?: number | undefined;
-        soundEffects?: string | undefined;
-      }
-    | undefined;
+  [parameter: string]: unknown;
 };
 
-/** Short text, fewer than 10000 characters. A voice or timbre weights are required. */
-export type SpeechRequest = CommonRequest & {
-  voiceSetting: Voice & { latexRead?: boolean | undefined };
-  languageBoost?: string | undefined;
-  timbreWeights?: { voiceID: string; weight: number }[] | undefined;
-  aigcWatermark?: boolean | undefined;
-};
-
-/** Long text, up to one million characters. */
-export type LongSpeechRequest = CommonRequest & {
-  voiceSetting: Voice;
-  languageBoost?: string | undefined;
-};
-
-export function submitBody(request: LongSpeechRequest) {
-  return {
-    ...common(request),
-    voice_setting: voice(request.voiceSetting),
-    language_boost: request.languageBoost,
-  };
+/** The body for long text, whose operation reads no LaTeX. */
+export function submitBody({ voiceSetting: { latexRead: _, ...voiceSetting }, ...request }: SpeechRequest): object {
+  return spelled({ ...request, voiceSetting });
 }
 
-export function synthesizeBody(request: SpeechRequest & { outputFormat: "url" | "hex" }) {
-  return { ...shortText(request), output_format: request.outputFormat };
-}
-
-export function streamBody(request: SpeechRequest & { excludeAggregatedAudio: boolean }) {
-  return { ...shortText(request), stream_options: { exclude_aggregated_audio: request.excludeAggregatedAudio } };
-}
-
-function shortText(request: SpeechRequest) {
-  return {
-    ...common(request),
-    voice_setting: { ...voice(request.voiceSetting), latex_read: request.voiceSetting.latexRead },
-    language_boost: request.languageBoost,
-    timbre_weights: request.timbreWeights?.map(({ voiceID, weight }) => ({ voice_id: voiceID, weight })),
-    aigc_watermark: request.aigcWatermark,
-  };
-}
-
-function common({ text, audioSetting: audio, pronunciationDict, voiceModify: modify }: CommonRequest) {
-  return {
-    text,
-    audio_setting: audio && {
-      sample_rate: audio.sampleRate,
-      bitrate: audio.bitrate,
-      format: audio.format,
-      channel: audio.channel,
-    },
-    pronunciation_dict: pronunciationDict,
-    voice_modify: modify && {
-      pitch: modify.pitch,
-      intensity: modify.intensity,
-      timbre: modify.timbre,
-      sound_effects: modify.soundEffects,
-    },
-  };
-}
-
-function voice({ voiceID, speed, vol, pitch, emotion, textNormalization }: Voice) {
-  return { voice_id: voiceID, speed, vol, pitch, emotion, text_normalization: textNormalization };
+export function streamBody(request: SpeechRequest, excludeAggregatedAudio: boolean): object {
+  return spelled({ ...request, streamOptions: { excludeAggregatedAudio } });
 }
 
 /** Time to speak one character at normal speed, at most: figures, symbols and formulas are spoken as words. */

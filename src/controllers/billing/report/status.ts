@@ -76,23 +76,14 @@ export function statusOf(
   return status;
 }
 
-function withoutResults(status: BillReportStatus): BillReportStatus {
-  const {
-    period,
-    totals,
-    byProduct,
-    byCategory,
-    byKey,
-    byDate,
-    records,
-    unreadable,
-    split,
-    asOf,
-    final,
-    keyIDs,
-    ...rest
-  } = status;
-  return rest;
+/** What a reading of the bills sets. */
+const RESULTS: readonly string[] = [
+  ...["period", "totals", "byProduct", "byCategory", "byKey", "byDate", "records", "unreadable", "split", "asOf"],
+  ...["final", "keyIDs"],
+];
+
+function withoutResults({ conditions, ...status }: BillReportStatus): BillReportStatus {
+  return { conditions, ...Object.fromEntries(Object.entries(status).filter(([field]) => !RESULTS.includes(field))) };
 }
 
 function results(outcome: Extract<ReportOutcome, { kind: "Read" }>, now: number): Partial<BillReportStatus> {

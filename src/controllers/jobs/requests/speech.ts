@@ -1,7 +1,7 @@
 import type { SpeechJob, SpeechJobSpec } from "../../../api/v1alpha1/speech-job.ts";
 import { isSharedLanguage } from "../../../api/v1alpha1/speech-languages.ts";
 import { characters, pauseMarkerProblem } from "../../../api/v1alpha1/speech-text.ts";
-import type { LongSpeechRequest, SpeechRequest } from "../../../provider/speech/body.ts";
+import type { SpeechRequest } from "../../../provider/speech/body.ts";
 import type { AccountHandle } from "../../account/registry.ts";
 import type { Kind } from "../../controller-deps.ts";
 import { referencesOf, type ValueReader } from "../../references.ts";
@@ -90,7 +90,7 @@ function shortSpeechRequest(spec: SpeechJobSpec, text: string): SpeechRequest {
 }
 
 /** Languages differ by model (interface: Speech synthesis). @throws InvalidJobError */
-function longSpeechRequest(spec: SpeechJobSpec, text: string): LongSpeechRequest {
+function longSpeechRequest(spec: SpeechJobSpec, text: string): SpeechRequest {
   const { languageBoost } = spec;
   if (languageBoost !== undefined && !isSharedLanguage(languageBoost)) {
     throw new InvalidJobError(
