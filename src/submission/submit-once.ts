@@ -130,21 +130,12 @@ export type SubmitOnceResult<T> = { record: SubmissionRecord } & (
   | { kind: "Unknown"; error: unknown }
 );
 
-/**
- * The service accepted the request (2xx), and not all that it sent could be kept. `kept`: the rest.
- * Default message: that of the cause.
- */
+/** The service accepted the request (2xx), and what it sent cannot be used or kept. Default message: that of the cause. */
 export class AcceptedError extends Error {
-  override readonly name = "AcceptedError";
-  readonly kept: Record<string, string>;
-  constructor(cause: unknown, kept: Record<string, string> = {}, message = messageOf(cause)) {
+  override readonly name: string = "AcceptedError";
+  constructor(cause: unknown, message = cause instanceof Error ? cause.message : String(cause)) {
     super(message, { cause });
-    this.kept = kept;
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function deliveryOf(error: unknown): ServiceError["delivery"] {

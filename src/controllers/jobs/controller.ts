@@ -16,8 +16,7 @@ import { handledAtHalt } from "./halt.ts";
 import { deadlineOf, type JobState, type Observed, openRecordOf, stateOf } from "./observations.ts";
 import { observe } from "./observe.ts";
 import { jobStatusOf } from "./status.ts";
-import { showRecord } from "./steps.ts";
-import { type RecordedRequest, startRequest, type WriteRecord } from "./submit.ts";
+import { startRequest, type WriteRecord } from "./submit.ts";
 import { createTaskFollower } from "./tasks.ts";
 import { decide, type Transition } from "./transitions.ts";
 import type { Job, JobAdapter, JobStatus } from "./types.ts";
@@ -84,7 +83,8 @@ export function createJobReconciler<T extends Job>(
     const transition = decide(state, observed.observation, { job, now: shared.clock.now() });
     shared.references.track(referenceKey(keyOf(job)), transition.waitsFor ?? [], { waits: true });
     const after = await report(job, transition, context);
-    await apply(deps, after, { observed, transition, write: writeRecord }, context);
+    const write: WriteRecord<T> = (stored, step, signal) => report(stored, step, { signal });
+    await apply(deps, after, { observed, transition, write }, context);
     settle(deps, job.metadata.uid, transition);
 
     if (!isHeld(job)) await live.removeParts(after, context);
@@ -149,11 +149,6 @@ export function createJobReconciler<T extends Job>(
     if (deps.running.find(job.metadata.uid) !== undefined) return job;
     const status = { ...job.status, submission: submissionOf(submission, "NotSent", shared.clock.now()) };
     return kind.patchStatus(job, status as T["status"], signal);
-  }
-
-  /** Right before the first byte of a request. */
-  function writeRecord(job: T, { record, request }: RecordedRequest, signal: AbortSignal): Promise<T> {
-    return report(job, showRecord(record, request), { signal });
   }
 
   /** A reconcile request polls the task at once. */

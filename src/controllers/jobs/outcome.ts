@@ -6,8 +6,7 @@ import { AcceptedError, type SubmitOnceResult } from "../../submission/submit-on
 import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { concernsKey, isUnpaid, messageOf, RETRIED_STALLS, type Verdict, verdictOf } from "../verdict.ts";
-import { resultsOfKept } from "./tasks.ts";
-import type { Accepted, Block, RequestOutcome } from "./types.ts";
+import { type Accepted, type Block, PartlyStoredError, type RequestOutcome } from "./types.ts";
 
 const STALLED_RETRY_MS = 5 * 60_000;
 const UNPAID_RETRY_MS = 1_000;
@@ -24,10 +23,11 @@ export function outcomeOf(
   if (result.kind === "Accepted") return { ...common, kind: "Accepted", accepted: result.value };
   if (result.kind === "Unusable") {
     const { error } = result;
-    const { cause = error, kept = {} } = error instanceof AcceptedError ? error : {};
+    const cause = error instanceof AcceptedError ? error.cause : error;
+    const results = error instanceof PartlyStoredError ? error.results : [];
     return cause instanceof ArtifactError && cause.kind === "TooLarge"
       ? { ...common, kind: "TooLarge", message: tooLargeMessage(cause, kind) }
-      : { ...common, kind: "Unusable", cause: messageOf(error), results: resultsOfKept(kept) };
+      : { ...common, kind: "Unusable", cause: messageOf(error), results };
   }
   if (result.kind === "Unknown") {
     holdRefusedKey(shared, account, result.error);

@@ -3,7 +3,7 @@ import { createSemaphore } from "../../base/semaphore.ts";
 import { createBackoffs } from "../../runtime/backoff.ts";
 import type { SpendingAdmission } from "../../submission/admission.ts";
 import type { AccountKey } from "../account/registry.ts";
-import type { RequestOutcome } from "./types.ts";
+import type { Progress, RequestOutcome } from "./types.ts";
 
 /** A paid request of this process, from its admission until its outcome is in the status. */
 export type RunningRequest = {
@@ -16,8 +16,6 @@ export type RunningRequest = {
   opens?: boolean;
   answer?: RequestOutcome;
 };
-
-export type Progress = { opening(opens: boolean): void; sent(): void; firstAudio(ms: number): void };
 
 /**
  * The paid requests under way, by the UID of their job. They run beside the reconciles, so that neither a long rate limit

@@ -1,7 +1,6 @@
 import type { ArtifactStoreHandle, ArtifactWriter } from "../../artifacts/types.ts";
 import { keyOf } from "../../kube/types.ts";
 import { compact } from "../../runtime/store.ts";
-import type { SubmissionRecord } from "../../submission/record.ts";
 import type { RecordedObject } from "../../submission/store-record.ts";
 import { submitOnce } from "../../submission/submit-once.ts";
 import { type AccountHandle, boundTo } from "../account/registry.ts";
@@ -11,9 +10,9 @@ import { keyOfResult } from "./copy-results.ts";
 import type { JobDeps } from "./deps.ts";
 import type { Observed } from "./observations.ts";
 import { outcomeOf } from "./outcome.ts";
-import type { Progress } from "./running.ts";
+import { type Step, showRecord } from "./steps.ts";
 import type { Transition } from "./transitions.ts";
-import type { Accepted, Job, JobStatus, PaidRequest, RequestOutcome, SendContext } from "./types.ts";
+import type { Accepted, Job, JobStatus, PaidRequest, Progress, RequestOutcome, SendContext } from "./types.ts";
 
 export type SubmitOptions<T extends Job> = {
   kind: Kind<T>;
@@ -21,18 +20,14 @@ export type SubmitOptions<T extends Job> = {
   account: AccountHandle;
   attempt: number;
   request: PaidRequest;
-  /** Writes the record to the status of the job. */
   write: WriteRecord<T>;
   openArtifact: SendContext["openArtifact"];
-  onSent: () => void;
-  onFirstAudio: (ms: number) => void;
+  progress: Pick<Progress, "sent" | "firstAudio">;
   signal: AbortSignal;
 };
 
-/** Writes the record of a request to the status of a job. `job`: the stored object. */
-export type WriteRecord<T extends Job> = (job: T, recorded: RecordedRequest, signal: AbortSignal) => Promise<T>;
-
-export type RecordedRequest = { record: SubmissionRecord; request: PaidRequest };
+/** Writes the step that shows the record of a request to the status of a job. `job`: the stored object. */
+export type WriteRecord<T extends Job> = (job: T, step: Step, signal: AbortSignal) => Promise<T>;
 
 type Start<T extends Job> = NonNullable<Transition["send"]> & Pick<SubmitOptions<T>, "write">;
 
@@ -59,8 +54,7 @@ export function startRequest<T extends Job>(
         write,
         openArtifact:
           target && ((type, maxBytes) => opened(target, keyOfResult(job, 0, type), { signal, maxBytes, progress })),
-        onSent: progress.sent,
-        onFirstAudio: progress.firstAudio,
+        progress,
         signal,
       });
       if (answer.kind === "NotTaken") running.backOff(job.metadata.uid, answer.retryAfterMs);
@@ -104,9 +98,9 @@ export async function submit<T extends Job>(
         options: { ...sendOptions, group: job.metadata.namespace },
         clock: shared.clock,
         openArtifact: options.openArtifact,
-        onFirstAudio: options.onFirstAudio,
+        progress: options.progress,
       }),
-    onSent: options.onSent,
+    onSent: options.progress.sent,
     signal: options.signal,
   });
   return outcomeOf(shared, { kind: kind.resource.kind, account }, result);
@@ -118,7 +112,7 @@ function recordedJob<T extends Job>({ kind, job, request, write }: SubmitOptions
   return {
     resource,
     latest: () => store.get(keyOf(job)),
-    write: (object, record, signal) => write(object, { record, request }, signal),
+    write: (object, record, signal) => write(object, showRecord(record, request), signal),
     shown: ({ status }) => status?.submission,
     mayWrite: ({ metadata, status }) =>
       metadata.uid === job.metadata.uid && !isFinished(status) && isSameSubmission(status, job.status),

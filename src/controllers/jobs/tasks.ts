@@ -148,15 +148,6 @@ export function judged({ url, ...result }: JobResult, guard: AddressGuard | unde
   return isLinkable(url, guard) ? { ...result, url } : { ...result, address: url };
 }
 
-/** Results as an error carries them (AcceptedError). */
-export function keptResults(results: readonly JobResult[]): { results: string } {
-  return { results: JSON.stringify(results) };
-}
-
-export function resultsOfKept({ results = "[]" }: Record<string, string>): JobResult[] {
-  return JSON.parse(results) as JobResult[];
-}
-
 /** All results of a task that have a URL. */
 export function resultsFrom(result: TaskResult, at: number, guard?: AddressGuard): JobResult[] {
   return jobResults(resultsOf(result), at, guard);

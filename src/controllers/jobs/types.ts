@@ -11,6 +11,7 @@ import type { AccountSession } from "../../provider/types.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import type { Work } from "../../submission/account-line.ts";
 import type { OpenSubmission } from "../../submission/record.ts";
+import { AcceptedError } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { Kind } from "../controller-deps.ts";
 import type { ValueReader } from "../references.ts";
@@ -53,6 +54,26 @@ export type JobStatus = Omit<VideoJobStatus, "model"> & Pick<SpeechJobStatus, "f
 /** The response to a paid request: a task to follow, or the results. An empty list: the request succeeded without any result. */
 export type Accepted = { taskID: string } | { results: JobResult[]; firstAudioMs?: number };
 
+/** The service accepted the request, and a part of its results is stored. */
+export class PartlyStoredError extends AcceptedError {
+  override readonly name = "PartlyStoredError";
+  readonly results: JobResult[];
+  constructor(cause: unknown, results: JobResult[], message: string) {
+    super(cause, message);
+    this.results = results;
+  }
+}
+
+/** Called while a request runs. */
+export type Progress = {
+  /** It waits until its artifact is open. False: no longer. */
+  opening(opens: boolean): void;
+  /** The first byte leaves. */
+  sent(): void;
+  /** The first audio of a stream has arrived. `ms`: time since the request was sent. */
+  firstAudio(ms: number): void;
+};
+
 /** What a paid request needs to be sent. */
 export type SendContext = {
   session: PaidServices;
@@ -63,8 +84,7 @@ export type SendContext = {
    * the request can make.
    */
   openArtifact: ((type: string, maxBytes: number) => Promise<ArtifactWriter>) | undefined;
-  /** Called with the first audio of a stream. `ms`: time since the request was sent. */
-  onFirstAudio: (ms: number) => void;
+  progress: Pick<Progress, "firstAudio">;
 };
 
 /** One paid request, ready to be sent once. */

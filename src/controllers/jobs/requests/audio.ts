@@ -5,8 +5,8 @@ import { maxAudioBytes } from "../../../provider/speech/body.ts";
 import type { Speech } from "../../../provider/types.ts";
 import { AcceptedError } from "../../../submission/submit-once.ts";
 import { messageOf } from "../../verdict.ts";
-import { jobResults, keptResults } from "../tasks.ts";
-import type { Accepted, SendContext } from "../types.ts";
+import { jobResults } from "../tasks.ts";
+import { type Accepted, PartlyStoredError, type SendContext } from "../types.ts";
 
 /**
  * One synthesis in one response: a URL is the result itself, bytes go into the store as they arrive. The store is opened before the
@@ -37,7 +37,7 @@ export async function stream(
   type: string,
   sending: SendContext,
 ): Promise<Accepted> {
-  const { session, clock, onFirstAudio } = sending;
+  const { session, clock, progress } = sending;
   let firstAudioMs: number | undefined;
   let bytes = 0;
   let results: JobResult[] = [];
@@ -53,7 +53,7 @@ export async function stream(
       if (audio.length === 0) continue;
       if (firstAudioMs === undefined) {
         firstAudioMs = Math.round(clock.monotonic() - sentAt);
-        onFirstAudio(firstAudioMs);
+        progress.firstAudio(firstAudioMs);
       }
       bytes += audio.length;
       await write?.(audio);
@@ -107,10 +107,10 @@ async function stored(
 }
 
 /** The audio is paid for, so the part that arrived is kept. */
-function incomplete(error: unknown, part: JobResult & { artifact: StoredArtifact }): AcceptedError {
+function incomplete(error: unknown, part: JobResult & { artifact: StoredArtifact }): PartlyStoredError {
   const { bytes, uri } = part.artifact;
   const message = `${messageOf(error)}: the rest of the audio is missing. The ${bytes} bytes that came are stored at ${uri}`;
-  return new AcceptedError(error, keptResults([part]), message);
+  return new PartlyStoredError(error, [part], message);
 }
 
 /** There is audio to store only after a 2xx. @throws AcceptedError when it cannot be stored */

@@ -8,7 +8,6 @@ import { createJobReconciler } from "../../../../src/controllers/jobs/controller
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
 import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
-import { showRecord } from "../../../../src/controllers/jobs/steps.ts";
 import type { WriteRecord } from "../../../../src/controllers/jobs/submit.ts";
 import type { Job } from "../../../../src/controllers/jobs/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
@@ -54,8 +53,8 @@ export async function jobApi<T extends Job>(initial: T, { meddle = () => undefin
 
 /** Writes the record as the controller does, without what else a status shows. */
 export function writerOf<T extends Job>(kind: Kind<T>): WriteRecord<T> {
-  return (job, { record, request }, signal) => {
-    const status = { conditions: [], ...job.status, ...showRecord(record, request).written };
+  return (job, { written }, signal) => {
+    const status = { conditions: [], ...job.status, ...written };
     return kind.patchStatus(job, status as T["status"], signal);
   };
 }

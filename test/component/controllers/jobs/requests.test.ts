@@ -35,7 +35,7 @@ async function sent(
     options: {},
     clock: createFakeClock(),
     openArtifact: undefined,
-    onFirstAudio: () => {},
+    progress: { firstAudio() {} },
   });
   return { accepted, operation: request.operation, path: service.requests[0]?.path, body: service.requests[0]?.body };
 }

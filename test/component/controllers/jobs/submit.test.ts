@@ -45,8 +45,7 @@ async function world(answer: (request: ServiceRequest) => ServiceAnswer, meddle?
         request: await videoRequest(job),
         write: writerOf(kind),
         openArtifact: undefined,
-        onSent: () => {},
-        onFirstAudio: () => {},
+        progress: { sent() {}, firstAudio() {} },
         signal: forever,
       },
     );

@@ -65,8 +65,7 @@ async function sendOnce(job: SpeechJob | VideoJob, answer: ServiceAnswer, writer
     request,
     write: writerOf(kind),
     openArtifact: async () => writer,
-    onSent: () => {},
-    onFirstAudio: () => {},
+    progress: { sent() {}, firstAudio() {} },
     signal: forever,
   });
   return { sent, requests: service.requests.length, status: () => statusAfter(api.stored(), sent) };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TIMELINE_LIMIT } from "../../../../src/api/v1alpha1/job.ts";
-import { timelineOf } from "../../../../src/controllers/jobs/timeline.ts";
+import { timelineOf } from "../../../../src/controllers/jobs/status.ts";
 import type { JobStatus } from "../../../../src/controllers/jobs/types.ts";
 import { START } from "../../../support/fake-clock.ts";
 
