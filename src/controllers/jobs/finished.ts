@@ -3,6 +3,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import { observeGeneration } from "./finish.ts";
 import { allStored } from "./status.ts";
 import type { Job, JobStatus } from "./types.ts";
 /** Reconciles a finished job: deletes it after ttlSecondsAfterFinished, and reports that the URLs of its results expire. */
@@ -37,16 +38,6 @@ export async function reconcileFinished<T extends Job>(
     if (expiry.nextMs !== undefined) waits.push(expiry.nextMs - now);
   }
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
-}
-
-/** For a changed spec that changes nothing else in the status, as of a finished job: the status tells that it was observed. */
-export async function observeGeneration<T extends Job>(kind: Kind<T>, job: T, signal: AbortSignal): Promise<T> {
-  const { status } = job;
-  const { generation } = job.metadata;
-  if (status?.observedGeneration === undefined || status.observedGeneration >= generation) return job;
-  const conditions = status.conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
-  const observed = { ...status, observedGeneration: generation, conditions };
-  return kind.patchStatus(job, observed as T["status"], signal);
 }
 
 async function removeFinished<T extends Job>(
