@@ -34,8 +34,8 @@ export const KINDS = {
     folders: ["test/security/"],
     long: "MOORING_CAMPAIGN",
   },
-  campaign: partOfFull("test/faults/campaign/", "MOORING_CAMPAIGN"),
-  pairs: partOfFull("test/pairs/", "MOORING_PAIRS"),
+  campaign: simulated("campaign", "MOORING_CAMPAIGN"),
+  pairs: simulated("pairs", "MOORING_PAIRS"),
   perturbation: simulated("perturbation", "MOORING_PERTURB"),
   transitions: simulated("transitions", "MOORING_TRANSITIONS"),
   e2e: { when: "request", project: "e2e", built: false, config: "vitest.e2e.config.ts" },
@@ -51,13 +51,13 @@ export const KINDS = {
 
 export type KindName = keyof typeof KINDS;
 
-/** `--seconds 60` is MOORING_CAMPAIGN_SECONDS for the campaign, and `--select` is the variable's `_ONLY`. */
-export const LONG_OPTIONS = ["seconds", "jobs", "endpoints", "kills", "seed", "parallel", "rows", "keep", "select"];
+/** `--jobs 60` is MOORING_CAMPAIGN_JOBS for the campaign, and `--select` is the variable's `_ONLY`. */
+export const LONG_OPTIONS = ["jobs", "endpoints", "kills", "seed", "rows", "select"];
 
 /** Systematic searches for unknown defects in the simulation: `npm run test:sim -- FORM` runs them in full. */
-export const SIMULATED_FORMS = ["test/sim/perturbation", "test/sim/transitions"];
+export const SIMULATED_FORMS = ["campaign", "pairs", "perturbation", "transitions"].map((form) => `test/sim/${form}`);
 /** Faults and searches for unknown defects at a real API server. In `npm test`, the simulation has them. */
-const FORMS = ["test/faults", "test/pairs"];
+const FORMS = ["test/faults"];
 /** Each takes more than a minute, mostly because it waits for what takes time with a real API server. */
 const LONG = [
   "admitted-values",

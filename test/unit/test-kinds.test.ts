@@ -63,7 +63,7 @@ describe("the arguments", () => {
       "--only",
       "campaign",
       "--long",
-      "--seconds",
+      "--jobs",
       "60",
       "--select=drift",
       "--kubernetes",
@@ -79,7 +79,7 @@ describe("the arguments", () => {
       filters: ["chart"],
       options: ["-t", "a name", "--bail=1"],
       forReport: ["--reporter=json", "--outputFile.json=a=b.json"],
-      variables: { _SECONDS: "60", _ONLY: "drift" },
+      variables: { _JOBS: "60", _ONLY: "drift" },
       env: { MOORING_KUBERNETES: "oldest" },
       isLong: true,
     });
@@ -93,8 +93,8 @@ describe("the arguments", () => {
 
   it("choose a part of the tests with tools", () => {
     expect(testsWithNeeds({ when: "full", project: "memory", built: true })).toBeUndefined();
-    expect(testsWithNeeds({ when: "full", project: "full", built: true, folders: ["test/pairs/"] })).toEqual([
-      "test/pairs/pairs.test.ts",
+    expect(testsWithNeeds({ when: "full", project: "full", built: true, folders: ["test/faults/halted"] })).toEqual([
+      "test/faults/halted.test.ts",
     ]);
   });
 });

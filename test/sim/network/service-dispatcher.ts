@@ -131,7 +131,7 @@ function throttled(count: number): Response {
 
 /** A text is a stream of lines. */
 export function jsonResponse(status: number, body: unknown): Response {
-  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const text = typeof body === "string" ? body : (JSON.stringify(body) ?? "");
   const type = typeof body === "string" ? "text/event-stream" : "application/json";
   return { status, headers: { "content-type": type }, text };
 }

@@ -47,6 +47,8 @@ export type Stage = Pick<
   start(hooks?: Hooks): OperatorProcess;
   /** What the processes logged. */
   log(): string;
+  /** How many lines of it contain this text. */
+  logged(text: string): number;
   /** Why processes ended by themselves. */
   exits(): string[];
   end(): Promise<void>;
@@ -173,6 +175,7 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
       return process;
     },
     log: () => lines.join(""),
+    logged: (text) => lines.filter((line) => line.includes(text)).length,
     exits: () => exits,
     async end() {
       for (const process of started) process.kill();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { assumptions } from "../../../src/simulator/assumptions.ts";
-import { coveringArray, pairsIn, pairsOf } from "../../pairs/covering-array.ts";
-import { FACTORS, LEVELS, ROWS, switchesOf } from "../../pairs/factors.ts";
+import { coveringArray, pairsIn, pairsOf } from "../../sim/pairs/covering-array.ts";
+import { FACTORS, LEVELS, ROWS, switchesOf } from "../../sim/pairs/factors.ts";
 
 const textsOf = (pairs: object[]) => new Set(pairs.map((pair) => JSON.stringify(pair)));
 

@@ -1,5 +1,5 @@
-import type { FaultInput } from "../../../src/simulator/faults.ts";
-import type { Switch } from "../../faults/campaign/switches.ts";
+import type { FaultInput } from "../../../../src/simulator/faults.ts";
+import type { Switch } from "../../campaign/switches.ts";
 import type { Factor } from "../factor.ts";
 
 const NOT_SHOWN_ERRORS =

@@ -2,7 +2,7 @@ import type { Reason } from "../../../src/api/v1alpha1/reasons.ts";
 import type { AssumptionsInput } from "../../../src/simulator/assumptions.ts";
 import type { FaultInput } from "../../../src/simulator/faults.ts";
 import { createRandom } from "../../../src/simulator/random.ts";
-import { PAID } from "../paid-calls.ts";
+import { PAID } from "../../faults/paid-calls.ts";
 
 /** A way in which the service behaves, within the interface. */
 export type Switch = {

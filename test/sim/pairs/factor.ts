@@ -1,4 +1,4 @@
-import type { Switch } from "../faults/campaign/switches.ts";
+import type { Switch } from "../campaign/switches.ts";
 
 /** `drifts`: the service shows other values than it got, so that `Synced=False` is right. */
 export type Value = Switch & { drifts?: true };

@@ -1,8 +1,13 @@
 import { stat } from "node:fs/promises";
+import { PAID } from "../../faults/paid-calls.ts";
 import { type AnyObject, type AuditEntry, condition } from "../../support/world.ts";
-import { PAID } from "../paid-calls.ts";
-import type { Kills } from "./operators.ts";
 import { DONE, FAILED, objectOf, phaseOf, type Truth, taskOf } from "./truth.ts";
+
+/**
+ * Whether a kill may have interrupted a request that the service logged at `at` (ms since the epoch), before its outcome was
+ * recorded. A request that the service has not logged may have been interrupted by any kill.
+ */
+export type Interrupted = (at: number | undefined) => boolean;
 
 export type Verdict = {
   /** Requests that took effect more often than the job's policy allows, and endpoints that were created twice. */
@@ -29,14 +34,12 @@ export type Expected = {
   /** Endpoints: name to workers.max. */
   wanted: ReadonlyMap<string, number>;
   ignoresUpdates: boolean;
-  /** Endpoints may still look for the effect of a create whose outcome is unknown, which takes a minute. */
-  creating: boolean;
-  /** Reasons for which jobs may wait. */
+  /** Reasons for which jobs, and endpoints that have no remote one, may wait. */
   waits: readonly string[];
 };
 
 /** What has not ended as it must. Empty: everything has settled. */
-export function wrongs(truth: Truth, { wanted, ignoresUpdates, creating, waits }: Expected): string[] {
+export function wrongs(truth: Truth, { wanted, ignoresUpdates, waits }: Expected): string[] {
   const found: string[] = [];
   for (const job of truth.jobs) {
     if (hasEnded(job)) continue;
@@ -50,9 +53,9 @@ export function wrongs(truth: Truth, { wanted, ignoresUpdates, creating, waits }
     const [ready, synced] = [condition(object, "Ready"), condition(object, "Synced")];
     const remote = truth.remoteEndpoints.get(String(object.status?.["endpointID"]));
     if (remote !== undefined) served.add(remote.id);
+    if (remote === undefined && wanted.has(name) && waits.includes(ready?.reason ?? "")) continue;
     const differs = remote?.parameters.workerConfig.maxNum !== wanted.get(name);
     if (ignoresUpdates && (differs || !wanted.has(name)) && synced?.status !== "True") continue;
-    if (creating && remote === undefined && ["Creating", "Deleting"].includes(ready?.reason ?? "")) continue;
     if (!wanted.has(name)) found.push(`${name} is deleted and still there: ${ready?.reason} ${ready?.message}`);
     else if (ready?.status !== "True") found.push(`${name} is not Ready: ${ready?.reason} ${ready?.message}`);
     else if (object.status?.["observedGeneration"] !== generation) found.push(`${name} shows an earlier spec`);
@@ -75,7 +78,7 @@ export function wrongs(truth: Truth, { wanted, ignoresUpdates, creating, waits }
 export async function verdictOf(
   truth: Truth,
   audit: readonly AuditEntry[],
-  kills: Kills,
+  interrupted: Interrupted,
 ): Promise<Pick<Verdict, "duplicates" | "losses" | "phases" | "taken">> {
   const calls = Map.groupBy(
     audit.filter(({ operation }) => PAID.includes(operation)),
@@ -95,7 +98,7 @@ export async function verdictOf(
     const resubmits = job.spec["onSubmissionUnknown"] === "Resubmit";
     const allowed = resubmits ? Number(job.status?.["attempts"] ?? 0) : 1;
     if (taken.length > allowed) duplicates.push(`${job.metadata.name} was paid ${taken.length} times`);
-    const loss = lossOf(job, { sent, taken, truth, kills }) ?? (await missingResultOf(job));
+    const loss = lossOf(job, { sent, taken, truth, interrupted }) ?? (await missingResultOf(job));
     if (loss !== undefined) losses.push(`${job.metadata.name} ${loss}`);
   }
   const phases: Record<string, number> = {};
@@ -104,10 +107,10 @@ export async function verdictOf(
   return { duplicates, losses, phases, taken };
 }
 
-type Evidence = { sent: AuditEntry[]; taken: AuditEntry[]; truth: Truth; kills: Kills };
+type Evidence = { sent: AuditEntry[]; taken: AuditEntry[]; truth: Truth; interrupted: Interrupted };
 
 /** Why the end of a job does not fit what the service did for it. */
-function lossOf(job: AnyObject, { sent, taken, truth, kills }: Evidence): string | undefined {
+function lossOf(job: AnyObject, { sent, taken, truth, interrupted }: Evidence): string | undefined {
   const task = truth.remoteTasks.get(taskOf(job) ?? "");
   switch (phaseOf(job)) {
     case "Succeeded":
@@ -119,7 +122,7 @@ function lossOf(job: AnyObject, { sent, taken, truth, kills }: Evidence): string
       return taken.length > 0 && task?.status !== FAILED ? "failed, and the service took its request" : undefined;
     case "Halted": {
       const last = sent.at(-1);
-      if (last?.fault !== undefined || kills.interrupted(last && Date.parse(last.time))) return undefined;
+      if (last?.fault !== undefined || interrupted(last && Date.parse(last.time))) return undefined;
       return last === undefined ? "is halted, and nothing was sent" : "is halted, and its response was complete";
     }
     default:

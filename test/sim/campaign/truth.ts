@@ -22,7 +22,7 @@ export const RUNNING = "TASK_STATUS_PROCESSING";
 export const DONE = "TASK_STATUS_SUCCEED";
 export const FAILED = "TASK_STATUS_FAILED";
 
-export async function readTruth(world: World): Promise<Truth> {
+export async function readTruth(world: Pick<World, "list" | "state">): Promise<Truth> {
   const [speech, video, endpoints] = await Promise.all([
     world.list("SpeechJob"),
     world.list("VideoJob"),

@@ -1,16 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { isTooManyRequests, KubeError } from "../../../src/kube/errors.ts";
-import { type AnyObject, condition, type World } from "../../support/world.ts";
-import { createTrail, type Trail } from "./trail.ts";
+import { type AnyObject, condition } from "../../support/world.ts";
+import type { Stage } from "../stage/stage.ts";
 import { DONE, FAILED, objectOf, phaseOf, RUNNING, readTruth, type Truth, taskOf } from "./truth.ts";
-
-/** What the witness needs to know of the operators. Times in ms since the epoch. */
-export type Operators = {
-  /** Since when an operator works; undefined: none does. */
-  upSince(): number | undefined;
-  /** Lists of endpoints that failed so far. */
-  failedLists(): number;
-};
 
 /**
  * What a status says and the service does not. `learns`: what has to happen before the status must be right. `List`: a list of
@@ -18,93 +8,90 @@ export type Operators = {
  */
 export type Contradiction = { text: string; learns: "Nothing" | "List" | { taskID: string } };
 
-/** `slowestMs`: how long the slowest comparison took. `longestPauseMs`: the longest pause between two polls of one task. */
-export type Testimony = { contradictions: string[]; slowestMs: number; longestPauseMs: number };
+type Options = {
+  sweepMs: number;
+  /** Since when an operator works, ms since the beginning; undefined: none does. */
+  upSince(): number | undefined;
+};
 
 /** The longest pause between two polls of a young task, with jitter: 10 s and a tenth. A failed poll shortens it. */
 const POLL_PAUSE_MS = 11_000;
 /** A failed list is repeated after this time. */
 const LIST_RETRY_MS = 10_000;
+/** So many polls in a row that fail, of any task, open the circuit breaker, for this time with jitter. */
+const FAILURES = 5;
+const BREAK_MS = 12_000;
+/** From a response to the status that shows it. */
+const WRITE_MS = 1_000;
+const LOOK_MS = 500;
 
-/**
- * When a contradiction was first found, how many lists had failed by then, and how long the slowest comparison since has taken:
- * on a busy machine, a status takes as long.
- */
-type Found = { from: number; failedLists: number; slowestMs: number };
+/** When a contradiction was first found, and how many lists had failed by then. */
+type Found = { from: number; failedLists: number };
 
-/** Compares both sides once a second, and reports what contradicts itself for longer than a sweep while an operator works. */
-export function createWitness(
-  world: World,
-  { sweepMs, operators }: { sweepMs: number; operators: Operators },
-): { stop(): Promise<Testimony> } {
+/** Compares both sides twice a second, and reports what contradicts itself for longer than a sweep while an operator works. */
+export function createWitness(stage: Stage, { sweepMs, upSince }: Options): { stop(): Promise<string[]> } {
   const known = new Map<string, Found>();
   const reported = new Map<string, string>();
-  const trail = createTrail(world);
-  let slowestMs = 0;
+  const { now } = stage.scheduler;
   let stopped = false;
-  let failure: unknown;
 
   async function look(): Promise<void> {
-    const startedAt = Date.now();
-    const truth = await readTruth(world);
-    const now = Date.now();
-    await trail.read();
-    const tookMs = Date.now() - startedAt;
-    slowestMs = Math.max(slowestMs, tookMs);
-    const contradictions = new Map([...contradictionsIn(truth, now)].map((one) => [one.text, one]));
+    const truth = await readTruth(stage);
+    const contradictions = new Map([...contradictionsIn(truth, stage.service.now())].map((one) => [one.text, one]));
     for (const text of known.keys()) if (!contradictions.has(text)) known.delete(text);
-    const up = operators.upSince();
+    const up = upSince();
     for (const [text, { learns }] of contradictions) {
-      const found = known.get(text) ?? { from: now, failedLists: operators.failedLists(), slowestMs: 0 };
-      found.slowestMs = Math.max(found.slowestMs, tookMs);
+      const found = known.get(text) ?? { from: now(), failedLists: failedLists() };
       known.set(text, found);
       if (up === undefined || reported.has(text)) continue;
-      const lastTime = latestAt(learns, { ...found, from: Math.max(found.from, up) });
-      if (startedAt > lastTime) reported.set(text, `${text} ${timesOf(found, up, startedAt)}`);
+      const from = Math.max(found.from, up);
+      if (now() > latestAt(learns, { ...found, from })) {
+        reported.set(text, `${text} (from ${found.from} to ${now()} ms, with an operator since ${up})`);
+      }
     }
   }
+
+  const failedLists = () => stage.logged('"msg":"endpoints could not be listed"');
 
   /**
    * When the status must be right: one sweep after the service has shown the operator that it is wrong. The operator must have
    * asked by the end of the pause that its pace promises.
    */
-  function latestAt(learns: Contradiction["learns"], { from, failedLists, slowestMs }: Found): number {
-    if (learns === "Nothing") return from;
-    const shownMs = sweepMs + 2 * slowestMs;
-    if (learns !== "List") return polledBy(trail, learns.taskID, from) + shownMs;
-    return from + sweepMs + (operators.failedLists() - failedLists) * LIST_RETRY_MS + shownMs;
+  function latestAt(learns: Contradiction["learns"], found: Found): number {
+    if (learns === "Nothing") return found.from;
+    const shownMs = sweepMs + WRITE_MS;
+    if (learns !== "List") return polledBy(stage, learns.taskID, found.from) + shownMs;
+    return found.from + sweepMs + (failedLists() - found.failedLists) * LIST_RETRY_MS + shownMs;
   }
 
   const looking = (async () => {
-    while (!stopped) {
-      await sleep(1_000);
-      await look().catch((error: unknown) => {
-        // The API server has just started, or the machine has other work: it refuses, or answers too late.
-        const busy = isTooManyRequests(error) || (error instanceof KubeError && error.status === 0);
-        if (!busy) failure ??= error;
-      });
-    }
+    for (; !stopped; await stage.pass(LOOK_MS)) await look();
   })();
   return {
     async stop() {
       stopped = true;
       await looking;
-      if (failure !== undefined) throw failure;
-      return { contradictions: [...reported.values()], slowestMs, longestPauseMs: trail.longestPauseMs() };
+      return [...reported.values()];
     },
   };
 }
 
-function timesOf({ from, slowestMs }: Found, up: number, now: number): string {
-  const [first, working, last] = [from, up, now].map((time) => new Date(time).toISOString().slice(11, -1));
-  return `(from ${first} to ${last}, with an operator since ${working}, comparisons of up to ${slowestMs} ms)`;
-}
-
-/** When the operator knew the state that the task has had since `from`, or when it had to ask again. */
-function polledBy(trail: Trail, taskID: string, from: number): number {
-  const shownAt = trail.shownAt(taskID, from);
-  if (shownAt !== undefined) return shownAt;
-  return Math.max(from, trail.polledAt(taskID) ?? from, trail.pausedUntil()) + POLL_PAUSE_MS;
+/** When the operator knew the state that the task has had since `from`, or when it had to ask again: ms since the beginning. */
+function polledBy({ service, scheduler }: Stage, taskID: string, from: number): number {
+  const epoch = service.now() - scheduler.now();
+  let failures = 0;
+  let pausedUntil = 0;
+  let last = from;
+  for (const { time, query, status, fault } of service.audit.list({ operation: "getTaskResult" })) {
+    const at = Date.parse(time) - epoch;
+    const isShown = status === 200 && fault === undefined;
+    failures = isShown ? 0 : failures + 1;
+    if (failures >= FAILURES) pausedUntil = at + BREAK_MS;
+    if (query["task_id"] !== taskID) continue;
+    if (isShown && at >= from) return at;
+    last = Math.max(last, at);
+  }
+  return Math.max(last, pausedUntil) + POLL_PAUSE_MS;
 }
 
 export function* contradictionsIn(truth: Truth, now: number): Generator<Contradiction> {
