@@ -38,3 +38,8 @@ export function contractBreach(conditions: readonly Condition[]): string {
 export function shown(conditions: readonly Condition[]): string[] {
   return conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`).sort();
 }
+
+/** `VERDICT: CONDITIONS`: how kstatus reads the object, and what it shows. */
+export function shows(object: Observed): string {
+  return `${kstatusOf(object)}: ${shown(object.status?.conditions ?? []).join(" ")}`;
+}

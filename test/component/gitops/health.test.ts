@@ -5,12 +5,30 @@ import { parse } from "yaml";
 import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
 import type { Condition } from "../../../src/kube/types.ts";
-import { type GoldenObject, goldenObjects } from "../../support/golden/all.ts";
-import { kstatusOf } from "../../support/kstatus.ts";
+import { ACCOUNT_STATES, accountAfter } from "../../support/golden/accounts.ts";
+import { BILL_STATES, billReportAfter } from "../../support/golden/bills.ts";
+import { ENDPOINT_STATES, endpointAfter } from "../../support/golden/endpoints.ts";
+import { JOB_STATES, jobAfter } from "../../support/golden/jobs.ts";
+import { STORE_STATES, storeAfter } from "../../support/golden/stores.ts";
+import { kstatusOf, type Verdict } from "../../support/kstatus.ts";
 import { kstatusVerdicts } from "../../support/kstatus-library.ts";
 import { ARGO_CD, type HealthCase, testHealth } from "../../support/lua.ts";
 
-const golden = goldenObjects();
+type Golden = { kind: string; metadata: { name: string }; status: typeof PENDING_STATUS };
+/** Every state of every kind as the object that people and their tools see. The tests of each status check the verdicts. */
+const golden = [
+  ...ACCOUNT_STATES.flatMap(([name, before, facts]) => {
+    const object = accountAfter(before, facts);
+    return [object, { ...object, kind: "ClusterAccount" }].map((one) => ({ name, object: one }));
+  }),
+  ...JOB_STATES.flatMap(([name, before, outcome, , spec]) => {
+    const object = jobAfter(before, outcome, spec);
+    return [object, { ...object, kind: "SpeechJob" }].map((one) => ({ name, object: one }));
+  }),
+  ...BILL_STATES.map(([name, before, outcome]) => ({ name, object: billReportAfter(before, outcome) })),
+  ...ENDPOINT_STATES.map(([name, before, part]) => ({ name, object: endpointAfter(before, part) })),
+  ...STORE_STATES.map(([name, before, outcome]) => ({ name, object: storeAfter(before, outcome) })),
+].map(({ name, object }) => ({ name: `${object.kind} ${name}`, object: object as Golden, verdict: kstatusOf(object) }));
 const kinds = KINDS.map(({ resource }) => resource.kind);
 const pending = kinds.map((kind) => ({
   name: `${kind} that was just created`,
@@ -71,8 +89,8 @@ describe("kstatus itself", () => {
 });
 
 describe("Argo CD", () => {
-  const expected = ({ object, verdict }: Pick<GoldenObject, "object" | "verdict">): HealthCase["status"] => {
-    const { conditions } = object.status as typeof PENDING_STATUS;
+  const expected = ({ object, verdict }: { object: Golden; verdict: Verdict }): HealthCase["status"] => {
+    const { conditions } = object.status;
     if (conditions.some(({ type, status }) => type === "Suspended" && status === "True")) return "Suspended";
     return verdict === "Current" ? "Healthy" : verdict === "Failed" ? "Degraded" : "Progressing";
   };

@@ -5,7 +5,6 @@ import { type ExportEnd, type ReportOutcome, statusOf } from "../../../src/contr
 import { createTally } from "../../../src/provider/money/tally.ts";
 import { billOf } from "../bills.ts";
 import { START } from "../fake-clock.ts";
-import type { Verdict } from "../kstatus.ts";
 import { manifest } from "../manifests.ts";
 import { storedMeta } from "../stored-meta.ts";
 
@@ -48,59 +47,47 @@ const stalledBefore: BillReportStatus = {
   ),
 };
 
-export type BillRow = [
-  name: string,
-  before: BillReportStatus,
-  outcome: ReportOutcome,
-  conditions: string[],
-  verdict: Verdict,
-];
+type BillRow = [name: string, before: BillReportStatus, outcome: ReportOutcome, shows: string];
 
-/** Every state of a report, with its conditions, and how kstatus reads it. */
+/** Every state of a report, with what `shows` tells of it. */
 export const BILL_STATES: BillRow[] = [
-  ["that was read", PENDING_STATUS, read([good]), ["Ready=True/Reported"], "Current"],
-  ["that is new enough", known, { kind: "Current" }, ["Ready=True/Reported"], "Current"],
-  ["that was mended", stalledBefore, read([good]), ["Ready=True/Reported"], "Current"],
+  ["that was read", PENDING_STATUS, read([good]), "Current: Ready=True/Reported"],
+  ["that is new enough", known, { kind: "Current" }, "Current: Ready=True/Reported"],
+  ["that was mended", stalledBefore, read([good]), "Current: Ready=True/Reported"],
   [
     "with a bill that cannot be read",
     PENDING_STATUS,
     read([{ amount: "much" }]),
-    ["Ready=False/BillsUnreadable"],
-    "InProgress",
+    "InProgress: Ready=False/BillsUnreadable",
   ],
   [
     "that was written where it is wanted",
     PENDING_STATUS,
     read([good], written),
-    ["Exported=True/Exported", "Ready=True/Reported"],
-    "Current",
+    "Current: Exported=True/Exported Ready=True/Reported",
   ],
   [
     "that cannot be written",
     PENDING_STATUS,
     read([good], refused),
-    ["Exported=False/ExportTooLarge", "Ready=False/ExportTooLarge", "Stalled=True/ExportTooLarge"],
-    "Failed",
+    "Failed: Exported=False/ExportTooLarge Ready=False/ExportTooLarge Stalled=True/ExportTooLarge",
   ],
   [
     "that waits before its first read",
     PENDING_STATUS,
     { kind: "Waiting", reason: "RateLimited", message: "" },
-    ["Ready=False/RateLimited", "Reconciling=True/RateLimited"],
-    "InProgress",
+    "InProgress: Ready=False/RateLimited Reconciling=True/RateLimited",
   ],
   [
     "that waits to be read again",
     known,
     { kind: "Waiting", reason: "Unreachable", message: "" },
-    ["Ready=Unknown/Unreachable", "Reconciling=True/Unreachable"],
-    "InProgress",
+    "InProgress: Ready=Unknown/Unreachable Reconciling=True/Unreachable",
   ],
   [
     "whose spec asks for too much",
     known,
     { kind: "Stalled", reason: "InvalidSpec", message: "" },
-    ["Ready=False/InvalidSpec", "Stalled=True/InvalidSpec"],
-    "Failed",
+    "Failed: Ready=False/InvalidSpec Stalled=True/InvalidSpec",
   ],
 ];

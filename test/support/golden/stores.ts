@@ -12,7 +12,6 @@ import {
   type StoreVerdict,
 } from "../../../src/controllers/artifact-store/status.ts";
 import { START } from "../fake-clock.ts";
-import type { Verdict } from "../kstatus.ts";
 import { manifest } from "../manifests.ts";
 import { storedMeta } from "../stored-meta.ts";
 
@@ -40,34 +39,26 @@ export function storeAfter(
   return { ...store, status: artifactStoreStatus(store, outcome, facts, START) };
 }
 
-export type StoreRow = [
-  name: string,
-  before: ArtifactStoreStatus,
-  outcome: StoreVerdict,
-  conditions: string[],
-  verdict: Verdict,
-];
+type StoreRow = [name: string, before: ArtifactStoreStatus, outcome: StoreVerdict, shows: string];
 
 const failure = (kind: ArtifactError["kind"]) => probeVerdict(new ArtifactError(kind, "no"), false);
 
-/** Every state of a store, with its conditions, and how kstatus reads it. */
+/** Every state of a store, with what `shows` tells of it. */
 export const STORE_STATES: StoreRow[] = [
-  ["that works", PENDING_STATUS, { kind: "Done" }, ["Ready=True/Ready"], "Current"],
-  ["that works again", stalledBefore, { kind: "Done" }, ["Ready=True/Ready"], "Current"],
+  ["that works", PENDING_STATUS, { kind: "Done" }, "Current: Ready=True/Ready"],
+  ["that works again", stalledBefore, { kind: "Done" }, "Current: Ready=True/Ready"],
   [
     "that refuses the key",
     PENDING_STATUS,
     failure("Denied"),
-    ["Ready=False/StoreDenied", "Stalled=True/StoreDenied"],
-    "Failed",
+    "Failed: Ready=False/StoreDenied Stalled=True/StoreDenied",
   ],
-  ["that is full", PENDING_STATUS, failure("NoSpace"), ["Ready=False/StoreFull", "Stalled=True/StoreFull"], "Failed"],
-  ["that does not answer", PENDING_STATUS, failure("StoreUnreachable"), ["Ready=False/Unreachable"], "InProgress"],
+  ["that is full", PENDING_STATUS, failure("NoSpace"), "Failed: Ready=False/StoreFull Stalled=True/StoreFull"],
+  ["that does not answer", PENDING_STATUS, failure("StoreUnreachable"), "InProgress: Ready=False/Unreachable"],
   [
     "that refused and does not answer now",
     stalledBefore,
     failure("StoreUnreachable"),
-    ["Ready=False/Unreachable"],
-    "InProgress",
+    "InProgress: Ready=False/Unreachable",
   ],
 ];

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { ACCOUNT_STATES, accountAfter } from "../../../support/golden/accounts.ts";
-import { contractBreach, kstatusOf, shown } from "../../../support/kstatus.ts";
+import { contractBreach, shows } from "../../../support/kstatus.ts";
 
 describe("an account", () => {
-  it.each(ACCOUNT_STATES)("%s", (_name, before, facts, conditions, verdict) => {
+  it.each(ACCOUNT_STATES)("%s", (_name, before, facts, expected) => {
     const after = accountAfter(before, facts);
-    expect(shown(after.status.conditions)).toEqual(conditions);
-    expect(kstatusOf(after)).toBe(verdict);
+    expect(shows(after)).toBe(expected);
     expect(contractBreach(after.status.conditions)).toBe("");
   });
 

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { STORE_STATES, storeAfter } from "../../../support/golden/stores.ts";
-import { contractBreach, kstatusOf, shown } from "../../../support/kstatus.ts";
+import { contractBreach, shows } from "../../../support/kstatus.ts";
 
 describe("a store", () => {
-  it.each(STORE_STATES)("%s", (_name, before, outcome, conditions, verdict) => {
+  it.each(STORE_STATES)("%s", (_name, before, outcome, expected) => {
     const after = storeAfter(before, outcome);
-    expect(shown(after.status.conditions)).toEqual(conditions);
-    expect(kstatusOf(after)).toBe(verdict);
+    expect(shows(after)).toBe(expected);
     expect(contractBreach(after.status.conditions)).toBe("");
   });
 
