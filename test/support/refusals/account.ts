@@ -1,8 +1,8 @@
 import type { Change } from "../manifests.ts";
-import { type Refusal, refusal } from "./refusal.ts";
+import { type Refusal, refusalsOf } from "./refusal.ts";
 
-export const account = (what: string, bad: Change, good: Change, message: string): Refusal =>
-  refusal(what, "account", bad, good, message);
+const clusterAccount = refusalsOf("clusterAccount");
+const account = refusalsOf("account");
 const badBaseURL =
   "baseURL must be http(s)://host[:port][/path] without user, query or fragment: the key goes into apiKeySecretRef";
 const badDuration = "must be a Go duration above 0, such as 500ms, 30s, 5m or 24h";
@@ -17,62 +17,41 @@ export const accountRefusals: readonly Refusal[] = [
     "https://user:key@api.example.com",
     "https://a.example.com/?k=v",
     "https://",
-  ].map((baseURL) => account(`baseURL ${baseURL}`, { baseURL }, { baseURL: "http://127.0.0.1:8080/v1" }, badBaseURL)),
+  ].map((baseURL) => account({ baseURL }, { baseURL: "http://127.0.0.1:8080/v1" }, badBaseURL)),
   ...["60", "1 minute", "5d", "-5s", "0s", ""].map((requestTimeout) =>
-    account(`requestTimeout "${requestTimeout}"`, { requestTimeout }, { requestTimeout: "1m30s" }, badDuration),
+    account({ requestTimeout }, { requestTimeout: "1m30s" }, badDuration),
   ),
   ...["30m1s", "1h"].map((requestTimeout) =>
-    account(
-      `requestTimeout ${requestTimeout}`,
-      { requestTimeout },
-      { requestTimeout: "30m" },
-      "must be 30m or shorter",
-    ),
+    account({ requestTimeout }, { requestTimeout: "30m" }, "must be 30m or shorter"),
   ),
+  account({ endpoints: { syncInterval: "60" } }, { endpoints: { syncInterval: "1.5h" } }, badDuration),
+  account({ rateLimit: { requestsPerSecond: 0.01 } }, { rateLimit: { requestsPerSecond: 0.1 } }, "must be 0.1 or more"),
   account(
-    "syncInterval without a unit",
-    { endpoints: { syncInterval: "60" } },
-    { endpoints: { syncInterval: "1.5h" } },
-    badDuration,
-  ),
-  account(
-    "so few requests a second that the account cannot be checked",
-    { rateLimit: { requestsPerSecond: 0.01 } },
-    { rateLimit: { requestsPerSecond: 0.1 } },
-    "must be 0.1 or more",
-  ),
-  account(
-    "a burst of 0",
     { rateLimit: { burst: 0 } },
     { rateLimit: { burst: 1 } },
     "spec.rateLimit.burst in body should be greater than or equal to 1",
   ),
   account(
-    "a path for no operation",
     { paths: { deleteEndpoint: "/v1/x" } },
     { paths: { submitSpeech: "/v3/async/vendor-speech-3" } },
     "paths is keyed by operation: use listEndpoints, getEndpoint",
   ),
   account(
-    "a path that is not absolute",
     { paths: { submitSpeech: "v3/x" } },
     { paths: { submitSpeech: "/v3/x" } },
     "a path must start with '/' and hold no white space, '?' or '#'",
   ),
   account(
-    "a limit for no operation",
     { operations: [{ operation: "deleteEndpoint", requestsPerMinute: 5 }] },
     { operations: [{ operation: "createEndpoint", requestsPerMinute: 5 }] },
     'spec.operations[0].operation: Unsupported value: "deleteEndpoint": supported values: "listEndpoints"',
   ),
   account(
-    "an operation at 0 requests a minute",
     { operations: [{ operation: "createEndpoint", requestsPerMinute: 0 }] },
     { operations: [{ operation: "createEndpoint", requestsPerMinute: 1 }] },
     "requestsPerMinute in body should be greater than or equal to 1",
   ),
   account(
-    "one operation twice",
     {
       operations: [
         { operation: "createEndpoint", requestsPerMinute: 1 },
@@ -82,52 +61,32 @@ export const accountRefusals: readonly Refusal[] = [
     { operations: [{ operation: "createEndpoint", requestsPerMinute: 1 }] },
     "spec.operations[1]: Duplicate value",
   ),
+  account(deleteWith({ path: "/v1/endpoint" }), deleteWith({ path: "/v1/endpoint/{id}" }), namedOnce),
   account(
-    "a delete operation that names no endpoint",
-    deleteWith({ path: "/v1/endpoint" }),
-    deleteWith({ path: "/v1/endpoint/{id}" }),
-    namedOnce,
-  ),
-  account(
-    "a delete operation that names the endpoint twice",
     deleteWith({ path: "/v1/endpoint/{id}", idField: "id" }),
     deleteWith({ method: "POST", path: "/v1/endpoint/delete", idField: "id" }),
     namedOnce,
   ),
   account(
-    "a delete operation by GET",
     deleteWith({ method: "GET", path: "/v1/{id}" }),
     deleteWith({ path: "/v1/{id}" }),
     'method: Unsupported value: "GET": supported values: "DELETE", "POST", "PUT", "PATCH"',
   ),
   ...["1.23456", "-1", "1e3", "¥5", "1,000"].map((monthlyLimit) =>
-    account(
-      `monthlyLimit ${monthlyLimit}`,
-      { budget: { monthlyLimit } },
-      { budget: { monthlyLimit: "1000.5" } },
-      badMoney,
-    ),
+    account({ budget: { monthlyLimit } }, { budget: { monthlyLimit: "1000.5" } }, badMoney),
   ),
   account(
-    "minRemaining without a member",
     { budget: { minRemaining: "5" } },
     { budget: { minRemaining: "5", memberID: "m-1" } },
     "budget.keyID and budget.minRemaining need budget.memberID: set it, budgets are read by member",
   ),
   account(
-    "maxCharacters above a million",
     { speech: { maxCharacters: 1_000_001 } },
     { speech: { maxCharacters: 1_000_000 } },
     "spec.speech.maxCharacters in body should be less than or equal to 1000000",
   ),
-  account("no key", { apiKeySecretRef: null }, {}, "spec.apiKeySecretRef: Required value"),
-  refusal(
-    "a key without a namespace",
-    "clusterAccount",
-    { apiKeySecretRef: { namespace: null } },
-    {},
-    "spec.apiKeySecretRef.namespace: Required value",
-  ),
+  account({ apiKeySecretRef: null }, {}, "spec.apiKeySecretRef: Required value"),
+  clusterAccount({ apiKeySecretRef: { namespace: null } }, {}, "spec.apiKeySecretRef.namespace: Required value"),
   ...[
     "10.0.0.0",
     "10.0.0.0/33",
@@ -143,9 +102,7 @@ export const accountRefusals: readonly Refusal[] = [
     "10.0.0.0/8 ",
     "",
   ].map((network) =>
-    refusal(
-      `results from network "${network}"`,
-      "clusterAccount",
+    clusterAccount(
       { results: { allowedPrivateNetworks: [network] } },
       {
         results: { allowedPrivateNetworks: ["10.0.0.0/8", "127.0.0.1/32", "fd00::/8", "::1/128", "::/0", "0.0.0.0/0"] },
@@ -153,16 +110,12 @@ export const accountRefusals: readonly Refusal[] = [
       "results.allowedPrivateNetworks must be a network in CIDR notation, such as 10.0.0.0/8 or fd00::/8",
     ),
   ),
-  refusal(
-    "results from too many networks",
-    "clusterAccount",
+  clusterAccount(
     { results: { allowedPrivateNetworks: Array.from({ length: 33 }, (_, index) => `10.${index}.0.0/16`) } },
     { results: { allowedPrivateNetworks: Array.from({ length: 32 }, (_, index) => `10.${index}.0.0/16`) } },
     "spec.results.allowedPrivateNetworks: Too many: 33: must have at most 32 items",
   ),
-  refusal(
-    "a selector with In and no values",
-    "clusterAccount",
+  clusterAccount(
     { allowedNamespaces: { matchExpressions: [{ key: "team", operator: "In" }] } },
     { allowedNamespaces: { matchLabels: { team: "a" }, matchExpressions: [{ key: "team", operator: "Exists" }] } },
     "values is required with In and NotIn, and not allowed with Exists and DoesNotExist",

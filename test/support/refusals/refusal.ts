@@ -1,11 +1,13 @@
-import type { Change, Variant } from "../manifests.ts";
+import { type Change, type Manifest, manifest, type Variant } from "../manifests.ts";
 
-/**
- * A manifest that is refused and its twin that is not; both are `variant` with a change merged in. `message` is what the
- * API server's one line holds.
- */
-export type Refusal = { what: string; variant: Variant; bad: Change; good: Change; message: string };
+/** A manifest that is refused with `message`, and its twin that is accepted. `change`: how `bad` differs from a good one. */
+export type Refusal = { change: string; bad: Manifest; good: Manifest; message: string };
 
-export function refusal(what: string, variant: Variant, bad: Change, good: Change, message: string): Refusal {
-  return { what, variant, bad, good, message };
-}
+export const refusalsOf =
+  (variant: Variant) =>
+  (bad: Change, good: Change, message: string): Refusal => ({
+    change: `${variant} ${JSON.stringify(bad).slice(0, 120)}`,
+    bad: manifest(variant, bad),
+    good: manifest(variant, good),
+    message,
+  });
