@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
-import { OTHER_KEY, type ReconciledEndpoint, reconciledEndpoint } from "./reconciled.ts";
+import { OTHER_KEY, type ReconciledEndpoint, reconciledEndpoint } from "./world.ts";
 
 const MINUTE_MS = 60_000;
 const SHARED = "ClusterAccount/default";

@@ -13,7 +13,7 @@ import type { Change } from "../../../support/manifests.ts";
 import { failure, scriptedApi } from "../../../support/scripted-api-server.ts";
 import { accountAt, type ServiceAnswer, scriptedService } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
-import { type ReconciledEndpoint, reconciledEndpoint } from "./reconciled.ts";
+import { type ReconciledEndpoint, reconciledEndpoint } from "./world.ts";
 
 const context = { signal: new AbortController().signal };
 

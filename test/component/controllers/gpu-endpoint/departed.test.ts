@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultInput } from "../../../../src/simulator/faults.ts";
 import type { Change } from "../../../support/manifests.ts";
-import { type ReconciledEndpoint, reconciledEndpoint } from "./reconciled.ts";
+import { type ReconciledEndpoint, reconciledEndpoint } from "./world.ts";
 
 const MINUTES_MS = 5 * 60_000;
 

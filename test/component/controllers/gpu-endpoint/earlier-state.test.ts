@@ -11,7 +11,7 @@ import { createStore } from "../../../../src/runtime/store.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import type { Change } from "../../../support/manifests.ts";
-import { reconciledEndpoint } from "./reconciled.ts";
+import { reconciledEndpoint } from "./world.ts";
 
 const signal = new AbortController().signal;
 const bound: GpuEndpointStatus = { conditions: [], endpointID: "ep-1" };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { reconciledEndpoint } from "./reconciled.ts";
+import { reconciledEndpoint } from "./world.ts";
 
 const MINUTE_MS = 60_000;
 const forbidden = (operation: string) => ({

@@ -3,7 +3,7 @@ import { appNameOf } from "../../../../src/controllers/gpu-endpoint/fields.ts";
 import { CLUSTER_UID, desiredOf, endpointOf } from "../../../support/endpoints.ts";
 import { sessionAt } from "../../../support/service-account.ts";
 import { KEY } from "../../provider/http/make-client.ts";
-import { reconciledEndpoint } from "./reconciled.ts";
+import { reconciledEndpoint } from "./world.ts";
 
 it("an endpoint that the list shows under the generated app name is bound, and no second one is created", async () => {
   const w = await reconciledEndpoint();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
 import { ANNOTATIONS } from "../../../../src/api/v1alpha1/meta.ts";
 import { KEY } from "../../provider/http/make-client.ts";
-import { OTHER_KEY, type ReconciledEndpoint, reconciledEndpoint } from "./reconciled.ts";
+import { OTHER_KEY, type ReconciledEndpoint, reconciledEndpoint } from "./world.ts";
 
 const MINUTES_MS = 3 * 60_000;
 const SERVING = ["Ready=True/Serving", "Synced=True/InSync"];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
 import type { Change } from "../../../support/manifests.ts";
-import { type ReconciledEndpoint, reconciledEndpoint } from "./reconciled.ts";
+import { type ReconciledEndpoint, reconciledEndpoint } from "./world.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { recreationOf, type UnconfirmedCreate } from "../../../../src/controllers/gpu-endpoint/write-limits.ts";
 import type { Bench } from "../../simulator/start.ts";
-import { reconciledEndpoint } from "./reconciled.ts";
+import { reconciledEndpoint } from "./world.ts";
 
 const MINUTE_MS = 60_000;
 const T0 = Date.parse("2026-03-01T00:00:00Z");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
-import { type ReconciledEndpoint, reconciledEndpoint } from "./reconciled.ts";
+import { type ReconciledEndpoint, reconciledEndpoint } from "./world.ts";
 
 const MINUTE_MS = 60_000;
 const OTHER_IMAGE = "registry.example.com/echo:2";

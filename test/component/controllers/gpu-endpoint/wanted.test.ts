@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ReconciledEndpoint, reconciledEndpoint } from "./reconciled.ts";
+import { type ReconciledEndpoint, reconciledEndpoint } from "./world.ts";
 
 type Change = { name: string; act: (world: ReconciledEndpoint) => void };
 

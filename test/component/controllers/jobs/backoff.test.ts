@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { until } from "../../../support/fake-clock.ts";
-import { jobWorld, UID } from "./record-world.ts";
+import { jobWorld, UID } from "./world.ts";
 
 it("a request that the service did not take is not sent again before its backoff ends", async () => {
   const w = await jobWorld({

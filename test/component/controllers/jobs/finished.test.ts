@@ -1,20 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { setConditions } from "../../../../src/api/v1alpha1/conditions.ts";
-import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
-import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
-import { createKind } from "../../../../src/controllers/controller-deps.ts";
-import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
-import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
-import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
-import { createStore } from "../../../../src/runtime/store.ts";
-import { createFakeClock } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { shown } from "../../../support/kstatus.ts";
 import type { Change } from "../../../support/manifests.ts";
-import { type Answer, failure, scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
-import { sharedOf } from "../../../support/shared.ts";
+import { type Answer, failure, scriptedApi } from "../../../support/scripted-api-server.ts";
+import { jobReconciler } from "./world.ts";
 
 const now = "2026-03-01T00:00:00Z";
 const PATH = "/apis/mooring.dev/v1alpha1/namespaces/team/videojobs/sea";
@@ -53,23 +44,9 @@ async function reconcile(
   const { generation = stored.metadata.generation } = options;
   const job: VideoJob = { ...stored, metadata: { ...stored.metadata, annotations, finalizers, generation } };
   const api = await scriptedApi(() => options.answer ?? { body: job });
-  const clock = createFakeClock();
-  await clock.advance(afterSeconds * 1_000);
-  const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
-  kind.store.upsert(job);
-  const shared = sharedOf(api.client, videoJobResource, { clock });
-  const run = createJobReconciler(
-    shared,
-    videoJobAdapter(createKind(api.client, kind)),
-    {
-      running: createRunningRequests({ clock, random: () => 0.5, admission: shared.admission }),
-      copies: createCopies({ clock, random: () => 0.5 }),
-      stores: createStoreRegistry(() => false),
-    },
-    () => {},
-  );
-  const request = { key: "team/sea", namespace: "team", name: "sea" };
-  const result = await run(request, { signal: new AbortController().signal, log: silentLog });
+  const world = jobReconciler(api.client, job);
+  await world.clock.advance(afterSeconds * 1_000);
+  const result = await world.reconcile();
   const requests = api.requests.filter(({ path }) => !path.includes("/events"));
   return { result, requests: requests.map(({ method, path, body }) => ({ method, path, body })) };
 }

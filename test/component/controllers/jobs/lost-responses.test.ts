@@ -1,23 +1,13 @@
 import { expect, it } from "vitest";
-import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
-import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
-import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
-import { createKind } from "../../../../src/controllers/controller-deps.ts";
-import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
-import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
-import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import { type RequestOutcome, workOf } from "../../../../src/controllers/jobs/types.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
-import { createStore } from "../../../../src/runtime/store.ts";
-import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import { createFakeClock, START, settle } from "../../../support/fake-clock.ts";
+import { START, settle } from "../../../support/fake-clock.ts";
 import { recordOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
 import { type Change, merged } from "../../../support/manifests.ts";
-import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
+import { scriptedApi } from "../../../support/scripted-api-server.ts";
 import { accountAt } from "../../../support/service-account.ts";
-import { sharedOf } from "../../../support/shared.ts";
+import { jobReconciler } from "./world.ts";
 
 const ACCOUNT = "Account/team/default";
 const baseURL = "http://127.0.0.1:1";
@@ -50,7 +40,6 @@ const intended: VideoJobStatus = {
 
 /** A job with the account's only slot. Status writes are stored, and their responses are lost while `losing`. */
 async function setUp(spec: Change, status: VideoJobStatus | undefined, task: TaskResult | undefined) {
-  const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
   let losing = true;
   let written: VideoJob | undefined;
   let version = 7;
@@ -67,45 +56,21 @@ async function setUp(spec: Change, status: VideoJobStatus | undefined, task: Tas
     };
     return losing ? "cut" : { body: written };
   });
-  const clock = createFakeClock();
-  const accounts = createAccountRegistry(
-    () => true,
-    () => {},
-  );
-  const tasks = {
-    ...accountAt(baseURL).tasks,
-    latest: () => task && { result: task, at: START },
-  };
-  accounts.set(ACCOUNT, { state: { kind: "Ready" }, handle: accountAt(baseURL, { tasks }) });
-  const allowance = { maxTasks: 1, budget: undefined, reserve: undefined };
-  const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
-  const running = createRunningRequests({ clock, random: () => 0.5, admission });
-  const job = videoJobOf("image", spec, status);
-  kind.store.upsert(job);
-  const wiring = {
-    running,
-    copies: createCopies({ clock, random: () => 0.5 }),
-    stores: createStoreRegistry(() => true),
-  };
-  const shared = sharedOf(api.client, videoJobResource, { clock, accounts, admission });
-  const run = createJobReconciler(shared, videoJobAdapter(createKind(api.client, kind)), wiring, () => {});
+  const tasks = { ...accountAt(baseURL).tasks, latest: () => task && { result: task, at: START } };
+  const world = jobReconciler(api.client, videoJobOf("image", spec, status), {
+    maxTasks: 1,
+    handles: [accountAt(baseURL, { tasks })],
+    hasStore: () => true,
+  });
+  const { kind } = world;
   return {
-    clock,
-    job,
-    admission,
-    running,
-    reconcile: () =>
-      run(
-        { key: "team/sea", namespace: "team", name: "sea" },
-        { signal: new AbortController().signal, log: silentLog },
-      ),
+    ...world,
     /** The watch shows what was written, and from now on responses arrive. */
     showWritten() {
       losing = false;
       if (written !== undefined) kind.store.upsert(structuredClone(written));
       return written?.status;
     },
-    nextIsAdmitted: () => admission.request(ACCOUNT, { ...workOf(job), uid: "next" }, () => {}).kind === "Admitted",
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { jobWorld, UID } from "./record-world.ts";
+import { jobWorld, UID } from "./world.ts";
 
 it.each<{ name: string; answer: () => { status?: number; body: unknown }; status: object }>([
   {

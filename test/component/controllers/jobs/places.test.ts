@@ -1,21 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
-import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
-import { createKind } from "../../../../src/controllers/controller-deps.ts";
-import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
-import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
-import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import { type RequestOutcome, workOf } from "../../../../src/controllers/jobs/types.ts";
-import { createStore } from "../../../../src/runtime/store.ts";
-import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import type { Allowance } from "../../../../src/submission/allowance.ts";
-import { createFakeClock, settle } from "../../../support/fake-clock.ts";
+import { settle } from "../../../support/fake-clock.ts";
 import { recordOf, videoJobOf } from "../../../support/jobs.ts";
 import type { Change } from "../../../support/manifests.ts";
-import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
-import { sharedOf } from "../../../support/shared.ts";
+import { scriptedApi } from "../../../support/scripted-api-server.ts";
+import { jobReconciler } from "./world.ts";
 
 const ACCOUNT = "Account/team/default";
 const answer: RequestOutcome = {
@@ -36,42 +26,13 @@ async function setUp(spec: Change = {}, annotations: Record<string, string> = {}
     await meanwhile.write();
     return { body: job };
   });
-  const clock = createFakeClock();
-  const allowance: Allowance = { maxTasks: 1, budget: undefined, reserve: undefined };
-  const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
-  const running = createRunningRequests({ clock, random: () => 0.5, admission });
-  const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
-  kind.store.upsert(job);
-  const copies = createCopies({ clock, random: () => 0.5 });
-  const shared = sharedOf(api.client, videoJobResource, { clock, admission });
-  const run = createJobReconciler(
-    shared,
-    videoJobAdapter(createKind(api.client, kind)),
-    { running, copies, stores: createStoreRegistry(() => false) },
-    () => {},
-  );
+  const world = jobReconciler(api.client, job, { maxTasks: 1 });
   const admitted: string[] = [];
   const ask = (uid: string) => {
     const work = { ...workOf(job), uid };
-    if (admission.request(ACCOUNT, work, () => admitted.push(uid)).kind === "Admitted") admitted.push(uid);
+    if (world.admission.request(ACCOUNT, work, () => admitted.push(uid)).kind === "Admitted") admitted.push(uid);
   };
-  return {
-    kind,
-    job,
-    clock,
-    meanwhile,
-    admission,
-    allowance,
-    running,
-    admitted,
-    ask,
-    askForJob: () => ask(job.metadata.uid ?? ""),
-    reconcile: () =>
-      run(
-        { key: "team/sea", namespace: "team", name: "sea" },
-        { signal: new AbortController().signal, log: silentLog },
-      ),
-  };
+  return { ...world, meanwhile, admitted, ask, askForJob: () => ask(job.metadata.uid ?? "") };
 }
 
 describe("the place of a job that has not begun", () => {

@@ -5,7 +5,7 @@ import type { VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { hashOf, keyedHashOf } from "../../../../src/controllers/hash.ts";
 import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts";
 import { failure } from "../../../support/scripted-api-server.ts";
-import { intended, jobWorld, type Meddle, other, UID } from "./record-world.ts";
+import { intended, jobWorld, type Meddle, other, UID } from "./world.ts";
 
 const tooMany = () => ({ status: 429, body: { code: 429, reason: "RATE_LIMIT_EXCEEDED" } });
 const time = "2026-03-01T00:00:00Z";

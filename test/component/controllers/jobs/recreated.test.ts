@@ -1,25 +1,13 @@
 import { expect, it } from "vitest";
-import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
-import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
-import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
-import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
-import { createKind } from "../../../../src/controllers/controller-deps.ts";
-import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
-import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
-import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
-import { createStore } from "../../../../src/runtime/store.ts";
-import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import { createFakeClock, until } from "../../../support/fake-clock.ts";
+import type { VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
+import { until } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
-import { capturedLog, scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
+import { capturedLog, scriptedApi } from "../../../support/scripted-api-server.ts";
 import { accountAt, scriptedService } from "../../../support/service-account.ts";
-import { sharedOf } from "../../../support/shared.ts";
+import { jobReconciler } from "./world.ts";
 
-const REQUEST = { key: "team/sea", namespace: "team", name: "sea" };
 const OLD = videoJobOf("image").metadata.uid ?? "";
 const NEW = "cccccccc-0000-0000-0000-000000000002";
-const context = { signal: new AbortController().signal, log: silentLog };
 
 type EventBody = { reason: string; note: string; regarding: { uid: string } };
 
@@ -27,7 +15,6 @@ type EventBody = { reason: string; note: string; regarding: { uid: string } };
 async function replaced(ends: { status: number; body: object }) {
   const sent = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
-  const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
   let version = 20;
   const api = await scriptedApi((request) => {
     if (request.path.includes("/events")) return { status: 201, body: request.body };
@@ -44,28 +31,10 @@ async function replaced(ends: { status: number; body: object }) {
     await answered.promise;
     return ends;
   });
-  const clock = createFakeClock();
-  const accounts = createAccountRegistry(
-    () => true,
-    () => {},
-  );
-  accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: accountAt(service.url) });
-  const allowance = { maxTasks: 1, budget: undefined, reserve: undefined };
-  const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
   const { log, lines } = capturedLog("warn");
-  const shared = { ...sharedOf(api.client, videoJobResource, { clock, accounts, admission }), log };
-  const running = createRunningRequests({ clock, random: () => 0.5, admission });
-  const wiring = {
-    running,
-    copies: createCopies({ clock, random: () => 0.5 }),
-    stores: createStoreRegistry(() => false),
-  };
-  const reconciles = createJobReconciler(shared, videoJobAdapter(createKind(api.client, kind)), wiring, () => {});
-
-  const reconcile = () => reconciles(REQUEST, context);
-
   const job = videoJobOf("image");
-  kind.store.upsert(job);
+  const handles = [accountAt(service.url)];
+  const { kind, running, reconcile } = jobReconciler(api.client, job, { maxTasks: 1, handles, log });
   await reconcile();
   await sent.promise;
   // The deletion and the creation arrive together: the queue merges them to one reconcile of the key.

@@ -16,7 +16,7 @@ import {
   sessionAt,
 } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
-import { jobApi, type Meddle, writerOf } from "./record-world.ts";
+import { jobApi, type Meddle, writerOf } from "./world.ts";
 
 const forever = new AbortController().signal;
 

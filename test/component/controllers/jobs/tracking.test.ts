@@ -1,27 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
-import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
-import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
-import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
-import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
-import { createKind } from "../../../../src/controllers/controller-deps.ts";
-import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
-import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
-import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
+import type { VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
+import type { AccountKey } from "../../../../src/controllers/account/registry.ts";
 import { ServiceError } from "../../../../src/provider/errors.ts";
 import type { Useless } from "../../../../src/provider/tasks/task-result.ts";
-import type { PollFailure, TaskObservation, Tasks } from "../../../../src/provider/types.ts";
-import { createStore } from "../../../../src/runtime/store.ts";
-import type { Work } from "../../../../src/submission/account-line.ts";
-import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
-import { createFakeClock, START, until } from "../../../support/fake-clock.ts";
+import type { PollFailure, TaskObservation } from "../../../../src/provider/types.ts";
+import { START, until } from "../../../support/fake-clock.ts";
 import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { taskOf, video, videoJobOf } from "../../../support/jobs.ts";
 import type { Change } from "../../../support/manifests.ts";
-import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import { accountAt } from "../../../support/service-account.ts";
-import { sharedOf } from "../../../support/shared.ts";
+import { jobApi, jobReconciler } from "./world.ts";
 
 const baseURL = "http://127.0.0.1:1";
 const submitted: VideoJobStatus = {
@@ -58,66 +47,31 @@ function tasksOf() {
 
 /** A submitted job whose namespace has an Account `default`, while it is bound to the ClusterAccount `default`. */
 async function setUp(spec: Change, status: VideoJobStatus = submitted) {
-  const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
-  let version = 7;
   /** How long a write of the status takes, ms. */
   let writeMs = 0;
-  const clock = createFakeClock();
-  const api = await scriptedApi(({ path, body }) => {
-    if (path.includes("/events")) return { status: 201, body: {} };
-    clock.setWallClock(writeMs);
-    const job = kind.store.get("team/sea");
-    if (job === undefined) throw new Error("no job");
-    const patch = (body as { status: VideoJobStatus }).status;
-    version++;
-    const metadata = { ...job.metadata, resourceVersion: String(version) };
-    return { body: { ...job, metadata, status: { ...job.status, ...patch } } };
-  });
+  const job = videoJobOf("image", spec, status);
+  const api = await jobApi(job, { onStored: () => w.clock.setWallClock(writeMs) });
   const [bound, other] = [tasksOf(), tasksOf()];
-  const accounts = createAccountRegistry(
-    () => true,
-    () => {},
-  );
   let allowed = true;
-  const allows = async () => allowed;
-  const add = (key: string, tasks: Tasks) =>
-    accounts.set(key, { state: { kind: "Ready" }, handle: accountAt(baseURL, { key, tasks, allows }) });
-  add("ClusterAccount/default", bound.tasks);
-  add("Account/team/default", other.tasks);
-  kind.store.upsert(videoJobOf("image", spec, status));
-  const allowance = { maxTasks: 1, budget: undefined, reserve: undefined };
-  const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
-  const shared = sharedOf(api.client, videoJobResource, { clock, accounts, admission });
-  const wiring = {
-    running: createRunningRequests({ clock, random: () => 0.5, admission: shared.admission }),
-    copies: createCopies({ clock, random: () => 0.5 }),
-    stores: createStoreRegistry(() => false),
-  };
-  const run = createJobReconciler(shared, videoJobAdapter(createKind(api.client, kind)), wiring, () => {});
-  const request = { key: "team/sea", namespace: "team", name: "sea" };
-  const next: Work = { uid: "next", namespace: "team", operation: "submitImageToVideo" };
-  const nextIsAdmitted = () => {
-    const answer = admission.request("ClusterAccount/default", next, () => {});
-    admission.withdraw("next");
-    return answer.kind === "Admitted";
-  };
+  const handleOf = (key: AccountKey, { tasks }: typeof bound) =>
+    accountAt(baseURL, { key, tasks, allows: async () => allowed });
+  const handles = [handleOf("ClusterAccount/default", bound), handleOf("Account/team/default", other)];
+  const w = jobReconciler(api.client, job, { maxTasks: 1, handles });
   return {
-    clock,
+    ...w,
     bound,
     other,
-    copies: wiring.copies,
     /** Whether the namespace has the label that the ClusterAccount asks for. */
     allow: (next: boolean) => {
       allowed = next;
     },
     /** Whether another job gets the account's only slot. */
-    nextIsAdmitted,
+    nextIsAdmitted: () => w.nextIsAdmitted("ClusterAccount/default"),
     writesTake: (ms: number) => {
       writeMs = ms;
     },
     events: () => api.requests.flatMap(({ path, body }) => (path.includes("/events") ? [body as EventBody] : [])),
-    reconcile: () => run(request, { signal: new AbortController().signal, log: silentLog }),
-    status: () => kind.store.get("team/sea")?.status,
+    status: () => w.stored()?.status,
   };
 }
 
@@ -283,7 +237,8 @@ describe("given a task whose polls keep failing", () => {
     w.bound.fail(undefined);
     w.bound.show(processing(w.clock.now()));
     await w.reconcile();
-    expect(w.status()).toMatchObject({ pollsFailingSince: null, phase: "Running" });
+    expect(w.status()).toMatchObject({ phase: "Running" });
+    expect(w.status()).not.toHaveProperty("pollsFailingSince");
     expect(getCondition(w.status()?.conditions, "Stalled")).toBeUndefined();
     expect(w.nextIsAdmitted()).toBe(false);
     w.bound.show(succeeded(w.clock.now()));

@@ -19,7 +19,7 @@ import { createStore } from "../../../../src/runtime/store.ts";
 import { speechJobOf, videoJobOf } from "../../../support/jobs.ts";
 import { accountAt, type ServiceAnswer, scriptedService } from "../../../support/service-account.ts";
 import { sharedOf } from "../../../support/shared.ts";
-import { jobApi, writerOf } from "./record-world.ts";
+import { jobApi, writerOf } from "./world.ts";
 
 const forever = new AbortController().signal;
 const output = { output: { storeRef: { name: "results" } } };

@@ -1,16 +1,24 @@
 import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { systemClock } from "../../../../src/base/clock.ts";
-import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
+import {
+  type AccountHandle,
+  type AccountKey,
+  createAccountRegistry,
+} from "../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
-import { createKind, type Kind } from "../../../../src/controllers/controller-deps.ts";
+import { type ControllerDeps, createKind, type Kind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
 import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import type { WriteRecord } from "../../../../src/controllers/jobs/submit.ts";
-import type { Job } from "../../../../src/controllers/jobs/types.ts";
+import { type Job, workOf } from "../../../../src/controllers/jobs/types.ts";
+import type { KubeClient } from "../../../../src/kube/client.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
+import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
+import { NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { type Change, merged } from "../../../support/manifests.ts";
 import { type Answer, failure, scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
@@ -59,6 +67,58 @@ export function writerOf<T extends Job>(kind: Kind<T>): WriteRecord<T> {
   };
 }
 
+type Options = Partial<ControllerDeps> & {
+  /** Of the accounts, which are Ready. */
+  handles?: readonly AccountHandle[];
+  /** How many tasks each account allows. */
+  maxTasks?: number;
+  /** Whether a store of this key exists. */
+  hasStore?: () => boolean;
+  wake?: () => void;
+};
+
+/** The reconciler of one job over a scripted API server. The clock stands still unless another is given. */
+export function jobReconciler(
+  client: KubeClient,
+  job: VideoJob,
+  { handles = [], maxTasks, hasStore = () => false, wake = () => {}, ...deps }: Options = {},
+) {
+  const fake = createFakeClock();
+  const { clock = fake } = deps;
+  const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
+  kind.store.upsert(job);
+  const accounts = createAccountRegistry(
+    () => handles.length > 0,
+    () => {},
+  );
+  for (const handle of handles) accounts.set(handle.key, { state: { kind: "Ready" }, handle });
+  const allowance = { ...NO_ALLOWANCE, maxTasks };
+  const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
+  const shared = sharedOf(client, videoJobResource, { clock, accounts, admission, ...deps });
+  const running = createRunningRequests({ clock, random: () => 0.5, admission });
+  const copies = createCopies({ clock, random: () => 0.5 });
+  const wiring = { running, copies, stores: createStoreRegistry(hasStore) };
+  const run = createJobReconciler(shared, videoJobAdapter(createKind(client, kind)), wiring, wake);
+  return {
+    kind,
+    job,
+    clock: fake,
+    shared,
+    allowance,
+    admission,
+    running,
+    copies,
+    reconcile: () => run(REQUEST, context),
+    stored: () => kind.store.get("team/sea"),
+    /** Whether the account has a slot for another job. */
+    nextIsAdmitted(account: AccountKey = "Account/team/default") {
+      const { kind: answer } = admission.request(account, { ...workOf(job), uid: "next" }, () => {});
+      admission.withdraw("next");
+      return answer === "Admitted";
+    },
+  };
+}
+
 /** The reconciler of one job, whose accounts are at one service. */
 export async function jobWorld({
   spec = {},
@@ -77,9 +137,7 @@ export async function jobWorld({
   answer?: () => ServiceAnswer | Promise<ServiceAnswer>;
 }) {
   const steps: string[] = [];
-  const kind = { resource: videoJobResource, store: createStore<VideoJob>() };
   const job = videoJobOf("image", spec, status);
-  kind.store.upsert(job);
   const api = await jobApi(job, {
     ...(meddle && { meddle }),
     onStored: ({ phase, submission }) => void steps.push(`status ${phase} ${submission?.state}`),
@@ -88,35 +146,18 @@ export async function jobWorld({
     if (method === "POST") steps.push("request");
     return answer();
   });
-  const accounts = createAccountRegistry(
-    () => true,
-    () => {},
-  );
   const assertLeading = () => {
     if (!leads) throw new Error("not leading");
   };
   const account = accountAt(service.url, {}, sessionAt(service.url, { assertServing: assertLeading }));
-  accounts.set("Account/team/default", { state: { kind: "Ready" }, handle: account });
-  const otherKey = "ClusterAccount/other";
-  accounts.set(otherKey, { state: { kind: "Ready" }, handle: accountAt(service.url, { key: otherKey }) });
-  const shared = sharedOf(api.client, videoJobResource, {
-    accounts,
+  let wake = Promise.withResolvers<void>();
+  const { kind, running, reconcile, stored } = jobReconciler(api.client, job, {
+    clock: systemClock,
+    handles: [account, accountAt(service.url, { key: "ClusterAccount/other" })],
     heldByRestore,
     assertLeading,
+    wake: () => wake.resolve(),
   });
-  const running = createRunningRequests({ clock: systemClock, random: () => 0.5, admission: shared.admission });
-  let wake = Promise.withResolvers<void>();
-  const run = createJobReconciler(
-    shared,
-    videoJobAdapter(createKind(api.client, kind)),
-    {
-      running,
-      copies: createCopies({ clock: systemClock, random: () => 0.5 }),
-      stores: createStoreRegistry(() => false),
-    },
-    () => wake.resolve(),
-  );
-  const reconcile = () => run(REQUEST, context);
   async function woken() {
     await wake.promise;
     wake = Promise.withResolvers<void>();
@@ -140,7 +181,7 @@ export async function jobWorld({
     },
     /** The watch shows what is stored. */
     watch: () => void kind.store.upsert(structuredClone(api.stored())),
-    job: () => kind.store.get("team/sea"),
+    job: stored,
   };
 }
 
