@@ -2,6 +2,7 @@ import type { KubeClient } from "../../src/kube/client.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
 import type { Store } from "../../src/runtime/store.ts";
+import { merged } from "./manifests.ts";
 
 /**
  * An API server in memory for tests with many thousands of requests under a clock that stands still: a request takes no
@@ -37,7 +38,7 @@ export function memoryKube<T extends KubeObject>(store: Store<T>): { client: Kub
     async mergePatch(_resource, { namespace, name }, patch) {
       const present = store.get(`${namespace}/${name}`);
       if (present === undefined) return {} as never;
-      const object = stored(merged(present, patch) as T);
+      const object = stored(merged({ ...present }, { ...patch }) as unknown as T);
       store.upsert(object);
       return object as never;
     },
@@ -50,15 +51,4 @@ export function memoryKube<T extends KubeObject>(store: Store<T>): { client: Kub
     close: async () => {},
   };
   return { client };
-}
-
-/** RFC 7396. */
-function merged(present: unknown, patch: unknown): unknown {
-  if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
-  const result: Record<string, unknown> = typeof present === "object" && present !== null ? { ...present } : {};
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete result[key];
-    else result[key] = merged(result[key], value);
-  }
-  return result;
 }

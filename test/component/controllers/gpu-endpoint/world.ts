@@ -17,7 +17,7 @@ import type { SubmissionRecord } from "../../../../src/submission/record.ts";
 import { CLUSTER_UID, endpointOf } from "../../../support/endpoints.ts";
 import { createFakeClock, type FakeClock, hastyClock } from "../../../support/fake-clock.ts";
 import { kstatusOf, shown } from "../../../support/kstatus.ts";
-import type { Change } from "../../../support/manifests.ts";
+import { type Change, merged } from "../../../support/manifests.ts";
 import { createObjectStore } from "../../../support/object-store.ts";
 import { type ApiRequest, failure, scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import { accountAt, sessionAt } from "../../../support/service-account.ts";
@@ -134,9 +134,10 @@ export async function reconciledEndpoint(
       return failure(404, "NotFound");
     }
     if (metadata.resourceVersion !== present.metadata.resourceVersion) return failure(409, "Conflict");
-    const merged = status === undefined ? present.status : (merge(present.status ?? {}, status) as GpuEndpointStatus);
-    const next = { ...present, metadata: merge(present.metadata, metadata) as GpuEndpoint["metadata"] };
-    return { body: put(merged === undefined ? next : { ...next, status: merged }) };
+    const nextStatus =
+      status === undefined ? present.status : (merged({ ...present.status }, status) as GpuEndpointStatus);
+    const next = { ...present, metadata: merged({ ...present.metadata }, metadata) as GpuEndpoint["metadata"] };
+    return { body: put(nextStatus === undefined ? next : { ...next, status: nextStatus }) };
   });
 
   const clock = createFakeClock();
@@ -275,19 +276,4 @@ export async function reconciledEndpoint(
     },
   };
   return world;
-}
-
-type Json = Record<string, unknown>;
-const isRecord = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** RFC 7396. */
-function merge(target: object, patch: object): Json {
-  const merged: Json = { ...target };
-  for (const [key, value] of Object.entries(patch)) {
-    const present = merged[key];
-    if (value === null) delete merged[key];
-    else merged[key] = isRecord(value) ? merge(isRecord(present) ? present : {}, value) : value;
-  }
-  return merged;
 }
