@@ -1,13 +1,10 @@
 import type { Backend } from "./sink.ts";
+import type { ArtifactStoreHandle } from "./types.ts";
 
 /** How much a store has: what was measured, and what was stored since. */
-export type StoreUsage = {
-  /** Measures a store that has a limit. @throws ArtifactError */
-  measure(signal: AbortSignal): Promise<void>;
+export type StoreUsage = Pick<ArtifactStoreHandle, "measure" | "full"> & {
   /** So many bytes were stored. */
   add(bytes: number): void;
-  /** Why new work must wait; undefined: it need not. */
-  full(): string | undefined;
 };
 
 export type UsageOptions = {

@@ -23,13 +23,13 @@ export function createResponseMemory(bytes: number = MEMORY_BYTES): ResponseMemo
 export type BodySize = { limit: number; length: number | undefined };
 
 /** Memory for one body. */
-export type Reservation = {
+export type BodyMemory = {
   /** Makes room for a body of `bytes` in all. Resolves at once while it fits. @throws the signal's reason */
   grow(bytes: number, signal: AbortSignal): Promise<void>;
   release(): void;
 };
 
-export type Reserve = (body: BodySize, signal: AbortSignal) => Promise<Reservation>;
+export type Reserve = (body: BodySize, signal: AbortSignal) => Promise<BodyMemory>;
 
 /**
  * The bodies of one account: one large body at a time, and after each a pause that grows with its size. So a service that answers every
@@ -42,7 +42,7 @@ export function createAccountBodies(memory: ResponseMemory, service: string, clo
     let room = SMALL_BODY_BYTES;
     let size = 0;
     const held: (() => void)[] = [];
-    const reservation: Reservation = {
+    const reservation: BodyMemory = {
       async grow(bytes, growSignal) {
         size = Math.max(size, bytes);
         if (bytes <= room) return;

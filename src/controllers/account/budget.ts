@@ -2,8 +2,8 @@ import type { AccountSpec, AccountStatus } from "../../api/v1alpha1/account.ts";
 import type { ConditionUpdate } from "../../api/v1alpha1/conditions.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { formatYuan, type Money, parseYuan } from "../../base/money.ts";
+import type { ReadTime } from "../../provider/money/money-reader.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
-import type { ReadTime } from "../../provider/money/spend.ts";
 import type { BookReading, BudgetState } from "../../submission/allowance.ts";
 
 const SHOWN_BUDGETS = 100;

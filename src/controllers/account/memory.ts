@@ -52,13 +52,13 @@ type SessionWiring = Omit<AccountWiring, "claims">;
 const DEPARTED_POLL_MS = 15_000;
 
 /** What changes while a handle lives. */
-type Facts = { -readonly [setting in keyof LiveSettings]: LiveSettings[setting] } & {
+type MutableSettings = { -readonly [setting in keyof LiveSettings]: LiveSettings[setting] } & {
   spending: ClusterAccount["spec"]["spending"];
   probe: { at: number; result: Probe } | undefined;
 };
 export type Memory = {
   settings: string;
-  facts: Facts;
+  facts: MutableSettings;
   handle: AccountHandle;
   /** The account object is gone; kept for cleaning up after its endpoints. */
   departed: boolean;
@@ -141,7 +141,7 @@ export function createAccountMemory(
       known.facts.showsSpending = showsSpending(spec);
       return { memory: known, changed };
     }
-    const facts: Facts = {
+    const facts: MutableSettings = {
       apiKey,
       keyVersion,
       billing: billingSettings(spec.billing),
@@ -176,7 +176,7 @@ export function createAccountMemory(
   return { get: (key) => memories.get(key), remember, cleanupOf, depart };
 }
 
-type Parts = {
+type SessionParts = {
   shared: ControllerDeps;
   store: Pick<Kind<Account | ClusterAccount>["store"], "get">;
   wiring: SessionWiring;
@@ -184,10 +184,10 @@ type Parts = {
 
 /** What the cluster says about the use of an account, as it is at each call. */
 function usageOf(
-  { shared, store, wiring }: Parts,
+  { shared, store, wiring }: SessionParts,
   key: AccountKey,
   object: Account | ClusterAccount,
-  facts: Readonly<Facts>,
+  facts: Readonly<MutableSettings>,
 ): AccountUsage {
   const { spec } = object;
   const isReady = () => shared.accounts.get(key)?.state.kind === "Ready";
@@ -219,7 +219,11 @@ function usageOf(
 }
 
 /** Tells the account's objects, its status and its metrics what its session observes. */
-function observersOf({ shared, wiring }: Parts, key: AccountKey, facts: Readonly<Facts>): AccountObservers {
+function observersOf(
+  { shared, wiring }: SessionParts,
+  key: AccountKey,
+  facts: Readonly<MutableSettings>,
+): AccountObservers {
   const silence = createSilenceCount((message) => shared.accounts.unreachable(key, message));
   return {
     onEndpoint: (id, appName) => wiring.onEndpoint(key, id, appName),

@@ -1,3 +1,4 @@
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { ADDRESS_REFUSED } from "../../base/address-guard.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import { isGivenUp, ServiceError } from "../../provider/errors.ts";
@@ -37,67 +38,55 @@ export async function probeAccount(
 ): Promise<Probe> {
   try {
     const limits = await session.probe(signal);
-    return {
-      state: { kind: "Ready" },
-      authenticated: "True",
-      reachable: "True",
-      message: "The service takes the key",
-      limits,
-      againMs: LIMITS_MS,
-    };
+    return { ...ANSWERED, authenticated: "True", message: "The service takes the key", limits, againMs: LIMITS_MS };
   } catch (error) {
     if (!(error instanceof ServiceError) || isGivenUp(error)) throw error;
-    return probeFailure(error, previous);
+    return { limits: undefined, ...probeFailure(error, previous) };
   }
 }
 
-function probeFailure(error: ServiceError, previous: Probe | undefined): Probe {
+const ANSWERED = { state: { kind: "Ready" }, reachable: "True" } as const;
+
+function heldFor(reason: Reason, message: string): AccountState {
+  return { kind: "Held", reason, message };
+}
+
+function probeFailure(error: ServiceError, previous: Probe | undefined): Omit<Probe, "limits"> {
   const { message } = error;
   switch (error.kind) {
     case "Unauthorized":
     case "Forbidden":
       return {
-        state: { kind: "Held", reason: "Unauthorized", message: `the service refuses the key: ${message}` },
+        state: heldFor("Unauthorized", `the service refuses the key: ${message}`),
         authenticated: "False",
         reachable: "True",
         message: `${message}: put a valid key into the Secret of apiKeySecretRef`,
-        limits: undefined,
         againMs: UNAUTHORIZED_MS,
       };
     case "Misconfigured": {
       // Refused by the address guard, or a base URL that cannot be one: only a changed spec helps.
       const reason = isAddressRefusal(error.cause) ? "AddressNotAllowed" : "InvalidSpec";
-      return {
-        state: { kind: "Held", reason, message },
-        authenticated: "Unknown",
-        reachable: "False",
-        // The guard's own words say which setting allows the address, if any does.
-        message: reason === "AddressNotAllowed" ? message : `${message}: correct the account`,
-        limits: undefined,
-        againMs: MISCONFIGURED_MS,
-      };
+      // The guard's own words say which setting allows the address, if any does.
+      const advice = reason === "AddressNotAllowed" ? "" : ": correct the account";
+      const state = heldFor(reason, message);
+      const unknown = { authenticated: "Unknown", reachable: "False" } as const;
+      return { state, ...unknown, message: `${message}${advice}`, againMs: MISCONFIGURED_MS };
     }
     case "Unreachable":
     case "Timeout":
     case "ConnectionLost":
-    case "GatewayError":
-      return {
-        state: { kind: "Held", reason: "Unreachable", message: `the service does not answer: ${message}` },
-        authenticated: "Unknown",
-        reachable: "False",
-        message,
-        limits: undefined,
-        againMs:
-          previous?.reachable === "False" ? Math.min(LONGEST_UNREACHABLE_MS, 2 * previous.againMs) : UNREACHABLE_MS,
-      };
+    case "GatewayError": {
+      const state = heldFor("Unreachable", `the service does not answer: ${message}`);
+      const longerMs = previous?.reachable === "False" ? 2 * previous.againMs : UNREACHABLE_MS;
+      const againMs = Math.min(LONGEST_UNREACHABLE_MS, longerMs);
+      return { state, authenticated: "Unknown", reachable: "False", message, againMs };
+    }
     default:
       // It answers, and not about the key: one failing operation must not hold everything else.
       return {
-        state: { kind: "Ready" },
+        ...ANSWERED,
         authenticated: "Unknown",
-        reachable: "True",
         message: `The endpoint limits could not be read: ${message}`,
-        limits: undefined,
         againMs: Math.max(error.retryAfterMs ?? 0, OTHER_MS),
       };
   }

@@ -19,8 +19,6 @@ export type AccountOutcome =
   /** The spec is not valid, or the key could not be read; nothing was asked of the service. */
   | { kind: "NoKey"; reason: Reason; message: string };
 
-type Tasks = NonNullable<AccountStatus["tasks"]>;
-
 /** `total` and `orphaned` are undefined until the account's endpoints were listed once. */
 export type AccountCounts = {
   total: number | undefined;
@@ -99,7 +97,10 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
   };
 }
 
-function unbilledOf(base: AccountStatus, unbilled: Unbilled | undefined): Pick<Tasks, "unbilled"> {
+function unbilledOf(
+  base: AccountStatus,
+  unbilled: Unbilled | undefined,
+): Pick<NonNullable<AccountStatus["tasks"]>, "unbilled"> {
   const shown = unbilled === undefined ? base.tasks?.unbilled : shownUnbilled(unbilled);
   return shown === undefined ? {} : { unbilled: shown };
 }
@@ -141,28 +142,22 @@ function updatesOf(outcome: AccountOutcome, unpaid: string | undefined): Conditi
       probe.authenticated === "True" ? "Authenticated" : probe.authenticated === "False" ? "Unauthorized" : "Pending",
     message: probe.message,
   };
+  return [reachable, authenticated, readinessOf(probe, unpaid)];
+}
+
+function readinessOf(probe: Probe, unpaid: string | undefined): ConditionUpdate {
+  const stalled = (reason: Reason, message: string) => ({ type: "Stalled", status: "True", reason, message }) as const;
   if (probe.state.kind === "Ready" && unpaid !== undefined) {
     const message = `${unpaid}. All paid work of the account waits; one request tries again after pauses of up to 30 minutes`;
-    return [reachable, authenticated, { type: "Stalled", status: "True", reason: "InsufficientBalance", message }];
+    return stalled("InsufficientBalance", message);
   }
   if (probe.state.kind === "Ready") {
-    return [
-      reachable,
-      authenticated,
-      { type: "Ready", status: "True", reason: "Ready", message: "The account can be used" },
-    ];
+    return { type: "Ready", status: "True", reason: "Ready", message: "The account can be used" };
   }
-  if (probe.authenticated === "False") {
-    return [
-      reachable,
-      authenticated,
-      { type: "Stalled", status: "True", reason: "Unauthorized", message: probe.message },
-    ];
-  }
+  if (probe.authenticated === "False") return stalled("Unauthorized", probe.message);
   const reason = heldFor(probe);
-  if (reason === "Unreachable")
-    return [reachable, authenticated, { type: "Ready", status: "False", reason, message: probe.message }];
-  return [reachable, authenticated, { type: "Stalled", status: "True", reason, message: probe.message }];
+  if (reason !== "Unreachable") return stalled(reason, probe.message);
+  return { type: "Ready", status: "False", reason, message: probe.message };
 }
 
 function heldFor({ state }: Probe): Reason {

@@ -80,8 +80,8 @@ type OperationState = {
   renewing: number;
 };
 const KINDS = ["entering", "renewing"] as const;
-type Kind = (typeof KINDS)[number];
-type Waiter = { state: OperationState; kind: Kind; group: string; go(): void };
+type TurnKind = (typeof KINDS)[number];
+type Waiter = { state: OperationState; kind: TurnKind; group: string; go(): void };
 type States = ReadonlyMap<Operation, OperationState>;
 
 export function createGate(options: GateOptions): Gate {
@@ -195,7 +195,7 @@ function createTurns(clock: Clock, account: Bucket, states: States) {
   }
 
   /** Resolves when the call has a token, and one that enters has a connection. */
-  function turn(operation: Operation, kind: Kind, { signal, lane = "urgent", group = "" }: EnterOptions) {
+  function turn(operation: Operation, kind: TurnKind, { signal, lane = "urgent", group = "" }: EnterOptions) {
     return inLine<void>(signal, (enter) => {
       const state = stateOf(states, operation);
       const key = String(asked++);
@@ -244,7 +244,7 @@ function createStates(own: (operation: Operation) => Bucket | undefined): States
 }
 
 /** When the operation's own pause and bucket let the next call go. */
-function tokenAt({ own, pausedUntil }: OperationState, kind: Kind, now: number): number {
+function tokenAt({ own, pausedUntil }: OperationState, kind: TurnKind, now: number): number {
   const ownAt = own === undefined ? now : freeAt(own, now);
   return kind === "renewing" ? ownAt : Math.max(pausedUntil, ownAt);
 }

@@ -60,7 +60,7 @@ export function createAccountMoney(
   });
   return {
     bills: (request) => billsOfPeriod({ reader: bills.reader, ...request }),
-    spend: bills.spend,
+    spend: bills.latest,
     budgets: budgets.latest,
     lastRead: () => ({ bills: bills.lastRead(), budgets: budgets.lastRead() }),
     failures: () => ({ bills: bills.failure(), budgets: budgets.failure() }),

@@ -1,17 +1,14 @@
 import type { Logger } from "pino";
 import type { Clock } from "../../base/clock.ts";
 import type { Money } from "../../base/money.ts";
-import { createPollLoop } from "../../base/schedule.ts";
 import type { Operation } from "../operations.ts";
 import { type BillReader, createBillReader } from "./bill-reader.ts";
+import { createMoneyReader, type MoneyReader } from "./money-reader.ts";
 import type { Bill } from "./money-records.ts";
 import { billsOfPeriod } from "./period.ts";
 import { billsBegin, currentPeriods, type TimeRange } from "./ranges.ts";
 import { rowOf } from "./tally.ts";
 import { type TimeZone, timeZone } from "./time-zone.ts";
-
-/** When a read began. `at`: ms since the epoch. `monotonic`: ms of the monotonic clock. */
-export type ReadTime = { at: number; monotonic: number };
 
 /** Account.spec.billing, read. */
 export type BillingSettings = {
@@ -55,20 +52,6 @@ export type CollectMonth = (
   signal: AbortSignal,
 ) => Promise<BillCollector | undefined>;
 
-/** Reads the bills of an account at an interval and sums them. */
-export type AccountBills = {
-  readonly reader: BillReader;
-  settings(): BillingSettings;
-  /** undefined until the bills are read once. A read that fails does not change it: see `lastRead`. */
-  spend(): Spend | undefined;
-  /** When the read of `spend` began. */
-  lastRead(): ReadTime | undefined;
-  /** Why the last read failed; undefined: it did not. */
-  failure(): string | undefined;
-  start(): void;
-  stop(): Promise<void>;
-};
-
 export type AccountBillsOptions = {
   client: Parameters<typeof createBillReader>[0]["client"];
   settings: () => BillingSettings;
@@ -88,50 +71,21 @@ const HURRY_MS = 60_000;
 const IDLE_MS = 1_000;
 const RETRY_MS = 5 * 60_000;
 
-export function createAccountBills(options: AccountBillsOptions): AccountBills {
-  const { clock, log, settings } = options;
+/** Reads the bills of an account at an interval and sums them. */
+export function createAccountBills(options: AccountBillsOptions): MoneyReader<Spend> & { readonly reader: BillReader } {
+  const { clock, settings } = options;
   const reader = createBillReader({ client: options.client, clock });
-  let latest: Spend | undefined;
-  let lastRead: ReadTime | undefined;
-  let failure: string | undefined;
-  let readAt = Number.NEGATIVE_INFINITY;
-
-  const loop = createPollLoop({
-    clock,
-    stopReason: "the session of the account is closed",
-    dueInMs() {
+  const spend = createMoneyReader({
+    ...options,
+    what: "bills",
+    dueInMs(agoMs, failed) {
       if (!options.wanted()) return IDLE_MS;
-      const pauseMs =
-        failure !== undefined ? RETRY_MS : options.hurry?.() === true ? HURRY_MS : Number.POSITIVE_INFINITY;
-      return readAt + Math.min(pauseMs, settings().intervalMs) - clock.monotonic();
+      const pauseMs = failed ? RETRY_MS : options.hurry?.() === true ? HURRY_MS : Number.POSITIVE_INFINITY;
+      return Math.min(pauseMs, settings().intervalMs) - agoMs;
     },
-    async poll(signal) {
-      readAt = clock.monotonic();
-      const began: ReadTime = { at: clock.now(), monotonic: readAt };
-      try {
-        latest = await readSpend({ reader, ...settings(), nowMs: clock.now(), collect: options.collectMonth, signal });
-        lastRead = began;
-        failure = undefined;
-        options.onRead?.();
-      } catch (error) {
-        if (signal.aborted) return;
-        // Not every kind of credential may read bills (interface: Authentication), so the account stays usable.
-        failure = error instanceof Error ? error.message : String(error);
-        log.warn({ reason: failure }, "bills could not be read");
-        options.onFailed?.();
-      }
-    },
+    read: (signal) => readSpend({ reader, ...settings(), nowMs: clock.now(), collect: options.collectMonth, signal }),
   });
-
-  return {
-    reader,
-    settings,
-    spend: () => latest,
-    lastRead: () => lastRead,
-    failure: () => failure,
-    start: loop.start,
-    stop: loop.stop,
-  };
+  return { ...spend, reader };
 }
 
 type SpendRequest = BillingSettings & {

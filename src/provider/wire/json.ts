@@ -58,17 +58,17 @@ function endOfText(bytes: Buffer, from: number): number {
 }
 
 /** A part of a text, as byte offsets. */
-export type Span = { from: number; to: number };
+export type ByteSpan = { from: number; to: number };
 
 /**
  * The elements of the list `name` of a JSON object, without parsing it. Returns the list with its brackets; undefined: there is none, or it
  * has no end. What is no JSON shows when the parts are parsed.
  */
-export function* elementsIn(bytes: Buffer, name: string): Generator<Span, Span | undefined> {
+export function* elementsIn(bytes: Buffer, name: string): Generator<ByteSpan, ByteSpan | undefined> {
   let level = 0;
-  let text: Span = { from: 0, to: 0 };
+  let text: ByteSpan = { from: 0, to: 0 };
   let isNamed = false;
-  let list: Span | undefined;
+  let list: ByteSpan | undefined;
   let from = 0;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];

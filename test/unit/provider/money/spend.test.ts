@@ -23,7 +23,7 @@ async function spendOf(bills: readonly Bill[]) {
   reader.start();
   onTestFinished(() => reader.stop());
   await clock.advance(1_000);
-  return reader.spend();
+  return reader.latest();
 }
 
 const today = (amount: string, category = "llm") =>
