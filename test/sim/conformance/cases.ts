@@ -281,6 +281,45 @@ export const CASES: readonly ConformanceCase[] = [
     run: (world) => inNamespace(world, gpuEndpointResource).watch(1, { resourceVersion: "1" }),
   },
   {
+    name: "an export: data with an owner, changed by a patch, and deleted with the version that was read",
+    run: async (world) => {
+      const maps = inNamespace(world, configMapResource);
+      const owner = await inNamespace(world, gpuEndpointResource).create(endpoint("a"));
+      const { apiVersion, kind, metadata } = owner;
+      const ownerReferences = [{ apiVersion, kind, name: "a", uid: metadata.uid, controller: true }];
+      const first = await maps.create({ metadata: { name: "m", ownerReferences }, data: { url: "one", id: "e-1" } });
+      const second = await maps.patch("m", { data: { url: "two", id: null } });
+      const { uid, resourceVersion } = first.metadata;
+      return [
+        first.metadata.ownerReferences?.map(({ uid: _uid, ...rest }) => rest),
+        second.data,
+        isNewVersion(second, await maps.patch("m", { data: { url: "two" } })),
+        await outcome(maps.delete("m", { preconditions: { uid, resourceVersion } })),
+        await outcome(maps.delete("m", { preconditions: { uid, resourceVersion: second.metadata.resourceVersion } })),
+        await outcome(maps.get("m")),
+      ];
+    },
+  },
+  {
+    name: "a patch of a status replaces lists, removes by null, and leaves the spec and the generation",
+    run: async (world) => {
+      const objects = inNamespace(world, videoJobResource);
+      await objects.create(manifest("image", {}, "a"));
+      const condition = (type: string, status: string) => ({
+        type,
+        status,
+        reason: "Tested",
+        message: "",
+        lastTransitionTime: "2026-01-01T00:00:00Z",
+      });
+      const conditions = [condition("Ready", "False"), condition("Stalled", "True")];
+      await objects.patch("a", { status: { phase: "Queued", taskID: "t-1", attempts: 1, conditions } }, "status");
+      const second = { phase: "Running", taskID: null, conditions: [condition("Ready", "True")] };
+      const { metadata, status } = await objects.patch("a", { spec: { suspend: true }, status: second }, "status");
+      return [metadata.generation, status, (await objects.get("a")).spec];
+    },
+  },
+  {
     name: "a lease changes hands with the lock of its version",
     run: async (world) => {
       const leases = inNamespace(world, leaseResource);
