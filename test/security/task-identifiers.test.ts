@@ -88,10 +88,7 @@ describe.each(ANSWERS)("%s", (_what, body, call, why) => {
     const context = { job, now: START };
     const cause = result.error.message;
     expect(cause.length).toBeLessThan(1_000);
-    const { outcome } = halt(
-      { kind: "Unusable", record: result.record, account: undefined, cause, results: [] },
-      context,
-    );
+    const { outcome } = halt({ kind: "Unusable", record: result.record, cause, results: [] }, context);
     if (outcome === undefined) throw new Error("no outcome");
     const { status } = jobAfter(undefined, outcome);
     const ready = status.conditions.find(({ type }) => type === "Ready");

@@ -138,8 +138,8 @@ function runningTask(job: Job, answer: RequestOutcome | undefined): AbandonedTas
   const work = workOf(job);
   if (answer !== undefined) {
     if (answer.kind !== "Accepted" || !("taskID" in answer.accepted)) return undefined;
-    const { account, accepted, record } = answer;
-    return { work, account, taskID: accepted.taskID, submittedAt: Date.parse(record.time) };
+    const { accepted, record } = answer;
+    return { work, account: record.account, taskID: accepted.taskID, submittedAt: Date.parse(record.time) };
   }
   const { phase, account, taskID, submitTime } = job.status ?? {};
   const runs = phase === "Queued" || phase === "Running" || isPastDeadline(job);

@@ -82,7 +82,6 @@ type Delivered = {
 /** What the status shows of a request that the service accepted or may have accepted. */
 export type Submitted = {
   record: OpenSubmission;
-  account: BoundAccount | undefined;
   firstAudioMs?: number | undefined;
 };
 
@@ -113,7 +112,7 @@ export type Observations = {
   /** Nothing was sent: the job was paused, suspended, changed or deleted first. `record`: if the status shows it. */
   Withdrawn: { record: OpenSubmission | undefined; until: number };
   /** Surely without effect. Sending it again cannot help. */
-  Refused: End & { record: OpenSubmission; account: BoundAccount | undefined };
+  Refused: End & { record: OpenSubmission };
   Unknown: Submitted & { cause: string };
   UnknownButResubmit: Submitted & { cause: string };
   /** The service accepted the request, and its response cannot be used: it is not sent again, also under Resubmit. */

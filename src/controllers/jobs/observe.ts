@@ -147,11 +147,7 @@ export function observeSending(
   if (record === undefined) throw new Error("a request without a record and without a response");
   // Who holds the lease knows that the sender has ended. One that has lost it can see a request of the process that leads by now.
   deps.shared.assertLeading();
-  return observeUnknown(
-    { record, account: record.account },
-    "the operator ended before it received the response",
-    context,
-  );
+  return observeUnknown({ record }, "the operator ended before it received the response", context);
 }
 
 /**
@@ -171,12 +167,12 @@ function observeAnswer(
   context: JobContext,
   backoffUntil: number | undefined,
 ): ObservationIn<"Sending"> {
-  const { account, record } = answer;
+  const { record } = answer;
   // A record that was not stored must not replace the request that the status shows.
   const shown = context.job.status?.submission?.id === record.id ? record : undefined;
   switch (answer.kind) {
     case "Accepted":
-      return observeAccepted(answer.accepted, { record, account }, context.job.spec);
+      return observeAccepted(answer.accepted, { record }, context.job.spec);
     case "NotTaken":
       return {
         kind: "NotTaken",
@@ -185,15 +181,15 @@ function observeAnswer(
         until: backoffUntil ?? context.now,
       };
     case "Refused":
-      return { kind: "Refused", reason: answer.reason, message: answer.message, record, account };
+      return { kind: "Refused", reason: answer.reason, message: answer.message, record };
     case "Unusable":
-      return { kind: "Unusable", record, account, cause: answer.cause, results: answer.results };
+      return { kind: "Unusable", record, cause: answer.cause, results: answer.results };
     case "TooLarge": {
-      const submitted = { record, account };
+      const submitted = { record };
       return { kind: "NoResults", reason: "ResultTooLarge", message: answer.message, submitted };
     }
     case "Unknown":
-      return observeUnknown({ record, account }, answer.cause, context);
+      return observeUnknown({ record }, answer.cause, context);
     case "Withdrawn":
       return { kind: "Withdrawn", record: shown, until: context.now };
   }

@@ -18,29 +18,28 @@ export function outcomeOf(
   result: SubmitOnceResult<Accepted>,
 ): RequestOutcome {
   const { record } = result;
-  const common = { account: record.account, record };
   if (result.kind === "Accepted" || result.kind === "Unusable") shared.admission.paid(account.key);
-  if (result.kind === "Accepted") return { ...common, kind: "Accepted", accepted: result.value };
+  if (result.kind === "Accepted") return { record, kind: "Accepted", accepted: result.value };
   if (result.kind === "Unusable") {
     const { error } = result;
     const cause = error instanceof AcceptedError ? error.cause : error;
     const results = error instanceof PartlyStoredError ? error.results : [];
     return cause instanceof ArtifactError && cause.kind === "TooLarge"
-      ? { ...common, kind: "TooLarge", message: tooLargeMessage(cause, kind) }
-      : { ...common, kind: "Unusable", cause: messageOf(error), results };
+      ? { record, kind: "TooLarge", message: tooLargeMessage(cause, kind) }
+      : { record, kind: "Unusable", cause: messageOf(error), results };
   }
   if (result.kind === "Unknown") {
     holdRefusedKey(shared, account, result.error);
-    return { ...common, kind: "Unknown", cause: messageOf(result.error) };
+    return { record, kind: "Unknown", cause: messageOf(result.error) };
   }
   const { error } = result;
-  if (error instanceof UnwantedRequestError || isConflict(error)) return { ...common, kind: "Withdrawn" };
+  if (error instanceof UnwantedRequestError || isConflict(error)) return { record, kind: "Withdrawn" };
   if (isRefusal(error)) {
     const reason = error.kind === "NotEntitled" ? "NotEntitled" : "InvalidSpec";
-    return { ...common, kind: "Refused", reason, message: refusalMessage(error, kind) };
+    return { record, kind: "Refused", reason, message: refusalMessage(error, kind) };
   }
   holdRefusedKey(shared, account, error);
-  const refused = { ...common, kind: "NotTaken", ...notTaken(error) } as const;
+  const refused = { record, kind: "NotTaken", ...notTaken(error) } as const;
   if (isUnpaid(error)) shared.admission.unpaid(account.key, refused.block.message);
   return refused;
 }

@@ -228,14 +228,14 @@ function writtenOnFailure(observation: Parameters<typeof fail>[0], { job, now }:
 /** Status fields of a request that the service accepted or may have accepted. */
 export function submission(
   job: Job,
-  { record, account, firstAudioMs }: Submitted,
+  { record, firstAudioMs }: Submitted,
   state: "Accepted" | "Unknown",
   now: number,
 ): Partial<JobStatus> {
   return {
     submission: submissionOf(record, state, now),
     attempts: record.attempt,
-    ...(account === undefined ? {} : { account }),
+    ...(record.account === undefined ? {} : { account: record.account }),
     ...(firstAudioMs === undefined ? {} : { firstAudioMs }),
     ...(state === "Accepted"
       ? { submitTime: record.time, firstSubmitTime: job.status?.firstSubmitTime ?? record.time }

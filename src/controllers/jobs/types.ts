@@ -1,6 +1,6 @@
 import { cut } from "../../api/v1alpha1/conditions.ts";
 import type { Consumption, JobResult } from "../../api/v1alpha1/job.ts";
-import { ANNOTATIONS, type BoundAccount } from "../../api/v1alpha1/meta.ts";
+import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { SpeechJob, SpeechJobSpec, SpeechJobStatus } from "../../api/v1alpha1/speech-job.ts";
 import type { VideoJob, VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
 import type { ArtifactWriter } from "../../artifacts/types.ts";
@@ -10,7 +10,7 @@ import type { Operation } from "../../provider/operations.ts";
 import type { AccountSession } from "../../provider/types.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import type { Work } from "../../submission/account-line.ts";
-import type { OpenSubmission } from "../../submission/record.ts";
+import type { SubmissionRecord } from "../../submission/record.ts";
 import { AcceptedError } from "../../submission/submit-once.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { Kind } from "../controller-deps.ts";
@@ -146,7 +146,7 @@ export type JobAdapter<T extends Job> = {
 export type Block = Cause & { stalled: boolean; againMs?: number };
 
 /** The outcome of a paid request (api: "A paid request is sent at most once per attempt"). */
-export type RequestOutcome = { account: BoundAccount; record: OpenSubmission } & (
+export type RequestOutcome = { record: SubmissionRecord } & (
   | { kind: "Accepted"; accepted: Accepted }
   /** Surely without effect. It is sent again with backoff, and not before `retryAfterMs`. */
   | { kind: "NotTaken"; block: Block; retryAfterMs: number | undefined }

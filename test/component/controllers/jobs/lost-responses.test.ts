@@ -76,7 +76,7 @@ async function setUp(spec: Change, status: VideoJobStatus | undefined, task: Tas
 
 const output = { output: { storeRef: { name: "store" } } };
 const succeeded = taskOf("TASK_STATUS_SUCCEED", { videos: [video] });
-const answer = { record: recordOf(), account: bound };
+const answer = { record: recordOf({ account: bound }) };
 const results = [{ kind: "Video" as const, url: video.url, type: "mp4", expiresAt: "2026-03-02T00:00:00Z" }];
 const block = { reason: "RateLimited", message: "m", stalled: false } as const;
 

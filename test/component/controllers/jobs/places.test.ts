@@ -12,7 +12,6 @@ const answer: RequestOutcome = {
   kind: "Accepted",
   accepted: { taskID: "task-1" },
   record: recordOf(),
-  account: { kind: "Account", name: "default", baseURL: "https://api.example.com" },
 };
 
 /** An account that allows one task; the next job waits behind the one that is reconciled. */

@@ -10,8 +10,6 @@ import { attachTaskOf, type JobStatus, resubmitTokenOf } from "../../../../src/c
 import { START } from "../../../support/fake-clock.ts";
 import { recordOf, speechJobOf, videoJobOf } from "../../../support/jobs.ts";
 
-const account = { kind: "Account", name: "default", baseURL: "https://api.example.com" } as const;
-
 function jobWith(token: string | undefined, metadata: Partial<VideoJob["metadata"]> = {}): VideoJob {
   const job = videoJobOf("image");
   const annotations = token === undefined ? {} : { "mooring.dev/resubmit-token": token };
@@ -22,7 +20,7 @@ function jobWith(token: string | undefined, metadata: Partial<VideoJob["metadata
 function halted(job: VideoJob, cause = "the connection was lost"): JobStatus {
   const record = recordOf();
   const context = { job, now: START };
-  const observation = observeUnknown({ record, account }, cause, context);
+  const observation = observeUnknown({ record }, cause, context);
   const { outcome, ...change } = decide(stateOf(job.status, record, false), observation, context);
   if (outcome === undefined) throw new Error("a halt has an outcome");
   return jobStatusOf(job, change, outcome, START);
@@ -81,7 +79,7 @@ describe("the message of a halted job", () => {
     const job = speechJobOf("turbo");
     const context = { job, now: START };
     const record = recordOf({ operation: "synthesizeSpeech" });
-    const observation = observeUnknown({ record, account }, "c", context);
+    const observation = observeUnknown({ record }, "c", context);
     const { outcome } = decide({ kind: "Sending", record: recordOf() }, observation, context);
     expect(outcome).toMatchObject({ phase: "Halted", message: expect.not.stringContaining("attach") });
   });

@@ -10,7 +10,6 @@ const answer: RequestOutcome = {
   kind: "Accepted",
   accepted: { taskID: "t" },
   record: recordOf(),
-  account: { kind: "Account", name: "default", baseURL: "https://api.example.com" },
 };
 
 function create(clock = createFakeClock()) {

@@ -128,13 +128,13 @@ const examples: { [K in keyof Observations]: Observation<K> } = {
     attempt: 1,
   },
   UnderWay: { kind: "UnderWay", sent: true, since: START - 5_000 },
-  Accepted: { kind: "Accepted", record, account, taskID: "task-1" },
+  Accepted: { kind: "Accepted", record, taskID: "task-1" },
   NotTaken: { kind: "NotTaken", ...block, record, until: START + 5_000 },
   Withdrawn: { kind: "Withdrawn", record, until: START },
-  Refused: { kind: "Refused", ...end, record, account },
-  Unknown: { kind: "Unknown", record, account, cause: "c" },
-  UnknownButResubmit: { kind: "UnknownButResubmit", record, account, cause: "c" },
-  Unusable: { kind: "Unusable", record, account, cause: "c", results: [] },
+  Refused: { kind: "Refused", ...end, record },
+  Unknown: { kind: "Unknown", record, cause: "c" },
+  UnknownButResubmit: { kind: "UnknownButResubmit", record, cause: "c" },
+  Unusable: { kind: "Unusable", record, cause: "c", results: [] },
   Unreleased: { kind: "Unreleased", outdated: true },
   Released: { kind: "Released", token: "again" },
   Attachable: { kind: "Attachable", taskID: "task-1", account, submission: submission(1, "Unknown") },
@@ -146,7 +146,7 @@ const examples: { [K in keyof Observations]: Observation<K> } = {
   TaskFailedRetry: { kind: "TaskFailedRetry", message: "m" },
   Results: { kind: "Results", results: [result] },
   ResultsToStore: { kind: "ResultsToStore", results: [result] },
-  NoResults: { kind: "NoResults", ...end, submitted: { record, account } },
+  NoResults: { kind: "NoResults", ...end, submitted: { record } },
   NotCopying: { kind: "NotCopying" },
   Copying: { kind: "Copying", note: "n" },
   Stored: { kind: "Stored", results: [{ ...result, artifact }] },
@@ -207,8 +207,7 @@ function contextOf(change: Change, status: JobStatus | undefined, now = START) {
 
 describe("an unknown submission", () => {
   const seen = (change: Change, attempt = 1, failedTasks = 0) =>
-    observeUnknown({ record: recordOf({ attempt }), account }, "c", contextOf(change, { ...waiting, failedTasks }))
-      .kind;
+    observeUnknown({ record: recordOf({ attempt }) }, "c", contextOf(change, { ...waiting, failedTasks })).kind;
   it("halts, and is sent again under Resubmit", () => {
     expect(seen({})).toBe("Unknown");
     expect(seen({ onSubmissionUnknown: "Resubmit" })).toBe("UnknownButResubmit");
@@ -230,7 +229,7 @@ describe("an unknown submission", () => {
 
 describe("an accepted request", () => {
   const seen = (accepted: Parameters<typeof observeAccepted>[0], change: Change = {}) =>
-    observeAccepted(accepted, { record, account }, videoJobOf("image", change).spec).kind;
+    observeAccepted(accepted, { record }, videoJobOf("image", change).spec).kind;
   const output = { output: { storeRef: { name: "store" } } };
   it.each([
     ["a task", seen({ taskID: "t" }), "Accepted"],
