@@ -4,7 +4,7 @@ import { keyOf } from "../../kube/types.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import { submissionOf } from "../../submission/record.ts";
 import { costOf, recordUsage } from "../billing/object-cost.ts";
-import type { ControllerDeps } from "../controller-deps.ts";
+import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, isPaused } from "../reconciler.ts";
 import { createWholeObjects } from "../whole-object.ts";
 import { startCopy } from "./copies.ts";
@@ -45,7 +45,7 @@ export function createJobReconciler<T extends Job>(
 
   /** Nothing is sent, polled or copied. The status still gets the outcome of what was under way. */
   async function pause(stored: T, context: ReconcileContext): Promise<Result> {
-    const job = await withoutUnsent(stored, context);
+    const job = await withoutUnsent(deps, stored, context);
     const { uid } = job.metadata;
     shared.references.forget(referenceKey(keyOf(job)));
     shared.admission.withdraw(uid);
@@ -62,8 +62,8 @@ export function createJobReconciler<T extends Job>(
 
   async function reconcile(stored: T, requested: string | undefined, context: ReconcileContext): Promise<Result> {
     if (stored.spec.managedBy !== undefined) return pause(stored, context);
-    const shown = await withoutUnsent(stored, context);
-    const job = requested === undefined ? shown : await acknowledge(shown, requested, context);
+    const shown = await withoutUnsent(deps, stored, context);
+    const job = requested === undefined ? shown : await acknowledge(deps, shown, requested, context);
     const state = stateNow(job);
     await follow(job, state);
     if (isFinished(state)) return reconcileFinished(shared, kind, job, context);
@@ -82,8 +82,8 @@ export function createJobReconciler<T extends Job>(
     if (observed === undefined) return undefined;
     const transition = decide(state, observed.observation, { job, now: shared.clock.now() });
     shared.references.track(referenceKey(keyOf(job)), transition.waitsFor ?? [], { waits: true });
-    const after = await report(job, transition, context);
-    const write: WriteRecord<T> = (stored, step, signal) => report(stored, step, { signal });
+    const after = await report(deps, job, transition, context.signal);
+    const write: WriteRecord<T> = (stored, step, signal) => report(deps, stored, step, signal);
     await apply(deps, after, { observed, transition, write }, context);
     settle(deps, job.metadata.uid, transition);
 
@@ -103,60 +103,75 @@ export function createJobReconciler<T extends Job>(
     const { uid } = job.metadata;
     if (state.kind !== "Sending" && !shared.abandoned.has(uid)) shared.admission.taskEnded(uid);
   }
+}
 
-  /** Writes the status and the events of a transition that changes the status. Returns the job as it is then. */
-  async function report(job: T, transition: Reported, { signal }: Pick<ReconcileContext, "signal">): Promise<T> {
-    const { outcome, written, cleared } = transition;
-    if (outcome === undefined) {
-      const observed = await observeGeneration(kind, job, signal);
-      if (written === undefined) return observed;
-      return kind.patchStatus(observed, { ...PENDING_STATUS, ...observed.status, ...written } as T["status"], signal);
-    }
-    const ended = outcome.phase === "Succeeded" || outcome.phase === "Failed";
-    const own: Partial<JobStatus> = { ...written, ...(ended ? await costOf(shared, job, written) : {}) };
-    const change = { written: { ...adapter.extraStatus(job), ...own }, cleared };
-    const status = jobStatusOf(job, change, outcome, shared.clock.now());
-    const after = await writeOutcome(job, status, signal);
-    recordUsage(shared, kind.resource.kind, { before: job, after });
-    announce(shared, job, after.status);
-    wiring.metrics?.moved(kind.resource.kind, job, after.status);
+/** Writes the status and the events of a transition that changes the status. Returns the job as it is then. */
+async function report<T extends Job>(
+  { shared, adapter, metrics }: JobDeps<T>,
+  job: T,
+  transition: Reported,
+  signal: AbortSignal,
+): Promise<T> {
+  const { kind } = adapter;
+  const { outcome, written, cleared } = transition;
+  if (outcome === undefined) {
+    const observed = await observeGeneration(kind, job, signal);
+    if (written === undefined) return observed;
+    return kind.patchStatus(observed, { ...PENDING_STATUS, ...observed.status, ...written } as T["status"], signal);
+  }
+  const ended = outcome.phase === "Succeeded" || outcome.phase === "Failed";
+  const own: Partial<JobStatus> = { ...written, ...(ended ? await costOf(shared, job, written) : {}) };
+  const change = { written: { ...adapter.extraStatus(job), ...own }, cleared };
+  const status = jobStatusOf(job, change, outcome, shared.clock.now());
+  const after = await writeOutcome(kind, job, status, signal);
+  recordUsage(shared, kind.resource.kind, { before: job, after });
+  announce(shared, job, after.status);
+  metrics?.moved(kind.resource.kind, job, after.status);
+  return after;
+}
+
+/**
+ * Writes a whole status. When the API server refuses it, what the service accepted is written alone: a request that cost something is
+ * never forgotten. Without a task, the job counts as halted until the whole status is stored, so that no process sends it again.
+ */
+async function writeOutcome<T extends Job>(kind: Kind<T>, job: T, status: JobStatus, signal: AbortSignal): Promise<T> {
+  try {
+    return await kind.patchStatus(job, status as T["status"], signal);
+  } catch (error) {
+    const accepted = isRefusedStatus(error) ? acceptedOf(job, status) : undefined;
+    if (accepted === undefined) throw error;
+    const after = await kind.patchStatus(job, { ...job.status, ...accepted } as T["status"], signal);
+    if (accepted.taskID === undefined) throw error;
     return after;
   }
+}
 
-  /**
-   * Writes a whole status. When the API server refuses it, what the service accepted is written alone: a request that cost something is
-   * never forgotten. Without a task, the job counts as halted until the whole status is stored, so that no process sends it again.
-   */
-  async function writeOutcome(job: T, status: JobStatus, signal: AbortSignal): Promise<T> {
-    try {
-      return await kind.patchStatus(job, status as T["status"], signal);
-    } catch (error) {
-      const accepted = isRefusedStatus(error) ? acceptedOf(job, status) : undefined;
-      if (accepted === undefined) throw error;
-      const after = await kind.patchStatus(job, { ...job.status, ...accepted } as T["status"], signal);
-      if (accepted.taskID === undefined) throw error;
-      return after;
-    }
-  }
+/**
+ * A record of this process that is not under way was not sent. The status says so at once: to the next process, it would be a request
+ * that may have been sent.
+ */
+async function withoutUnsent<T extends Job>(
+  { shared, adapter, running }: JobDeps<T>,
+  job: T,
+  { signal }: ReconcileContext,
+): Promise<T> {
+  const { submission } = job.status ?? {};
+  if (submission?.state !== "Intended" || submission.sender !== shared.identity) return job;
+  if (running.find(job.metadata.uid) !== undefined) return job;
+  const status = { ...job.status, submission: submissionOf(submission, "NotSent", shared.clock.now()) };
+  return adapter.kind.patchStatus(job, status as T["status"], signal);
+}
 
-  /**
-   * A record of this process that is not under way was not sent. The status says so at once: to the next process, it would be a request
-   * that may have been sent.
-   */
-  async function withoutUnsent(job: T, { signal }: ReconcileContext): Promise<T> {
-    const { submission } = job.status ?? {};
-    if (submission?.state !== "Intended" || submission.sender !== shared.identity) return job;
-    if (deps.running.find(job.metadata.uid) !== undefined) return job;
-    const status = { ...job.status, submission: submissionOf(submission, "NotSent", shared.clock.now()) };
-    return kind.patchStatus(job, status as T["status"], signal);
-  }
-
-  /** A reconcile request polls the task at once. */
-  async function acknowledge(job: T, requested: string, { signal }: ReconcileContext): Promise<T> {
-    tasks.pollNow(job);
-    const status = { ...(job.status ?? { conditions: [] }), lastHandledReconcileAt: requested };
-    return kind.patchStatus(job, status as T["status"], signal);
-  }
+/** A reconcile request polls the task at once. */
+async function acknowledge<T extends Job>(
+  { adapter, tasks }: JobDeps<T>,
+  job: T,
+  requested: string,
+  { signal }: ReconcileContext,
+): Promise<T> {
+  tasks.pollNow(job);
+  const status = { ...(job.status ?? { conditions: [] }), lastHandledReconcileAt: requested };
+  return adapter.kind.patchStatus(job, status as T["status"], signal);
 }
 
 /** The API server does not store a status of this size or content. */

@@ -168,7 +168,7 @@ export const RECORD_GUARDS: readonly Mutant[] = [
   {
     name: "job-under-way",
     file: "src/controllers/jobs/controller.ts",
-    find: "    if (deps.running.find(job.metadata.uid) !== undefined) return job;\n",
+    find: "  if (running.find(job.metadata.uid) !== undefined) return job;\n",
     replace: "",
     breaks: ["PaidOnce", "OutcomeKept", "Stable"],
     tests: "test/unit/controllers/jobs",
