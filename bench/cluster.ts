@@ -11,7 +11,7 @@ import { API_KEY, type MinimalRemote, startMinimalRemote } from "./remotes.ts";
 
 /** Namespace of the measured objects, of their account and of the operator. */
 export const NAMESPACE = "bench";
-const CRDS = fileURLToPath(new URL("../charts/mooring/files/crds", import.meta.url));
+const CRDS = fileURLToPath(new URL("../crds", import.meta.url));
 
 /** Of an account: no measurement reaches it. */
 export const UNREACHED_RATE = { requestsPerSecond: 100_000, burst: 1_000 };

@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const [what, ...rest] = process.argv.slice(2);
 switch (what) {
   case undefined:
-    await node("src/main.ts", "crds", "--out", "charts/mooring/files/crds");
+    for (const folder of ["crds", "charts/mooring/files/crds"]) await node("src/main.ts", "crds", "--out", folder);
     for (const [path, text] of await generatedPages()) await writeFile(ROOT + path, text);
     break;
   case "images":

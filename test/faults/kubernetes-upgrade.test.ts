@@ -22,7 +22,7 @@ import {
 } from "../support/world.ts";
 import { PAID } from "./paid-calls.ts";
 
-const CRDS = fileURLToPath(new URL("../../charts/mooring/files/crds", import.meta.url));
+const CRDS = fileURLToPath(new URL("../../crds", import.meta.url));
 const log = (line: string) => void process.stderr.write(`kubernetes upgrade: ${line}\n`);
 
 /** Half of a run: what is under way when the API server goes. */

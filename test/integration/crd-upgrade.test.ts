@@ -10,7 +10,6 @@ import { runProgram } from "../../tools/cluster/run-program.ts";
 import { waitUntil } from "../../tools/cluster/wait-until.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const folder = join(root, "charts/mooring/files/crds");
 const fixture = join(root, "test/integration/fixtures/objects-0.1.0.yaml");
 type Stored = KubeObject<object, object> & { kind: string; spec: object };
 const objects = parseAllDocuments(await readFile(fixture, "utf8")).map((document) => document.toJS() as Stored);
@@ -18,7 +17,7 @@ const objects = parseAllDocuments(await readFile(fixture, "utf8")).map((document
 type Version = { name: string; served: boolean; storage: boolean; schema: { openAPIV3Schema: object } };
 type Definition = { metadata: { name: string }; spec: { versions: Version[] } };
 const crds: Definition[] = await Promise.all(
-  (await readdir(folder)).map(async (name) => parse(await readFile(join(folder, name), "utf8"))),
+  (await readdir(join(root, "crds"))).map(async (name) => parse(await readFile(join(root, "crds", name), "utf8"))),
 );
 /** The CRDs with other versions, each made from the one that there is. */
 const withVersions = (change: (version: Version) => Version[]) =>

@@ -14,9 +14,9 @@ declare module "vitest" {
   }
 }
 
-const crds = fileURLToPath(new URL("../../charts/mooring/files/crds", import.meta.url));
+const crds = fileURLToPath(new URL("../../crds", import.meta.url));
 
-/** One control plane for all integration tests, with the CRDs of the chart established. */
+/** One control plane for all integration tests, with the CRDs of crds/ established. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { kubeconfig, kubectl, stop } = await startControlPlane();
   try {

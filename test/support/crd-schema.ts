@@ -21,7 +21,7 @@ type Schema = {
 /** RFC 3339 as the API server accepts it for `format: date-time`. */
 const DATE_TIME = /^\d{4}-(0\d|1[0-2])-([0-2]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** The schema of `status` in the chart, the file that the API server gets. */
+/** The schema of `status` in crds/, the file that the API server gets. */
 export function statusSchemaOf(plural: string): Schema {
   const known = schemas.get(plural) ?? readSchema(plural);
   schemas.set(plural, known);
@@ -30,7 +30,7 @@ export function statusSchemaOf(plural: string): Schema {
 const schemas = new Map<string, Schema>();
 
 function readSchema(plural: string): Schema {
-  const file = join(import.meta.dirname, `../../charts/mooring/files/crds/mooring.dev_${plural}.yaml`);
+  const file = join(import.meta.dirname, `../../crds/mooring.dev_${plural}.yaml`);
   const crd = parse(readFileSync(file, "utf8")) as {
     spec: { versions: { schema: { openAPIV3Schema: { properties: { status: Schema } } } }[] };
   };
@@ -41,7 +41,7 @@ function readSchema(plural: string): Schema {
 
 /**
  * Why the API server would refuse a value: the path and the rule of each breach. Checks every keyword that the status schemas
- * of the CRDs use, and fails for a field that the schema does not have, because the API server would drop it.
+ * of crds/ use, and fails for a field that the schema does not have, because the API server would drop it.
  */
 export function breachesOf(schema: Schema, value: unknown, path = "status"): string[] {
   if (value === undefined) return [];

@@ -45,7 +45,7 @@ export function crdYaml(kind: KindDefinition): string {
   );
 }
 
-/** The file of a kind's CRD in charts/mooring/files/crds. */
+/** The file of a kind's CRD in crds/. */
 export function crdFileName({ resource }: KindDefinition): string {
   return `${resource.group}_${resource.plural}.yaml`;
 }

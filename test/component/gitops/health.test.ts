@@ -116,7 +116,7 @@ describe("Argo CD", () => {
 
   it("has a check for every kind in the ConfigMap", async () => {
     const { data } = parse(await readFile(join(ARGO_CD, "argocd-cm.yaml"), "utf8"));
-    const crds = await readdir(new URL("../../../charts/mooring/files/crds", import.meta.url));
+    const crds = await readdir(new URL("../../../crds", import.meta.url));
     const lua = await readFile(join(ARGO_CD, "health.lua"), "utf8");
     expect(Object.keys(data)).toHaveLength(crds.filter((file) => file.endsWith(".yaml")).length);
     for (const kind of kinds) expect(data[`resource.customizations.health.mooring.dev_${kind}`]).toBe(lua);

@@ -28,7 +28,7 @@ type Immutable = { field: string; message: string; onceBound: boolean };
 
 /** `self.a == oldSelf.a`, also where the field may be absent, and also at the root of the object. */
 const UNCHANGED = /self\.(?:spec\.)?(\w+) == oldSelf\.(?:spec\.)?\1\)*$/;
-const CRDS = join(import.meta.dirname, "../../../charts/mooring/files/crds");
+const CRDS = join(import.meta.dirname, "../../../crds");
 
 const IMMUTABLE = new Map(
   readdirSync(CRDS)

@@ -78,7 +78,7 @@ export type KindRules = {
   problems(object: Json): string[];
 };
 
-const CRDS = join(import.meta.dirname, "../../../charts/mooring/files/crds");
+const CRDS = join(import.meta.dirname, "../../../crds");
 
 /** The rules of Mooring's kinds, from the CRDs that are installed in a cluster. */
 export function customKinds(): KindRules[] {

@@ -47,11 +47,11 @@ const crd = z.object({
   }),
 });
 
-/** The schema of `spec` in the chart, the file that the API server gets. */
+/** The schema of `spec` in crds/, the file that the API server gets. */
 export function specSchemaOf(kind: string): Schema {
   const plural = KINDS.find(({ resource }) => resource.kind === kind)?.resource.plural;
   if (plural === undefined) throw new Error(`there is no kind ${kind}`);
-  const file = join(import.meta.dirname, `../../../charts/mooring/files/crds/mooring.dev_${plural}.yaml`);
+  const file = join(import.meta.dirname, `../../../crds/mooring.dev_${plural}.yaml`);
   const [version] = crd.parse(parse(readFileSync(file, "utf8"))).spec.versions;
   return version.schema.openAPIV3Schema.properties.spec;
 }

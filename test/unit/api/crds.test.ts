@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { crdFileName, crdYaml, customResourceDefinition } from "../../../src/api/schema/crd.ts";
 import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 
-const directory = join(import.meta.dirname, "../../../charts/mooring/files/crds");
+const directory = join(import.meta.dirname, "../../../crds");
 type Node = { [key: string]: unknown };
 
 /** Every schema node below `node`, with its path. */
@@ -24,7 +24,7 @@ function schemaOf(kind: (typeof KINDS)[number]): Node {
   return schema;
 }
 
-describe("the folder of the chart", () => {
+describe("crds/", () => {
   it("holds one file per kind and nothing else", () => {
     expect(readdirSync(directory).sort()).toEqual(KINDS.map(crdFileName).sort());
   });
@@ -101,6 +101,14 @@ describe("server-side apply merges lists by key", () => {
 });
 
 describe("the chart", () => {
+  it("carries the CRDs of crds/, and nothing else (npm run generate)", () => {
+    const copies = join(import.meta.dirname, "../../../charts/mooring/files/crds");
+    expect(readdirSync(copies).sort()).toEqual(readdirSync(directory).sort());
+    for (const name of readdirSync(copies)) {
+      expect(readFileSync(join(copies, name), "utf8")).toBe(readFileSync(join(directory, name), "utf8"));
+    }
+  });
+
   it("can put labels and annotations into each: one metadata, with the name first", () => {
     for (const kind of KINDS) expect(crdYaml(kind).match(/^metadata:\n {2}name:/gm)).toHaveLength(1);
   });
