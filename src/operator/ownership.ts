@@ -1,7 +1,7 @@
 import type { Submission } from "../api/v1alpha1/meta.ts";
 import { type AccountUser, accountOfResources, accountToUse } from "../controllers/account/binding.ts";
 import { type AccountKey, accountKey, possibleAccounts } from "../controllers/account/registry.ts";
-import { unshownCreateOf } from "../controllers/gpu-endpoint/create-record.ts";
+import { unshownCreateOf } from "../controllers/gpu-endpoint/memory.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { createShardMembership, type Shard } from "./shard.ts";

@@ -45,8 +45,8 @@ function shortenedFields(fields: object, hash: ReturnType<typeof createHash>): o
 
 /** Annotations that the operator reads: its own, and the request of flux. */
 const READ_ANNOTATION = /^(mooring\.dev|reconcile\.fluxcd\.io)\//;
-/** Characters of an annotation that are kept: more than any value that the operator reads has. */
-const LONGEST_ANNOTATION = 4 * 1024;
+/** Characters of an annotation that are kept: more than any value that the operator reads has. The record of a create has up to 15,500. */
+const LONGEST_ANNOTATION = 16 * 1024;
 
 /** Drops metadata that the operator does not read: users can write any number of labels and annotations. */
 export function dropUnreadMetadata({ metadata }: KubeObject): void {

@@ -3,7 +3,8 @@ import {
   type GpuEndpointStatus,
   gpuEndpointSpecSchema,
 } from "../../src/api/v1alpha1/gpu-endpoint.ts";
-import { type DesiredEndpoint, desiredEndpoint } from "../../src/controllers/gpu-endpoint/fields.ts";
+import { desiredEndpoint } from "../../src/controllers/gpu-endpoint/desired.ts";
+import type { DesiredEndpoint } from "../../src/controllers/gpu-endpoint/fields.ts";
 import type { EndpointRecord } from "../../src/provider/endpoints/endpoint-record.ts";
 import { type EndpointLimits, limitsFrom } from "../../src/provider/endpoints/limits.ts";
 import type { EndpointVariable } from "../../src/provider/types.ts";

@@ -1,4 +1,4 @@
-import { createRecordOf, unshownCreateOf } from "../../src/controllers/gpu-endpoint/create-record.ts";
+import { createRecordOf, unshownCreateOf } from "../../src/controllers/gpu-endpoint/memory.ts";
 import type { AnyObject, World } from "./world.ts";
 
 type Recorded = Parameters<typeof unshownCreateOf>[0];

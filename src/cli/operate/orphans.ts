@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import { oneLine } from "../../base/manifest-yaml.ts";
-import { knownEndpoints } from "../../controllers/gpu-endpoint/claims.ts";
+import { knownEndpoints } from "../../controllers/gpu-endpoint/orphans.ts";
 import { namespaceResource } from "../../kube/resource.ts";
 import {
   type AccountFlags,

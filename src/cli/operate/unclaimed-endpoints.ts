@@ -1,5 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
-import { canRunWorkers, type KnownEndpoints, looksGenerated } from "../../controllers/gpu-endpoint/claims.ts";
+import { canRunWorkers, type KnownEndpoints, looksGenerated } from "../../controllers/gpu-endpoint/orphans.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 
 /** An endpoint of the account that no object of the cluster is bound to. */

@@ -1,27 +1,22 @@
-import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { AccountRef } from "../../api/v1alpha1/meta.ts";
+import type { DriftField } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339, rfc3339Milli } from "../../base/clock.ts";
-import type { Sanitizer } from "../../base/sanitizer.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
-import type { ReconcileContext } from "../../runtime/controller.ts";
 import { submissionOf } from "../../submission/record.ts";
-import type { AccountHandle } from "../account/registry.ts";
-import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { Verdict } from "../verdict.ts";
-import type { Claims } from "./claims.ts";
+import { historyOf, noteRead, noteUpdate } from "./attempts.ts";
+import { emptyOutcome, type Outcome, waiting } from "./conditions.ts";
 import { createEndpoint } from "./create.ts";
-import type { OpenCreate } from "./create-record.ts";
-import { needsFinalizer } from "./deletion-policy.ts";
-import { type DesiredEndpoint, differences, ignoredFields, referencesHash } from "./fields.ts";
-import type { EndpointMemories, EndpointMemory } from "./memory.ts";
+import { needsFinalizer, referencesHash } from "./desired.ts";
+import type { Plan } from "./facts.ts";
+import { type DesiredEndpoint, differences, ignoredFields, remediableFields } from "./fields.ts";
+import type { OpenCreate } from "./memory.ts";
 import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
-import { type Binding, notAppliedOf, type Plan } from "./plan.ts";
-import { emptyOutcome, type Outcome, type Written } from "./status.ts";
-import { type Attempts, historyOf, noteRead, noteUpdate, unconfirmedCreates, withCreate } from "./write-limits.ts";
+import { notAppliedOf } from "./plan.ts";
+import { unconfirmedCreates, withCreate } from "./recreation.ts";
+import type { Written } from "./status.ts";
+import { type Decision, LOOK_AGAIN_MS, recordOf, type Step } from "./step.ts";
 
-/** A create may show, or a settling endpoint may serve, at any moment. */
-export const LOOK_AGAIN_MS = 2_000;
 /** After a refusal that only you can end. */
 export const REFUSAL_RETRY_MS = 10 * 60_000;
 /** After an update that no read shows yet. */
@@ -33,49 +28,14 @@ const BUDGET_MS = 60_000;
 const FAST_SETTLE_MS = 30_000;
 const SLOW_SETTLE_MS = 5_000;
 
-/** What one step toward the spec works with. */
-export type ConvergeInput = {
-  shared: ControllerDeps;
-  kind: Kind<GpuEndpoint>;
-  endpoint: GpuEndpoint;
-  account: AccountHandle;
-  ref: AccountRef;
-  entry: OpenCreate | undefined;
-  /** How long its outcome has been unknown here. */
-  unknownForMs: number;
-  memory: EndpointMemory;
-  memories: EndpointMemories;
-  claims: Pick<Claims, "claimFound">;
-  /** The object as this step last wrote it. */
-  stored: { endpoint: GpuEndpoint };
-  /** Throws unless the object is surely not older than this process's leadership (`CurrentState`). */
-  assertCurrent: () => Promise<void>;
-  /** Throws unless the object still wants the write (wanted.ts). */
-  assertWanted: () => void;
-  /** A user requests a reconcile: read the remote and try again now. */
-  requested: boolean;
-  context: ReconcileContext;
-};
-
-/** How one step toward the spec ended. `written`: what the status keeps of it. `sanitize`: for the service's texts. */
-export type Converged = { outcome: Outcome; written: Partial<Written>; sanitize?: Sanitizer };
-
-/** The remote as observed, and what to do. */
-export type Decision = { binding: Binding; plan: Plan; applied: boolean; attempts: Attempts };
-
-type ApplyInput = ConvergeInput & {
-  desired: DesiredEndpoint;
-  decision: Decision;
-  /** Collects what the status keeps of this step. */
-  written: Partial<Written>;
-};
+type ApplyInput = Step & { desired: DesiredEndpoint; decision: Decision };
 
 type PlanOf<Action extends Plan["action"]> = Extract<Plan, { action: Action }>;
 
 /** Carries out a plan: at most one write. @throws ServiceError when the service does not take the write */
-export async function apply(input: ApplyInput): Promise<Converged> {
+export async function apply(input: ApplyInput): Promise<Outcome> {
   const outcome = await outcomeOf(input);
-  return { outcome: { ...outcome, missing: missingOf(input.decision, outcome) }, written: input.written };
+  return { ...outcome, missing: missingOf(input.decision, outcome) };
 }
 
 /** Whether the service lacks the endpoint that the object is bound to, unless the plan created another one. */
@@ -88,6 +48,7 @@ function missingOf({ binding, plan }: Decision, { record }: Outcome): Outcome["m
 async function outcomeOf(input: ApplyInput): Promise<Outcome> {
   const { decision, desired, endpoint } = input;
   const { plan } = decision;
+  const record = recordOf(decision);
   switch (plan.action) {
     case "Create":
       return create(input);
@@ -99,48 +60,40 @@ async function outcomeOf(input: ApplyInput): Promise<Outcome> {
       return leaveUnchanged(input, plan);
     case "LookAgain": {
       const message = `No response shows the endpoint of the create; looking for app name ${desired.appName}`;
-      return emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: LOOK_AGAIN_MS });
+      return waiting({ reason: "Creating", message }, LOOK_AGAIN_MS);
     }
     case "AwaitProofOfAbsence": {
       const message = `The service does not show endpoint ${endpoint.status?.endpointID}; it counts as deleted when two complete lists do not show it`;
-      const verdict = { kind: "Waiting", reason: "RemoteMissing", message, againMs: ABSENCE_MS } as const;
-      return { ...emptyOutcome(verdict), outdated: true };
+      return { ...waiting({ reason: "RemoteMissing", message }, ABSENCE_MS), outdated: true };
     }
     case "DelayCreate": {
       const { message, againMs } = plan;
-      return { ...emptyOutcome({ kind: "Waiting", reason: "RemoteMissing", message, againMs }), outdated: true };
+      return { ...waiting({ reason: "RemoteMissing", message }, againMs), outdated: true };
     }
     case "AwaitBudget": {
       const { refusal, differences } = plan;
-      const verdict = { kind: "Waiting", ...refusal, againMs: BUDGET_MS } as const;
-      return { ...emptyOutcome(verdict), record: recordOf(decision), differences, awaitsBudget: refusal };
+      return { ...waiting(refusal, BUDGET_MS), record, differences, awaitsBudget: refusal };
     }
     case "Stall": {
       const { reason, message, differences } = plan;
       const verdict = { kind: "Stalled", reason, message, againMs: REFUSAL_RETRY_MS } as const;
-      return { ...emptyOutcome(verdict), record: recordOf(decision), differences };
+      return { ...emptyOutcome(verdict), record, differences };
     }
   }
 }
 
 async function create(input: ApplyInput): Promise<Outcome> {
-  const { shared, endpoint, desired, account, written } = input;
+  const { shared, endpoint, desired, account, left } = input;
   const now = shared.clock.now();
   const before = unconfirmedCreates(input);
-  written.unconfirmedCreates = before;
+  left.written.unconfirmedCreates = before;
   const keyVersion = account.keyVersion();
   const raises = desired.workers.max > 0;
   const endpointID = await spending(input, raises && "createEndpoint", () => createEndpoint(input, desired));
-  const time = rfc3339(now);
-  const creates = withCreate(before, { endpointID, keyVersion, time });
-  const request = { sentTime: rfc3339Milli(now), acceptedTime: rfc3339Milli(shared.clock.now()) };
-  Object.assign(written, { endpointID, lastAppliedTime: time, unconfirmedCreates: creates, request });
-  const note = `Created endpoint ${endpointID} as ${desired.appName}`;
-  shared.recorder.normal(endpoint, "Created", "Create", note);
-
-  const record = await readAfterWrite(input, endpointID);
-  confirm(input, record);
-  return observedOutcome(input, record);
+  const unconfirmed = withCreate(before, { endpointID, keyVersion, time: rfc3339(now) });
+  Object.assign(left.written, { endpointID, unconfirmedCreates: unconfirmed });
+  shared.recorder.normal(endpoint, "Created", "Create", `Created endpoint ${endpointID} as ${desired.appName}`);
+  return (await afterWrite(input, endpointID, now)).outcome;
 }
 
 /** Reserves budget for a request that gives the endpoint workers, unless it surely has no effect. `operation` false: it does not. */
@@ -162,20 +115,19 @@ async function spending<T>(
 
 /** The next reconcile compares the endpoint with the spec. From now on, no deletion leaves the endpoint behind unseen. */
 async function bind(input: ApplyInput, { record }: PlanOf<"Bind">): Promise<Outcome> {
-  const { shared, kind, endpoint, entry, written, stored, context } = input;
-  stored.endpoint = await kind.setFinalizer(endpoint, needsFinalizer(endpoint), context.signal);
-  written.endpointID = record.id;
-  if (entry !== undefined) Object.assign(written, acceptedBy(entry, shared.clock.now()));
+  const { shared, kind, endpoint, entry, left, context } = input;
+  left.endpoint = await kind.setFinalizer(endpoint, needsFinalizer(endpoint), context.signal);
+  left.written.endpointID = record.id;
+  if (entry !== undefined) Object.assign(left.written, acceptedBy(entry, shared.clock.now()));
   return { ...observedOutcome(input, record), verdict: { kind: "Done", againMs: 0 } };
 }
 
 async function update(input: ApplyInput, plan: PlanOf<"Update">): Promise<Outcome> {
-  const { shared, written, decision } = input;
-  const { attempts, binding } = decision;
+  const { attempts, binding } = input.decision;
   if (binding.kind !== "Bound") throw new Error("an update needs a bound endpoint");
   const { endpointID } = binding;
-  const now = shared.clock.now();
-  const fields = plan.differences.flatMap(({ field, remediable }) => (remediable ? [field] : []));
+  const now = input.shared.clock.now();
+  const fields = remediableFields(plan.differences);
   try {
     const operation = plan.raises && "updateEndpoint";
     await spending(input, operation, () => updateEndpoint(input, endpointID, plan.sent));
@@ -184,16 +136,22 @@ async function update(input: ApplyInput, plan: PlanOf<"Update">): Promise<Outcom
     throw error;
   }
   noteUpdate(attempts, fields, true, now);
-  written.lastAppliedTime = rfc3339(now);
-  written.request = { sentTime: rfc3339Milli(now), acceptedTime: rfc3339Milli(shared.clock.now()) };
-
-  const record = await readAfterWrite(input, endpointID);
-  announceUpdate(input, plan, endpointID, confirm(input, record));
-  const outcome = observedOutcome(input, record);
+  const { outcome, confirmed } = await afterWrite(input, endpointID, now);
+  announceUpdate(input, plan, endpointID, confirmed);
   if (outcome.differences.length === 0) return outcome;
   const history = (field: DriftField) => historyOf(attempts, field, now);
   const notApplied = notAppliedOf(outcome.differences, { history });
   return { ...outcome, notApplied, verdict: { kind: "Done", againMs: RECHECK_MS } };
+}
+
+/** What a read shows of a write that was sent at `sentAt`, ms since the epoch. */
+async function afterWrite(input: ApplyInput, endpointID: string, sentAt: number) {
+  const { shared, left } = input;
+  left.written.lastAppliedTime = rfc3339(sentAt);
+  left.written.request = { sentTime: rfc3339Milli(sentAt), acceptedTime: rfc3339Milli(shared.clock.now()) };
+  const record = await readAfterWrite(input, endpointID);
+  const outcome = observedOutcome(input, record);
+  return { outcome, confirmed: confirm(input, outcome) };
 }
 
 function announceUpdate(
@@ -202,14 +160,10 @@ function announceUpdate(
   endpointID: string,
   confirmed: boolean,
 ): void {
-  const fields = plan.differences.map(({ field }) => field).join(", ");
-  if (confirmed) {
-    const reason = decision.applied ? "DriftRemedied" : "Updated";
-    shared.recorder.normal(endpoint, reason, "Update", `Updated endpoint ${endpointID}: ${fields}`);
-  } else {
-    const note = `Sent an update of endpoint ${endpointID}: ${fields}; no read shows it yet`;
-    shared.recorder.normal(endpoint, "Updating", "Update", note);
-  }
+  const done = decision.applied ? "DriftRemedied" : "Updated";
+  const what = `${endpointID}: ${plan.differences.map(({ field }) => field).join(", ")}`;
+  const note = confirmed ? `Updated endpoint ${what}` : `Sent an update of endpoint ${what}; no read shows it yet`;
+  shared.recorder.normal(endpoint, confirmed ? done : "Updating", "Update", note);
 }
 
 function leaveUnchanged(input: ApplyInput, plan: PlanOf<"None">): Outcome {
@@ -219,31 +173,26 @@ function leaveUnchanged(input: ApplyInput, plan: PlanOf<"None">): Outcome {
   // Under Observe nothing is written, so every observed endpoint counts as applied.
   const appliedBefore = decision.applied || endpoint.spec.managementPolicy === "Observe";
   if (record !== undefined && appliedBefore) recordApplied(input);
-  else confirm(input, record);
+  else confirm(input, { record, differences });
   const due: Verdict = lookAgainMs === undefined ? settling(input, record) : { kind: "Done", againMs: lookAgainMs };
   return { record, differences, fighting, notApplied, verdict: due };
 }
 
-export function recordOf({ binding }: Decision): EndpointRecord | undefined {
-  return binding.kind === "Bound" ? binding.record : undefined;
-}
-
 /** Once a read shows the spec, this generation is applied. The response to a write confirms nothing. */
-function confirm(input: ApplyInput, record: EndpointRecord | undefined): boolean {
+function confirm(input: ApplyInput, { record, differences }: Pick<Outcome, "record" | "differences">): boolean {
   if (record === undefined) return false;
-  const { shared, endpoint, desired, decision } = input;
-  const differing = updatableDifferences(endpoint, desired, record);
-  noteRead(decision.attempts, differing, shared.clock.now());
+  const differing = remediableFields(differences);
+  noteRead(input.decision.attempts, differing, input.shared.clock.now());
   if (differing.length > 0) return false;
   recordApplied(input);
   return true;
 }
 
-function recordApplied({ endpoint, account, desired, decision, written }: ApplyInput): void {
+function recordApplied({ endpoint, account, desired, decision, left }: ApplyInput): void {
   decision.attempts.applied = true;
-  written.appliedGeneration = endpoint.metadata.generation;
+  left.written.appliedGeneration = endpoint.metadata.generation;
   const references = referencesHash(endpoint, desired.env, account);
-  if (references !== undefined) written.appliedReferencesHash = references;
+  if (references !== undefined) left.written.appliedReferencesHash = references;
 }
 
 /** What a read after a write shows, and when to read a settling endpoint again. */
@@ -255,9 +204,9 @@ function observedOutcome(input: ApplyInput, record: EndpointRecord | undefined):
 }
 
 /** When to read a settling endpoint again. */
-function settling({ shared, endpoint, written }: ApplyInput, record: EndpointRecord | undefined): Verdict {
+function settling({ shared, endpoint, left }: ApplyInput, record: EndpointRecord | undefined): Verdict {
   const now = shared.clock.now();
-  const lastAppliedTime = written.lastAppliedTime ?? endpoint.status?.lastAppliedTime;
+  const lastAppliedTime = left.written.lastAppliedTime ?? endpoint.status?.lastAppliedTime;
   const settled = record !== undefined && isSettled(record);
   if (settled || !isSettling(lastAppliedTime, now)) return { kind: "Done" };
   const ageMs = lastAppliedTime === undefined ? 0 : now - Date.parse(lastAppliedTime);
@@ -277,16 +226,6 @@ async function readAfterWrite(input: ApplyInput, endpointID: string): Promise<En
   }
 }
 
-/** The fields that an update has to change. */
-export function updatableDifferences(
-  endpoint: GpuEndpoint,
-  desired: DesiredEndpoint,
-  record: EndpointRecord,
-): DriftField[] {
-  const differing = differences(desired, record, ignoredFields(endpoint.spec, isResuming(endpoint)));
-  return differing.flatMap(({ field, remediable }) => (remediable ? [field] : []));
-}
-
 /** What the status shows of a create that is found to be accepted. From now on, the endpoint settles. */
 export function acceptedBy(create: OpenCreate, now: number): Partial<Written> {
   const request = { sentTime: create.time, acceptedTime: rfc3339Milli(now) };
@@ -295,21 +234,10 @@ export function acceptedBy(create: OpenCreate, now: number): Partial<Written> {
 
 /** Idempotent. Sent only for an object that is surely current. */
 export async function updateEndpoint(
-  input: Pick<ConvergeInput, "account" | "assertCurrent" | "context"> & LastChecks,
+  { account, checks, context }: Pick<Step, "account" | "checks" | "context">,
   endpointID: string,
   desired: DesiredEndpoint,
 ): Promise<void> {
-  await input.assertCurrent();
-  const { account, context } = input;
-  await account.endpoints.update(endpointID, desired, { signal: context.signal, beforeSend: lastChecks(input) });
-}
-
-type LastChecks = Pick<ConvergeInput, "shared" | "assertWanted">;
-
-/** Before the first byte of a write: this process surely leads, and the object still wants the write. */
-export function lastChecks({ shared, assertWanted }: LastChecks): () => void {
-  return () => {
-    shared.assertLeading();
-    assertWanted();
-  };
+  await checks.assertCurrent();
+  await account.endpoints.update(endpointID, desired, { signal: context.signal, beforeSend: checks.beforeSend });
 }

@@ -2,13 +2,11 @@ import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { serviceAddress } from "../../base/service-address.ts";
 import { keyOf } from "../../kube/types.ts";
-import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Indexer } from "../../runtime/store.ts";
 import { accountToUse } from "../account/binding.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
-import { createdBy, type OpenCreate } from "./create-record.ts";
-import { appNameOf } from "./fields.ts";
-import type { EndpointMemories } from "./memory.ts";
+import { appNameOf } from "./desired.ts";
+import { createdBy, type EndpointMemories, type OpenCreate } from "./memory.ts";
 
 /** What an object claims at the service: an endpoint ID, or the app name by which it creates or finds an endpoint. */
 export type Target = { kind: "EndpointID" | "AppName"; value: string };
@@ -199,68 +197,8 @@ function denial({ kind, value }: Target): string {
     : `appName ${value} is already used by another GpuEndpoint in this cluster: Mooring neither reads nor sends anything; delete this object and create it with another appName`;
 }
 
-/** The remote endpoints that the GpuEndpoints of a cluster own or may own. */
-export type KnownEndpoints = Record<"appNames" | "endpointIDs", Pick<ReadonlySet<string>, "has">>;
-
-/** `NAME-HASH`, the form of `appNameOf`: at most 52 characters of a name, then 10 hex digits. */
-const GENERATED = /^([a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?)-([0-9a-f]{10})$/;
-
-/**
- * The remote endpoints that objects of this cluster may own: by the IDs that they are bound to or adopt, and by the app names of
- * objects that are not bound yet (`ownsByAppName`). Objects of every account, since several accounts may show the same endpoints.
- */
-export function knownEndpoints(endpoints: Iterable<GpuEndpoint>, clusterUID: string): KnownEndpoints {
-  const appNames = new Set<string>();
-  const endpointIDs = new Set<string>();
-  for (const endpoint of endpoints) {
-    const { appName } = endpoint.status ?? {};
-    if (ownsByAppName(endpoint))
-      for (const name of [appNameOf(endpoint, clusterUID), appName ?? ""]) appNames.add(name);
-    for (const id of endpointIDsOf(endpoint)) endpointIDs.add(id);
-  }
-  return { appNames, endpointIDs };
-}
-
-/**
- * Whether an endpoint with the object's app name may be its own, whatever its ID: until it is bound, and while a create is under
- * way. Later, another endpoint with the name is an orphan.
- */
-export function ownsByAppName(endpoint: GpuEndpoint): boolean {
-  const { endpointID = "", submission } = endpoint.status ?? {};
-  return endpointID === "" || submission?.state === "Intended";
-}
-
 /** The remote endpoints that an object is bound to or adopts. */
 export function endpointIDsOf({ spec, status }: GpuEndpoint): string[] {
   const ids = [status?.endpointID, spec.adoption?.endpointID];
   return ids.filter((id): id is string => id !== undefined && id !== "");
-}
-
-/**
- * Whether the app name has the form of a generated one. A hash cannot be traced back to an object that is gone, so this
- * is all that a name can tell. Ten decimal digits are rather a time than a hash, so then the name shown at the remote
- * must be the default one too.
- */
-export function looksGenerated({ appName, name }: Pick<EndpointRecord, "appName" | "name">): boolean {
-  const [, objectName, hash] = GENERATED.exec(appName) ?? [];
-  if (objectName === undefined || hash === undefined) return false;
-  return /[a-f]/.test(hash) || name.replaceAll(".", "-").includes(`-${objectName}`);
-}
-
-/**
- * Endpoints whose app name an operator generated and that no object of this cluster owns: what a deletion with
- * Retain or ScaleToZero leaves behind, and what a lost cluster forgot. It may also be the endpoint of another cluster
- * (or of a namespace that this operator does not watch) that uses the same account: the service shows nothing that
- * would tell them apart, so an orphan is a report, never a reason to act. Those that can run workers come first.
- */
-export function findOrphans(records: Iterable<EndpointRecord>, known: KnownEndpoints): EndpointRecord[] {
-  const orphans = [...records].filter(
-    (record) => !known.endpointIDs.has(record.id) && looksGenerated(record) && !known.appNames.has(record.appName),
-  );
-  return orphans.sort((a, b) => Number(canRunWorkers(b)) - Number(canRunWorkers(a)));
-}
-
-/** Whether the endpoint may cost money for workers: it is not scaled to 0/0, or a worker is still there. */
-export function canRunWorkers({ scaling, workers }: EndpointRecord): boolean {
-  return scaling.max !== 0 || workers.length > 0;
 }

@@ -11,20 +11,21 @@ import { mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { lastChecks, updateEndpoint } from "./apply.ts";
-import type { OpenCreate } from "./create-record.ts";
-import { desiredEndpoint, withIgnored } from "./fields.ts";
-import type { SentCleanUps } from "./memory.ts";
+import { updateEndpoint } from "./apply.ts";
+import { desiredEndpoint } from "./desired.ts";
+import { withIgnored } from "./fields.ts";
+import type { OpenCreate, SentCleanUp } from "./memory.ts";
 import { completed } from "./observe.ts";
-import { LOOKUP_MS, madeWithOtherKey, noneShown } from "./plan.ts";
-import { isSeenByNoKey } from "./write-limits.ts";
+import { LOOKUP_MS } from "./plan.ts";
+import { isSeenByNoKey, madeWithOtherKey, noneShown } from "./recreation.ts";
+import type { WriteChecks } from "./step.ts";
 
 /** How a step of the clean-up ended. */
 export type CleanedUp =
   /** A read confirms that nothing is left to do. `note`: the event that says what was done. */
   | { kind: "Done"; note?: { reason: "ScaledToZero" | "Deleted"; text: string } }
   /** Continues without help. `againMs`: when to check again, default 2 s. */
-  | { kind: "Wait"; message: string; againMs?: number }
+  | { kind: "Wait"; message: string; againMs?: number | undefined }
   /** A user must act. */
   | { kind: "Blocked"; reason: "DeleteNotConfigured" | "RemoteRefused" | "RemoteMissing"; message: string };
 
@@ -36,10 +37,9 @@ type CleanUpInput = {
   entry: OpenCreate | undefined;
   /** Writes `status.deletion`. Without an object there is no status, and nothing is written. */
   recordDeletion: (deletion: Deletion) => Promise<void>;
-  /** Throws unless the object is surely not older than this process's leadership (`CurrentState`). */
-  assertCurrent: () => Promise<void>;
-  /** Throws unless the object is still deleted with the same deletion policy (wanted.ts). */
-  assertWanted: () => void;
+  /** What this process sent. */
+  sent: SentCleanUp;
+  checks: WriteChecks;
   context: ReconcileContext;
 };
 
@@ -54,25 +54,21 @@ const LOOK_AGAIN_MS = 2_000;
  * Sets workers to 0/0 and leaves every other field as the remote has it: the spec may never have been applied, and its
  * Secrets may be deleted. Done only when a read after the update shows 0/0; an update without effect is repeated with backoff.
  */
-export async function scaleToZero(input: CleanUpInput, sent: SentCleanUps): Promise<CleanedUp> {
-  const { shared, account, endpoint, endpointID, context } = input;
+export async function scaleToZero(input: CleanUpInput): Promise<CleanedUp> {
+  const { shared, account, endpoint, endpointID, sent, context } = input;
   const found = await account.endpoints.read(endpointID, context.signal);
   if (found === undefined) return judgeAbsence(input);
-  const before = sent.get(endpointID)?.scaled;
+  const before = sent.scaled;
   if (isZero(found)) return scaled(found, before !== undefined);
   const now = shared.clock.monotonic();
   if (before !== undefined && now < before.lastAt + repeatMs(before.count)) return unscaled(found, before, now);
 
   const record = await completed({ account, endpoint, signal: context.signal }, found, "Now");
   const zero = { ...record, scaling: { ...record.scaling, min: 0, max: 0 } };
-  const desired = withIgnored(
-    desiredEndpoint(endpoint, shared.clusterUID, []),
-    zero,
-    driftFields.filter(shownBy(record)),
-  );
-  await updateEndpoint(input, endpointID, desired);
+  const ofSpec = desiredEndpoint(endpoint, shared.clusterUID, []);
+  await updateEndpoint(input, endpointID, withIgnored(ofSpec, zero, driftFields.filter(shownBy(record))));
   const accepted = { count: (before?.count ?? 0) + 1, lastAt: shared.clock.monotonic() };
-  sent.set(endpointID, { ...sent.get(endpointID), scaled: accepted });
+  sent.scaled = accepted;
 
   const after = await account.endpoints.read(endpointID, context.signal);
   if (after === undefined) return judgeAbsence(input);
@@ -99,7 +95,7 @@ function unscaled(
   const shown = `${scaling.min ?? "unknown"}/${scaling.max ?? "unknown"}`;
   const message = `The service accepted the update of endpoint ${id} to workers 0/0 (min/max), but still shows ${shown}; the update is repeated with backoff (sent ${count} times)`;
   const repeatInMs = lastAt + repeatMs(count) - now;
-  return { kind: "Wait", message, againMs: Math.min(repeatInMs, Math.max(LOOK_AGAIN_MS, now - lastAt)) };
+  return wait(message, Math.min(repeatInMs, Math.max(LOOK_AGAIN_MS, now - lastAt)));
 }
 
 /** A field that an update requires comes from the spec when the service does not show it. */
@@ -116,9 +112,9 @@ const CONTRADICTION_MS = 30_000;
  * Deletes with the account's delete operation. Done only when it is proven that the endpoint does not exist any more. Before the
  * deletion is sent, the status shows which key saw the endpoint: after a restart, a list of the same key is a proof too.
  */
-export async function deleteRemote(input: CleanUpInput, sent: SentCleanUps): Promise<CleanedUp> {
-  const { shared, account, endpointID, context } = input;
-  const before = sent.get(endpointID)?.deleted;
+export async function deleteRemote(input: CleanUpInput): Promise<CleanedUp> {
+  const { shared, account, endpointID, sent, context } = input;
+  const before = sent.deleted;
   const { endpoints } = account;
   const session = endpoints.observed.session();
   const keyVersion = account.keyVersion();
@@ -133,20 +129,19 @@ export async function deleteRemote(input: CleanUpInput, sent: SentCleanUps): Pro
   if (!isRecorded(input, keyVersion)) {
     await input.recordDeletion({ endpointID, keyVersion, time: rfc3339(shared.clock.now()) });
   }
-  const note = (at: number) => void sent.set(endpointID, { ...sent.get(endpointID), deleted: { at, session } });
-  await input.assertCurrent(); // the write of `status.deletion` is a proof
+  await input.checks.assertCurrent(); // the write of `status.deletion` is a proof
   let notFound = false;
   try {
-    await endpoints.delete(endpointID, { signal: context.signal, beforeSend: lastChecks(input) });
-    note(now);
+    await endpoints.delete(endpointID, { signal: context.signal, beforeSend: input.checks.beforeSend });
+    sent.deleted = { at: now, session };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    if (mayHaveTakenEffect(error)) note(Number.NEGATIVE_INFINITY); // may be sent again at once
+    if (mayHaveTakenEffect(error)) sent.deleted = { at: Number.NEGATIVE_INFINITY, session }; // may be sent again at once
     if (error.kind !== "NotFound") throw error;
     notFound = true;
   }
   const after = await account.endpoints.read(endpointID, context.signal);
-  if (after === undefined) return deleted(input, sent.get(endpointID)?.deleted);
+  if (after === undefined) return deleted(input, sent.deleted);
   if (!notFound) return beingDeleted(after);
   const message = `the service answered the account's endpoints.deleteOperation with "not found", but still shows endpoint ${endpointID}: correct the operation`;
   return { kind: "Blocked", reason: "RemoteRefused", message };
@@ -166,11 +161,10 @@ function isRecorded({ endpoint, endpointID }: CleanUpInput, keyVersion: string):
   return deletion !== undefined && deletion.endpointID === endpointID && deletion.keyVersion === keyVersion;
 }
 
+const wait = (message: string, againMs?: number): CleanedUp => ({ kind: "Wait", message, againMs });
+
 function beingDeleted({ id, status }: EndpointRecord): CleanedUp {
-  return {
-    kind: "Wait",
-    message: `The service accepted the deletion and still shows endpoint ${id} with status "${status.status}"`,
-  };
+  return wait(`The service accepted the deletion and still shows endpoint ${id} with status "${status.status}"`);
 }
 
 const PUT_KEY = "Put a key that sees the account's endpoints into its Secret";
@@ -182,37 +176,30 @@ const PUT_KEY = "Put a key that sees the account's endpoints into its Secret";
  */
 async function judgeAbsence(input: CleanUpInput, by?: { session: KeySession }): Promise<CleanedUp> {
   const { account, endpoint, endpointID, entry, context } = input;
-  const seenByKey = isRecorded(input, account.keyVersion()) || by?.session === account.endpoints.observed.session();
+  const { observed } = account.endpoints;
+  const seenByKey = isRecorded(input, account.keyVersion()) || by?.session === observed.session();
   if (!seenByKey && isNew(input)) {
-    return {
-      kind: "Wait",
-      message: `The service does not show endpoint ${endpointID} yet, which was created less than a minute ago`,
-    };
+    return wait(`The service does not show endpoint ${endpointID} yet, which was created less than a minute ago`);
   }
-  if (!account.endpoints.observed.gone(endpointID)) await account.endpoints.observed.next(context.signal);
-  if (account.endpoints.observed.shown().some(({ id }) => id === endpointID)) {
-    return {
-      kind: "Wait",
-      message: `A read does not find endpoint ${endpointID}, but the list shows it`,
-      againMs: CONTRADICTION_MS,
-    };
+  if (!observed.gone(endpointID)) await observed.next(context.signal);
+  if (observed.shown().some(({ id }) => id === endpointID)) {
+    return wait(`A read does not find endpoint ${endpointID}, but the list shows it`, CONTRADICTION_MS);
   }
-  if (!account.endpoints.observed.gone(endpointID)) {
-    return {
-      kind: "Wait",
-      message: `The service does not know endpoint ${endpointID}; it counts as deleted when two complete lists do not show it`,
-    };
+  if (!observed.gone(endpointID)) {
+    return wait(
+      `The service does not know endpoint ${endpointID}; it counts as deleted when two complete lists do not show it`,
+    );
   }
+  const missing = (why: string): CleanedUp => {
+    return { kind: "Blocked", reason: "RemoteMissing", message: `${why}. ${PUT_KEY}` };
+  };
   if (!seenByKey && isSeenByNoKey(endpointID, account.keyVersion(), { endpoint, entry, requested: false })) {
-    return { kind: "Blocked", reason: "RemoteMissing", message: `${madeWithOtherKey(endpointID)}. ${PUT_KEY}` };
+    return missing(madeWithOtherKey(endpointID));
   }
   const vanished = seenByKey ? 0 : account.vanished({ endpointID, memberID: endpoint.status?.memberID });
   if (vanished === 0) return { kind: "Done" };
-  return {
-    kind: "Blocked",
-    reason: "RemoteMissing",
-    message: `It is not known whether endpoint ${endpointID} still runs: ${noneShown(vanished)}, as with the key of another member. ${PUT_KEY}`,
-  };
+  const shown = `${noneShown(vanished)}, as with the key of another member`;
+  return missing(`It is not known whether endpoint ${endpointID} still runs: ${shown}`);
 }
 
 /** Lists and reads may show a new endpoint late. */

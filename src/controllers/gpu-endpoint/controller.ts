@@ -2,12 +2,14 @@ import { specProblem } from "../../api/manifest/spec-problem.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
+import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
+import type { Reconcile, ReconcileContext, Request, Result } from "../../runtime/controller.ts";
+import type { EventRecorder } from "../../runtime/recorder.ts";
 import { submissionOf, UnwantedRequestError } from "../../submission/record.ts";
 import { accountToUse } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
-import type { AccountHandle, Resolved } from "../account/registry.ts";
+import type { Resolved } from "../account/registry.ts";
 import { visibleEstimate, withEndpointCost } from "../billing/object-cost.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { OutdatedObjectError, observeCurrentState } from "../current-state.ts";
@@ -15,19 +17,17 @@ import { createReconciler, earlierOf } from "../reconciler.ts";
 import { referencesOf, waitsForReference } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
 import type { Verdict } from "../verdict.ts";
-import { assertWanted } from "../wanted.ts";
 import { createWholeObjects } from "../whole-object.ts";
-import type { Converged } from "./apply.ts";
 import { createClaims } from "./claims.ts";
+import { emptyOutcome, type Outcome, warn } from "./conditions.ts";
 import { converge, unclaimed } from "./converge.ts";
-import type { OpenCreate } from "./create-record.ts";
-import { needsFinalizer } from "./deletion-policy.ts";
-import { forgetDeparted, isRetained } from "./departed.ts";
+import { isRetained, needsFinalizer } from "./desired.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
-import { createEndpointFinalizer } from "./finalize.ts";
-import { createEndpointMemories, type EndpointMemories } from "./memory.ts";
+import { createEndpointFinalizer, type FinalizeInput } from "./finalize.ts";
+import { createEndpointMemories, type EndpointMemories, type EndpointMemory, type OpenCreate } from "./memory.ts";
 import type { EndpointMetrics } from "./metrics.ts";
-import { emptyOutcome, pausedStatus, statusOf, warn } from "./status.ts";
+import { pausedStatus, statusOf } from "./status.ts";
+import { type Left, writeChecks } from "./step.ts";
 
 /** Time for the watch to catch up with the API server. */
 const OUTDATED_MS = 2_000;
@@ -45,7 +45,7 @@ export function createGpuEndpointReconciler(
     memories.of,
   );
   const claims = createClaims(shared, kind, memories);
-  const finalize = createEndpointFinalizer(shared, kind, { claims, memories }, currentState);
+  const finalize = createEndpointFinalizer({ shared, kind, claims, memories, currentState });
   const wholes = createWholeObjects<GpuEndpoint>(shared.reader, kind);
 
   const reconcile = createReconciler<GpuEndpoint>({
@@ -78,11 +78,12 @@ export function createGpuEndpointReconciler(
       const resolved = await shared.accounts.resolve(account, namespace);
       if (resolved.kind === "Checking") return undefined;
       const facts = { ...submission, requested, context };
-      const stepped = await step(endpoint, resolved, facts);
-      const { verdict } = stepped.outcome;
+      const left: Left = { endpoint, written: {} };
+      const outcome = await step(left, resolved, facts);
+      const { verdict } = outcome;
       const reason = verdict.kind === "Stalled" ? verdict.reason : undefined;
       shared.references.track(key, references, { waits: waitsForReference(reason) });
-      return report({ shared, kind, metrics, memories }, stepped, facts);
+      return report({ shared, kind, metrics, memories }, left, outcome, facts);
     },
   });
 
@@ -93,37 +94,21 @@ export function createGpuEndpointReconciler(
   }
 
   /** One step toward the spec, where the account and the claims of other objects allow it. */
-  async function step(endpoint: GpuEndpoint, resolved: Usable | Held, facts: Facts): Promise<Stepped> {
-    if (resolved.kind === "Held") return { endpoint, ...held(resolved) };
-    const { account, ref } = resolved;
+  async function step(left: Left, resolved: Usable | Held, facts: Facts): Promise<Outcome> {
+    const { endpoint } = left;
+    if (resolved.kind === "Held") return held(resolved);
+    const { account } = resolved;
     const problem = specProblem(kind.resource, endpoint.spec);
-    if (problem !== undefined) return { endpoint, outcome: emptyOutcome(invalid(problem)), written: {} };
-    const mismatch = baseURLMismatch(endpoint, facts.entry, account);
-    if (mismatch !== undefined) return { endpoint, outcome: emptyOutcome(mismatch), written: {} };
+    if (problem !== undefined) return emptyOutcome({ kind: "Stalled", reason: "InvalidSpec", message: problem });
+    const mismatch = accountMismatch(boundAt(endpoint, facts.entry), account);
+    if (mismatch !== undefined) return emptyOutcome({ kind: "Stalled", ...mismatch });
     const claimed = await claims.claim(endpoint, account.baseURL);
-    if (claimed.kind !== "Granted") return { endpoint, ...unclaimed(claimed, {}) };
+    if (claimed.kind !== "Granted") return unclaimed(claimed);
     const { entry, unknownForMs, context } = facts;
+    const checks = writeChecks({ shared, kind, currentState }, left, account, context.signal);
     const requested = facts.requested !== undefined;
-    const assertCurrent = () => currentState.assertCurrent(endpoint, context.signal);
-    const wanted = () => assertWanted(shared, { kind, object: endpoint, account });
-    const memory = memories.of(endpoint);
-    const remembered = { memory, memories, claims, assertCurrent, assertWanted: wanted };
-    const stored = { endpoint };
-    const input = {
-      shared,
-      kind,
-      endpoint,
-      account,
-      ref,
-      entry,
-      unknownForMs,
-      requested,
-      stored,
-      context,
-      ...remembered,
-    };
-    const converged = await converge(input);
-    return { ...converged, endpoint: stored.endpoint };
+    const found = { endpoint, account, entry, unknownForMs, requested, left };
+    return converge({ ...found, shared, kind, memories, claims, checks, context });
   }
 
   return async (request, context) => {
@@ -151,20 +136,20 @@ type Reporter = {
 };
 type Submission = { entry: OpenCreate | undefined; unknownForMs: number };
 type Facts = Submission & { requested: string | undefined; context: ReconcileContext };
-/** `endpoint`: as the step left it, with its finalizer. */
-type Stepped = Converged & { endpoint: GpuEndpoint };
 type Usable = Extract<Resolved, { kind: "Usable" }>;
 type Held = Extract<Resolved, { kind: "Held" }>;
 
 /** Writes the exports, the events and the status. @throws what the queue has to back off for */
-async function report({ shared, kind, metrics, memories }: Reporter, stepped: Stepped, facts: Facts): Promise<Result> {
-  const { endpoint, outcome, sanitize } = stepped;
-  const { requested, context } = facts;
-  const { signal } = context;
+async function report(
+  { shared, kind, metrics, memories }: Reporter,
+  { endpoint, written, sanitize }: Left,
+  outcome: Outcome,
+  { requested, context: { signal } }: Facts,
+): Promise<Result> {
   const now = shared.clock.now();
   const unsent = memories.unsent(endpoint);
-  const written = { ...(unsent && { submission: submissionOf(unsent, "NotSent", now) }), ...stepped.written };
-  const update = { written, requested, sanitize };
+  const shown = { ...(unsent && { submission: submissionOf(unsent, "NotSent", now) }), ...written };
+  const update = { written: shown, requested, sanitize };
   const remote = statusOf(endpoint, { ...update, outcome }, now);
   const exports = await syncExports({ shared, endpoint, record: outcome.record, signal }, remote);
   const verdict = withStall(outcome.verdict, exports.stalled);
@@ -179,9 +164,10 @@ async function report({ shared, kind, metrics, memories }: Reporter, stepped: St
   memories.observe(await kind.patchStatus(endpoint, status, signal));
   metrics.moved(endpoint, status, memories.of(endpoint));
 
-  const requeues = [requeueOf(outcome.verdict)?.requeueAfterMs, exports.requeueAfterMs].flatMap((ms) => ms ?? []);
-  if (exports.error !== undefined) throw exports.error;
-  return requeues.length === 0 ? undefined : { requeueAfterMs: Math.min(...requeues) };
+  const { error, requeueAfterMs } = exports;
+  const requeue = earlierOf(requeueOf(outcome.verdict), requeueAfterMs === undefined ? undefined : { requeueAfterMs });
+  if (error !== undefined) throw error;
+  return requeue;
 }
 
 const stalledReason = ({ status }: GpuEndpoint) => getCondition(status?.conditions, "Stalled")?.reason;
@@ -193,22 +179,65 @@ function withStall(verdict: Verdict, stalled: { reason: Reason; message: string 
   return stalled === undefined || verdict.kind === "Stalled" ? verdict : { kind: "Stalled", ...stalled };
 }
 
-function invalid(message: string): Verdict {
-  return { kind: "Stalled", reason: "InvalidSpec", message };
-}
-
-function held({ reason, message, againMs }: Held): Converged {
+function held({ reason, message, againMs }: Held): Outcome {
   const verdict: Verdict = { kind: "Waiting", reason, message, ...(againMs === undefined ? {} : { againMs }) };
-  return { outcome: { ...emptyOutcome(verdict), outdated: true }, written: {} };
+  return { ...emptyOutcome(verdict), outdated: true };
 }
 
-/** An endpoint is not looked for at another service than the one that it is bound at, or that its create was sent to. */
-function baseURLMismatch(
-  { status }: GpuEndpoint,
-  entry: OpenCreate | undefined,
-  account: AccountHandle,
-): Verdict | undefined {
-  const bound = entry?.account?.baseURL ?? (status?.endpointID === undefined ? undefined : status.account?.baseURL);
-  const mismatch = accountMismatch(bound, account);
-  return mismatch === undefined ? undefined : { kind: "Stalled", ...mismatch };
+/** The base URL of the service that the endpoint is bound at, or that its create was sent to: it is not looked for at another one. */
+function boundAt({ status }: GpuEndpoint, entry: OpenCreate | undefined): string | undefined {
+  return entry?.account?.baseURL ?? (status?.endpointID === undefined ? undefined : status.account?.baseURL);
+}
+
+/** When the account is not known yet: nobody wakes an object that does not exist. */
+const RETRY_MS = 10_000;
+
+type DepartedDeps = {
+  memories: EndpointMemories;
+  recorder: Pick<EventRecorder, "normal">;
+  finalize: (input: FinalizeInput) => Promise<Result>;
+};
+
+/**
+ * Forgets the objects that had a key before `present`, the UID of the object that has it now. Call it from the key's own reconcile.
+ *
+ * An object can disappear while its create is under way, although it has the finalizer: a user removes it, or the API server decides on a
+ * deletion before it stores the finalizer and completes it afterwards. No status shows the new endpoint, so the deletion policy is applied
+ * with the object as it was when its record was stored. After a restart nothing is known of it, and the account counts the endpoint as
+ * orphaned.
+ * @returns when to call it again
+ */
+export async function forgetDeparted(
+  deps: DepartedDeps,
+  { key }: Pick<Request, "key">,
+  present: string | undefined,
+  context: ReconcileContext,
+): Promise<Result> {
+  let again: Result;
+  for (const memory of deps.memories.former(key, present)) {
+    again = earlierOf(again, await forgetOne(deps, memory, context));
+  }
+  return again;
+}
+
+async function forgetOne(
+  { memories, recorder, finalize }: DepartedDeps,
+  memory: EndpointMemory,
+  context: ReconcileContext,
+) {
+  const endpoint = memory.own?.endpoint;
+  // Without the finalizer, the endpoint is left unchanged.
+  if (endpoint?.metadata.finalizers?.includes(FINALIZER)) {
+    const result = await finalize({ endpoint, departed: true, context });
+    if (memory.own !== undefined) return result ?? { requeueAfterMs: RETRY_MS };
+  }
+  if (memory.retained !== undefined) announceRetained(recorder, memory.retained);
+  memories.forget(memory);
+  return undefined;
+}
+
+/** One event for each deleted GpuEndpoint whose remote endpoint is kept. An operator that starts later does not know of it. */
+function announceRetained(recorder: Pick<EventRecorder, "normal">, endpoint: GpuEndpoint): void {
+  const note = `deletionPolicy is Retain: endpoint ${endpoint.status?.endpointID} stays at the service as it is and may continue to cost money`;
+  recorder.normal(endpoint, "Retained", "Delete", note);
 }

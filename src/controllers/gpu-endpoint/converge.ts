@@ -3,75 +3,59 @@ import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { type DriftField, driftFields, type GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { isGivenUp, mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
+import { boundTo } from "../account/registry.ts";
 import { UnprovenObjectError } from "../current-state.ts";
 import { createValueReader, resolveEnv, StalledError } from "../references.ts";
 import { concernsKey, isUnpaid, serviceVerdict, type Verdict } from "../verdict.ts";
-import {
-  acceptedBy,
-  apply,
-  type Converged,
-  type ConvergeInput,
-  type Decision,
-  LOOK_AGAIN_MS,
-  REFUSAL_RETRY_MS,
-  recordOf,
-  updatableDifferences,
-} from "./apply.ts";
+import { acceptedBy, apply, REFUSAL_RETRY_MS } from "./apply.ts";
+import { type Attempts, historyOf, newAttempts, noteRead } from "./attempts.ts";
 import type { Claimed } from "./claims.ts";
-import { createdBy } from "./create-record.ts";
-import {
-  appNameOf,
-  type DesiredEndpoint,
-  desiredEndpoint,
-  desiredHash,
-  referencesHash,
-  showsReferences,
-} from "./fields.ts";
+import { emptyOutcome, type Outcome, waiting } from "./conditions.ts";
+import { appNameOf, desiredEndpoint, desiredHash, referencesHash, showsReferences } from "./desired.ts";
+import type { Binding } from "./facts.ts";
+import { type DesiredEndpoint, differences, ignoredFields, remediableFields } from "./fields.ts";
+import { createdBy } from "./memory.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
-import { type Binding, isOurCreate, MAX_ROUNDS, planEndpoint } from "./plan.ts";
-import { boundAccount, emptyOutcome, type Outcome, type Written } from "./status.ts";
-import { type Attempts, historyOf, isSeenByNoKey, newAttempts, noteRead, unconfirmedCreates } from "./write-limits.ts";
+import { isOurCreate, MAX_ROUNDS, planEndpoint } from "./plan.ts";
+import { isSeenByNoKey, unconfirmedCreates } from "./recreation.ts";
+import type { Written } from "./status.ts";
+import { type Decision, LOOK_AGAIN_MS, recordOf, type Step } from "./step.ts";
 
 const WRITES = { createEndpoint: true, updateEndpoint: true };
 /** The object is reconciled when the other one goes; this delay covers what else frees the endpoint. */
 const DENIED_RETRY_MS = 60_000;
 
 /** Observes, plans and applies one step toward the spec. Errors of the service come back as verdicts. */
-export async function converge(input: ConvergeInput): Promise<Converged> {
-  const secrets: string[] = [];
-  const converged = await convergeWith(input, secrets);
-  return { ...converged, sanitize: input.account.sanitizer(secrets) };
+export async function converge(step: Step): Promise<Outcome> {
+  step.left.written = writtenBefore(step);
+  const made: Made = { secrets: [] };
+  const outcome = await attempt(step, made).catch((error: unknown) => failureOutcome(step, error, made.decision));
+  step.left.sanitize = step.account.sanitizer(made.secrets);
+  return { ...outcome, continues: awaitsCreate(made.decision, outcome) };
 }
 
-/** @param secrets collects the values that no text shows */
-async function convergeWith(input: ConvergeInput, secrets: string[]): Promise<Converged> {
-  const written = writtenBefore(input);
-  let decision: Decision | undefined;
-  try {
-    const desired = await resolveDesired(input);
-    secrets.push(...desired.env.flatMap(({ secret, value }) => (secret ? [value] : [])));
-    const binding = await observe(input, desired, false);
-    const claimed = await claimCandidate(input, binding);
-    if (claimed.kind !== "Granted") return unclaimed(claimed, written);
+/** What is known of a step when it fails. `secrets`: values that no text shows. */
+type Made = { decision?: Decision; secrets: string[] };
 
-    decision = decide(input, desired, binding);
-    // An update sends every parameter, so it is made from a fresh read: the list may be a minute old.
-    const outdated = decision.plan.action === "Update" && binding.kind === "Bound" && !binding.fresh;
-    if (outdated) decision = decide(input, desired, await observe(input, desired, true));
+async function attempt(step: Step, made: Made): Promise<Outcome> {
+  const desired = await resolveDesired(step);
+  made.secrets = desired.env.flatMap(({ secret, value }) => (secret ? [value] : []));
+  const binding = await observe(step, desired, false);
+  const claimed = await claimCandidate(step, binding);
+  if (claimed.kind !== "Granted") return unclaimed(claimed);
 
-    const refused = refusedBefore(input, decision);
-    if (refused !== undefined) return { outcome: refused, written };
-    return await apply({ ...input, desired, decision, written });
-  } catch (error) {
-    const outcome = failureOutcome(input, error, decision);
-    return { outcome, written };
-  }
+  made.decision = decide(step, desired, binding);
+  // An update sends every parameter, so it is made from a fresh read: the list may be a minute old.
+  const outdated = made.decision.plan.action === "Update" && binding.kind === "Bound" && !binding.fresh;
+  if (outdated) made.decision = decide(step, desired, await observe(step, desired, true));
+  const { decision } = made;
+  return refusedBefore(step, decision) ?? (await apply({ ...step, desired, decision }));
 }
 
 /** What the status keeps whatever this step does: also an endpoint that the status does not show yet. */
-function writtenBefore({ shared, endpoint, account, ref, entry, requested }: ConvergeInput): Partial<Written> {
+function writtenBefore({ shared, endpoint, account, entry, requested }: Step): Partial<Written> {
   const appName = appNameOf(endpoint, shared.clusterUID);
-  const written: Partial<Written> = { appName, account: boundAccount(ref, account.baseURL) };
+  const written: Partial<Written> = { appName, account: boundTo(account) };
   if (requested) written.unconfirmedCreates = [];
   const endpointID = createdBy(entry);
   if (entry === undefined || endpointID === undefined) return written;
@@ -79,14 +63,14 @@ function writtenBefore({ shared, endpoint, account, ref, entry, requested }: Con
   return { ...written, endpointID, unconfirmedCreates: creates, ...acceptedBy(entry, shared.clock.now()) };
 }
 
-async function resolveDesired({ shared, endpoint, context }: ConvergeInput): Promise<DesiredEndpoint> {
+async function resolveDesired({ shared, endpoint, context }: Step): Promise<DesiredEndpoint> {
   const reader = createValueReader(shared.kube, context.signal);
   const env = await resolveEnv(reader, endpoint.metadata.namespace, endpoint.spec.env ?? []);
   return desiredEndpoint(endpoint, shared.clusterUID, env);
 }
 
-function observe(input: ConvergeInput, desired: DesiredEndpoint, fresh: boolean): Promise<Binding> {
-  const { shared, endpoint, account, entry, unknownForMs, context } = input;
+function observe(step: Step, desired: DesiredEndpoint, fresh: boolean): Promise<Binding> {
+  const { shared, endpoint, account, entry, unknownForMs, context } = step;
   const appName = appNameOf(endpoint, shared.clusterUID);
   const isOurs = (record: EndpointRecord, sentAt: number) => isOurCreate({ desired }, record, sentAt);
   const facts = { endpoint, account, entry, unknownForMs, appName, isOurs, fresh };
@@ -94,30 +78,30 @@ function observe(input: ConvergeInput, desired: DesiredEndpoint, fresh: boolean)
 }
 
 /** An endpoint with our app name may be one that another object adopted. */
-async function claimCandidate({ claims, endpoint, account }: ConvergeInput, binding: Binding): Promise<Claimed> {
+async function claimCandidate({ claims, endpoint, account }: Step, binding: Binding): Promise<Claimed> {
   if (binding.candidate === undefined) return { kind: "Granted" };
   return claims.claimFound(endpoint, account.baseURL, binding.candidate.id);
 }
 
 /** The outcome for an object whose endpoint or app name another object owns. */
-export function unclaimed(claimed: Exclude<Claimed, { kind: "Granted" }>, written: Partial<Written>): Converged {
+export function unclaimed(claimed: Exclude<Claimed, { kind: "Granted" }>): Outcome {
   if (claimed.kind === "Busy") {
-    const message = "Another GpuEndpoint in this cluster is being bound";
-    return { outcome: emptyOutcome({ kind: "Waiting", reason: "Pending", message, againMs: LOOK_AGAIN_MS }), written };
+    return waiting({ reason: "Pending", message: "Another GpuEndpoint in this cluster is being bound" }, LOOK_AGAIN_MS);
   }
   const { message } = claimed;
   const verdict = { kind: "Stalled", reason: "AlreadyBound", message, againMs: DENIED_RETRY_MS } as const;
-  return { outcome: { ...emptyOutcome(verdict), alreadyBound: true }, written };
+  return { ...emptyOutcome(verdict), alreadyBound: true };
 }
 
-function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding): Decision {
-  const { shared, endpoint, account, requested } = input;
+function decide(step: Step, desired: DesiredEndpoint, binding: Binding): Decision {
+  const { shared, endpoint, account, requested } = step;
   const { endpointID, memberID } = endpoint.status ?? {};
   const now = shared.clock.now();
-  const { attempts, appliedBefore } = attemptsAt(input, desiredHash(desired));
-  const applied = appliedBefore || hasApplied(input, desired);
+  const { attempts, appliedBefore } = attemptsAt(step, desiredHash(desired));
+  const applied = appliedBefore || hasApplied(step, desired);
   if (binding.kind === "Bound" && binding.record !== undefined) {
-    noteRead(attempts, updatableDifferences(endpoint, desired, binding.record), now);
+    const differing = differences(desired, binding.record, ignoredFields(endpoint.spec, isResuming(endpoint)));
+    noteRead(attempts, remediableFields(differing), now);
   }
 
   const plan = planEndpoint({
@@ -129,8 +113,8 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
     resuming: isResuming(endpoint),
     history: (field) => historyOf(attempts, field, now),
     vanished: () => account.vanished({ endpointID, memberID }),
-    seenByNoKey: binding.kind === "Bound" && isSeenByNoKey(binding.endpointID, account.keyVersion(), input),
-    creates: unconfirmedCreates(input),
+    seenByNoKey: binding.kind === "Bound" && isSeenByNoKey(binding.endpointID, account.keyVersion(), step),
+    creates: unconfirmedCreates(step),
     budget: shared.admission.exhausted(account.key),
     heldByRestore: shared.heldByRestore(endpoint),
     requestCommand: COMMANDS.reconcile(targetOf(endpoint, "GpuEndpoint")),
@@ -141,7 +125,8 @@ function decide(input: ConvergeInput, desired: DesiredEndpoint, binding: Binding
 }
 
 /** What was sent for this desired endpoint. `appliedBefore`: a read has shown it in full. */
-function attemptsAt({ shared, endpoint, memory, requested }: ConvergeInput, hash: string) {
+function attemptsAt({ shared, endpoint, memories, requested }: Step, hash: string) {
+  const memory = memories.of(endpoint);
   const { attempts: before } = memory;
   if (before?.desiredHash === hash && !requested) return { attempts: before, appliedBefore: before.applied };
   const fields = before === undefined && !requested ? stoppedFields(endpoint) : [];
@@ -151,7 +136,7 @@ function attemptsAt({ shared, endpoint, memory, requested }: ConvergeInput, hash
 }
 
 /** A new generation that changes nothing at the remote (such as a policy) has been applied already. */
-function hasApplied({ endpoint, account }: ConvergeInput, desired: DesiredEndpoint): boolean {
+function hasApplied({ endpoint, account }: Step, desired: DesiredEndpoint): boolean {
   const references = referencesHash(endpoint, desired.env, account);
   return isApplied(endpoint) && showsReferences(endpoint.status?.appliedReferencesHash, references);
 }
@@ -163,12 +148,20 @@ function stoppedFields({ status, metadata }: GpuEndpoint): DriftField[] {
   return driftFields.filter((path) => status?.drift?.some(({ field }) => field === path));
 }
 
+/** Whether the plan is a create that was not sent: a user may have released it. */
+function awaitsCreate(decision: Decision | undefined, { verdict }: Outcome): boolean {
+  if (decision === undefined || (verdict.kind !== "Waiting" && verdict.kind !== "Retry")) return false;
+  const { action } = decision.plan;
+  if (action === "AwaitBudget") return recordOf(decision) === undefined;
+  return action === "Create" && verdict.reason !== "Creating"; // Creating: it was sent, and its outcome is unknown
+}
+
 /** The service refused the same write a moment ago, and no user requests a new attempt. */
-function refusedBefore(input: ConvergeInput, decision: Decision): Outcome | undefined {
+function refusedBefore(step: Step, decision: Decision): Outcome | undefined {
   const { plan, attempts } = decision;
   if (plan.action !== "Create" && plan.action !== "Update") return undefined;
   const { refusal, until = 0 } = attempts.refused ?? {};
-  const againMs = until - input.shared.clock.now();
+  const againMs = until - step.shared.clock.now();
   return refusal === undefined || againMs <= 0
     ? undefined
     : refusedOutcome({ kind: "Stalled", ...refusal, againMs }, decision);
@@ -181,7 +174,7 @@ function refusedOutcome(verdict: Verdict, decision: Decision): Outcome {
 }
 
 /** @throws every error that is neither of the service nor one that a person must act on, and that of a call that was given up */
-function failureOutcome(input: ConvergeInput, error: unknown, decision: Decision | undefined): Outcome {
+function failureOutcome(step: Step, error: unknown, decision: Decision | undefined): Outcome {
   if (error instanceof StalledError) {
     // No requeue: the reference poller reconciles the object when the reference changes.
     return emptyOutcome({ kind: "Stalled", reason: error.reason, message: error.message });
@@ -189,20 +182,17 @@ function failureOutcome(input: ConvergeInput, error: unknown, decision: Decision
   if (error instanceof UnprovenObjectError) {
     // The write that shows this proves that the object is current.
     const message = `Nothing is sent yet: ${error.message}`;
-    return {
-      ...emptyOutcome({ kind: "Waiting", reason: "Retrying", message, againMs: LOOK_AGAIN_MS }),
-      outdated: true,
-    };
+    return { ...waiting({ reason: "Retrying", message }, LOOK_AGAIN_MS), outdated: true };
   }
   if (!(error instanceof ServiceError) || isGivenUp(error)) throw error;
-  const { shared, endpoint, account } = input;
+  const { shared, endpoint, account } = step;
   if (concernsKey(error)) shared.accounts.unauthorized(account.key, error.message);
   if (error.operation === "createEndpoint" && mayHaveTakenEffect(error)) {
     const appName = appNameOf(endpoint, shared.clusterUID);
     const what =
       error.delivery === "Accepted" ? "The service accepted the create" : "The outcome of the create is unknown";
     const message = `${what} (${error.message}); looking for app name ${appName}`;
-    return emptyOutcome({ kind: "Waiting", reason: "Creating", message, againMs: LOOK_AGAIN_MS });
+    return waiting({ reason: "Creating", message }, LOOK_AGAIN_MS);
   }
   const verdict = serviceVerdict(error);
   if (verdict.kind !== "Stalled") return { ...emptyOutcome(verdict), outdated: true };

@@ -4,29 +4,18 @@ import type { ReconcileContext } from "../../runtime/controller.ts";
 import { submissionOf } from "../../submission/record.ts";
 import type { RecordedObject } from "../../submission/store-record.ts";
 import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
-import { type AccountHandle, boundTo } from "../account/registry.ts";
-import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import { boundTo } from "../account/registry.ts";
 import { assertMaySubmit } from "../wanted.ts";
-import { createRecordOf, type OpenCreate } from "./create-record.ts";
-import { needsFinalizer } from "./deletion-policy.ts";
-import { type DesiredEndpoint, requestHash } from "./fields.ts";
-import type { EndpointMemories } from "./memory.ts";
-import type { Written } from "./status.ts";
+import { needsFinalizer, requestHash } from "./desired.ts";
+import type { DesiredEndpoint } from "./fields.ts";
+import { createRecordOf } from "./memory.ts";
+import type { Left, Step } from "./step.ts";
 
 /** After a longer write nothing is sent: the search for a lost create relies on the record's time. */
 const STORE_MS = 30_000;
 
-type CreateInput = {
-  shared: ControllerDeps;
-  kind: Kind<GpuEndpoint>;
-  account: AccountHandle;
-  endpoint: GpuEndpoint;
-  entry: OpenCreate | undefined;
-  memories: Pick<EndpointMemories, "begin" | "answered" | "end">;
-  /** The object as it was last written. */
-  stored: { endpoint: GpuEndpoint };
-  /** Collects what the status keeps. */
-  written: Partial<Written>;
+type CreateInput = Pick<Step, "shared" | "kind" | "account" | "endpoint" | "entry" | "memories"> & {
+  left: Pick<Left, "endpoint" | "written">;
   context: Pick<ReconcileContext, "signal">;
 };
 
@@ -48,7 +37,7 @@ export async function createEndpoint(input: CreateInput, desired: DesiredEndpoin
     keyVersion: account.keyVersion,
     object: recordedEndpoint(input),
     onStored(stored, record) {
-      input.stored.endpoint = stored;
+      input.left.endpoint = stored;
       memories.begin(stored, record);
     },
     assertWanted: () => assertMaySubmit(shared, { kind, object: endpoint, account }),
@@ -82,9 +71,9 @@ function recordedEndpoint({ kind, endpoint }: CreateInput): RecordedObject<GpuEn
 }
 
 /** What the result of a create means for the status and for what is known here. */
-function note({ shared, endpoint, memories, written }: CreateInput, result: SubmitOnceResult<{ id: string }>): void {
+function note({ shared, endpoint, memories, left }: CreateInput, result: SubmitOnceResult<{ id: string }>): void {
   const shows = (state: Submission["state"]) => {
-    written.submission = submissionOf(result.record, state, shared.clock.now());
+    left.written.submission = submissionOf(result.record, state, shared.clock.now());
   };
   if (result.kind === "Accepted") {
     memories.answered(endpoint, { endpointID: result.value.id });

@@ -27,12 +27,12 @@ type LimitedValue = { path: string; value: number; limit: LimitName };
  */
 export type EndpointField = {
   path: FieldPath;
-  /** Whether a spec may leave it out. */
-  optional: boolean;
-  /** Whether `spec.suspend` sets it to 0, even when `ignoreDrift` names it. */
-  zeroWhenSuspended: boolean;
-  /** Whether the update operation sends it; a create sends every field. */
-  updatable: boolean;
+  /** Whether a spec may leave it out. Default false. */
+  optional?: boolean;
+  /** Whether `spec.suspend` sets it to 0, even when `ignoreDrift` names it. Default false. */
+  zeroWhenSuspended?: boolean;
+  /** The update operation does not send it. Default false. */
+  createOnly?: boolean;
   /** The desired endpoint with the value of the spec, or its default. */
   build(desired: DesiredEndpoint, source: DesiredSource): DesiredEndpoint;
   /** What is sent. Equal values are sent alike. */
@@ -41,7 +41,7 @@ export type EndpointField = {
   compare(desired: DesiredEndpoint, record: EndpointRecord): ValueTexts | undefined;
   /** The desired endpoint with the value of the remote; unchanged when the service does not show one that can be sent. */
   takeOver(desired: DesiredEndpoint, record: EndpointRecord): DesiredEndpoint;
-  limited(desired: DesiredEndpoint): LimitedValue[];
+  limited?(desired: DesiredEndpoint): LimitedValue[];
   /** The value of the remote as a spec spells it, not validated; undefined: the spec leaves the field out. */
   imported(record: EndpointRecord): unknown;
 };
@@ -53,8 +53,10 @@ export type Place<Value> = {
   write(desired: DesiredEndpoint, value: Value): DesiredEndpoint;
 };
 
-type ScalarField<Value extends string | number> = {
-  path: FieldPath;
+type ScalarField<Value extends string | number> = Pick<
+  EndpointField,
+  "path" | "optional" | "zeroWhenSuspended" | "createOnly"
+> & {
   /** The value of the spec, or its default. */
   wanted(source: DesiredSource): Value;
   place: Place<Value>;
@@ -63,22 +65,12 @@ type ScalarField<Value extends string | number> = {
   limit?(desired: DesiredEndpoint): LimitName;
   /** Default: the observed value. */
   imported?(record: EndpointRecord): unknown;
-  /** Default false. */
-  optional?: boolean;
-  /** Default true. */
-  updatable?: boolean;
-  /** Default false. */
-  zeroWhenSuspended?: boolean;
 };
 
 export function scalar<Value extends string | number>(field: ScalarField<Value>): EndpointField {
-  const { path, place, wanted, observed, limit } = field;
-  const { optional = false, updatable = true, zeroWhenSuspended = false, imported = observed } = field;
+  const { place, wanted, observed, limit, imported = observed, ...facts } = field;
   return {
-    path,
-    optional,
-    zeroWhenSuspended,
-    updatable,
+    ...facts,
     build: (desired, source) => place.write(desired, wanted(source)),
     sent: place.read,
     compare(desired, record) {
@@ -89,12 +81,12 @@ export function scalar<Value extends string | number>(field: ScalarField<Value>)
     },
     takeOver(desired, record) {
       const shown = observed(record);
-      return shown === undefined || !updatable ? desired : place.write(desired, shown);
+      return shown === undefined || facts.createOnly ? desired : place.write(desired, shown);
     },
     limited(desired) {
       const value = place.read(desired);
       if (limit === undefined || typeof value !== "number") return [];
-      return [{ path, value, limit: limit(desired) }];
+      return [{ path: facts.path, value, limit: limit(desired) }];
     },
     imported,
   };
@@ -107,9 +99,7 @@ function productsOf({ productID, details }: EndpointRecord): string[] {
 
 export const products: EndpointField = {
   path: "products",
-  optional: false,
-  zeroWhenSuspended: false,
-  updatable: false,
+  createOnly: true,
   build: (desired, { spec }) => ({ ...desired, products: spec.products.map(({ id }) => id) }),
   sent: ({ products }) => products,
   compare(desired, record) {
@@ -118,16 +108,12 @@ export const products: EndpointField = {
     return { desired: desired.products.join(", "), observed: observed.join(", ") };
   },
   takeOver: (desired) => desired,
-  limited: () => [],
   imported: (record) => productsOf(record).map((id) => ({ id })),
 };
 
 /** An endpoint has one port. Where the service shows several, an update keeps the first. */
 export const port: EndpointField = {
   path: "port",
-  optional: false,
-  zeroWhenSuspended: false,
-  updatable: true,
   build: (desired, { spec }) => ({ ...desired, port: spec.port }),
   sent: ({ port }) => port,
   compare({ port }, { ports }) {
@@ -135,7 +121,6 @@ export const port: EndpointField = {
     return { desired: String(port), observed: ports.join(", ") };
   },
   takeOver: (desired, { ports: [first = desired.port] }) => ({ ...desired, port: first }),
-  limited: () => [],
   imported: ({ ports }) => ports[0],
 };
 
@@ -145,8 +130,6 @@ const TEXT_LENGTH = 4096;
 export const volumes: EndpointField = {
   path: "volumes",
   optional: true,
-  zeroWhenSuspended: false,
-  updatable: true,
   build: (desired, { spec }) => ({ ...desired, volumes: (spec.volumes ?? []).map(desiredVolume) }),
   sent: ({ volumes }) => volumes,
   compare(desired, record) {
@@ -193,8 +176,6 @@ function importedVolume({ type, id, sizeGB, mountPath }: ShownVolume): Record<st
 export const env: EndpointField = {
   path: "env",
   optional: true,
-  zeroWhenSuspended: false,
-  updatable: true,
   build: (desired, { env }) => ({ ...desired, env }),
   // Without the origin of the values.
   sent: (desired) => desired.env.map(({ name, value }) => ({ name, value })),
@@ -215,6 +196,5 @@ export const env: EndpointField = {
     ...desired,
     env: envs.map(({ key, value }) => ({ name: key, value, secret: true })),
   }),
-  limited: () => [],
   imported: ({ envs }) => (envs.length === 0 ? undefined : envs.map(({ key, value }) => ({ name: key, value }))),
 };

@@ -1,16 +1,12 @@
-import { hash } from "node:crypto";
 import {
   type DriftField,
   driftFields,
   type EndpointDrift,
-  type GpuEndpoint,
   type GpuEndpointSpec,
 } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
-import type { EndpointLimits, LimitName } from "../../provider/endpoints/limits.ts";
-import type { EndpointSpec, EndpointVariable } from "../../provider/types.ts";
-import type { AccountHandle } from "../account/registry.ts";
-import { hashOf } from "../hash.ts";
+import type { LimitName } from "../../provider/endpoints/limits.ts";
+import type { EndpointSpec } from "../../provider/types.ts";
 import { type EndpointField, env, type Place, port, products, scalar, volumes } from "./field.ts";
 
 /** The spec with its references resolved and its defaults set. */
@@ -80,7 +76,7 @@ export const endpointFields: readonly EndpointField[] = [
   scalar({
     path: "appName",
     optional: true,
-    updatable: false,
+    createOnly: true,
     wanted: ({ appName }) => appName,
     place: text("appName"),
     observed: (r) => r.appName || undefined,
@@ -110,7 +106,7 @@ export const endpointFields: readonly EndpointField[] = [
   scalar({
     path: "rootfsSizeGB",
     optional: true,
-    updatable: false,
+    createOnly: true,
     wanted: ({ spec }) => spec.rootfsSizeGB,
     place: { read: (d) => d.rootfsSizeGB, write: (d, rootfsSizeGB) => ({ ...d, rootfsSizeGB }) },
     observed: (r) => r.rootfsSizeGB,
@@ -133,116 +129,6 @@ export const endpointFields: readonly EndpointField[] = [
     observed: (r) => r.healthCheck.path,
   }),
 ];
-
-/**
- * The fields that lie outside the account's limits (interface: Endpoint parameter limits), one sentence per field. A limit
- * that the service does not show allows every value. A suspended endpoint may have zero workers. The limit of a field that
- * an update does not send counts for a create only.
- */
-export function outOfRange(
-  desired: DesiredEndpoint,
-  { ranges }: EndpointLimits,
-  suspended: boolean,
-  operation: "create" | "update",
-): string[] {
-  const sent = endpointFields.filter(({ updatable }) => operation === "create" || updatable);
-  const limited = sent.filter(({ zeroWhenSuspended }) => !suspended || !zeroWhenSuspended);
-  return limited
-    .flatMap((field) => field.limited(desired))
-    .flatMap(({ path, value, limit }) => {
-      const { min, max } = ranges[limit];
-      const below = min !== undefined && value < min;
-      const above = max !== undefined && value > max;
-      return below || above ? [`${path} is ${value}, allowed is ${min ?? "any"} to ${max ?? "any"}`] : [];
-    });
-}
-
-const NAME_LENGTH = 220;
-const APP_NAME_LENGTH = 63;
-const HASH_LENGTH = 10;
-
-/**
- * The endpoint's identity at the remote. It depends on the object alone, so an operator without any state finds its endpoint
- * again. A DNS label of at most 63 characters.
- * @param clusterUID the UID of the namespace kube-system
- */
-export function appNameOf(endpoint: GpuEndpoint, clusterUID: string): string {
-  if (endpoint.spec.appName !== undefined) return endpoint.spec.appName;
-  const digest = hash("sha256", `${clusterUID}/${endpoint.metadata.uid}`).slice(0, HASH_LENGTH);
-  const room = APP_NAME_LENGTH - HASH_LENGTH - 1;
-  const name = endpoint.metadata.name.replaceAll(".", "-").slice(0, room).replace(/-+$/, "");
-  return `${name}-${digest}`;
-}
-
-/** Whether the app name has a hash of the object's UID, so that an endpoint with it belongs to this object. */
-export function hasGeneratedAppName({ spec }: GpuEndpoint): boolean {
-  return spec.appName === undefined && spec.adoption === undefined;
-}
-
-/** Each row of `fields.ts` replaces its value. */
-const EMPTY: DesiredEndpoint = {
-  name: "",
-  appName: "",
-  products: [],
-  image: "",
-  command: "",
-  registryAuthID: "",
-  port: 0,
-  workers: { min: 0, max: 0, idleTimeoutSeconds: 0, maxConcurrency: 0, gpus: 0, requestTimeoutSeconds: 0 },
-  policy: { type: "queue", value: 0 },
-  rootfsSizeGB: 0,
-  volumes: [],
-  clusterID: "",
-  env: [],
-  healthPath: "",
-};
-
-export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: EndpointVariable[]): DesiredEndpoint {
-  const { spec, metadata } = endpoint;
-  const name = `${metadata.namespace}-${metadata.name}`.slice(0, NAME_LENGTH);
-  const source = { spec, name, appName: appNameOf(endpoint, clusterUID), env };
-  return endpointFields.reduce((desired, field) => field.build(desired, source), EMPTY);
-}
-
-/** What hashes in a status are made with. */
-export type HashKey = Pick<AccountHandle, "digest" | "keyVersion">;
-
-/**
- * A hash of the values from Secrets and ConfigMaps: shows whether one changed since it was sent. It includes the UID, so that
- * equal values of two objects have different hashes. It begins with the version of the API key that it is made with. undefined: there
- * is no such value.
- */
-export function referencesHash(
-  endpoint: GpuEndpoint,
-  env: readonly EndpointVariable[],
-  account: HashKey,
-): string | undefined {
-  const values = env.filter(({ secret }) => secret).map(({ name, value }) => [name, value]);
-  return values.length === 0 ? undefined : `${account.keyVersion()}:${account.digest([endpoint.metadata.uid, values])}`;
-}
-
-/**
- * Whether a hash of the status shows the present values. One that was made with another API key cannot be compared and counts as the
- * same: a new key changes no endpoint. A value that changed together with the key is drift.
- */
-export function showsReferences(shown: string | undefined, present: string | undefined): boolean {
-  if (shown === undefined || shown === present) return true;
-  return present !== undefined && shown.split(":")[0] !== present.split(":")[0];
-}
-
-/**
- * A hash of everything that an update sends: tells one desired endpoint from another in this process. Fields that only a create sends
- * are not part of it.
- */
-export function desiredHash(desired: DesiredEndpoint): string {
-  const updatable = endpointFields.filter((field) => field.updatable);
-  return hashOf(updatable.map((field) => [field.path, field.sent(desired)]));
-}
-
-/** A hash of everything that a create sends. */
-export function requestHash(desired: DesiredEndpoint, account: Pick<HashKey, "digest">): string {
-  return account.digest(endpointFields.map((field) => [field.path, field.sent(desired)]));
-}
 
 export type Difference = EndpointDrift & {
   field: DriftField;
@@ -288,9 +174,14 @@ export function differences(
   for (const field of endpointFields) {
     if (covers(ignored, field.path)) continue;
     const texts = field.compare(desired, record);
-    if (texts !== undefined) differing.push({ field: field.path, ...texts, remediable: field.updatable });
+    if (texts !== undefined) differing.push({ field: field.path, ...texts, remediable: field.createOnly !== true });
   }
   return differing;
+}
+
+/** The fields that an update has to change. */
+export function remediableFields(differing: readonly Difference[]): DriftField[] {
+  return differing.flatMap(({ field, remediable }) => (remediable ? [field] : []));
 }
 
 /** The fields that make the remote endpoint cost more, and are higher in the spec. */

@@ -1,112 +1,19 @@
-import type { DriftField, GpuEndpointSpec } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { DriftField } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import { rfc3339 } from "../../base/clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
-import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
-import type { SpendingRefusal } from "../../submission/account-line.ts";
+import type { FieldHistory } from "./attempts.ts";
+import { outOfRange } from "./desired.ts";
+import type { Binding, Facts, Plan } from "./facts.ts";
 import {
   ADOPTED_KEEP,
   type DesiredEndpoint,
   type Difference,
   differences,
   ignoredFields,
-  outOfRange,
   raisedFields,
   withIgnored,
 } from "./fields.ts";
-import { type FieldHistory, recreationOf, type UnconfirmedCreate } from "./write-limits.ts";
-
-/** What is known of the remote endpoint of an object. */
-export type Binding =
-  /**
-   * Never created, as far as the object shows. `candidate`: a remote endpoint with our app name. `others`: the IDs of
-   * further ones.
-   */
-  | {
-      kind: "Unbound";
-      candidate: EndpointRecord | undefined;
-      others?: readonly string[];
-      adopt: EndpointRecord | "NotFound" | undefined;
-    }
-  /**
-   * A create was sent and no response shows its endpoint. `accepted`: the service accepted it. `sentAt`: ms since the epoch. `unknownForMs`: how long
-   * this process has known of it, and so surely not less than what has passed since it was sent.
-   * `key`: whether the search for its endpoint was made with the API key that the create was sent with; `Changed`: the key changed
-   * during the search. With another key, the lack of a candidate proves nothing.
-   */
-  | {
-      kind: "CreateUnknown";
-      candidate: EndpointRecord | undefined;
-      accepted: boolean;
-      key: "Same" | "Other" | "Changed";
-      sentAt: number;
-      unknownForMs: number;
-    }
-  /**
-   * The object owns it. `record` undefined: the service does not show it. `candidate`: then, another endpoint with our app name.
-   * `fresh`: from a read, not from the list.
-   */
-  | {
-      kind: "Bound";
-      endpointID: string;
-      record: EndpointRecord | undefined;
-      candidate?: EndpointRecord | undefined;
-      fresh: boolean;
-      provenGone: boolean;
-    };
-
-export type Facts = {
-  spec: GpuEndpointSpec;
-  desired: DesiredEndpoint;
-  binding: Binding;
-  limits: EndpointLimits | undefined;
-  /** A read has shown the remote with this generation, with these values from Secrets and ConfigMaps. */
-  applied: boolean;
-  /** `suspend` was set back to false, and no read has shown the workers of the spec since. */
-  resuming: boolean;
-  /** The outcomes of earlier updates of this field with the same desired endpoint. */
-  history: (field: DriftField) => FieldHistory;
-  /** How many endpoints are bound to the account when nothing shows that the key sees them; else 0 (countVanished). */
-  vanished: () => number;
-  /** No read has shown the bound endpoint since it was created with another key (`isSeenByNoKey`). */
-  seenByNoKey: boolean;
-  /** Creates of this object that no read has confirmed. */
-  creates: readonly UnconfirmedCreate[];
-  /** Why the budget of the account holds back what gives the endpoint workers. */
-  budget?: SpendingRefusal | undefined;
-  /** Why nothing is created: etcd was restored, and the object is older. */
-  heldByRestore: string | undefined;
-  /** The command that requests a reconcile of the object. */
-  requestCommand: string;
-  /** A user requests a reconcile. */
-  requested: boolean;
-  /** Milliseconds since the epoch. */
-  now: number;
-};
-
-export type Plan =
-  | { action: "Create" }
-  /** Look the app name up again: a create may still show. */
-  | { action: "LookAgain" }
-  | { action: "Bind"; record: EndpointRecord }
-  /**
-   * `sent`: the desired endpoint with the fields of another party, and those that the budget holds back, as the remote has
-   * them. `raises`: it gives the endpoint workers.
-   */
-  | { action: "Update"; sent: DesiredEndpoint; differences: Difference[]; raises: boolean }
-  /**
-   * Nothing to write now. `fighting`: another client reverts what reads showed, so it is not sent any more.
-   * `notApplied`: fields whose update the service accepts without effect.
-   */
-  | { action: "None"; differences: Difference[]; fighting: boolean; notApplied?: DriftField[]; lookAgainMs?: number }
-  /** The remote does not show the endpoint, which proves nothing yet. */
-  | { action: "AwaitProofOfAbsence" }
-  /** Earlier creates are unconfirmed: the next one is sent after `againMs`. */
-  | { action: "DelayCreate"; message: string; againMs: number }
-  /** The budget holds back a create, or an update that gives the endpoint workers and changes nothing else. */
-  | { action: "AwaitBudget"; refusal: SpendingRefusal; differences: Difference[] }
-  /** A user must act. */
-  | { action: "Stall"; reason: Reason; message: string; differences: Difference[] };
+import { acceptedWithoutID, madeWithOtherKey, noneShown, notShownToKey, recreationOf } from "./recreation.ts";
 
 /** A create shows in the list within this time after the request surely ended, or never happened. */
 export const LOOKUP_MS = 60_000;
@@ -148,16 +55,6 @@ function planUnknown(facts: Facts, binding: Extract<Binding, { kind: "CreateUnkn
     return stall("RemoteMissing", message);
   }
   return planRecreation(facts);
-}
-
-/** Why it is not known which endpoint an accepted create made. */
-export function acceptedWithoutID(sentAt: number, appName: string): string {
-  return `The service accepted the create of ${rfc3339(sentAt)}, but its response has no usable ID, and the service shows no endpoint with app name ${appName}`;
-}
-
-/** Why it is not known whether a create took effect. */
-export function notShownToKey(sentAt: number): string {
-  return `The response to the create of ${rfc3339(sentAt)} was lost. The API key has changed since, or Mooring does not know with which key it was sent, and the service shows no such endpoint with the current key, so the endpoint may run`;
 }
 
 /** An app name from the spec proves nothing: name and fields must match too, and it must be younger than our request. */
@@ -228,8 +125,7 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
     // Created for this object too, before a user requested another one while the key was that of another member.
     if (candidate !== undefined && spec.appName === undefined) return { action: "Bind", record: candidate };
     if (facts.seenByNoKey) {
-      const { endpointID } = binding;
-      const message = `${madeWithOtherKey(endpointID)}: correct the key in the Secret of the account. If it is really deleted, create this one again: ${facts.requestCommand}`;
+      const message = `${madeWithOtherKey(binding.endpointID)}: correct the key in the Secret of the account. If it is really deleted, create this one again: ${facts.requestCommand}`;
       return stall("RemoteMissing", message);
     }
     if (spec.managementPolicy === "Full" && spec.driftPolicy === "Remediate" && spec.adoption === undefined) {
@@ -245,12 +141,11 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
   }
   const differing = differences(desired, binding.record, ignoredFields(spec, facts.resuming));
   const remediable = differing.filter((difference) => difference.remediable);
-  if (remediable.length === 0 || spec.managementPolicy === "Observe") {
+  // A change of the spec is always applied. The policy decides only about drift.
+  const isReported = facts.applied && spec.driftPolicy === "Report";
+  if (remediable.length === 0 || spec.managementPolicy === "Observe" || isReported) {
     return { action: "None", differences: differing, fighting: false };
   }
-  // A change of the spec is always applied. The policy decides only about drift.
-  if (facts.applied && spec.driftPolicy === "Report")
-    return { action: "None", differences: differing, fighting: false };
   const histories = remediable.map(({ field }) => facts.history(field));
   if (histories.some(({ confirmed }) => confirmed >= MAX_ROUNDS)) {
     return { action: "None", differences: differing, fighting: true };
@@ -307,16 +202,6 @@ function vanishedStall({ requested, vanished, requestCommand }: Facts): Plan | u
     "RemoteMissing",
     `${noneShown(count)}, as with the key of another member: correct the key in the Secret of the account. If they are really deleted, create this one again: ${requestCommand}`,
   );
-}
-
-export function madeWithOtherKey(endpointID: string): string {
-  return `Endpoint ${endpointID} was created with another API key than the current one, and the service has not shown it since, so it may run`;
-}
-
-export function noneShown(count: number): string {
-  return count === 1
-    ? "the only endpoint of this account is not shown by the service"
-    : `none of the ${count} endpoints of this account is shown by the service`;
 }
 
 function rangeStall(

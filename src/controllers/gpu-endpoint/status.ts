@@ -1,55 +1,26 @@
 import { type ConditionUpdate, getCondition, removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { type AccountRef, ANNOTATIONS, GROUP } from "../../api/v1alpha1/meta.ts";
-import { rfc3339 } from "../../base/clock.ts";
+import { ANNOTATIONS, GROUP } from "../../api/v1alpha1/meta.ts";
+import { rfc3339, rfc3339Milli } from "../../base/clock.ts";
 import { createSanitizer, plainText, type Sanitizer } from "../../base/sanitizer.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
-import type { EventRecorder } from "../../runtime/recorder.ts";
 import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";
-import type { Cause, Verdict } from "../verdict.ts";
+import type { Cause } from "../verdict.ts";
 import {
-  driftMessage,
   hasOppositeWorkers,
   isStopped,
-  notAppliedMessage,
+  type Outcome,
   readiness,
+  reportingPolicy,
   stopped,
   synced,
 } from "./conditions.ts";
-import type { Difference } from "./fields.ts";
-import { lastChangeOf, type RequestTimes } from "./last-change.ts";
-import { isApplied, isSettling } from "./observe.ts";
+import { isSettling } from "./observe.ts";
 
 /** Longest texts of the service in the status, in characters (gpu-endpoint-status.ts). */
 const REMOTE_TEXT = { status: 256, error: 4096, message: 8192, image: 511 };
 const DRIFT_TEXT = 4096;
-
-/** How a reconcile ended: all that the status is computed from. */
-export type Outcome = {
-  /** The remote endpoint; undefined when this reconcile did not observe it. */
-  record: EndpointRecord | undefined;
-  differences: Difference[];
-  fighting: boolean;
-  /** Fields whose update the service accepts and does not apply. */
-  notApplied?: readonly string[];
-  /** Why the budget holds the differences back. */
-  awaitsBudget?: Cause;
-  /** Another object owns the remote endpoint: nothing that was read of it stays in the status. */
-  alreadyBound?: boolean;
-  /** The service does not show the endpoint that the object is bound to. `Proven`: it does not exist. */
-  missing?: "Proven" | "Unproven" | undefined;
-  /** Of a verdict that waits: what the status shows of a bound endpoint may be out of date. */
-  outdated?: boolean;
-  /** The next reconcile continues this step at once, so a reconcile request is not handled yet. */
-  continues?: boolean;
-  verdict: Verdict;
-};
-
-/** The outcome of a reconcile that did not observe the remote. */
-export function emptyOutcome(verdict: Verdict): Outcome {
-  return { record: undefined, differences: [], fighting: false, verdict };
-}
 
 export type Written = Pick<
   GpuEndpointStatus,
@@ -84,7 +55,11 @@ export function statusOf(endpoint: GpuEndpoint, { outcome, requested, ...update 
   const shown = textsOf(endpoint, outcome.record, update.sanitize ?? plainText);
   const record = outcome.record && {
     ...outcome.record,
-    status: statusTexts(outcome.record, shown),
+    status: {
+      status: shown(outcome.record.status.status, REMOTE_TEXT.status),
+      error: shown(outcome.record.status.error, REMOTE_TEXT.error),
+      message: shown(outcome.record.status.message, REMOTE_TEXT.message),
+    },
     image: shown(outcome.record.image, REMOTE_TEXT.image),
   };
   const status: GpuEndpointStatus = { ...previous, ...written, observedGeneration: metadata.generation };
@@ -129,26 +104,16 @@ function textsOf({ spec }: GpuEndpoint, record: EndpointRecord | undefined, sani
   return (text: string, limit: number) => withoutVariables(sanitize(text, limit), limit);
 }
 
-function statusTexts({ status: { status, error, message } }: EndpointRecord, shown: ReturnType<typeof textsOf>) {
-  return {
-    status: shown(status, REMOTE_TEXT.status),
-    error: shown(error, REMOTE_TEXT.error),
-    message: shown(message, REMOTE_TEXT.message),
-  };
-}
+/** The service's texts that the status shows, unless they are empty. */
+const TEXTS = ["type", "url", "image", "regionID", "memberID", "ownerID"] as const;
 
 function remoteStatus(record: EndpointRecord, uid: string): Partial<GpuEndpointStatus> {
-  const text = (key: "type" | "url" | "regionID" | "memberID" | "ownerID") =>
-    record[key] === "" ? {} : { [key]: record[key] };
+  const { status, error, message } = record.status;
+  const texts = TEXTS.flatMap((key) => (record[key] === "" ? [] : [[key, record[key]]]));
   return {
     endpointID: record.id,
-    state: record.status.status,
-    ...(record.image === "" ? {} : { image: record.image }),
-    remote: {
-      status: record.status.status,
-      ...(record.status.error === "" ? {} : { error: record.status.error }),
-      ...(record.status.message === "" ? {} : { message: record.status.message }),
-    },
+    state: status,
+    remote: { status, ...(error === "" ? {} : { error }), ...(message === "" ? {} : { message }) },
     workers: {
       total: record.workers.length,
       ready: readyWorkers(record),
@@ -156,11 +121,7 @@ function remoteStatus(record: EndpointRecord, uid: string): Partial<GpuEndpointS
       draining: record.workers.filter((worker) => worker.draining === true).length,
     },
     selector: `${GROUP}/endpoint=${uid}`,
-    ...text("type"),
-    ...text("url"),
-    ...text("regionID"),
-    ...text("memberID"),
-    ...text("ownerID"),
+    ...Object.fromEntries(texts),
     ...(record.createdAt === undefined ? {} : { createdAt: rfc3339(record.createdAt * 1000) }),
   };
 }
@@ -242,70 +203,36 @@ export function pausedStatus(endpoint: GpuEndpoint, now: number): GpuEndpointSta
   return { ...previous, conditions: setConditions(kept, updates, rfc3339(now)) };
 }
 
-/** `status.account`: what the object is bound to. */
-export function boundAccount(ref: AccountRef, baseURL: string): NonNullable<GpuEndpointStatus["account"]> {
-  return { kind: ref.kind, name: ref.name, baseURL };
-}
+type LastChange = GpuEndpointStatus["lastChange"];
 
-/** Sends the warnings of an outcome. The status is still the previous one. */
-export function warn(recorder: EventRecorder, endpoint: GpuEndpoint, outcome: Outcome): void {
-  warnOfLocalVolumes(recorder, endpoint);
-  warnOfFight(recorder, endpoint, outcome);
-  warnOfNotApplied(recorder, endpoint, outcome);
-  warnOfReportedDrift(recorder, endpoint, outcome);
-}
+/** When a create or update was sent, and when the service accepted it. RFC 3339 with milliseconds. */
+export type RequestTimes = { sentTime: string; acceptedTime: string };
 
-/** Emitted once per generation (interface: "The local type is to be retired"). */
-function warnOfLocalVolumes(recorder: EventRecorder, endpoint: GpuEndpoint): void {
-  if (endpoint.status?.observedGeneration === endpoint.metadata.generation) return;
-  const local = endpoint.spec.volumes?.filter((volume) => volume.type === "local") ?? [];
-  if (local.length === 0) return;
-  const paths = local.map((volume) => volume.mountPath).join(", ");
-  recorder.warning(
-    endpoint,
-    "LocalVolume",
-    "Validate",
-    `Volumes of type local (${paths}) are to be retired by the service: move to network volumes`,
-  );
-}
-
-/** Emitted when Mooring stops re-applying fields that another client keeps reverting. */
-function warnOfFight(recorder: EventRecorder, endpoint: GpuEndpoint, outcome: Outcome): void {
-  if (!outcome.fighting || getCondition(endpoint.status?.conditions, "Synced")?.reason === "DriftFight") return;
-  const fields = outcome.differences.map(({ field }) => field).join(", ");
-  recorder.warning(
-    endpoint,
-    "DriftFight",
-    "Reconcile",
-    `Another client keeps reverting ${fields}; Mooring stopped re-applying them until the spec changes or a reconcile is requested`,
-  );
-}
-
-/** Emitted when the remote endpoint begins to differ from a spec that Mooring does not apply again. */
-function warnOfReportedDrift(recorder: EventRecorder, endpoint: GpuEndpoint, outcome: Outcome): void {
-  const policy = reportingPolicy(endpoint);
-  if (policy === undefined || outcome.differences.length === 0 || outcome.verdict.kind !== "Done") return;
-  const message = driftMessage(outcome.differences.map(({ field }) => field).join(", "));
-  if (getCondition(endpoint.status?.conditions, "Synced")?.message === message) return;
-  const note = `${message}; ${policy}, so Mooring does not change it`;
-  recorder.warning(endpoint, "Drifted", "Reconcile", note);
-}
-
-/** Why drift is not corrected; undefined: it is, or the difference is a change of the spec that is still to be applied. */
-function reportingPolicy(endpoint: GpuEndpoint): string | undefined {
-  const { managementPolicy, driftPolicy } = endpoint.spec;
-  if (managementPolicy === "Observe") return "managementPolicy is Observe";
-  return driftPolicy === "Report" && isApplied(endpoint) ? "driftPolicy is Report" : undefined;
-}
-
-/** Emitted when the service accepts updates that it does not apply. */
-function warnOfNotApplied(
-  recorder: EventRecorder,
+/**
+ * `status.lastChange` after a reconcile. Each time is set once per generation: later drift and outages do not move it. Pure.
+ * @param status as it is about to be written, with its conditions @param request the request that this reconcile sent
+ * @param now ms since the epoch
+ */
+export function lastChangeOf(
   endpoint: GpuEndpoint,
-  { notApplied = [] }: Pick<Outcome, "notApplied">,
-): void {
-  if (notApplied.length === 0) return;
-  const message = notAppliedMessage(notApplied);
-  if (getCondition(endpoint.status?.conditions, "Synced")?.message === message) return;
-  recorder.warning(endpoint, "UpdateNotApplied", "Update", message);
+  status: GpuEndpointStatus,
+  request: RequestTimes | undefined,
+  now: number,
+): LastChange {
+  const { generation } = endpoint.metadata;
+  const { lastChange: previous, observedGeneration } = endpoint.status ?? {};
+  // The generation was reconciled before, and its times are not in the status.
+  if (previous === undefined && observedGeneration === generation) return undefined;
+  const time = rfc3339Milli(now);
+  const change = previous?.generation === generation ? previous : { generation, observedTime: time };
+  if (change.readyTime !== undefined) return change;
+
+  const synced = holds(status, "Synced", generation) ? { syncedTime: time } : undefined;
+  const ready = synced && holds(status, "Ready", generation) ? { readyTime: time } : undefined;
+  return { ...request, ...synced, ...change, ...ready };
+}
+
+function holds({ conditions }: GpuEndpointStatus, type: "Synced" | "Ready", generation: number): boolean {
+  const condition = getCondition(conditions, type);
+  return condition?.status === "True" && condition.observedGeneration === generation;
 }

@@ -50,7 +50,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "known-name",
-    file: "src/controllers/gpu-endpoint/claims.ts",
+    file: "src/controllers/gpu-endpoint/orphans.ts",
     find: 'return endpointID === "" || submission?.state === "Intended";',
     replace: "return true;",
     tests: "test/unit/controllers/gpu-endpoint/orphans",
@@ -74,7 +74,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   {
     name: "endpoint-of-another-object",
     file: "src/controllers/gpu-endpoint/converge.ts",
-    find: 'if (claimed.kind !== "Granted") return unclaimed(claimed, written);',
+    find: 'if (claimed.kind !== "Granted") return unclaimed(claimed);',
     replace: "",
     integration: "test/integration/ownership.test.ts",
   },
@@ -88,7 +88,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "finalizer",
-    file: "src/controllers/gpu-endpoint/deletion-policy.ts",
+    file: "src/controllers/gpu-endpoint/desired.ts",
     find: '  return endpoint.spec.managementPolicy === "Full" && deletionPolicyOf(endpoint) !== "Retain";',
     replace: '  return endpoint.spec.managementPolicy === "Observe" && deletionPolicyOf(endpoint) !== "Retain";',
     breaks: ["Stable"],

@@ -99,7 +99,7 @@ export const RECORD_GUARDS: readonly Mutant[] = [
   },
   {
     name: "create-of-another-object",
-    file: "src/controllers/gpu-endpoint/create-record.ts",
+    file: "src/controllers/gpu-endpoint/memory.ts",
     find: `if (text === undefined || !text.includes(metadata.uid)) return undefined;
   try {
     const { data } = recordSchema.safeParse(JSON.parse(text));
@@ -112,7 +112,7 @@ export const RECORD_GUARDS: readonly Mutant[] = [
   },
   {
     name: "restored-create",
-    file: "src/controllers/gpu-endpoint/create-record.ts",
+    file: "src/controllers/gpu-endpoint/memory.ts",
     find: ": submission.attempt >= attempt;",
     replace: ": submission.attempt > attempt * 1e6;",
     tests: "test/unit/controllers/gpu-endpoint",
@@ -143,7 +143,7 @@ export const RECORD_GUARDS: readonly Mutant[] = [
   },
   {
     name: "departed-object",
-    file: "src/controllers/gpu-endpoint/departed.ts",
+    file: "src/controllers/gpu-endpoint/controller.ts",
     find: "for (const memory of deps.memories.former(key, present)) {",
     replace: "for (const memory of deps.memories.former(key, present).slice(1_000)) {",
     breaks: ["Stable"],

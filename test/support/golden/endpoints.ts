@@ -1,8 +1,9 @@
 import { setConditions } from "../../../src/api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
+import type { Outcome } from "../../../src/controllers/gpu-endpoint/conditions.ts";
 import type { Difference } from "../../../src/controllers/gpu-endpoint/fields.ts";
-import { type Outcome, statusOf } from "../../../src/controllers/gpu-endpoint/status.ts";
+import { statusOf } from "../../../src/controllers/gpu-endpoint/status.ts";
 import type { EndpointRecord } from "../../../src/provider/endpoints/endpoint-record.ts";
 import { desiredOf, endpointOf, recordOf } from "../endpoints.ts";
 import { START } from "../fake-clock.ts";

@@ -58,7 +58,7 @@ describe("an object in memory", () => {
     expect(object.metadata.labels).toBeUndefined();
     expect(object.metadata.annotations).toEqual({
       "mooring.dev/paused": "true",
-      "mooring.dev/resubmit-token": LONG.slice(0, 4_096),
+      "mooring.dev/resubmit-token": LONG.slice(0, 16_384),
       "reconcile.fluxcd.io/requestedAt": "now",
     });
   });

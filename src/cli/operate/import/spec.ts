@@ -28,7 +28,7 @@ export type SpecDraft = Partial<Record<keyof GpuEndpointSpec, unknown>>;
 
 /** Fields that a spec can leave to the service: with `ignoreDrift`, Mooring neither reports nor changes them. */
 const CAN_BE_LEFT: ReadonlyMap<string, DriftField> = new Map(
-  endpointFields.flatMap(({ path, optional, updatable }) => (optional && updatable ? [[path, path]] : [])),
+  endpointFields.flatMap(({ path, optional, createOnly }) => (optional && !createOnly ? [[path, path]] : [])),
 );
 
 /**

@@ -4,9 +4,11 @@ import { type GpuEndpoint, gpuEndpointSpecSchema } from "../../../api/v1alpha1/g
 import type { Clock } from "../../../base/clock.ts";
 import { accountMismatch } from "../../../controllers/account/mismatch.ts";
 import { accountKey } from "../../../controllers/account/registry.ts";
-import { type DesiredEndpoint, desiredEndpoint } from "../../../controllers/gpu-endpoint/fields.ts";
+import { desiredEndpoint } from "../../../controllers/gpu-endpoint/desired.ts";
+import type { Binding, Facts } from "../../../controllers/gpu-endpoint/facts.ts";
+import type { DesiredEndpoint } from "../../../controllers/gpu-endpoint/fields.ts";
 import { isApplied, isResuming } from "../../../controllers/gpu-endpoint/observe.ts";
-import { type Binding, type Facts, planEndpoint } from "../../../controllers/gpu-endpoint/plan.ts";
+import { planEndpoint } from "../../../controllers/gpu-endpoint/plan.ts";
 import { isPaused } from "../../../controllers/reconciler.ts";
 import { createValueReader, resolveEnv, StalledError } from "../../../controllers/references.ts";
 import type { KubeClient } from "../../../kube/client.ts";

@@ -1,5 +1,5 @@
+import type { Plan } from "../../../controllers/gpu-endpoint/facts.ts";
 import { type DesiredEndpoint, type Difference, endpointFields } from "../../../controllers/gpu-endpoint/fields.ts";
-import type { Plan } from "../../../controllers/gpu-endpoint/plan.ts";
 import type { EndpointRecord } from "../../../provider/endpoints/endpoint-record.ts";
 
 /**

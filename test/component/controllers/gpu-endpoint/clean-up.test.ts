@@ -3,7 +3,7 @@ import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoin
 import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { countVanished } from "../../../../src/controllers/account/vanished.ts";
 import { type CleanedUp, deleteRemote, scaleToZero } from "../../../../src/controllers/gpu-endpoint/clean-up.ts";
-import type { SentCleanUps } from "../../../../src/controllers/gpu-endpoint/memory.ts";
+import type { SentCleanUp } from "../../../../src/controllers/gpu-endpoint/memory.ts";
 import { createKubeClient } from "../../../../src/kube/client.ts";
 import { anonymous } from "../../../../tools/cluster/credentials.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
@@ -77,7 +77,7 @@ async function scene({
       vanished: (missing = { endpointID: undefined, memberID: undefined }) =>
         countVanished(bound, session.endpoints.observed.shown(), missing),
     });
-    const sent: SentCleanUps = new Map();
+    const sent: SentCleanUp = {};
     return { session, account, sent };
   };
   let operator = start();
@@ -99,11 +99,11 @@ async function scene({
       recordDeletion: async (next: Deletion) => {
         deletion = next;
       },
-      assertCurrent: async () => {},
-      assertWanted: () => {},
+      sent,
+      checks: { assertCurrent: async () => {}, beforeSend: () => {} },
       context: { signal, log: silentLog },
     };
-    return policy === "Delete" ? deleteRemote(input, sent) : scaleToZero(input, sent);
+    return policy === "Delete" ? deleteRemote(input) : scaleToZero(input);
   };
   return {
     id,

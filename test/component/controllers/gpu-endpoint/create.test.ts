@@ -4,9 +4,8 @@ import { gpuEndpointResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { ANNOTATIONS, FINALIZER } from "../../../../src/api/v1alpha1/meta.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createEndpoint } from "../../../../src/controllers/gpu-endpoint/create.ts";
-import { createRecordOf } from "../../../../src/controllers/gpu-endpoint/create-record.ts";
-import { createEndpointMemories } from "../../../../src/controllers/gpu-endpoint/memory.ts";
-import type { Written } from "../../../../src/controllers/gpu-endpoint/status.ts";
+import { createEndpointMemories, createRecordOf } from "../../../../src/controllers/gpu-endpoint/memory.ts";
+import type { Left } from "../../../../src/controllers/gpu-endpoint/step.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { desiredOf, endpointOf } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";
@@ -43,33 +42,32 @@ async function setUp({ spec = {}, answer = { body: { id: "ep-1" } }, onRecord = 
     keyVersion = "second";
   };
   const memories = createEndpointMemories(shared);
-  const stored = { endpoint };
-  const written: Partial<Written> = {};
+  const left: Pick<Left, "endpoint" | "written"> = { endpoint, written: {} };
   const kind = createKind(api.client, { resource: gpuEndpointResource, store });
-  const input = { shared, account, kind, endpoint, entry: undefined, memories, stored, written, context };
+  const input = { shared, account, kind, endpoint, entry: undefined, memories, left, context };
   const create = () => createEndpoint(input, desiredOf(endpoint));
-  return { create, api, service, memories, stored, written };
+  return { create, api, service, memories, left };
 }
 
 it("one write has the record and the finalizer, and the create stays open until a status shows its endpoint", async () => {
-  const { create, api, memories, stored, written } = await setUp();
+  const { create, api, memories, left } = await setUp();
   expect(await create()).toBe("ep-1");
   expect(api.requests).toMatchObject([{ method: "PATCH", body: { metadata: { finalizers: [FINALIZER] } } }]);
-  const record = createRecordOf(stored.endpoint);
+  const record = createRecordOf(left.endpoint);
   expect(record).toMatchObject({ attempt: 1, operation: "createEndpoint", sender: "one" });
-  expect(memories.peek(stored.endpoint)).toEqual({ ...record, outcome: { endpointID: "ep-1" } });
-  expect(written.submission).toMatchObject({ id: record?.id, attempt: 1, state: "Accepted" });
+  expect(memories.peek(left.endpoint)).toEqual({ ...record, outcome: { endpointID: "ep-1" } });
+  expect(left.written.submission).toMatchObject({ id: record?.id, attempt: 1, state: "Accepted" });
 });
 
 it.each([{ deletionPolicy: "Retain" }, { managementPolicy: "Observe" }])(
   "with %o, the write has the record alone",
   async (spec) => {
-    const { create, api, stored } = await setUp({ spec });
+    const { create, api, left } = await setUp({ spec });
     await create();
     expect(api.requests.map(({ body }) => Object.keys((body as { metadata: object }).metadata))).toEqual([
       ["resourceVersion", "annotations"],
     ]);
-    expect(Object.keys(stored.endpoint.metadata.annotations ?? {})).toEqual([ANNOTATIONS.create]);
+    expect(Object.keys(left.endpoint.metadata.annotations ?? {})).toEqual([ANNOTATIONS.create]);
   },
 );
 
@@ -85,25 +83,25 @@ it.each<Setting & { name: string; error: string }>([
     error: "the API key changed before the request was sent: nothing is sent",
   },
 ])("$name while the record is written is not created, and the status shows it", async ({ error, ...setting }) => {
-  const { create, service, memories, stored, written } = await setUp(setting);
+  const { create, service, memories, left } = await setUp(setting);
   await expect(create()).rejects.toThrow(error);
-  expect([service.requests, memories.peek(stored.endpoint)]).toEqual([[], undefined]);
-  expect(written.submission).toMatchObject({ id: createRecordOf(stored.endpoint)?.id, state: "NotSent" });
+  expect([service.requests, memories.peek(left.endpoint)]).toEqual([[], undefined]);
+  expect(left.written.submission).toMatchObject({ id: createRecordOf(left.endpoint)?.id, state: "NotSent" });
 });
 
 it("a create that the service refuses is not open, and the status shows it", async () => {
   const answer = { status: 400, body: { code: 400, reason: "INVALID_PARAMETER", message: "no such image" } };
-  const { create, memories, stored, written } = await setUp({ answer });
+  const { create, memories, left } = await setUp({ answer });
   await expect(create()).rejects.toThrow("no such image");
-  expect(memories.peek(stored.endpoint)).toBeUndefined();
-  expect(written.submission).toMatchObject({ state: "Refused" });
+  expect(memories.peek(left.endpoint)).toBeUndefined();
+  expect(left.written.submission).toMatchObject({ state: "Refused" });
 });
 
 it("a create whose response is lost stays open, and no status shows an outcome", async () => {
-  const { create, memories, stored, written } = await setUp({ answer: "cut" });
+  const { create, memories, left } = await setUp({ answer: "cut" });
   await expect(create()).rejects.toThrow();
-  expect(memories.peek(stored.endpoint)).toEqual(createRecordOf(stored.endpoint));
-  expect(written).toEqual({});
+  expect(memories.peek(left.endpoint)).toEqual(createRecordOf(left.endpoint));
+  expect(left.written).toEqual({});
 });
 
 describe("what the object shows", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { appNameOf } from "../../../../src/controllers/gpu-endpoint/fields.ts";
+import { appNameOf } from "../../../../src/controllers/gpu-endpoint/desired.ts";
 import { CLUSTER_UID, desiredOf, endpointOf } from "../../../support/endpoints.ts";
 import { sessionAt } from "../../../support/service-account.ts";
 import { KEY } from "../../provider/http/make-client.ts";

@@ -76,6 +76,20 @@ describe("a create whose response was lost before the key of the account changed
     expect([await creates(world), world.openCreate()]).toEqual([2, undefined]);
   });
 
+  it("is repeated when a user requests it and the budget allows it later", async () => {
+    const world = await createdWithFormerKey("NoEffect");
+    await world.reconcileFor(MINUTES_MS);
+    const allow = world.exhaustBudget();
+    world.annotate({ [ANNOTATIONS.reconcileRequestedAt]: "now" });
+    await world.reconcileFor(MINUTES_MS);
+    expect(world.conditions()).toContain("Reconciling=True/BudgetExceeded");
+    expect([await creates(world), world.status().lastHandledReconcileAt]).toEqual([1, undefined]);
+    allow();
+    await world.reconcileFor(MINUTES_MS);
+    expect(world.conditions()).toEqual(SERVING);
+    expect([await creates(world), world.status().lastHandledReconcileAt]).toEqual([2, "now"]);
+  });
+
   it("blocks the deletion of the object until the former key returns", async () => {
     const world = await createdWithFormerKey("Effect");
     world.remove();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { recreationOf, type UnconfirmedCreate } from "../../../../src/controllers/gpu-endpoint/write-limits.ts";
+import { recreationOf, type UnconfirmedCreate } from "../../../../src/controllers/gpu-endpoint/recreation.ts";
 import type { Bench } from "../../simulator/start.ts";
 import { reconciledEndpoint } from "./world.ts";
 

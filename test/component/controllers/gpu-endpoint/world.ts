@@ -10,9 +10,10 @@ import {
 import { type ControllerDeps, createKind } from "../../../../src/controllers/controller-deps.ts";
 import { claimIndexers } from "../../../../src/controllers/gpu-endpoint/claims.ts";
 import { createGpuEndpointReconciler } from "../../../../src/controllers/gpu-endpoint/controller.ts";
-import { unshownCreateOf } from "../../../../src/controllers/gpu-endpoint/create-record.ts";
+import { unshownCreateOf } from "../../../../src/controllers/gpu-endpoint/memory.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import type { AssumptionsInput } from "../../../../src/simulator/assumptions.ts";
+import type { SpendingRefusal } from "../../../../src/submission/account-line.ts";
 import type { SubmissionRecord } from "../../../../src/submission/record.ts";
 import { CLUSTER_UID, endpointOf } from "../../../support/endpoints.ts";
 import { createFakeClock, type FakeClock, hastyClock } from "../../../support/fake-clock.ts";
@@ -85,6 +86,8 @@ export type ReconciledEndpoint = {
   addAccount(account: AccountKey, apiKey: string): void;
   /** An account is deleted that no other object uses. */
   removeAccount(account: AccountKey): void;
+  /** From now on, the budget of the account holds back what costs something, until the returned function is called. */
+  exhaustBudget(): () => void;
   /** A restore of etcd is noticed after so many checks of the next create. The first one is that of its plan. */
   restoreEtcd(options?: { passes: number }): void;
 };
@@ -173,6 +176,7 @@ export async function reconciledEndpoint(
   const metrics = { moved: () => {} };
   let waits = false;
   let heldByRestore: ControllerDeps["heldByRestore"] = () => undefined;
+  let budget: SpendingRefusal | undefined;
   let processes = 0;
   const start = (listed = kind.store) => {
     const identity = `process-${processes++}`;
@@ -184,7 +188,13 @@ export async function reconciledEndpoint(
       },
     };
     return createGpuEndpointReconciler(
-      { ...shared, references, clock, heldByRestore: (object) => heldByRestore(object) },
+      {
+        ...shared,
+        references,
+        clock,
+        admission: { ...shared.admission, exhausted: () => budget },
+        heldByRestore: (object) => heldByRestore(object),
+      },
       createKind(api.client, { ...kind, store: listed }),
       metrics,
     );
@@ -270,6 +280,12 @@ export async function reconciledEndpoint(
     },
     addAccount: (key, itsKey) => void connect(key, () => itsKey),
     removeAccount: (key) => void accounts.remove(key),
+    exhaustBudget() {
+      budget = { reason: "BudgetExceeded", message: "the budget is used up" };
+      return () => {
+        budget = undefined;
+      };
+    },
     restoreEtcd({ passes } = { passes: 1 }) {
       let asked = 0;
       heldByRestore = () => (asked++ < passes ? undefined : "etcd was restored");

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { unclaimedEndpoints } from "../../../../src/cli/operate/unclaimed-endpoints.ts";
-import { knownEndpoints } from "../../../../src/controllers/gpu-endpoint/claims.ts";
+import { knownEndpoints } from "../../../../src/controllers/gpu-endpoint/orphans.ts";
 import { CLUSTER_UID, desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 
 const record = (id: string, appName: string, max = 2) => {
@@ -10,8 +10,8 @@ const record = (id: string, appName: string, max = 2) => {
 
 it("lists endpoints without a GpuEndpoint: generated ones first, then those with workers", () => {
   const bound = endpointOf({}, { status: { conditions: [], endpointID: "bound" } });
-  const toAdopt = endpointOf({ adoption: { endpointID: "to-adopt", mode: "Match" } }, { uid: "u2" });
-  const named = endpointOf({ appName: "named" }, { uid: "u3" });
+  const toAdopt = endpointOf({ adoption: { endpointID: "to-adopt", mode: "Match" } }, { name: "adopted", uid: "u2" });
+  const named = endpointOf({ appName: "named" }, { name: "named", uid: "u3" });
   const creating = endpointOf({}, { name: "new", uid: "u4" });
   const records = [
     record("hand-made-off", "by-hand", 0),

@@ -12,8 +12,8 @@ import {
   standingOf,
   type Target,
 } from "../../../../src/controllers/gpu-endpoint/claims.ts";
-import { createdBy, type OpenCreate } from "../../../../src/controllers/gpu-endpoint/create-record.ts";
-import { appNameOf } from "../../../../src/controllers/gpu-endpoint/fields.ts";
+import { appNameOf } from "../../../../src/controllers/gpu-endpoint/desired.ts";
+import { createdBy, type OpenCreate } from "../../../../src/controllers/gpu-endpoint/memory.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { CLUSTER_UID, createOf, endpointOf } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";

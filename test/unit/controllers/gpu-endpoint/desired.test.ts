@@ -6,7 +6,7 @@ import {
   desiredHash,
   referencesHash,
   showsReferences,
-} from "../../../../src/controllers/gpu-endpoint/fields.ts";
+} from "../../../../src/controllers/gpu-endpoint/desired.ts";
 import { keyedHashOf } from "../../../../src/controllers/hash.ts";
 import { CLUSTER_UID, desiredOf, endpointOf } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";

@@ -6,7 +6,7 @@ import {
   newAttempts,
   noteRead,
   noteUpdate,
-} from "../../../../src/controllers/gpu-endpoint/write-limits.ts";
+} from "../../../../src/controllers/gpu-endpoint/attempts.ts";
 
 const minute = 60_000;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { GpuEndpoint } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
-import { claimIndexers, findOrphans, knownEndpoints } from "../../../../src/controllers/gpu-endpoint/claims.ts";
-import { endpointsKnownTo } from "../../../../src/controllers/gpu-endpoint/known-endpoints.ts";
+import { claimIndexers } from "../../../../src/controllers/gpu-endpoint/claims.ts";
+import { endpointsKnownTo, findOrphans, knownEndpoints } from "../../../../src/controllers/gpu-endpoint/orphans.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { CLUSTER_UID, desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
-import { lastChangeOf } from "../../../../src/controllers/gpu-endpoint/last-change.ts";
+import { lastChangeOf } from "../../../../src/controllers/gpu-endpoint/status.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
 import { START } from "../../../support/fake-clock.ts";
 

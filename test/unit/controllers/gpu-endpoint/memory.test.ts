@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { GpuEndpoint } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS, type Submission } from "../../../../src/api/v1alpha1/meta.ts";
-import { createRecordOf, unshownCreateOf } from "../../../../src/controllers/gpu-endpoint/create-record.ts";
-import { createEndpointMemories } from "../../../../src/controllers/gpu-endpoint/memory.ts";
+import {
+  createEndpointMemories,
+  createRecordOf,
+  unshownCreateOf,
+} from "../../../../src/controllers/gpu-endpoint/memory.ts";
+import { dropUnreadMetadata } from "../../../../src/runtime/shortened.ts";
 import type { SubmissionRecord } from "../../../../src/submission/record.ts";
 import { createOf, endpointOf } from "../../../support/endpoints.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -62,6 +66,20 @@ describe("the record of an object", () => {
     const endpoint = objectWith(second, status && { attempt: 2, ...status });
     expect(unshownCreateOf(endpoint)).toEqual(open ? second : undefined);
   });
+});
+
+it("the longest record is read back from what the process keeps of an object", () => {
+  const longest = createOf({
+    id: "\u0001".repeat(256),
+    operation: "o".repeat(64),
+    specHash: "h".repeat(128),
+    account: { kind: "ClusterAccount", name: "n".repeat(253), baseURL: "\u0001".repeat(2048) },
+    keyVersion: "k".repeat(64),
+    sender: "s".repeat(512),
+  });
+  const endpoint = objectWith(longest);
+  dropUnreadMetadata(endpoint);
+  expect(createRecordOf(endpoint)).toEqual(longest);
 });
 
 describe("who sent it", () => {

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import type { GpuEndpoint } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { unclaimedEndpoints } from "../../../../src/cli/operate/unclaimed-endpoints.ts";
+import { claimIndexers } from "../../../../src/controllers/gpu-endpoint/claims.ts";
 import {
   canRunWorkers,
-  claimIndexers,
+  endpointsKnownTo,
   findOrphans,
   knownEndpoints,
   looksGenerated,
-} from "../../../../src/controllers/gpu-endpoint/claims.ts";
-import { endpointsKnownTo } from "../../../../src/controllers/gpu-endpoint/known-endpoints.ts";
+} from "../../../../src/controllers/gpu-endpoint/orphans.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { CLUSTER_UID, desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { GpuEndpoint } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
+import type { FieldHistory } from "../../../../src/controllers/gpu-endpoint/attempts.ts";
+import type { Binding, Facts, Plan } from "../../../../src/controllers/gpu-endpoint/facts.ts";
 import { ignoredFields, withIgnored } from "../../../../src/controllers/gpu-endpoint/fields.ts";
-import { type Binding, type Facts, type Plan, planEndpoint } from "../../../../src/controllers/gpu-endpoint/plan.ts";
-import type { FieldHistory } from "../../../../src/controllers/gpu-endpoint/write-limits.ts";
+import { planEndpoint } from "../../../../src/controllers/gpu-endpoint/plan.ts";
 import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { desiredOf, endpointOf, LIMITS, recordOf } from "../../../support/endpoints.ts";
 import { START } from "../../../support/fake-clock.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { outOfRange } from "../../../../src/controllers/gpu-endpoint/fields.ts";
+import { outOfRange } from "../../../../src/controllers/gpu-endpoint/desired.ts";
 import { type EndpointLimits, limitsFrom } from "../../../../src/provider/endpoints/limits.ts";
 import { desiredOf, endpointOf, LIMITS, limitsOf } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";

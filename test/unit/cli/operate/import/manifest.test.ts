@@ -7,7 +7,8 @@ import {
   importedEndpoints,
   type ManifestOptions,
 } from "../../../../../src/cli/operate/import/manifest.ts";
-import { desiredEndpoint, differences, ignoredFields } from "../../../../../src/controllers/gpu-endpoint/fields.ts";
+import { desiredEndpoint } from "../../../../../src/controllers/gpu-endpoint/desired.ts";
+import { differences, ignoredFields } from "../../../../../src/controllers/gpu-endpoint/fields.ts";
 import type { EndpointRecord } from "../../../../../src/provider/endpoints/endpoint-record.ts";
 import { CLUSTER_UID, desiredOf, detailsOf, endpointOf, recordOf } from "../../../../support/endpoints.ts";
 import type { Change } from "../../../../support/manifests.ts";

@@ -1,73 +1,7 @@
 import { cut } from "../../api/v1alpha1/conditions.ts";
-import type { DriftField, GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339 } from "../../base/clock.ts";
-import type { Cause } from "../verdict.ts";
-import { createdBy, type OpenCreate } from "./create-record.ts";
-
-/** The outcomes of the updates that were sent because of one field, with the same desired endpoint. */
-export type FieldHistory = {
-  /** Updates that a read confirmed. Another difference after that is the work of another client. */
-  confirmed: number;
-  /** Updates that the service accepted since the last confirmed one, and that no read has shown. */
-  unconfirmed: number;
-  /** Milliseconds since the last update; Infinity when there was none. */
-  sinceMs: number;
-};
-
-/** The updates that were sent because of one field. Times in milliseconds since the epoch. */
-type FieldUpdates = { confirmedAt: number[]; unconfirmed: number; sentAt: number; awaitsRead: boolean };
-
-/**
- * What this process knows of one desired endpoint of an object: it begins anew with another one, and when a user requests a reconcile.
- * Field by field, it tells three cases apart: an update that takes effect, one that the service accepts without effect, and one that
- * another client reverts.
- */
-export type Attempts = {
-  /** Tells one desired endpoint from another. */
-  readonly desiredHash: string;
-  fields: Map<DriftField, FieldUpdates>;
-  /** Whether a read has shown the desired endpoint in full. */
-  applied: boolean;
-  /** What the service refused, so that a reconcile that only our own status write caused does not send it again before `until`. */
-  refused?: { refusal: Cause; until: number };
-};
-
-const WINDOW_MS = 30 * 60_000;
-
-/** @param stopped the fields that another process stopped re-applying, as the status shows: `confirmed` updates of each were reverted */
-export function newAttempts(
-  desiredHash: string,
-  stopped: { fields: readonly DriftField[]; confirmed: number },
-  now: number,
-): Attempts {
-  const confirmedAt = Array.from({ length: stopped.confirmed }, () => now);
-  const field = { confirmedAt, unconfirmed: 0, sentAt: now, awaitsRead: false };
-  return { desiredHash, fields: new Map(stopped.fields.map((name) => [name, { ...field }])), applied: false };
-}
-
-export function historyOf({ fields }: Attempts, name: DriftField, now: number): FieldHistory {
-  const field = fields.get(name);
-  if (field === undefined) return { confirmed: 0, unconfirmed: 0, sinceMs: Number.POSITIVE_INFINITY };
-  return { confirmed: field.confirmedAt.length, unconfirmed: field.unconfirmed, sinceMs: now - field.sentAt };
-}
-
-/** An update was sent because of these fields. `accepted` false: the outcome is unknown. */
-export function noteUpdate({ fields }: Attempts, names: readonly DriftField[], accepted: boolean, now: number): void {
-  for (const name of names) {
-    const { confirmedAt = [], unconfirmed = 0 } = fields.get(name) ?? {};
-    fields.set(name, { confirmedAt, unconfirmed: unconfirmed + (accepted ? 1 : 0), sentAt: now, awaitsRead: true });
-  }
-}
-
-/** A read shows the endpoint: fields that do not differ any more confirm their update. Confirmed updates count for half an hour. */
-export function noteRead({ fields }: Attempts, differing: readonly DriftField[], now: number): void {
-  for (const [name, field] of fields) {
-    if (!field.awaitsRead || differing.includes(name)) continue;
-    field.awaitsRead = false;
-    field.unconfirmed = 0;
-    field.confirmedAt = [...field.confirmedAt.filter((time) => now - time < WINDOW_MS), now];
-  }
-}
+import { createdBy, type OpenCreate } from "./memory.ts";
 
 /** A create that no read has confirmed. `endpointID` absent: its response was lost. `time`: RFC 3339. */
 export type UnconfirmedCreate = { endpointID?: string | undefined; keyVersion?: string | undefined; time: string };
@@ -147,4 +81,24 @@ export function isSeenByNoKey(endpointID: string, keyVersion: string, input: Cre
 /** The newest ones, as many as the status can store. */
 export function withCreate(creates: readonly UnconfirmedCreate[], create: UnconfirmedCreate): UnconfirmedCreate[] {
   return [...creates, create].slice(-MOST_UNCONFIRMED);
+}
+
+/** Why it is not known which endpoint an accepted create made. */
+export function acceptedWithoutID(sentAt: number, appName: string): string {
+  return `The service accepted the create of ${rfc3339(sentAt)}, but its response has no usable ID, and the service shows no endpoint with app name ${appName}`;
+}
+
+/** Why it is not known whether a create took effect. */
+export function notShownToKey(sentAt: number): string {
+  return `The response to the create of ${rfc3339(sentAt)} was lost. The API key has changed since, or Mooring does not know with which key it was sent, and the service shows no such endpoint with the current key, so the endpoint may run`;
+}
+
+export function madeWithOtherKey(endpointID: string): string {
+  return `Endpoint ${endpointID} was created with another API key than the current one, and the service has not shown it since, so it may run`;
+}
+
+export function noneShown(count: number): string {
+  return count === 1
+    ? "the only endpoint of this account is not shown by the service"
+    : `none of the ${count} endpoints of this account is shown by the service`;
 }
