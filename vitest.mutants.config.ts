@@ -21,7 +21,7 @@ export default defineConfig({
       "test/unit/**/*.test.ts",
       "test/component/**/*.test.ts",
       "test/security/*.test.ts",
-      "test/sim/leaks.test.ts",
+      "test/sim/{leaks,copies,backoff}.test.ts",
     ],
     exclude: ["test/unit/no-sockets.test.ts"],
     environment: "node",

@@ -22,7 +22,10 @@ export type CopyHandleOptions = {
   slots: Semaphore;
   /** Memory of writers, over all stores. */
   memory: Semaphore;
-};
+} & Partial<Storage>;
+
+/** What reaches stores and sources. */
+export type Storage = { openBackend: (options: StoreOptions) => Promise<Backend>; openSource: typeof openSource };
 
 /** `maxStoreBytes`: above this size the store is full. */
 export type StoreLimits = CopyLimits & { maxStoreBytes?: number | undefined };
@@ -48,7 +51,7 @@ const PROGRESS_BYTES = 8 * 1024 * 1024;
 
 /** A store as its users have it, over what its kind does. */
 export function createHandle(backend: Backend, options: CopyHandleOptions): ArtifactStoreHandle {
-  const { clock, slots, memory, group } = options;
+  const { clock, slots, memory, group, openSource: open = openSource } = options;
   const usage = createUsage(backend, options);
   return {
     checkKey: (key) => backend.checkKey(key),
@@ -69,7 +72,7 @@ export function createHandle(backend: Backend, options: CopyHandleOptions): Arti
         const contested = () => slots.contested() || options.urgent?.() === true;
         const judged = { contested, onSlow: () => tooSlow(HELD_UP) };
         try {
-          const context = { ...options, signal, clock, limits, pace: () => watchPace(clock, judged) };
+          const context = { ...options, signal, clock, limits, open, pace: () => watchPace(clock, judged) };
           const stored = await copyInto(backend, sourceURL, key, context);
           usage.add(stored.bytes);
           return stored;
@@ -117,12 +120,12 @@ async function copyInto(
   backend: Backend,
   sourceURL: string,
   key: string,
-  options: CopyOptions & { clock: Clock; limits: CopyLimits; pace: () => TransferWatch },
+  options: CopyOptions & { clock: Clock; limits: CopyLimits; pace: () => TransferWatch; open: Storage["openSource"] },
 ): Promise<StoredArtifact> {
   const { signal, onProgress } = options;
   const left = await backend.leftover(key, signal);
   const resume = left === undefined ? undefined : { offset: left.bytes, matches: left.matches };
-  const source = await openSource(sourceURL, { ...options, resume });
+  const source = await options.open(sourceURL, { ...options, resume });
   const { identity, totalBytes } = source;
   try {
     if (identity !== undefined && totalBytes !== undefined && left === undefined) {
@@ -213,7 +216,12 @@ export type StoreOptions = { kind: "s3"; s3: S3Options } | { kind: "volume"; vol
 
 /** Opens a store; asks nothing of it yet. The S3 SDK is loaded for the first bucket, not before. */
 export async function openStore(options: StoreOptions, handle: CopyHandleOptions): Promise<ArtifactStoreHandle> {
-  if (options.kind === "volume") return createHandle(createVolumeBackend(options.volume), handle);
+  const { openBackend: open = openBackend } = handle;
+  return createHandle(await open(options), handle);
+}
+
+async function openBackend(options: StoreOptions): Promise<Backend> {
+  if (options.kind === "volume") return createVolumeBackend(options.volume);
   const { createS3Backend } = await import("./s3/backend.ts");
-  return createHandle(createS3Backend(options.s3), handle);
+  return createS3Backend(options.s3);
 }

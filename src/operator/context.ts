@@ -101,7 +101,7 @@ export function createContext(
       metrics: jobMetrics,
     },
     endpointMetrics,
-    copies: { clock, ...createSharedPools() },
+    copies: { clock, ...createSharedPools(), ...options.storage },
     ledger,
     artifactRoot: options.artifactRoot,
     allowAmbientCredentials: options.allowAmbientCredentials,

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { Storage } from "../artifacts/handle.ts";
 import type { Clock } from "../base/clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { ConnectionSettings } from "../provider/session.ts";
@@ -42,6 +43,8 @@ export type AssembleOptions = {
   deniedNetworks: readonly string[];
   /** Folder for the volumes of ArtifactStores; undefined: there is none. */
   artifactRoot?: string | undefined;
+  /** Default: buckets, volumes and URLs. */
+  storage?: Storage | undefined;
   /** Whether metrics show amounts: those who read them may see what every account and namespace spends. Default false. */
   showsSpending?: boolean | undefined;
   /** Between steps that wait for nothing. Default: none, as in a simulation, whose time stands still. */

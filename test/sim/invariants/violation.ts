@@ -17,6 +17,7 @@ export type Invariant =
   | "Bounded"
   | "Paced"
   | "BackedOff"
+  | "CopiedWhole"
   | "Stable"
   | "Quiet"
   | "NoCrash"

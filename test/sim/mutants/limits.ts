@@ -187,6 +187,13 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
     tests: "test/unit/base/clock",
   },
   {
+    name: "slot-of-a-copy",
+    file: "src/artifacts/handle.ts",
+    find: "          cancel();\n          release();",
+    replace: "          cancel();",
+    tests: "test/unit/artifacts/handle",
+  },
+  {
     name: "wrong-path",
     file: "src/provider/http/classify.ts",
     find: 'if (!PATH_STATUSES.includes(status) || names === "InPath") return false;',

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { Storage } from "../../../src/artifacts/handle.ts";
 import { createKubeClient } from "../../../src/kube/client.ts";
 import { assembleOperator } from "../../../src/operator/assemble.ts";
 import { createRestoreGuard } from "../../../src/operator/restore-guard.ts";
@@ -27,6 +28,8 @@ export type ProcessOptions = {
   api: (process: ProcessTime) => ApiNetwork;
   /** The service is at each origin, unless this says something else. */
   service: (process: ProcessTime, origin: string) => ServiceNetwork;
+  /** Default: buckets and volumes. */
+  storage?: (process: ProcessTime) => Storage;
   /** Default: metrics that nobody reads. */
   metrics?: Metrics;
   /** It ended by itself: it lost the lease, or it was told to stop. */
@@ -90,6 +93,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     deniedNetworks: [],
     artifactRoot: options.artifactRoot,
     openService: (origin) => new ServiceDispatcher(options.service(time, origin), time),
+    storage: options.storage?.(time),
   });
 
   async function run(): Promise<string> {

@@ -8,7 +8,7 @@ export type ReplicasOptions = {
   wiring: (
     of: () => OperatorProcess | undefined,
     sender: { identity: string; leaderElect: boolean },
-  ) => Pick<ProcessOptions, "api" | "service" | "log" | "scheduler">;
+  ) => Pick<ProcessOptions, "api" | "service" | "storage" | "log" | "scheduler">;
 };
 
 /** The Deployment: restarts every process that ends. */

@@ -1,5 +1,6 @@
 import {
   accountResource,
+  artifactStoreResource,
   clusterAccountResource,
   gpuEndpointResource,
   speechJobResource,
@@ -49,7 +50,10 @@ export function createBase(cluster: Cluster, plan: Plan): void {
     cluster.create(namespaceResource, undefined, { metadata: { name } });
   }
   cluster.create(secretResource, "platform", { metadata: { name: "key" }, data: { apiKey: base64(API_KEY) } });
-  for (const namespace of ["team-a", "team-b"]) setEnvSecret(cluster, namespace, ENV_VALUE);
+  for (const namespace of ["team-a", "team-b"]) {
+    setEnvSecret(cluster, namespace, ENV_VALUE);
+    if (plan.objects.some(({ stored }) => stored === true)) createStore(cluster, namespace);
+  }
   const budget =
     plan.budgetTasks === undefined
       ? {}
@@ -69,6 +73,13 @@ export function createBase(cluster: Cluster, plan: Plan): void {
       ...budget,
     },
   });
+}
+
+function createStore(cluster: Cluster, namespace: string): void {
+  const data = { AWS_ACCESS_KEY_ID: base64("canary-env-id"), AWS_SECRET_ACCESS_KEY: base64("canary-env-secret") };
+  cluster.create(secretResource, namespace, { metadata: { name: "bucket" }, data });
+  const s3 = { bucket: `results-of-${namespace}`, credentialsSecretRef: { name: "bucket" } };
+  cluster.create(artifactStoreResource, namespace, { metadata: { name: "results" }, spec: { s3 } });
 }
 
 export const SERVICE_URL = "http://service.invalid";
@@ -125,14 +136,19 @@ const TOKEN_ENV: Json = { name: "TOKEN", valueFrom: { secretKeyRef: { name: "env
 function specOf(object: ObjectPlan): Json {
   const mark = markOf(object);
   const prompt = object.fails ? `${mark} please fail` : mark;
+  const output = object.stored === true ? { output: { storeRef: { name: "results" } } } : {};
   if (object.kind === "VideoJob") {
     return {
+      ...output,
       imageToVideo: { prompt, imageURL: "https://images.example.com/sea.png" },
       backoffLimit: object.backoffLimit ?? 0,
     };
   }
   if (object.kind === "SpeechJob") {
     return {
+      ...output,
+      // The audio is in the response, and goes to the store as it comes.
+      ...(object.synchronous && object.stored ? { outputFormat: "hex" } : {}),
       model: object.synchronous ? "speech-2.6-turbo" : "speech-2.6-hd",
       text: prompt,
       voiceSetting: { voiceID: "announcer" },

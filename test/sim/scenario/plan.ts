@@ -17,6 +17,8 @@ export type ObjectPlan = {
   deletionPolicy?: "ScaleToZero" | "Retain" | "Delete";
   /** GpuEndpoint: two objects want the same name at the service. Nobody changes or deletes them. */
   appName?: string;
+  /** Job: its results are copied to a store. */
+  stored?: boolean;
   /** SpeechJob: one request that returns the audio, instead of a task. */
   synchronous?: boolean;
   /** Job: further paid attempts after failed tasks. */
@@ -135,7 +137,8 @@ export function planOf(seed: number, hours?: number): Plan {
   const pace = hours === undefined ? burst(random) : sustained(hours);
   const { chaosMs } = pace;
   const planned = planObjects(random, pace);
-  const objects = [...planned, ...planRivals(`${seed} ${hours}`, planned, chaosMs)];
+  const rivals = planRivals(`${seed} ${hours}`, planned, chaosMs);
+  const objects = [...planStores(`${seed} ${hours}`, planned), ...rivals];
   const generation = chance(random, 0.7) ? "Current" : "Earlier";
   const jobs = objects.filter(({ kind }) => kind !== "GpuEndpoint").length;
   const plan: Plan = {
@@ -217,6 +220,13 @@ function planObjects(random: Random, { chaosMs, jobs: mostJobs }: Pace): ObjectP
     });
   }
   return objects;
+}
+
+/** A third of the seeds have stores, which most of their jobs use. */
+function planStores(purpose: string, objects: readonly ObjectPlan[]): ObjectPlan[] {
+  const random = createRandom(hashText(`stores ${purpose}`));
+  if (random.next() < 0.67) return [...objects];
+  return objects.map((one) => (one.kind !== "GpuEndpoint" && chance(random, 0.7) ? { ...one, stored: true } : one));
 }
 
 /** A tenth of the seeds have two objects with the same chosen app name. */

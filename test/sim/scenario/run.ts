@@ -4,6 +4,7 @@ import { type Json, textAt } from "../api-server/json.ts";
 import { RunawayError, settled } from "../engine/scheduler.ts";
 import { watchBindings } from "../invariants/bindings.ts";
 import { watchConcurrency } from "../invariants/concurrency.ts";
+import { judgeCopies } from "../invariants/copies.ts";
 import { condition, unstable, watchTerminalPhases } from "../invariants/stability.ts";
 import { createTruthWatch } from "../invariants/truth.ts";
 import type { Violation } from "../invariants/violation.ts";
@@ -73,6 +74,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     await goOn(world);
     await becomeStable(world);
     world.records.judgeEnd();
+    judgeCopies(world);
     await stayQuiet(world);
   } finally {
     over = true;

@@ -13,6 +13,7 @@ import { createRecords, type Records, type Senders } from "../invariants/records
 import { createRestores, type Restores } from "../invariants/restores.ts";
 import { createTraffic } from "../invariants/traffic.ts";
 import { createJudge, type Judge } from "../invariants/violation.ts";
+import { type Bucket, createBucket } from "../network/bucket.ts";
 import { CALM, type FaultCounts, type Weather } from "../network/weather.ts";
 import type { OperatorProcess, ProcessOptions } from "../operator/process.ts";
 import { createReplicas, type Replicas } from "../operator/replicas.ts";
@@ -30,6 +31,7 @@ export type World = {
   service: Service;
   replicas: Replicas;
   judge: Judge;
+  bucket: Bucket;
   payments: Payments;
   census: EndpointCensus;
   restores: Restores;
@@ -123,6 +125,11 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
       },
     },
   );
+  const bucket = createBucket({
+    expiresAt: (id) => service.files.find(id)?.expiresAtMs,
+    now: () => service.now(),
+    judge,
+  });
   const network = { scheduler, counts };
   const lagOf = (startedAt: number) => () => {
     const { current } = staleness;
@@ -133,7 +140,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
   const wiring = (
     of: () => OperatorProcess | undefined,
     { identity, leaderElect }: { identity: string; leaderElect: boolean },
-  ): Pick<ProcessOptions, "api" | "service" | "log" | "scheduler"> => ({
+  ): Pick<ProcessOptions, "api" | "service" | "storage" | "log" | "scheduler"> => ({
     scheduler,
     log,
     api: () => ({
@@ -149,6 +156,13 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
       },
       onEffect: () => {},
     }),
+    storage: (time) =>
+      bucket.storageOf(identity, {
+        scheduler,
+        time,
+        weather: () => weather.service,
+        random: scheduler.random(`stores ${identity}`),
+      }),
     service: () => ({
       ...network,
       weather: () => weather.service,
@@ -179,7 +193,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     }),
   });
   const replicas = createReplicas({ count: plan.replicas, scheduler, wiring });
-  const judges = { judge, payments, census, restores, records, tampering };
+  const judges = { judge, bucket, payments, census, restores, records, tampering };
   return { plan, scheduler, storage, cluster, service, replicas, ...judges, weather, schema, counts, staleness };
 }
 

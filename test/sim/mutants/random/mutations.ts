@@ -51,7 +51,12 @@ const SWAPPED: { [operator: string]: { operator: Operator; by: string } } = {
   "+=": { operator: "arithmetic", by: "-=" },
   "-=": { operator: "arithmetic", by: "+=" },
 };
-const SWAPPED_METHODS: { [name: string]: string } = { some: "every", every: "some", min: "max", max: "min" };
+const SWAPPED_METHODS = new Map([
+  ["some", "every"],
+  ["every", "some"],
+  ["min", "max"],
+  ["max", "min"],
+]);
 const STEPS = { [SyntaxKind.PlusPlusToken]: "--", [SyntaxKind.MinusMinusToken]: "++" };
 /** Statements without a value: calls that are also awaited, and assignments. */
 const STATEMENTS = [SyntaxKind.CallExpression, SyntaxKind.AwaitExpression, SyntaxKind.DeleteExpression];
@@ -113,7 +118,7 @@ function mutationsIn(file: string, source: SourceFile): Mutation[] {
     }
     if (isCallExpression(node) && isPropertyAccessExpression(node.expression)) {
       const { name } = node.expression;
-      const by = SWAPPED_METHODS[textOf(name)];
+      const by = SWAPPED_METHODS.get(textOf(name));
       if (by !== undefined) add("method", name, by);
     }
     if (isExpressionStatement(node) && isRemovable(node.expression)) add("statement", node, ";");

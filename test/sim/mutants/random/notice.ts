@@ -37,7 +37,7 @@ export async function noticedBySimulation(mutant: Mutant, seeds: number): Promis
     child.kill();
   }
   const end = await ended;
-  return found ?? end ?? failingTest(mutant, ["test/sim/leaks"]);
+  return found ?? end ?? failingTest(mutant, ["test/sim/"]);
 }
 
 async function failingTest(mutant: Mutant, filters: string[]): Promise<Noticed> {
