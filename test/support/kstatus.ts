@@ -1,3 +1,4 @@
+import { type ConditionUpdate, setConditions } from "../../src/api/v1alpha1/conditions.ts";
 import type { Condition, ObjectMeta } from "../../src/kube/types.ts";
 
 export type Verdict = "Terminating" | "Failed" | "InProgress" | "Current";
@@ -42,4 +43,13 @@ export function shown(conditions: readonly Condition[]): string[] {
 /** `VERDICT: CONDITIONS`: how kstatus reads the object, and what it shows. */
 export function shows(object: Observed): string {
   return `${kstatusOf(object)}: ${shown(object.status?.conditions ?? []).join(" ")}`;
+}
+
+/** Conditions that were set at 23:00, an hour before `START`: what `shown` shows of them, separated by spaces, over those of `before`. */
+export function conditionsOf(text: string, before: readonly Condition[] = []): Condition[] {
+  const updates = text.split(" ").map((one) => {
+    const [type, status, reason] = one.split(/[=/]/);
+    return { type, status, reason, message: "" } as ConditionUpdate;
+  });
+  return setConditions(before, updates, "2026-02-28T23:00:00Z");
 }

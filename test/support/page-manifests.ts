@@ -5,12 +5,7 @@ import type { Page } from "./pages.ts";
 type Metadata = { name?: string; generateName?: string; namespace?: string };
 export type PageObject = { apiVersion: string; kind: string; metadata: Metadata; spec?: Record<string, unknown> };
 /** The part of an Argo Workflow that matters here. */
-export type ResourceStep = {
-  action: string;
-  successCondition: string;
-  failureCondition: string;
-  manifest: string;
-};
+export type ResourceStep = { action: string; successCondition: string; failureCondition: string; manifest: string };
 type Workflow = PageObject & { spec: { templates: { resource?: ResourceStep }[] } };
 
 /** The objects in a block of YAML. */

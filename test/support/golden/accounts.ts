@@ -1,9 +1,9 @@
 import { type Account, type AccountStatus, accountSpecSchema } from "../../../src/api/v1alpha1/account.ts";
-import { setConditions } from "../../../src/api/v1alpha1/conditions.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
 import type { Probe } from "../../../src/controllers/account/probe.ts";
 import { type AccountFacts, accountStatus } from "../../../src/controllers/account/status.ts";
 import { START } from "../fake-clock.ts";
+import { conditionsOf } from "../kstatus.ts";
 import { manifest } from "../manifests.ts";
 import { storedMeta } from "../stored-meta.ts";
 
@@ -30,11 +30,7 @@ const budget = (headroom: bigint): NonNullable<AccountFacts["budget"]> => ({
 });
 
 const stalledBefore: AccountStatus = {
-  conditions: setConditions(
-    PENDING_STATUS.conditions,
-    [{ type: "Stalled", status: "True", reason: "Unauthorized", message: "" }],
-    "2026-02-28T23:00:00Z",
-  ),
+  conditions: conditionsOf("Stalled=True/Unauthorized", PENDING_STATUS.conditions),
 };
 
 /** An account after an outcome. */

@@ -1,14 +1,12 @@
 import { type BillReport, type BillReportStatus, billReportSpecSchema } from "../../../src/api/v1alpha1/bill-report.ts";
-import { setConditions } from "../../../src/api/v1alpha1/conditions.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
 import { type ExportEnd, type ReportOutcome, statusOf } from "../../../src/controllers/billing/report/status.ts";
 import { createTally } from "../../../src/provider/money/tally.ts";
 import { billOf } from "../bills.ts";
 import { START } from "../fake-clock.ts";
+import { conditionsOf } from "../kstatus.ts";
 import { manifest } from "../manifests.ts";
 import { storedMeta } from "../stored-meta.ts";
-
-const early = "2026-02-28T23:00:00Z";
 
 function read(bills: Record<string, unknown>[], exported: ExportEnd = { kind: "NotWanted" }): ReportOutcome {
   const tally = createTally();
@@ -40,11 +38,7 @@ export function billReportAfter(
 const known = billReportAfter(PENDING_STATUS, read([good])).status;
 const stalledBefore: BillReportStatus = {
   ...known,
-  conditions: setConditions(
-    known.conditions,
-    [{ type: "Stalled", status: "True", reason: "InvalidSpec", message: "" }],
-    early,
-  ),
+  conditions: conditionsOf("Stalled=True/InvalidSpec", known.conditions),
 };
 
 type BillRow = [name: string, before: BillReportStatus, outcome: ReportOutcome, shows: string];

@@ -1,4 +1,3 @@
-import { setConditions } from "../../../src/api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
 import type { Outcome } from "../../../src/controllers/gpu-endpoint/conditions.ts";
@@ -7,9 +6,9 @@ import { statusOf } from "../../../src/controllers/gpu-endpoint/status.ts";
 import type { EndpointRecord } from "../../../src/provider/endpoints/endpoint-record.ts";
 import { desiredOf, endpointOf, recordOf } from "../endpoints.ts";
 import { START } from "../fake-clock.ts";
+import { conditionsOf } from "../kstatus.ts";
 import type { Change } from "../manifests.ts";
 
-const early = "2026-02-28T23:00:00Z";
 const now = "2026-03-01T00:00:00Z";
 
 export const remote = (status: string, error = "", message = ""): Partial<EndpointRecord> => ({
@@ -28,22 +27,11 @@ export const outcome = (part: Partial<Outcome>): Outcome => ({
 
 export const serving: GpuEndpointStatus = {
   endpointID: "ep-1",
-  conditions: setConditions(
-    [],
-    [
-      { type: "Ready", status: "True", reason: "Serving", message: "" },
-      { type: "Synced", status: "True", reason: "InSync", message: "" },
-    ],
-    early,
-  ),
+  conditions: conditionsOf("Ready=True/Serving Synced=True/InSync"),
 };
 const stalledBefore: GpuEndpointStatus = {
   endpointID: "ep-1",
-  conditions: setConditions(
-    serving.conditions,
-    [{ type: "Stalled", status: "True", reason: "OutOfRange", message: "" }],
-    early,
-  ),
+  conditions: conditionsOf("Stalled=True/OutOfRange", serving.conditions),
 };
 const settling = { ...PENDING_STATUS, lastAppliedTime: now };
 

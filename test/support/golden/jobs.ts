@@ -1,10 +1,10 @@
-import { setConditions } from "../../../src/api/v1alpha1/conditions.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
 import { type JobOutcome, jobStatusOf } from "../../../src/controllers/jobs/status.ts";
 import { jobResults } from "../../../src/controllers/jobs/tasks.ts";
 import type { Job, JobStatus } from "../../../src/controllers/jobs/types.ts";
 import { START } from "../fake-clock.ts";
 import { taskOf, video, videoJobOf } from "../jobs.ts";
+import { conditionsOf } from "../kstatus.ts";
 
 const early = "2026-02-28T23:00:00Z";
 
@@ -12,29 +12,17 @@ export const running: JobStatus = {
   phase: "Running",
   taskID: "task-1",
   startTime: early,
-  conditions: setConditions(
-    PENDING_STATUS.conditions,
-    [{ type: "Reconciling", status: "True", reason: "Running", message: "" }],
-    early,
-  ),
+  conditions: conditionsOf("Reconciling=True/Running", PENDING_STATUS.conditions),
 };
 export const suspended: JobStatus = {
   phase: "Pending",
-  conditions: setConditions(
-    PENDING_STATUS.conditions,
-    [{ type: "Suspended", status: "True", reason: "Suspended", message: "" }],
-    early,
-  ),
+  conditions: conditionsOf("Suspended=True/Suspended", PENDING_STATUS.conditions),
 };
 export const halted: JobStatus = {
   ...running,
   phase: "Halted",
   reason: "SubmissionUnknown",
-  conditions: setConditions(
-    running.conditions,
-    [{ type: "Stalled", status: "True", reason: "SubmissionUnknown", message: "" }],
-    early,
-  ),
+  conditions: conditionsOf("Stalled=True/SubmissionUnknown", running.conditions),
 };
 export const results = jobResults([{ kind: "Video", ...video }], START);
 const artifact = { uri: "s3://bucket/0.mp4", bytes: 9, sha256: "0".repeat(64) };

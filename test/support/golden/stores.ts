@@ -3,7 +3,6 @@ import {
   type ArtifactStoreStatus,
   artifactStoreSpecSchema,
 } from "../../../src/api/v1alpha1/artifact-store.ts";
-import { setConditions } from "../../../src/api/v1alpha1/conditions.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
 import { ArtifactError } from "../../../src/artifacts/errors.ts";
 import {
@@ -12,15 +11,12 @@ import {
   type StoreVerdict,
 } from "../../../src/controllers/artifact-store/status.ts";
 import { START } from "../fake-clock.ts";
+import { conditionsOf } from "../kstatus.ts";
 import { manifest } from "../manifests.ts";
 import { storedMeta } from "../stored-meta.ts";
 
 const stalledBefore: ArtifactStoreStatus = {
-  conditions: setConditions(
-    PENDING_STATUS.conditions,
-    [{ type: "Stalled", status: "True", reason: "StoreDenied", message: "" }],
-    "2026-02-28T23:00:00Z",
-  ),
+  conditions: conditionsOf("Stalled=True/StoreDenied", PENDING_STATUS.conditions),
 };
 
 /** A store after an outcome. */
