@@ -2,7 +2,16 @@
 export const NAVIGATION: readonly { title: string; pages: readonly string[] }[] = [
   {
     title: "Start",
-    pages: ["README", "quickstart", "first-steps", "install", "install-gitops", "import", "comparison"],
+    pages: [
+      "README",
+      "does-my-service-fit",
+      "quickstart",
+      "first-steps",
+      "install",
+      "install-gitops",
+      "import",
+      "comparison",
+    ],
   },
   {
     title: "Kinds",

@@ -12,11 +12,10 @@ import type { KubeObject } from "../kube/types.ts";
 import { type AccountConnection, connectAccount, connectDirectly, type EndpointGeneration } from "./connect-account.ts";
 
 export type ClusterFlags = { kubeconfig?: string; namespace?: string };
-export type AccountFlags = ClusterFlags & {
+export type ServiceFlags = ClusterFlags & { baseUrl?: string; apiKeyFile?: string };
+export type AccountFlags = ServiceFlags & {
   account?: string;
   clusterAccount?: string;
-  baseUrl?: string;
-  apiKeyFile?: string;
   generation?: EndpointGeneration;
 };
 
@@ -36,14 +35,20 @@ export function addClusterOptions(
 
 /** The flags by which commands find an account and its key. The key itself is never one of them. */
 export function addAccountOptions(command: Command): Command {
-  return addClusterOptions(command)
+  addClusterOptions(command)
     .addOption(
       new Option(
         "--account <name>",
         "Account in the namespace; default: Account default, else ClusterAccount default",
       ).conflicts(["clusterAccount", "baseUrl"]),
     )
-    .addOption(new Option("--cluster-account <name>", "ClusterAccount, instead of an Account").conflicts(["baseUrl"]))
+    .addOption(new Option("--cluster-account <name>", "ClusterAccount, instead of an Account").conflicts(["baseUrl"]));
+  return addServiceOptions(command);
+}
+
+/** The flags that name a service without an account in the cluster. */
+export function addServiceOptions(command: Command): Command {
+  return command
     .option(
       "--base-url <url>",
       `base URL of the service, instead of an account in the cluster; the key comes from $${KEY_VARIABLE} or --api-key-file`,
@@ -124,7 +129,8 @@ function accountRef({ account, clusterAccount }: AccountFlags): AccountRef | und
   return clusterAccount === undefined ? undefined : { kind: "ClusterAccount", name: clusterAccount };
 }
 
-async function readKey({ apiKeyFile }: AccountFlags, env: Environment): Promise<string> {
+/** The key for --base-url. @throws Error of one line: what is missing */
+export async function readKey({ apiKeyFile }: ServiceFlags, env: Environment): Promise<string> {
   if (apiKeyFile !== undefined) {
     const key = await readFile(apiKeyFile, "utf8");
     if (key.trim() === "") throw new Error(`--api-key-file ${apiKeyFile}: the file is empty`);

@@ -4,19 +4,21 @@ import { systemClock } from "../../base/clock.ts";
 import { oneLine } from "../../base/manifest-yaml.ts";
 import { createKubeClient } from "../../kube/client.ts";
 import { loadCredentials } from "../../kube/credentials.ts";
-import { addClusterOptions, type ClusterFlags } from "../account-source.ts";
+import { addClusterOptions, addServiceOptions, readKey, type ServiceFlags } from "../account-source.ts";
+import { connectDirectly } from "../connect-account.ts";
 import { exitCodesHelp } from "../exit-codes.ts";
-import { checkAccounts, checkKinds, checkRights, checkServer, type Finding } from "./doctor/checks.ts";
+import { checkAccounts, checkKinds, checkRights, checkServer, checkService, type Finding } from "./doctor/checks.ts";
 import { checkOperator } from "./doctor/operator.ts";
 
 const HELP = `
 Prints one line per check: ok, warn or bad, and what to do. An account is ok if the service takes its key and the operator
-reports no problem. Requests the limits of each account, which costs nothing.
-Changes nothing.
+reports no problem. Requests the limits of each account, which costs nothing. Changes nothing.
+With --base-url it needs no cluster: it checks only whether a service takes a key and lists endpoints, which is free.
 
 Examples:
   mooring doctor
   mooring doctor -n team-a
+  mooring doctor --base-url https://api.example.com --api-key-file key.txt
 
 `;
 
@@ -25,14 +27,19 @@ export function registerDoctorCommand(program: Command): void {
   const command = program
     .command("doctor")
     .description("check the cluster, the kinds, the operator, the accounts and your rights");
-  addClusterOptions(command, "check only this namespace; default: all")
+  addServiceOptions(addClusterOptions(command, "check only this namespace; default: all"))
     .addHelpText("after", HELP + exitCodesHelp("doctor"))
-    .action(async (flags: ClusterFlags) => {
+    .action(async (flags: ServiceFlags) => {
       process.exitCode = await run(flags);
     });
 }
 
-async function run({ kubeconfig, namespace }: ClusterFlags): Promise<number> {
+async function run(flags: ServiceFlags): Promise<number> {
+  const { kubeconfig, namespace, baseUrl } = flags;
+  if (baseUrl !== undefined) {
+    const key = await readKey(flags, process.env);
+    return tell(await checkService((generation) => connectDirectly(baseUrl, key, generation))) ? 1 : 0;
+  }
   const credentials = await loadCredentials({ kubeconfig, env: process.env });
   const kube = createKubeClient(credentials);
   try {

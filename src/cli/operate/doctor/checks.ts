@@ -11,7 +11,8 @@ import { isNotFound } from "../../../kube/errors.ts";
 import type { Resource } from "../../../kube/resource.ts";
 import type { Condition, KubeObject } from "../../../kube/types.ts";
 import { NAMESPACE_RIGHTS, OPERATOR_RIGHTS, type Right, rightText } from "../../../operator/rights.ts";
-import { connectAccount } from "../../connect-account.ts";
+import { OPERATIONS } from "../../../provider/operations.ts";
+import { type AccountConnection, connectAccount, type EndpointGeneration } from "../../connect-account.ts";
 
 /** One thing that was looked at. `bad` stops Mooring or a part of it; `warn` may be meant so. `message` says what to do. */
 export type Finding = { level: "ok" | "warn" | "bad"; message: string };
@@ -106,19 +107,52 @@ async function accountsOf<T extends Account | ClusterAccount>(
 
 async function checkAccount(kube: KubeClient, { ref, namespace, conditions }: NamedAccount): Promise<Finding> {
   const what = `${ref.kind} ${namespace === "" ? "" : `${namespace}/`}${ref.name}`;
+  const own = await checkKeyOf(() => connectAccount(kube, namespace, ref));
+  const seen = `${what}: ${own.message}`;
+  const ready = getCondition(conditions, "Ready");
+  if (own.level === "ok") return problemOf(conditions, seen) ?? { level: "ok", message: seen };
+  // The operator's reason is the one that objects show: its address guard, key and network are not ours.
+  if (ready?.status !== "False" || ready.message === own.message) return { level: own.level, message: seen };
+  return { level: "bad", message: `${what}: ${ready.reason}: ${ready.message} (from this machine: ${own.message})` };
+}
+
+/**
+ * Whether a service fits, without a cluster: it takes the key, and lists endpoints in a generation. Free calls only.
+ * @param open connects; with the generation in which endpoints are listed
+ */
+export async function checkService(open: (generation: EndpointGeneration) => AccountConnection): Promise<Finding[]> {
+  const key = await checkKeyOf(async () => open("Current"));
+  if (key.level === "bad") return [key];
+  return [key, await checkList(open("Current"), "Current"), await checkList(open("Earlier"), "Earlier")];
+}
+
+async function checkKeyOf(open: () => Promise<AccountConnection>): Promise<Finding> {
   try {
-    const { session } = await connectAccount(kube, namespace, ref);
+    const { session } = await open();
     try {
       const { state, message, authenticated } = await probeAccount(session, AbortSignal.timeout(PROBE_MS));
-      if (state.kind === "Held") return { level: "bad", message: `${what}: ${state.message}` };
-      if (authenticated !== "True") return { level: "warn", message: `${what}: ${message}` };
-      const taken = `${what}: ${session.baseURL} takes the key`;
-      return problemOf(conditions, taken) ?? { level: "ok", message: taken };
+      if (state.kind === "Held") return { level: "bad", message: state.message };
+      if (authenticated !== "True") return { level: "warn", message };
+      return { level: "ok", message: `${session.baseURL} takes the key` };
     } finally {
       await session.close();
     }
   } catch (error) {
-    return { level: "bad", message: `${what}: ${messageOf(error)}` };
+    return { level: "bad", message: messageOf(error) };
+  }
+}
+
+async function checkList({ session }: AccountConnection, generation: EndpointGeneration): Promise<Finding> {
+  const operation = generation === "Current" ? "listEndpoints" : "listEndpointsEarlier";
+  const what = `generation ${generation} (${OPERATIONS[operation].path})`;
+  try {
+    const { length } = await session.endpoints.list("", AbortSignal.timeout(PROBE_MS));
+    return { level: "ok", message: `${what}: ${length} endpoint${length === 1 ? "" : "s"}` };
+  } catch (error) {
+    const action = `use the other one (spec.endpoints.generation), or correct spec.paths.${operation}`;
+    return { level: "warn", message: `${what}: ${messageOf(error)}: ${action}` };
+  } finally {
+    await session.close();
   }
 }
 

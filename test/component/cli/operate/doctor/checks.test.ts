@@ -86,6 +86,22 @@ it("warns when there is no account", async () => {
   ]);
 });
 
+it("an account that the operator holds has the operator's reason, and what this machine sees beside it", async () => {
+  const spec = { baseURL: "https://10.0.0.7", apiKeySecretRef: { name: "no", key: "apiKey" } };
+  const conditions = [{ type: "Ready", status: "False", reason: "AddressNotAllowed", message: "10.0.0.7 is private" }];
+  const account = { metadata: { namespace: "team", name: "lab" }, spec, status: { conditions } };
+  const api = await scriptedApi(({ path }) => {
+    if (path.endsWith("/accounts/lab")) return { body: account };
+    if (path.endsWith("/namespaces/team/accounts")) return { body: { metadata: {}, items: [account] } };
+    return path.includes("/secrets/") ? refusal(404, "NotFound") : { body: { metadata: {}, items: [] } };
+  });
+  const [finding] = await checkAccounts(api.client, "team");
+  expect(finding?.level).toBe("bad");
+  expect(finding?.message).toMatch(
+    /^Account team\/lab: AddressNotAllowed: 10\.0\.0\.7 is private \(from this machine: Secret team\/no does not exist.*\)$/,
+  );
+});
+
 it("says what the rights are for that an operator needs in single namespaces only", async () => {
   const api = await scriptedApi(({ body }) => {
     const { resource } = (body as { spec: { resourceAttributes: Record<string, string> } }).spec.resourceAttributes;
