@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
+import { constants } from "node:fs";
 import { access } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { isTrue } from "../../../api/v1alpha1/conditions.ts";
 import type { JobResult } from "../../../api/v1alpha1/job.ts";
 import { API_VERSION } from "../../../api/v1alpha1/meta.ts";
@@ -59,6 +61,10 @@ export async function runOneShot(deps: OneShotDeps, shot: OneShot): Promise<OneS
   if (!shot.overwrite && (await exists(file))) {
     throw new Error(`${file} exists, so nothing is sent: name another file, or overwrite it with --force`);
   }
+  await access(dirname(resolve(file)), constants.W_OK).catch((error: NodeJS.ErrnoException) => {
+    const why = error.code === "ENOENT" ? "the folder does not exist" : `the folder cannot be written (${error.code})`;
+    throw new Error(`-o ${file}: ${why}, so nothing is sent: name a file in a folder that you may write`);
+  });
   const name = shot.name ?? nameOf(shot);
   const place = { namespace, name };
   const object = `${resource.kind} ${namespace}/${name}`;

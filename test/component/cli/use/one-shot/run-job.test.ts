@@ -130,6 +130,12 @@ describe("given a text, when its job succeeds", () => {
     expect(w.created).toEqual([]);
   });
 
+  it("a folder that does not exist ends the command before anything is sent", async () => {
+    const w = await setUp(succeeded, { file: "/nonexistent/x.mp3" });
+    await expect(w.run()).rejects.toThrow(/^-o \/nonexistent\/x\.mp3: .* so nothing is sent: name a file in a folder /);
+    expect(w.created).toEqual([]);
+  });
+
   it("a URL is tried after expiresAt, since the service states no unit of a lifetime", async () => {
     const results = (url: string) => [{ kind: "Audio" as const, url, expiresAt: "2026-01-01T00:00:00Z" }];
     const w = await setUp((url) => ({ phase: "Succeeded", results: results(url) }));
