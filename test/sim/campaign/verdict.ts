@@ -34,7 +34,7 @@ export type Expected = {
   /** Endpoints: name to workers.max. */
   wanted: ReadonlyMap<string, number>;
   ignoresUpdates: boolean;
-  /** Reasons for which jobs, and endpoints that have no remote one, may wait. */
+  /** Reasons for which jobs, and creates and further workers of endpoints, may wait. */
   waits: readonly string[];
 };
 
@@ -48,12 +48,20 @@ export function wrongs(truth: Truth, { wanted, ignoresUpdates, waits }: Expected
     found.push(`${job.metadata.name} is ${phaseOf(job)}: ${ready?.reason} ${ready?.message}`);
   }
   const served = new Set<string>();
+  /** Their last creates surely had no effect, and the next ones wait. */
+  const held = new Set<string>();
   for (const object of truth.endpoints) {
     const { name, generation } = object.metadata;
     const [ready, synced] = [condition(object, "Ready"), condition(object, "Synced")];
     const remote = truth.remoteEndpoints.get(String(object.status?.["endpointID"]));
     if (remote !== undefined) served.add(remote.id);
-    if (remote === undefined && wanted.has(name) && waits.includes(ready?.reason ?? "")) continue;
+    if (remote === undefined && wanted.has(name) && waits.includes(ready?.reason ?? "")) {
+      held.add(name);
+      continue;
+    }
+    // More workers cost more.
+    const grows = Number(remote?.parameters.workerConfig.maxNum) < Number(wanted.get(name));
+    if (grows && waits.includes(synced?.reason ?? "")) continue;
     const differs = remote?.parameters.workerConfig.maxNum !== wanted.get(name);
     if (ignoresUpdates && (differs || !wanted.has(name)) && synced?.status !== "True") continue;
     if (!wanted.has(name)) found.push(`${name} is deleted and still there: ${ready?.reason} ${ready?.message}`);
@@ -70,7 +78,7 @@ export function wrongs(truth: Truth, { wanted, ignoresUpdates, waits }: Expected
     if (!runs || served.has(remote.id) || waiting.has(objectOf(remote))) continue;
     found.push(`${remote.parameters.appName} runs without an object`);
   }
-  const left = truth.open.filter((name) => !waiting.has(name));
+  const left = truth.open.filter((name) => !waiting.has(name) && !held.has(name));
   if (left.length > 0) found.push(`no outcome is shown of requests of ${left.join(", ")}`);
   return found;
 }
