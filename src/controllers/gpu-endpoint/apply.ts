@@ -160,10 +160,11 @@ function announceUpdate(
   endpointID: string,
   confirmed: boolean,
 ): void {
-  const done = decision.applied ? "DriftRemedied" : "Updated";
+  const reason = decision.applied ? "DriftRemedied" : "Updated";
   const what = `${endpointID}: ${plan.differences.map(({ field }) => field).join(", ")}`;
-  const note = confirmed ? `Updated endpoint ${what}` : `Sent an update of endpoint ${what}; no read shows it yet`;
-  shared.recorder.normal(endpoint, confirmed ? done : "Updating", "Update", note);
+  const { recorder } = shared;
+  if (confirmed) recorder.normal(endpoint, reason, "Update", `Updated endpoint ${what}`);
+  else recorder.normal(endpoint, "Updating", "Update", `Sent an update of endpoint ${what}; no read shows it yet`);
 }
 
 function leaveUnchanged(input: ApplyInput, plan: PlanOf<"None">): Outcome {
