@@ -17,7 +17,7 @@ it.each([
 });
 
 /** A job that is paid for after the snapshot. The operator does not run while etcd is restored. */
-function planWith(bump: number): Plan {
+function planWith({ bump, isSecret }: { bump: number; isSecret: boolean }): Plan {
   return {
     ...planOf(1),
     replicas: 1,
@@ -26,7 +26,7 @@ function planWith(bump: number): Plan {
     actions: [],
     objects: [{ serial: 0, kind: "VideoJob", namespace: "team-a", name: "job-0", at: 30_000 }],
     faults: [
-      { at: 30_010, fault: "restoreEtcd", behindMs: 60_000, downMs: 0, bump },
+      { at: 30_010, fault: "restoreEtcd", behindMs: 60_000, downMs: 0, bump, isSecret },
       { at: 85_000, fault: "crash", process: 0, downMs: 20_000 },
     ],
     chaosMs: 180_000,
@@ -34,11 +34,16 @@ function planWith(bump: number): Plan {
 }
 
 it("an operator that starts after the restore notices a raised version", async () => {
-  const { violation } = await runPlan(planWith(1_000_000_000));
+  const { violation } = await runPlan(planWith({ bump: 1_000_000_000, isSecret: true }));
   expect(violation).toBeUndefined();
 });
 
 it("an operator that starts after the restore cannot notice it otherwise (docs/recovery.md)", async () => {
-  const { violation } = await runPlan(planWith(0));
+  const { violation } = await runPlan(planWith({ bump: 0, isSecret: true }));
   expect(violation?.invariant).toMatch(/^(PaidOnce|RestoreConfirmed)$/);
+});
+
+it("an operator that starts after the restore sends nothing for older objects when an administrator announced it", async () => {
+  const { violation } = await runPlan(planWith({ bump: 0, isSecret: false }));
+  expect(violation).toBeUndefined();
 });

@@ -151,7 +151,8 @@ function becomeStale(
 }
 
 /** The API servers start anew with the restored data. A user confirms the restore some time after the operator shows it. */
-function restoreEtcd(world: World, { behindMs, downMs, bump }: Extract<Fault, { fault: "restoreEtcd" }>): void {
+function restoreEtcd(world: World, fault: Extract<Fault, { fault: "restoreEtcd" }>): void {
+  const { behindMs, downMs, bump, isSecret = false } = fault;
   const { storage, scheduler, replicas, plan, restores } = world;
   /** The objects that there are, with the records of their creates. */
   const recorded = () =>
@@ -172,7 +173,8 @@ function restoreEtcd(world: World, { behindMs, downMs, bump }: Extract<Fault, { 
     restores.restored(before, recorded());
     for (const { connections } of replicas.running()) connections.cutWatches(true);
     setOwnKey(world); // the snapshot can have an earlier one
-    if (!replicas.running().some((process) => witnesses.includes(process))) announceRestore(world, downMs);
+    const isWitnessed = replicas.running().some((process) => witnesses.includes(process));
+    if (!isWitnessed && !isSecret) announceRestore(world, downMs);
     scheduler.after(downMs + CONFIRMED_AFTER_MS, () => confirmRestore(world));
   });
 }

@@ -3,9 +3,16 @@ import { hashText } from "../engine/scheduler.ts";
 
 /**
  * etcd is restored from a snapshot that is `behindMs` old. The API server is away for `downMs`. `bump`: by how much the restored version is
- * raised (`etcdutl snapshot restore --bump-revision`); 0: it goes on from that of the snapshot.
+ * raised (`etcdutl snapshot restore --bump-revision`); 0: it goes on from that of the snapshot. `isSecret`: the administrator does not announce it
+ * where docs/recovery.md says so.
  */
-export type RestoredEtcd = { fault: "restoreEtcd"; behindMs: number; downMs: number; bump: number };
+export type RestoredEtcd = {
+  fault: "restoreEtcd";
+  behindMs: number;
+  downMs: number;
+  bump: number;
+  isSecret?: boolean;
+};
 
 /**
  * About a twentieth of the seeds have a restore: a part of those without a fault that is about another loss. It is drawn from a sequence of its own, so that the rest of a plan does not depend on it.
