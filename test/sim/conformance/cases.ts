@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import {
   accountResource,
   billReportResource,
@@ -48,7 +49,7 @@ function inNamespace({ kube, namespace }: CaseWorld, resource: Resource) {
       kube.mergePatch<AnyObject>(resource, { namespace, name, subresource }, patch),
     delete: (name: string, body?: object) =>
       kube.delete(resource, { namespace, name }, body === undefined ? {} : { body }),
-    list: (query: KubeQuery) => kube.list<AnyObject>(resource, { namespace }, { query }),
+    list: (query: KubeQuery) => onceCurrent(() => kube.list<AnyObject>(resource, { namespace }, { query })),
     /** The first `count` lines of a watch. */
     watch: async (count: number, query: KubeQuery) => {
       const lines: Json[] = [];
@@ -61,6 +62,18 @@ function inNamespace({ kube, namespace }: CaseWorld, resource: Resource) {
       return lines;
     },
   };
+}
+
+/** Lists again while the API server's cache is behind (504, "Too large resource version"), which it asks for on a busy machine. */
+async function onceCurrent<T>(list: () => Promise<T>): Promise<T> {
+  for (let left = 5; ; left--) {
+    try {
+      return await list();
+    } catch (error) {
+      if (!(error instanceof KubeError && error.status === 504) || left === 0) throw error;
+      await setTimeout(error.retryAfterMs ?? 1_000);
+    }
+  }
 }
 
 function asObject(body: object): AnyObject {
