@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { stringify } from "yaml";
 import packageJson from "../../package.json" with { type: "json" };
+import { OPERATIONS } from "../../src/provider/operations.ts";
 import { CHART, helm } from "../support/chart.ts";
 import { kubectlInNamespace } from "../support/kubectl.ts";
 import { commandsIn, fencedBlocks } from "../support/markdown.ts";
@@ -128,6 +129,8 @@ describe("commands", () => {
   });
 
   test.each(of("curl"))("$place curl $text", ({ text }) => {
+    const service = /https:\/\/api\.example\.com(\/\S+)/.exec(text)?.[1];
+    if (service !== undefined) return expect(Object.values(OPERATIONS).map(({ path }) => path)).toContain(service);
     const path = /https?:\/\/127\.0\.0\.1:\d+(\/\w+)/.exec(text)?.[1];
     expect(["/__audit", "/__config", "/__faults", "/__state", "/debug"]).toContain(path);
   });
