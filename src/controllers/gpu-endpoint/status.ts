@@ -210,7 +210,8 @@ export type RequestTimes = { sentTime: string; acceptedTime: string };
 
 /**
  * `status.lastChange` after a reconcile. Each time is set once per generation: later drift and outages do not move it. Pure.
- * @param status as it is about to be written, with its conditions @param request the request that this reconcile sent
+ * @param status the status to write, with its conditions
+ * @param request the request that this reconcile sent
  * @param now ms since the epoch
  */
 export function lastChangeOf(

@@ -105,7 +105,7 @@ export function createJobReconciler<T extends Job>(
   }
 }
 
-/** Writes the status and the events of a transition that changes the status. Returns the job as it is then. */
+/** Writes the status and the events of a transition that changes the status. Returns the written job. */
 async function report<T extends Job>(
   { shared, adapter, metrics }: JobDeps<T>,
   job: T,

@@ -204,8 +204,10 @@ function suspended(job: Job, outcome: JobOutcome): ConditionUpdate[] {
 /**
  * `status.timeline` after a reconcile: an entry is added when the phase or the attempt changes. Pure. The times never go back, also
  * when the clock of another leader is behind.
- * @param previous the status before @param status as it is about to be written, with its conditions
- * @param suspended the job waits because of `spec.suspend`, whatever its last request shows @param now ms since the epoch
+ * @param previous the status before
+ * @param status the status to write, with its conditions
+ * @param suspended the job waits because of `spec.suspend`, whatever its last request shows
+ * @param now ms since the epoch
  */
 export function timelineOf(
   previous: JobStatus | undefined,
