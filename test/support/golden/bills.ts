@@ -8,7 +8,10 @@ import { conditionsOf } from "../kstatus.ts";
 import { manifest } from "../manifests.ts";
 import { storedMeta } from "../stored-meta.ts";
 
-function read(bills: Record<string, unknown>[], exported: ExportEnd = { kind: "NotWanted" }): ReportOutcome {
+export function readBills(
+  bills: Record<string, unknown>[],
+  exported: ExportEnd = { kind: "NotWanted" },
+): ReportOutcome {
   const tally = createTally();
   for (const bill of bills) tally.add(billOf(bill));
   return { kind: "Read", range: { startTime: 1_767_225_600, endTime: 1_767_312_000 }, tally, final: false, exported };
@@ -35,7 +38,7 @@ export function billReportAfter(
   return { ...report, status: statusOf(report, outcome, { account: undefined, handledRequest: undefined }, START) };
 }
 
-const known = billReportAfter(PENDING_STATUS, read([good])).status;
+const known = billReportAfter(PENDING_STATUS, readBills([good])).status;
 const stalledBefore: BillReportStatus = {
   ...known,
   conditions: conditionsOf("Stalled=True/InvalidSpec", known.conditions),
@@ -45,25 +48,25 @@ type BillRow = [name: string, before: BillReportStatus, outcome: ReportOutcome, 
 
 /** Every state of a report, with what `shows` tells of it. */
 export const BILL_STATES: BillRow[] = [
-  ["that was read", PENDING_STATUS, read([good]), "Current: Ready=True/Reported"],
+  ["that was read", PENDING_STATUS, readBills([good]), "Current: Ready=True/Reported"],
   ["that is new enough", known, { kind: "Current" }, "Current: Ready=True/Reported"],
-  ["that was mended", stalledBefore, read([good]), "Current: Ready=True/Reported"],
+  ["that was mended", stalledBefore, readBills([good]), "Current: Ready=True/Reported"],
   [
     "with a bill that cannot be read",
     PENDING_STATUS,
-    read([{ amount: "much" }]),
+    readBills([{ amount: "much" }]),
     "InProgress: Ready=False/BillsUnreadable",
   ],
   [
     "that was written where it is wanted",
     PENDING_STATUS,
-    read([good], written),
+    readBills([good], written),
     "Current: Exported=True/Exported Ready=True/Reported",
   ],
   [
     "that cannot be written",
     PENDING_STATUS,
-    read([good], refused),
+    readBills([good], refused),
     "Failed: Exported=False/ExportTooLarge Ready=False/ExportTooLarge Stalled=True/ExportTooLarge",
   ],
   [

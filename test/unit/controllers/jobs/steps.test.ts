@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { retryTask, sendAgain } from "../../../../src/controllers/jobs/steps.ts";
+import { retryTask, sendAgain, showSending } from "../../../../src/controllers/jobs/steps.ts";
 import { START } from "../../../support/fake-clock.ts";
 import { recordOf, videoJobOf } from "../../../support/jobs.ts";
 
@@ -30,4 +30,15 @@ it.each([
 
   expect(step.againMs).toBe(ms);
   expect(step.written).toMatchObject({ failedTasks: failedTasks + 1, nextAttemptTime: afterMs(ms) });
+});
+
+it.each([
+  { what: "its artifact is open", request: { sent: false, opens: true }, reason: "Submitting" },
+  { what: "the account's rate limit lets it through", request: { sent: false }, reason: "RateLimited" },
+])("a request that waits until $what is pending, and needs nobody to act", ({ request, reason }) => {
+  const context = { job: videoJobOf("image"), now: START };
+
+  const step = showSending({ kind: "UnderWay", since: START - 60_000, ...request }, context);
+
+  expect(step.outcome).toMatchObject({ phase: "Pending", reason, stalled: false });
 });

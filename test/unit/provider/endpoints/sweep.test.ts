@@ -464,8 +464,25 @@ describe("a sweep that is stopped", () => {
 });
 
 describe("a service that returns no list", () => {
-  const unreadable = (kind: "UnreadableResponse" | "Unreachable" = "UnreadableResponse") =>
+  const unreadable = (kind: ServiceError["kind"] = "UnreadableResponse") =>
     new ServiceError({ operation: "listEndpoints", kind, delivery: "Unknown", message: "1,000,000 records" });
+
+  it("is asked no less often when the circuit breaker refuses the call that would ask again", async () => {
+    const kinds = ["UnreadableResponse", "BreakerOpen"] as const;
+    const times: number[] = [];
+    const w = world([], {
+      client: {
+        listEndpoints: () => {
+          const kind = kinds[Math.min(times.push(w.clock.monotonic()), kinds.length) - 1] ?? "BreakerOpen";
+          return Promise.reject(unreadable(kind));
+        },
+        listEndpointsEarlier: () => Promise.reject(),
+      },
+    });
+    w.sweep.start();
+    await w.clock.advance(80_000);
+    expect(times.map((time) => (time - (times[0] ?? 0)) / 1000)).toEqual([0, 10, 30, 70]);
+  });
 
   it("is asked less and less often, and its account tells why", async () => {
     let error: ServiceError | undefined = unreadable();

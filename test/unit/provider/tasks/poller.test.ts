@@ -260,6 +260,18 @@ describe("many tasks", () => {
     for (const resolve of release.splice(0)) resolve(taskOf("TASK_STATUS_PROCESSING"));
   });
 
+  it("that are forgotten while they wait for their turn are not asked about", async () => {
+    const release: ((result: TaskResult) => void)[] = [];
+    const w = follow(() => new Promise((resolve) => release.push(resolve)));
+    for (let i = 0; i < 17; i++) w.poller.follow(`t${i}`, w.clock.now(), "team");
+    await w.clock.advance(3_000);
+    const waits = [...Array(17).keys()].map((i) => `t${i}`).find((id) => w.polls.every(({ taskID }) => taskID !== id));
+    w.poller.forget(waits ?? "");
+    for (const resolve of release.splice(0)) resolve(taskOf("TASK_STATUS_PROCESSING"));
+    await settle();
+    expect(w.polls).toHaveLength(16);
+  });
+
   it("that are due when the poller starts are asked about at once", async () => {
     const w = follow(() => taskOf("TASK_STATUS_PROCESSING"), { starts: false });
     w.poller.follow("t", w.clock.now(), "team");

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { BILL_STATES, billReportAfter } from "../../../../support/golden/bills.ts";
+import { getCondition } from "../../../../../src/api/v1alpha1/conditions.ts";
+import { PENDING_STATUS } from "../../../../../src/api/v1alpha1/meta.ts";
+import { BILL_STATES, billReportAfter, readBills } from "../../../../support/golden/bills.ts";
 import { contractBreach, shows } from "../../../../support/kstatus.ts";
 
 describe("a report", () => {
@@ -14,5 +16,14 @@ describe("a report", () => {
       const { status } = billReportAfter(before, outcome);
       expect(billReportAfter(status, outcome).status).toEqual(status);
     }
+  });
+
+  it.each([
+    [{ configMap: "bills" }, "9 bytes in ConfigMap bills"],
+    [{ uri: "s3://bucket/bills.csv" }, "9 bytes in s3://bucket/bills.csv"],
+  ])("says where its export is: %o", (place, message) => {
+    const outcome = readBills([], { kind: "Written", export: { ...place, format: "CSV", bytes: 9 } });
+    const { status } = billReportAfter(PENDING_STATUS, outcome);
+    expect(getCondition(status.conditions, "Exported")?.message).toBe(message);
   });
 });
